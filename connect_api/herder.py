@@ -1,0 +1,154 @@
+"""The verbs that the REST dialect needs of whoever runs the connectors.
+
+Names are Kafka Connect's (``Herder``). The REST layer turns HTTP into these calls and their results into Connect's JSON;
+it knows nothing of workers, tasks, Kafka or PostgreSQL. Every verb answers from memory, except those that say otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+ConnectorState = Literal["UNASSIGNED", "RUNNING", "PAUSED", "FAILED", "RESTARTING", "STOPPED"]
+TargetState = Literal["STARTED", "PAUSED", "STOPPED"]
+
+
+class HerderError(Exception):
+    """A refusal with its HTTP status and the message for the body (``{"error_code": status, "message": message}``)."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class ServerInfo:
+    """What ``GET /`` tells. ``version`` is the Kafka Connect version that is played."""
+
+    version: str
+    commit: str
+    kafka_cluster_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """``status`` is healthy, starting or unhealthy; the REST layer makes 200, 503 or 500 of it (KIP-1017)."""
+
+    status: Literal["healthy", "starting", "unhealthy"]
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorInfo:
+    """A connector as GET /connectors/{c} shows it. ``tasks`` are task ids; ``config`` is verbatim, with ``name``."""
+
+    name: str
+    config: Mapping[str, str]
+    tasks: Sequence[int]
+    type: Literal["source", "sink", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """State of a connector or a task. ``trace`` is left out of the JSON when it is None."""
+
+    state: ConnectorState
+    worker_id: str
+    version: str | None
+    trace: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A connector's status with its tasks' by id."""
+
+    name: str
+    connector: State
+    tasks: Mapping[int, State]
+    type: Literal["source", "sink", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInfo:
+    """A task's id and its configuration (the connector's, plus ``task.class``)."""
+
+    connector: str
+    task: int
+    config: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A line of ``GET /connector-plugins``."""
+
+    class_name: str
+    type: str
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """One source partition and its offset, both JSON objects as Connect stores them."""
+
+    partition: Mapping[str, object]
+    offset: Mapping[str, object] | None
+
+
+class Herder(Protocol):
+    """Raises :class:`HerderError` with Connect's own status and message where a verb is refused."""
+
+    def server_info(self) -> ServerInfo:
+        """Facts about the worker and its Kafka cluster."""
+
+    def health(self) -> Health:
+        """Whether the worker has read its topics and answers."""
+
+    def connectors(self) -> Sequence[str]:
+        """Names of all connectors, in the order they were created."""
+
+    def connector_info(self, name: str) -> ConnectorInfo:
+        """404 ``Connector {name} not found``."""
+
+    def connector_status(self, name: str) -> Status:
+        """404 ``No status found for connector {name}``."""
+
+    def task_status(self, name: str, task: int) -> State:
+        """404 ``No status found for task {name}-{task}``."""
+
+    def task_configs(self, name: str) -> Sequence[TaskInfo]:
+        """404 ``Connector {name} not found``; empty for a stopped connector."""
+
+    async def put_connector(
+        self, name: str, config: Mapping[str, str | None], *, allow_replace: bool, initial_state: TargetState | None = None
+    ) -> tuple[bool, ConnectorInfo]:
+        """Validate (with a look at the database), store and start. Answers (created, info).
+
+        409 ``Connector {name} already exists`` when it exists and may not be replaced; 400 with Connect's validation text.
+        Returns when the configuration is stored in the config topic; the connector's tasks may not run yet.
+        """
+
+    async def delete_connector(self, name: str) -> None:
+        """Stop it and forget its configuration; offsets stay. 404 ``Connector {name} not found``."""
+
+    async def set_target_state(self, name: str, state: TargetState) -> None:
+        """pause, resume, stop. 404 ``Unknown connector {name}``."""
+
+    async def restart_connector(self, name: str, *, include_tasks: bool, only_failed: bool) -> Status:
+        """Begin the restart and answer the status with RESTARTING where it will happen (KIP-745). 404 ``Unknown connector: {name}``."""
+
+    async def restart_task(self, name: str, task: int) -> None:
+        """404 ``Unknown connector: {name}`` or ``Unknown task: {name}-{task}``."""
+
+    async def offsets(self, name: str) -> Sequence[Offset]:
+        """The stored offsets of a connector. 404 ``Connector {name} not found``."""
+
+    def plugins(self, connectors_only: bool) -> Sequence[Plugin]:
+        """The plugins this worker plays."""
+
+    def active_topics(self, name: str) -> Sequence[str]:
+        """Topics the connector has written to since the last reset; empty for an unknown one (KIP-558)."""
+
+    def progress(self, name: str) -> Mapping[str, object]:
+        """JSON for ``GET /connectors/{c}/progress``: an extension of ours. 404 ``Connector {name} not found``."""

@@ -1,0 +1,104 @@
+"""What can go wrong, who can mend it, and what to say about it.
+
+Every failure that a user may see is a :class:`CdcError` of one :class:`ErrorKind`. The kind alone decides whether
+the task tries again, waits for an operator, or ends for good (:data:`DIRECTIVES`); the message says what failed and
+where, the remedy how to mend it. Neither ever holds a cell value or a password.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+
+class Directive(Enum):
+    """What the supervisor does with a task that raised."""
+
+    RETRY = "retry"
+    """Start the task again after a pause; the cause is expected to pass (a lost connection, a busy slot)."""
+    OPERATOR = "operator"
+    """Mark the task FAILED; it runs again when somebody has mended the cause and restarts it."""
+    FATAL = "fatal"
+    """Mark the task FAILED; no restart helps until the configuration or the program changes."""
+
+
+class ErrorKind(Enum):
+    """The cause of a failure, named after the side that must act."""
+
+    CONFIG_INVALID = "config_invalid"
+    SOURCE_UNREACHABLE = "source_unreachable"
+    SOURCE_CONNECTION_LOST = "source_connection_lost"
+    SOURCE_AUTHENTICATION = "source_authentication"
+    SOURCE_PERMISSION = "source_permission"
+    SOURCE_SETTING = "source_setting"
+    SOURCE_OBJECT_MISSING = "source_object_missing"
+    SOURCE_QUERY = "source_query"
+    SLOT_BUSY = "slot_busy"
+    SLOT_LOST = "slot_lost"
+    SLOT_MISMATCH = "slot_mismatch"
+    SOURCE_TIMEOUT = "source_timeout"
+    PROTOCOL = "protocol"
+    VALUE = "value"
+    SCHEMA = "schema"
+    SINK_UNREACHABLE = "sink_unreachable"
+    SINK_PERMISSION = "sink_permission"
+    SINK_RECORD_TOO_LARGE = "sink_record_too_large"
+    SINK_REFUSED = "sink_refused"
+    SINK_FENCED = "sink_fenced"
+    STORE = "store"
+    INTERNAL = "internal"
+
+
+DIRECTIVES: Final[dict[ErrorKind, Directive]] = {
+    ErrorKind.CONFIG_INVALID: Directive.FATAL,
+    ErrorKind.SOURCE_UNREACHABLE: Directive.RETRY,
+    ErrorKind.SOURCE_CONNECTION_LOST: Directive.RETRY,
+    ErrorKind.SOURCE_AUTHENTICATION: Directive.OPERATOR,
+    ErrorKind.SOURCE_PERMISSION: Directive.OPERATOR,
+    ErrorKind.SOURCE_SETTING: Directive.OPERATOR,
+    ErrorKind.SOURCE_OBJECT_MISSING: Directive.OPERATOR,
+    ErrorKind.SOURCE_QUERY: Directive.OPERATOR,
+    ErrorKind.SLOT_BUSY: Directive.RETRY,
+    ErrorKind.SLOT_LOST: Directive.OPERATOR,
+    ErrorKind.SLOT_MISMATCH: Directive.OPERATOR,
+    ErrorKind.SOURCE_TIMEOUT: Directive.RETRY,
+    ErrorKind.PROTOCOL: Directive.FATAL,
+    ErrorKind.VALUE: Directive.FATAL,
+    ErrorKind.SCHEMA: Directive.OPERATOR,
+    ErrorKind.SINK_UNREACHABLE: Directive.RETRY,
+    ErrorKind.SINK_PERMISSION: Directive.OPERATOR,
+    ErrorKind.SINK_RECORD_TOO_LARGE: Directive.OPERATOR,
+    ErrorKind.SINK_REFUSED: Directive.OPERATOR,
+    ErrorKind.SINK_FENCED: Directive.FATAL,
+    ErrorKind.STORE: Directive.RETRY,
+    ErrorKind.INTERNAL: Directive.FATAL,
+}
+"""One row a kind: kept narrow on purpose. ``tests`` prove that every kind has its row."""
+
+
+@dataclass(slots=True)
+class CdcError(Exception):
+    """A failure told in one sentence, with the mend in another.
+
+    ``message`` is sentence case and names the object it happened to; ``remedy`` is what to do, with the SQL or the
+    property where there is one; ``detail`` may quote the server's own words.
+    """
+
+    kind: ErrorKind
+    message: str
+    remedy: str = ""
+    detail: str = ""
+
+    @property
+    def directive(self) -> Directive:
+        """What the supervisor does about it."""
+        return DIRECTIVES[self.kind]
+
+    def __str__(self) -> str:
+        parts = [self.message.rstrip(".") + "."]
+        if self.remedy:
+            parts.append(self.remedy)
+        if self.detail:
+            parts.append(f"({self.detail})")
+        return " ".join(parts)
