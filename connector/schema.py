@@ -64,6 +64,10 @@ class Schema:
         """The same schema with a default value (of the Connect value that goes with the schema)."""
         return replace(self, default=default)
 
+    def with_doc(self, doc: str) -> Schema:
+        """The same schema with a comment."""
+        return replace(self, doc=doc)
+
     def with_parameters(self, parameters: Mapping[str, str]) -> Schema:
         """The same schema with ``parameters`` after those it has."""
         return replace(self, parameters=(*self.parameters, *parameters.items()))

@@ -1,0 +1,1 @@
+"""The worker: settings, stores, herder and supervisor, put together by ``workers.__main__``."""

@@ -1,0 +1,1 @@
+"""Kafka Connect's three internal topics as stores."""

@@ -1,0 +1,153 @@
+"""Request bodies: JSON read the way the reference reads it, and refused with a sentence that says how to mend it.
+
+Configuration values become strings as Jackson makes them: a number keeps the digits it was written with (``1.50`` stays
+``1.50``), true and false become words, null stays None for the herder to judge. A message never repeats a value that was sent.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+from fastapi import Request
+from starlette.exceptions import HTTPException
+
+from connect_api.errors import RequestError
+from connect_api.herder import HerderError, TargetState
+from connect_api.media import media_type
+
+LIMIT: Final = 4 * 1024 * 1024
+"""Bytes of a body. A configuration travels as one Kafka record, 1 MiB by default, so nothing useful is longer."""
+
+INITIAL_STATES: Final[dict[str, TargetState]] = {"RUNNING": "STARTED", "PAUSED": "PAUSED", "STOPPED": "STOPPED"}
+"""Words of ``initial_state`` (KIP-980) and the target states they mean."""
+
+WHITESPACE: Final = "".join(map(chr, range(0x21)))
+"""What Java's ``String.trim`` removes."""
+
+CREATE_FIELDS: Final = ("name", "config", "initial_state")
+
+
+class Number(str):
+    """A JSON number as it was written."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NewConnector:
+    """What POST /connectors asks for: ``name`` is trimmed and may be empty, ``config`` holds it under ``name``."""
+
+    name: str
+    config: dict[str, str | None]
+    initial_state: TargetState | None
+
+
+async def read(request: Request) -> bytes:
+    """Return the body. Raises 413 past :data:`LIMIT` and 415 for a body that is not called ``application/json``."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > LIMIT:
+            raise RequestError(f"The request body is longer than {LIMIT} bytes, more than a configuration may hold. Send less.", status=413)
+        parts.append(part)
+    if size and media_type(request.headers.get("content-type", "")) != "application/json":
+        raise HTTPException(415)
+    return b"".join(parts)
+
+
+def parse_object(body: bytes) -> dict[str, object]:
+    """Return the JSON object in ``body``, its numbers as :class:`Number`; of a repeated field the last one counts.
+
+    Raises :class:`RequestError` for an empty body, text that is not JSON (with line and column), and any other JSON value.
+    """
+    body = body.removeprefix(b"\xef\xbb\xbf")
+    if not body.strip():
+        raise RequestError("The request has no body. Send a JSON object.")
+    try:
+        body.decode()
+    except UnicodeDecodeError as failure:
+        raise RequestError(f"The request body is not UTF-8 at byte {failure.start + 1}. Send JSON encoded as UTF-8.") from None
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError as failure:
+        raise RequestError(
+            f"The request body is not valid JSON at line {failure.lineno}, column {failure.colno}: {failure.msg}. Mend the JSON there."
+        ) from None
+    if not isinstance(value, dict):
+        raise RequestError(f"The request body is {_kind(value)}. Send a JSON object.")
+    try:
+        # orjson is strict and knows where a mistake is; the standard parser, run on what is known to be valid, can hand over
+        # numbers as text, which orjson cannot.
+        parsed: dict[str, object] = json.loads(body, parse_int=Number, parse_float=Number)
+    except RecursionError:
+        raise RequestError("The request body nests objects or arrays too deeply. Configuration values are plain strings.") from None
+    return parsed
+
+
+def new_connector(body: bytes) -> NewConnector:
+    """Read the body of POST /connectors.
+
+    Raises :class:`RequestError` for an unknown field, a missing config, a name or value of the wrong kind and an unknown
+    initial_state; :class:`HerderError` when the configuration names another connector.
+    """
+    fields = parse_object(body)
+    for field in fields:
+        if field not in CREATE_FIELDS:
+            raise RequestError(
+                f'Unknown field "{field}". A connector is created from "name", "config" and, if wanted, "initial_state"; '
+                f'properties of the connector belong inside "config".'
+            )
+    name = (_text(fields.get("name"), '"name"') or "").strip(WHITESPACE)
+    state = _initial_state(fields.get("initial_state"))
+    config = fields.get("config")
+    if config is None:
+        raise RequestError('The field "config" is missing. Put the connector\'s properties into it, as a JSON object of strings.')
+    if not isinstance(config, dict):
+        raise RequestError(f'The field "config" is {_kind(config)}. Write the connector\'s properties as a JSON object of strings.')
+    return NewConnector(name, named(name, texts(config)), state)
+
+
+def connector_config(name: str, body: bytes) -> dict[str, str | None]:
+    """Read the flat map of PUT /connectors/{name}/config; same errors as :func:`new_connector`."""
+    return named(name, texts(parse_object(body)))
+
+
+def texts(config: dict[str, object]) -> dict[str, str | None]:
+    """Turn configuration values into strings. Raises :class:`RequestError` for a value that is an object or an array."""
+    return {key: _text(value, f'configuration property "{key}"') for key, value in config.items()}
+
+
+def named(name: str, config: dict[str, str | None]) -> dict[str, str | None]:
+    """``config`` with ``name`` appended where it is absent. Raises 400 when the configuration holds a different name."""
+    included = config.get("name")
+    if included is not None and included != name:
+        raise HerderError(400, f"Connector name configuration ({included}) doesn't match connector name in the URL ({name})")
+    return {**config, "name": name}
+
+
+def _text(value: object, field: str) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return str(value)
+    raise RequestError(f"The value of {field} is {_kind(value)}. Write it as a string.")
+
+
+def _initial_state(value: object) -> TargetState | None:
+    if value is None:
+        return None
+    state = INITIAL_STATES.get(value.upper()) if isinstance(value, str) else None
+    if state is None:
+        raise RequestError(f'The field "initial_state" must be one of {", ".join(INITIAL_STATES)}. Correct it, or leave it out to start.')
+    return state
+
+
+def _kind(value: object) -> str:
+    kinds: dict[type, str] = {dict: "a JSON object", list: "a JSON array", str: "a string", bool: "a boolean", type(None): "null"}
+    return kinds.get(type(value), "a number")

@@ -1,0 +1,101 @@
+"""Connectors: list, create, read, reconfigure, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fastapi import FastAPI, Request, Response
+
+from connect_api import bodies, models
+from connect_api.documentation import CONFIG, INFO, STATUS, example, extra, fails, query
+from connect_api.herder import Herder, HerderError
+from connect_api.paths import encode
+
+INFO_AND_STATUS = ("info", "status")
+"""What ``expand`` knows, in the order of the reply, which the query does not change."""
+
+
+def add_routes(app: FastAPI, herder: Herder, *, advertised_url: str | None) -> None:
+    """Add the routes of connectors; ``advertised_url`` begins ``Location`` when it is set."""
+
+    def created(request: Request, name: str) -> str:
+        base = advertised_url or f"{request.url.scheme}://{request.url.netloc}"
+        return f"{base.rstrip('/')}/connectors/{encode(name)}"
+
+    expand = query("expand", "info, status or both: more about each connector", boolean=False, repeated=True)
+
+    @app.get("/connectors", tags=["connectors"], responses=example(["shop"]), openapi_extra=extra(expand))
+    async def names(request: Request) -> Response:
+        """List the names of all connectors, or with ``expand`` an object with more about each of them (KIP-465)."""
+        wanted = request.query_params.getlist("expand")
+        return models.reply(expanded(herder, wanted) if wanted else herder.connectors())
+
+    @app.post(
+        "/connectors",
+        status_code=201,
+        tags=["connectors"],
+        responses=fails(400, 409),
+        openapi_extra=extra(body={"name": "shop", "config": CONFIG, "initial_state": "RUNNING"}),
+    )
+    async def create(request: Request) -> Response:
+        """Create a connector. ``initial_state`` is RUNNING, PAUSED or STOPPED (KIP-980)."""
+        wanted = bodies.new_connector(await bodies.read(request))
+        _, info = await herder.put_connector(wanted.name, wanted.config, allow_replace=False, initial_state=wanted.initial_state)
+        return models.reply(models.connector_info(info), 201, location=created(request, info.name))
+
+    @app.get("/connectors/{connector:segment}", tags=["connectors"], responses=example(INFO, 404))
+    async def read(connector: str) -> Response:
+        """Show the configuration and the tasks of a connector."""
+        return models.reply(models.connector_info(herder.connector_info(connector)))
+
+    @app.delete("/connectors/{connector:segment}", status_code=204, tags=["connectors"], responses=fails(404, 409))
+    async def delete(connector: str) -> Response:
+        """Stop a connector and forget its configuration. Its offsets stay."""
+        await herder.delete_connector(connector)
+        return models.empty(204)
+
+    @app.get("/connectors/{connector:segment}/config", tags=["connectors"], responses=example(INFO["config"], 404))
+    async def read_config(connector: str) -> Response:
+        """Show the configuration as it was sent, with ``name``: nothing added, nothing hidden, ``${...}`` unresolved."""
+        return models.reply(herder.connector_info(connector).config)
+
+    @app.put(
+        "/connectors/{connector:segment}/config",
+        tags=["connectors"],
+        responses={**example(INFO, 400, 409), 201: {"description": "The connector did not exist and was created"}},
+        openapi_extra=extra(body=CONFIG),
+    )
+    async def write_config(request: Request, connector: str) -> Response:
+        """Replace a connector's configuration, or create the connector."""
+        config = bodies.connector_config(connector, await bodies.read(request))
+        is_new, info = await herder.put_connector(connector, config, allow_replace=True)
+        if is_new:
+            return models.reply(models.connector_info(info), 201, location=created(request, info.name))
+        return models.reply(models.connector_info(info))
+
+    @app.get("/connectors/{connector:segment}/status", tags=["connectors"], responses=example(STATUS, 404))
+    async def status(connector: str) -> Response:
+        """Show the state of a connector and its tasks."""
+        return models.reply(models.status(herder.connector_status(connector)))
+
+    @app.get("/connectors/{connector:segment}/topics", tags=["connectors"], responses=example({"shop": {"topics": ["shop.public.orders"]}}))
+    async def topics(connector: str) -> Response:
+        """List the topics the connector has written to (KIP-558). A connector that does not exist has none."""
+        return models.reply(models.topics(connector, herder.active_topics(connector)))
+
+
+def expanded(herder: Herder, wanted: list[str]) -> dict[str, dict[str, object]]:
+    """Collect each connector's info or status as wanted; unknown words add nothing, connectors that vanish are left out."""
+    sources: dict[str, Callable[[str], dict[str, object]]] = {
+        "info": lambda name: models.connector_info(herder.connector_info(name)),
+        "status": lambda name: models.status(herder.connector_status(name)),
+    }
+    parts = [part for part in INFO_AND_STATUS if part in wanted]
+    listed: dict[str, dict[str, object]] = {}
+    for name in herder.connectors():
+        try:
+            listed[name] = {part: sources[part](name) for part in parts}
+        except HerderError as refusal:
+            if refusal.status != 404:
+                raise
+    return listed

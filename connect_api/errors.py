@@ -1,0 +1,61 @@
+"""Every failure of the REST layer as Connect's body ``{"error_code": <status>, "message": "..."}``.
+
+Routing failures carry the reference's texts (``HTTP 404 Not Found``). What the reference answers with 500 and the text of a
+Java exception, a request that cannot be understood, is a :class:`RequestError` here: a 400 that names the field and the mend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+import orjson
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from connect_api.herder import HerderError
+from connect_api.methods import allowed
+
+
+class RequestError(Exception):
+    """A request that cannot be understood: answered with ``status``; the message says which field and how to mend it."""
+
+    def __init__(self, message: str, *, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+def error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Answer with Connect's error body and its status."""
+    body = orjson.dumps({"error_code": status, "message": message})
+    return Response(body, status_code=status, headers=headers, media_type="application/json")
+
+
+def phrase(status: int) -> str:
+    """Return the text for a failure of routing itself, such as ``HTTP 405 Method Not Allowed``."""
+    return f"HTTP {status} {HTTPStatus(status).phrase}"
+
+
+def install(app: FastAPI) -> None:
+    """Replace FastAPI's own error bodies; no failure leaves the app in another shape."""
+
+    @app.exception_handler(HerderError)
+    async def refused(_request: Request, refusal: HerderError) -> Response:
+        return error(refusal.status, refusal.message)
+
+    @app.exception_handler(RequestError)
+    async def not_understood(_request: Request, mistake: RequestError) -> Response:
+        return error(mistake.status, mistake.message)
+
+    @app.exception_handler(HTTPException)
+    async def not_routed(request: Request, failure: HTTPException) -> Response:
+        headers = {"Allow": ",".join(allowed(app.routes, request.scope))} if failure.status_code == 405 else None
+        return error(failure.status_code, phrase(failure.status_code), headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def not_valid(_request: Request, failure: RequestValidationError) -> Response:
+        first = failure.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return error(400, f"Parameter {where} is not valid: {first['msg']}.")

@@ -1,0 +1,64 @@
+"""What stands before the routes: one spelling of paths, HEAD, OPTIONS, and an answer even when a handler breaks."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from urllib.parse import quote
+
+from fastapi import Response
+from starlette.requests import ClientDisconnect
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from connect_api.errors import RequestError, error
+from connect_api.methods import allowed
+from connect_api.paths import canonical
+
+logger = logging.getLogger(__name__)
+
+
+class Front:
+    """ASGI middleware around the router; ``routes`` is the app's own list and may still grow.
+
+    HEAD runs the GET route and its body is dropped. OPTIONS is answered here for every known path. An exception that no
+    handler knows is logged and answered with 500; its text stays in the log, since it may quote what a client sent.
+    """
+
+    def __init__(self, app: ASGIApp, routes: Iterable[BaseRoute]) -> None:
+        self.app = app
+        self.routes = routes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        method = scope["method"]
+        started = False
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            started = True
+            if method == "HEAD" and message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        try:
+            path = canonical(scope.get("raw_path") or quote(scope["path"]).encode())
+            routed = {**scope, "path": path, "method": "GET" if method == "HEAD" else method}
+            if method == "OPTIONS" and (methods := allowed(self.routes, routed)):
+                reply = Response(", ".join(methods), headers={"Allow": ",".join(methods), "Content-Type": "text/plain"})
+                await reply(scope, receive, watched)
+            else:
+                await self.app(routed, receive, watched)
+        except RequestError as mistake:
+            await error(mistake.status, mistake.message)(scope, receive, watched)
+        except ClientDisconnect:
+            logger.debug("client left before its request was read: %s %r", method, scope["path"])
+        except Exception as failure:
+            logger.exception("request failed: %s %r", method, scope["path"])
+            if started:
+                raise
+            text = f"The worker could not answer because of an internal error ({type(failure).__name__}). Its log says more."
+            await error(500, text)(scope, receive, watched)

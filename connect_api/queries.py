@@ -1,0 +1,11 @@
+"""Query parameters as the reference reads them: never refused, the first of several counts."""
+
+from __future__ import annotations
+
+from fastapi import Request
+
+
+def flag(request: Request, name: str, *, default: bool) -> bool:
+    """Read a Boolean: ``true`` in any case is true, other text is false, absent or empty is ``default``."""
+    given = request.query_params.getlist(name)
+    return given[0].lower() == "true" if given and given[0] else default

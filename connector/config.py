@@ -1,0 +1,399 @@
+"""A connector's configuration, read once into typed values.
+
+:func:`parse` is the only maker of :class:`ConnectorConfig`. What the properties mean stands in :mod:`connector.config_keys`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, Final
+
+from connector.config_families import (
+    ColumnMask,
+    FamilyProblem,
+    KeyColumns,
+    ReplicaIdentity,
+    column_masks,
+    driver_settings,
+    key_columns,
+    oddities,
+    prefixed,
+    replica_identities,
+    select_overrides,
+    statements,
+    stream_options,
+    thread_multipliers,
+    topic_creation,
+)
+from connector.config_keys import ALIASES, BY_NAME, FORMER_VALUES, KEYS, Key, family_of
+from connector.config_keys.checks import java_long
+from connector.config_keys.patterns import split_regexes
+from connector.config_validation import Validation, connector_problems, error_lines, refusals, rename, validate
+from connector.errors import CdcError, ErrorKind
+
+__all__ = ["ColumnMask", "ConnectorConfig", "KeyColumns", "ReplicaIdentity", "Validation", "error_lines", "parse", "validate"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectorConfig:
+    """Every property of one connector. The attribute of ``a.b.c`` is ``a_b_c``; capitals become snake case.
+
+    Properties of type LIST are tuples (empty when absent), numbers are int, other absent properties None; words out of a fixed
+    choice are in lower case, under their present names whatever version is played. Durations are in the unit their name says.
+    The representation shows no password, salt or pass-through setting.
+    """
+
+    raw: Mapping[str, str] = field(repr=False)
+    """The configuration as it was given, secrets and all: never to be logged."""
+    version: tuple[int, int, int]
+    """The Debezium version to play, as numbers."""
+    # Common
+    name: str
+    connector_class: str
+    connector_plugin_version: str
+    tasks_max: int
+    tasks_max_enforce: bool
+    key_converter: str
+    key_converter_plugin_version: str
+    value_converter: str
+    value_converter_plugin_version: str
+    header_converter: str
+    header_converter_plugin_version: str
+    # Transforms
+    transforms: tuple[str, ...]
+    # Predicates
+    predicates: tuple[str, ...]
+    # Common
+    config_action_reload: str
+    # Error Handling
+    errors_retry_timeout: int
+    errors_retry_delay_max_ms: int
+    errors_tolerance: str
+    errors_log_enable: bool
+    errors_log_include_messages: bool
+    # Topic Creation
+    topic_creation_groups: tuple[str, ...]
+    # Exactly Once Support
+    exactly_once_support: str
+    transaction_boundary: str
+    transaction_boundary_interval_ms: int | None
+    # offsets.topic
+    offsets_storage_topic: str | None
+    # Postgres
+    topic_prefix: str
+    database_hostname: str
+    database_port: int
+    database_user: str
+    database_password: str | None = field(repr=False)
+    database_dbname: str
+    database_query_timeout_ms: int
+    plugin_name: str
+    slot_name: str
+    publication_name: str
+    publication_autocreate_mode: str
+    replica_identity_autoset_values: str | None
+    slot_drop_on_stop: bool
+    slot_failover: bool
+    slot_stream_params: str | None
+    database_initial_statements: str | None
+    database_sslmode: str
+    database_sslcert: str | None
+    database_sslpassword: str | None = field(repr=False)
+    database_sslrootcert: str | None
+    database_sslkey: str | None
+    slot_max_retries: int
+    slot_retry_delay_ms: int
+    database_sslfactory: str | None
+    status_update_interval_ms: int
+    lsn_flush_timeout_ms: int
+    lsn_flush_timeout_action: str
+    database_tcp_keep_alive: bool
+    xmin_fetch_interval_ms: int
+    skipped_operations: tuple[str, ...]
+    lsn_flush_mode: str
+    # Connector
+    event_processing_failure_handling_mode: str
+    max_batch_size: int
+    max_queue_size: int
+    poll_interval_ms: int
+    max_queue_size_in_bytes: int
+    provide_transaction_metadata: bool
+    snapshot_delay_ms: int
+    streaming_delay_ms: int
+    snapshot_include_collection_list: tuple[str, ...]
+    snapshot_fetch_size: int | None
+    snapshot_max_threads: int
+    snapshot_max_threads_multiplier: int
+    legacy_snapshot_max_threads: bool
+    snapshot_mode_custom_name: str | None
+    snapshot_mode_configuration_based_snapshot_data: bool
+    snapshot_mode_configuration_based_snapshot_schema: bool
+    snapshot_mode_configuration_based_start_stream: bool
+    snapshot_mode_configuration_based_snapshot_on_schema_error: bool
+    snapshot_mode_configuration_based_snapshot_on_data_error: bool
+    retriable_restart_connector_wait_ms: int
+    query_fetch_size: int
+    errors_max_retries: int
+    incremental_snapshot_watermarking_strategy: str
+    internal_log_position_check_enable: bool
+    internal_advanced_metrics_enable: bool
+    connection_validation_timeout_ms: int
+    executor_shutdown_timeout_ms: int
+    openlineage_integration_enabled: bool
+    openlineage_integration_config_file_path: str
+    openlineage_integration_job_namespace: str | None
+    openlineage_integration_job_description: str
+    openlineage_integration_job_tags: tuple[str, ...]
+    openlineage_integration_job_owners: tuple[str, ...]
+    openlineage_integration_dataset_kafka_bootstrap_servers: str | None
+    extended_headers_enabled: bool
+    guardrail_collections_max: int
+    guardrail_collections_limit_action: str
+    custom_sanitize_pattern: str
+    statistics_metrics_enabled: bool
+    decimal_handling_mode: str
+    time_precision_mode: str
+    snapshot_lock_timeout_ms: int
+    memory_management_schemas_class: str
+    memory_management_tables_class: str
+    snapshot_mode: str
+    snapshot_isolation_mode: str
+    snapshot_query_mode: str
+    snapshot_query_mode_custom_name: str | None
+    snapshot_locking_mode_custom_name: str | None
+    snapshot_locking_mode: str
+    hstore_handling_mode: str
+    binary_handling_mode: str
+    schema_name_adjustment_mode: str
+    interval_handling_mode: str
+    schema_refresh_mode: str
+    incremental_snapshot_chunk_size: int
+    unavailable_value_placeholder: str
+    message_prefix_include_list: tuple[str, ...]
+    message_prefix_exclude_list: tuple[str, ...]
+    publish_via_partition_root: bool
+    # Events
+    converters: str | None
+    post_processors: str | None
+    tombstones_on_delete: bool
+    heartbeat_interval_ms: int
+    signal_data_collection: tuple[str, ...]
+    signal_poll_interval_ms: int
+    signal_enabled_channels: tuple[str, ...]
+    topic_naming_strategy: str
+    notification_enabled_channels: tuple[str, ...]
+    notification_sink_topic_name: str | None
+    transaction_metadata_factory: str
+    custom_metric_tags: tuple[str, ...]
+    column_include_list: tuple[str, ...]
+    column_exclude_list: tuple[str, ...]
+    table_include_list: tuple[str, ...]
+    table_exclude_list: tuple[str, ...]
+    table_ignore_builtin: bool
+    schema_include_list: tuple[str, ...]
+    schema_exclude_list: tuple[str, ...]
+    message_key_columns: str | None
+    snapshot_select_statement_overrides: str | None
+    include_schema_comments: bool
+    column_propagate_source_type: tuple[str, ...]
+    datatype_propagate_source_type: tuple[str, ...]
+    internal_snapshot_scan_all_columns_force: bool
+    snapshot_tables_order_by_row_count: str
+    heartbeat_action_query: str | None
+    include_unknown_datatypes: bool
+    sourceinfo_struct_maker: str
+    # Unlisted
+    read_only: bool
+    database_connection_timeout_ms: int
+    database_connection_factory_class: str | None
+    offset_mismatch_strategy: str
+    internal_create_slot_command_timeout: int
+    skip_messages_without_change: bool
+    money_fraction_digits: int
+    field_name_adjustment_mode: str
+    event_converting_failure_handling_mode: str
+    topic_delimiter: str
+    topic_cache_size: int
+    topic_heartbeat_prefix: str
+    topic_heartbeat_name: str | None
+    topic_transaction: str
+    topic_regex: str | None
+    topic_replacement: str | None
+    topic_key_enforce_uniqueness: bool
+    topic_key_field_name: str
+    topic_key_field_regex: str | None
+    topic_key_field_replacement: str | None
+    queue_provider_type: str
+    poll_dispatch_interval_ms: int
+    internal_custom_retriable_exception: str | None
+    internal_offset_activity_monitor_interval_ms: int
+    incremental_snapshot_allow_schema_changes: bool
+    signal_emit_failure_max_retries: int
+    signal_emit_failure_backoff_ms: int
+    signal_kafka_topic: str | None
+    signal_kafka_bootstrap_servers: str | None
+    signal_kafka_group_id: str
+    signal_kafka_poll_timeout_ms: int
+    signal_file: str
+    database_include_list: tuple[str, ...]
+    database_exclude_list: tuple[str, ...]
+    include_schema_changes: bool
+    source_struct_version: str | None
+    transaction_topic: str | None
+    # What is packed into names and texts
+    column_masks: tuple[ColumnMask, ...]
+    """Masks, hashes and truncations of columns, in the order they were given."""
+    key_columns: tuple[KeyColumns, ...]
+    """``message.key.columns``, read."""
+    replica_identities: tuple[ReplicaIdentity, ...]
+    """``replica.identity.autoset.values``, read."""
+    snapshot_select_overrides: Mapping[str, str]
+    """Table (``schema.table``, as it was written) to the statement that reads it."""
+    snapshot_thread_multipliers: Mapping[str, int]
+    """Table (``schema.table``) to parts per thread."""
+    slot_stream_options: Mapping[str, str]
+    """``slot.stream.params``, read."""
+    initial_statements: tuple[str, ...]
+    """``database.initial.statements``, one by one."""
+    topic_creation: Mapping[str, Mapping[str, str]]
+    """Group (``default`` or one of ``topic.creation.groups``) to its settings (``partitions``, ``replication.factor``, ...)."""
+    driver: Mapping[str, str] = field(repr=False)
+    """Further connection settings, by the driver's own names."""
+    producer_overrides: Mapping[str, str] = field(repr=False)
+    """Kafka's names, without ``producer.override.``."""
+    admin_overrides: Mapping[str, str] = field(repr=False)
+    """Kafka's names, without ``admin.override.``."""
+
+
+UNREAD: Final = frozenset(alias.old for alias in ALIASES if alias.coexists) | {
+    key.name for key in KEYS if "(" in key.name or key.group in ("Engine", "Task")
+}
+"""Rows of the table that have no attribute: former names, patterns of names, and what other programs read."""
+
+
+_STRICT: Final = ("field.name.adjustment.mode",)
+"""Unlisted properties that Debezium refuses a malformed value of (with a 500)."""
+
+_READERS: Final[tuple[Callable[[Mapping[str, str]], object], ...]] = (
+    column_masks,
+    key_columns,
+    replica_identities,
+    select_overrides,
+    thread_multipliers,
+    stream_options,
+    topic_creation,
+)
+
+
+def parse(config: Mapping[str, str]) -> tuple[ConnectorConfig, list[str]]:
+    """Read a configuration whose ``${...}`` references are resolved; answer it and lines for the log.
+
+    The lines tell of former names, of properties without effect and of unknown ones; none holds a value that could be secret.
+    Raises CdcError(CONFIG_INVALID) that lists every problem: those of :func:`validate`, and malformed values of properties that
+    Connect does not validate.
+    """
+    renamed = rename(config)
+    settings = {name: value for name, value in renamed.settings.items() if value is not None}
+    validation = validate(config)
+    problems = error_lines(validation)
+    settings, unlisted, notices = _without_malformed(settings, validation)
+    problems += unlisted
+    problems += [problem for reader in _READERS for problem in _packed_problems(reader, settings)]
+    if problems:
+        # One line: a task's first line of trace is what people see.
+        listed = "; ".join(" ".join(problem.split()) for problem in dict.fromkeys(problems))
+        raise CdcError(
+            ErrorKind.CONFIG_INVALID,
+            f"Connector configuration has {len(dict.fromkeys(problems))} error(s): {listed}",
+            "Correct these properties and save the configuration again.",
+        )
+    # The types are the table's; a test holds them against the attributes'.
+    values: dict[str, Any] = {key.attribute: _value(key, settings.get(key.name, key.default)) for key in KEYS if key.name not in UNREAD}
+    values["connector_plugin_version"] = validation.version
+    values["lsn_flush_mode"] = values["lsn_flush_mode"] or "connector"
+    # Debezium's default needs a plugin of its own in the server; the one that is always there is played instead.
+    values["plugin_name"] = "pgoutput"
+    numbers = validation.version.split(".")
+    made = ConnectorConfig(
+        **values,
+        raw=dict(config),
+        version=(int(numbers[0]), int(numbers[1]), int(numbers[2])),
+        column_masks=column_masks(settings),
+        key_columns=key_columns(settings),
+        replica_identities=replica_identities(settings),
+        snapshot_select_overrides=select_overrides(settings),
+        snapshot_thread_multipliers=thread_multipliers(settings),
+        slot_stream_options=stream_options(settings),
+        initial_statements=statements(settings.get("database.initial.statements", "")),
+        topic_creation=topic_creation(settings),
+        driver=driver_settings(settings),
+        producer_overrides=prefixed(settings, "producer.override."),
+        admin_overrides=prefixed(settings, "admin.override."),
+    )
+    return made, [*renamed.notices, *notices, *oddities(settings), *_idle_notices(settings)]
+
+
+def _packed_problems(reader: Callable[[Mapping[str, str]], object], settings: Mapping[str, str]) -> list[str]:
+    try:
+        reader(settings)
+    except FamilyProblem as found:
+        return found.problems
+    return []
+
+
+def _without_malformed(settings: Mapping[str, str], validation: Validation) -> tuple[dict[str, str], list[str], list[str]]:
+    """Check what Connect's validation does not show; answer what is left of the settings, problems and notices.
+
+    Debezium takes the default for such a value without a word, so a malformed one is no error, except where Debezium breaks.
+    """
+    listed = {field.name for field in validation.fields}
+    kept = dict(settings)
+    problems: list[str] = []
+    notices: list[str] = []
+    for name, value in settings.items():
+        key = BY_NAME.get(name)
+        if key is None or name in listed:
+            continue
+        found = connector_problems(key, value, settings, validation.version)
+        if found and name not in _STRICT:
+            del kept[name]
+            shown = "none" if key.default is None else key.default
+            notices.append(f"Property {name} is malformed ({found[0]}); its default counts: {shown}.")
+        elif found:
+            problems += [f"The '{name}' value is invalid: {problem}" for problem in found]
+        else:
+            problems += refusals(key, value)
+    return kept, problems, notices
+
+
+def _value(key: Key, text: str | None) -> object:
+    if key.type == "LIST":
+        if text is None:
+            return ()
+        return tuple(split_regexes(text) if key.regexes else [entry.strip() for entry in text.split(",") if entry.strip()])
+    if text is None or (key.default is None and not text.strip()):
+        return None
+    if key.type in ("INT", "LONG", "SHORT"):
+        return java_long(text.strip())
+    if key.type == "BOOLEAN":
+        return text.strip().lower() == "true"
+    if key.enumerated:
+        word = text.strip().lower()
+        return FORMER_VALUES.get(key.name, {}).get(word, word)
+    return text.strip() if key.framework or key.type == "CLASS" else text
+
+
+def _idle_notices(settings: Mapping[str, str]) -> list[str]:
+    """Tell of properties that are set and do nothing, once each."""
+    notices: list[str] = []
+    for name in settings:
+        key = BY_NAME.get(name)
+        about = key or family_of(name)
+        if about is None:
+            near = get_close_matches(name, BY_NAME, n=1, cutoff=0.85)
+            notices.append(f"Property {name} is unknown and has no effect" + (f"; did you mean {near[0]}?" if near else "."))
+        elif about.support == "ignored" and not (key and key.group == "Task"):
+            notices.append(f"Property {name} has no effect: {about.reason}.")
+    return notices

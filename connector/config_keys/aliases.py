@@ -1,0 +1,46 @@
+"""Names and values that properties had in 1.x and 2.x, and what they are called now."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from connector.config_keys.key import Alias
+
+_SWITCH_ADJUSTMENT: Final = (("true", "avro"), ("false", "none"))
+
+ALIASES: Final[tuple[Alias, ...]] = (
+    Alias("database.server.name", "topic.prefix"),
+    Alias("schema.whitelist", "schema.include.list"),
+    Alias("schema.blacklist", "schema.exclude.list"),
+    Alias("table.whitelist", "table.include.list"),
+    Alias("table.blacklist", "table.exclude.list"),
+    Alias("column.whitelist", "column.include.list"),
+    Alias("column.blacklist", "column.exclude.list"),
+    Alias("slot.drop_on_stop", "slot.drop.on.stop"),
+    Alias("toasted.value.placeholder", "unavailable.value.placeholder"),
+    Alias("sanitize.field.names", "field.name.adjustment.mode", _SWITCH_ADJUSTMENT),
+    Alias("truncate.handling.mode", "skipped.operations", (("skip", "t"), ("include", "none"))),
+    Alias("event.deserialization.failure.handling.mode", "event.processing.failure.handling.mode"),
+    Alias("rows.fetch.size", "snapshot.fetch.size"),
+    Alias("openlineage.integration.dataset.kafka.bootstrap.server", "openlineage.integration.dataset.kafka.bootstrap.servers"),
+    Alias("heartbeat.topics.prefix", "topic.heartbeat.prefix", coexists=True),
+    Alias("snapshot.custom.class", "snapshot.mode.custom.name", coexists=True),
+    Alias("flush.lsn.source", "lsn.flush.mode", (("true", "connector"), ("false", "manual")), coexists=True),
+    Alias(
+        "slot.seek.to.known.offset.on.start",
+        "offset.mismatch.strategy",
+        (("true", "trust_offset"), ("false", "no_validation")),
+    ),
+    Alias(
+        "internal.slot.seek.to.known.offset.on.start",
+        "offset.mismatch.strategy",
+        (("true", "trust_offset"), ("false", "no_validation")),
+        coexists=True,
+    ),
+    Alias("internal.legacy.snapshot.max.threads", "legacy.snapshot.max.threads", coexists=True),
+)
+
+FORMER_VALUES: Final[dict[str, dict[str, str]]] = {
+    "snapshot.mode": {"never": "no_data", "exported": "initial", "schema_only": "no_data"},
+}
+"""Values that were renamed: property to former value to present value."""

@@ -1,0 +1,259 @@
+"""Checks of single values, with the words that Debezium and Kafka answer with.
+
+Each takes a key, its value (or default, or None) and all settings, and yields what is wrong. Debezium's number checks do not
+trim, Kafka's do; both versions' texts were recorded from a live Connect worker.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from connector.config_keys.key import Key, Settings
+from connector.config_keys.patterns import regex_problem, split_regexes
+
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_INT: Final = 2**31
+_LONG: Final = 2**63
+_JAVA_CLASS: Final = re.compile(r"[^\W\d][\w$]*(\.[^\W\d][\w$]*)*")
+_NAME_CHARACTERS: Final = re.compile(r"[a-zA-Z0-9_.\-]+")
+_SLOT_NAME: Final = re.compile(r"[a-z0-9_]{1,63}")
+
+KEY_COLUMNS: Final = r"^\s*([^:]+):([^:,]+(,[^:,]+)*)\s*$"
+KEY_COLUMNS_BEFORE: Final = r"^\s*([^\s:]+):([^:\s]+)\s*$"
+REPLICA_IDENTITY_SHOWN: Final = (
+    r"(?i)^\s*(?<tablepredicate>[^\s:]+):(?<replicaidentity>DEFAULT|(INDEX) (?<indexname>.\w*)|FULL|NOTHING)\s*$"
+)
+REPLICA_IDENTITY: Final = re.compile(r"\s*([^\s:]+):(DEFAULT|INDEX (.\w*)|FULL|NOTHING)\s*", re.IGNORECASE)
+
+
+def java_int(text: str, limit: int = _INT) -> int | None:
+    """``text`` as Java's ``Integer.valueOf`` reads it (``Long.valueOf`` with ``limit`` 2**63); None where Java refuses."""
+    if not _INTEGER.fullmatch(text) or not text.isascii():
+        return None
+    number = int(text)
+    return number if -limit <= number < limit else None
+
+
+def java_long(text: str) -> int | None:
+    """``text`` as Java's ``Long.valueOf`` reads it; None where Java refuses."""
+    return java_int(text, _LONG)
+
+
+def integer(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require a 32-bit integer, if anything."""
+    if value is not None and java_int(value) is None:
+        yield "An integer is expected"
+
+
+def long(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require a 64-bit integer, if anything."""
+    if value is not None and java_long(value) is None:
+        yield "A long value is expected"
+
+
+def positive_integer(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require a 32-bit integer of 1 or more."""
+    if value is not None and (java_int(value) or 0) <= 0:
+        yield "A positive, non-zero integer value is expected"
+
+
+def non_negative_integer(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require a 32-bit integer of 0 or more."""
+    if value is not None:
+        number = java_int(value)
+        if number is None or number < 0:
+            yield "An non-negative integer is expected"
+
+
+def positive_long(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require a 64-bit integer of 1 or more."""
+    if value is not None and (java_long(value) or 0) <= 0:
+        yield "A positive, non-zero long value is expected"
+
+
+def non_negative_long(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require a 64-bit integer of 0 or more."""
+    if value is not None:
+        number = java_long(value)
+        if number is None or number < 0:
+            yield "A non-negative long value is expected"
+
+
+def boolean(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require ``true`` or ``false``, in any case."""
+    if value is not None and value.strip().lower() not in ("true", "false"):
+        yield "Either 'true' or 'false' is expected"
+
+
+def required(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require something other than blanks."""
+    if value is None or not value.strip():
+        yield "A value is required"
+
+
+def class_name(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require what could be the name of a Java class."""
+    if value is not None and not _JAVA_CLASS.fullmatch(value):
+        yield "A Java class name is expected"
+
+
+def regexes(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require regular expressions that Java compiles; tell the first malformed one."""
+    if value is None:
+        return
+    if (len(value) - len(value.rstrip("\\"))) % 2:
+        # Debezium's own reader throws here and Connect answers 500; an error at the key tells more.
+        yield "Unterminated escape sequence at the end of the string"
+        return
+    for pattern in split_regexes(value):
+        problem = regex_problem(pattern)
+        if problem:
+            yield f"A comma-separated list of valid regular expressions is expected, but {problem}"
+            return
+
+
+def name_characters(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require letters, digits, underscore, hyphen and dot. An empty value is refused too (it was set, and to nothing)."""
+    if value is not None and not _NAME_CHARACTERS.fullmatch(value):
+        yield f"{value} has invalid format (only the underscore, hyphen, dot and alphanumeric characters are allowed)"
+
+
+def hostname(key: Key, value: str | None, settings: Settings) -> Iterator[str]:
+    """Require a host name or an IPv4 address; a blank one is the business of :func:`required`."""
+    if value is not None and value.strip():
+        yield from name_characters(key, value, settings)
+
+
+def slot_name(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require PostgreSQL's form for replication slots (manual, 26.2.6)."""
+    if value is not None and not _SLOT_NAME.fullmatch(value):
+        yield "Valid replication slot name must contain only digits, lowercase characters and underscores with length <= 63"
+
+
+def queue_size(_key: Key, value: str | None, settings: Settings) -> Iterator[str]:
+    """Require a positive number, and more than ``max.batch.size``."""
+    size = java_int(value or "")
+    if size is None:
+        return
+    if size <= 0:
+        yield "A positive queue size is required"
+    batch = java_int(settings.get("max.batch.size", "2048"))
+    if size <= (2048 if batch is None else batch):
+        yield "Must be larger than the maximum batch size"
+
+
+def operations(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require operation codes of change events, or ``none`` alone."""
+    if value is None:
+        return
+    # Java's split drops empty entries at the end, and only these.
+    codes = [code.strip() for code in value.split(",")]
+    while len(codes) > 1 and not codes[-1]:
+        codes.pop()
+    none = False
+    for position, code in enumerate(codes):
+        if code == "none":
+            none = True
+        elif code not in ("c", "u", "d", "t", "r"):
+            yield "Invalid operation"
+            return
+        if none and position:
+            yield "'none' cannot be specified with other skipped operation types"
+            return
+
+
+def key_value_pairs(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require ``k1=v1,k2=v2``; an empty value holds no pairs."""
+    if value is None or not value.strip():
+        return
+    if any(_broken_pair(pair) for pair in value.split(",")):
+        yield "A equivalent-separated map of valid key/value pairs is expected, for example: k1=v1,k2=v2"
+
+
+def _broken_pair(pair: str) -> bool:
+    parts = pair.split("=")
+    return len(parts) != 2 or not parts[1]
+
+
+def one_collection(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Allow at most one entry, for the connector runs one task."""
+    if value is not None and len([entry for entry in value.split(",") if entry.strip()]) > 1:
+        yield "For single task connector only one signal data collection is permitted."
+
+
+def key_columns(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require ``table-regex:column,column;...``."""
+    yield from _key_columns(value, KEY_COLUMNS)
+
+
+def key_columns_before(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require the same in 2.3.4, whose tables and columns hold no blanks."""
+    yield from _key_columns(value, KEY_COLUMNS_BEFORE)
+
+
+def _key_columns(value: str | None, pattern: str) -> Iterator[str]:
+    if value is None:
+        return
+    if not value:
+        yield "Must not be empty"
+    for entry in _java_split(value, ";"):
+        if not re.match(pattern, entry):
+            yield f"{entry} has an invalid format (expecting '{pattern}')"
+
+
+def replica_identity(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require ``table-regex:identity,...`` with DEFAULT, FULL, NOTHING or ``INDEX name`` (PostgreSQL manual, ALTER TABLE)."""
+    if value is None:
+        return
+    if not value:
+        yield "Must not be empty"
+    for entry in _java_split(value, ","):
+        if not REPLICA_IDENTITY.fullmatch(entry):
+            yield f"{entry} has an invalid format (expecting '{REPLICA_IDENTITY_SHOWN}')"
+
+
+def _java_split(text: str, separator: str) -> list[str]:
+    """Split as ``String.split`` does: empty entries at the end are dropped, unless there is nothing else to keep."""
+    parts = text.split(separator)
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return parts
+
+
+def conflicts_with(other: str, shown: str = "") -> _Conflict:
+    """Refuse an exclude list beside the include list ``other``; ``shown`` is the name the real connector prints."""
+    return _Conflict(other, shown or other)
+
+
+class _Conflict:
+    def __init__(self, other: str, shown: str) -> None:
+        self.other = other
+        self.shown = shown
+
+    def __call__(self, _key: Key, value: str | None, settings: Settings) -> Iterator[str]:
+        if value is not None and settings.get(self.other) is not None:
+            yield f'"{self.shown}" is already specified'
+
+
+def named_when_custom(mode: str, shown: str = "") -> _NamedWhenCustom:
+    """Require a name that must be given when the property ``mode`` says ``custom``; ``shown`` as for :func:`conflicts_with`."""
+    return _NamedWhenCustom(mode, shown)
+
+
+class _NamedWhenCustom:
+    def __init__(self, mode: str, shown: str) -> None:
+        self.mode = mode
+        self.shown = shown
+
+    def __call__(self, key: Key, value: str | None, settings: Settings) -> Iterator[str]:
+        if settings.get(self.mode, "").strip().lower() == "custom" and not (value or "").strip():
+            yield f"{self.shown or key.name} cannot be empty when {self.mode} 'custom' is defined"
+
+
+def sink_topic(_key: Key, value: str | None, settings: Settings) -> Iterator[str]:
+    """Require the notification topic once the channel ``sink`` is enabled."""
+    channels = [channel.strip() for channel in settings.get("notification.enabled.channels", "").split(",")]
+    if "sink" in channels and not (value or "").strip():
+        yield "Notification topic name must be provided when kafka notification channel is enabled"

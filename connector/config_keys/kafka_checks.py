@@ -1,0 +1,81 @@
+"""Checks of Kafka Connect's own properties, in Kafka's words (``ConfigDef``): each yields the whole line.
+
+They see the trimmed value; None means that it could not be read or was null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from connector.config_keys.key import Check, Key, Settings
+
+
+def _line(key: Key, value: object, problem: str) -> str:
+    return f"Invalid value {'null' if value is None else value} for configuration {key.name}: {problem}"
+
+
+def connector_name(key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Refuse an empty name and control characters."""
+    if value is None:
+        return
+    if not value:
+        yield _line(key, value, "String may not be empty")
+        return
+    control = [str(ord(letter)) for letter in value if ord(letter) < 32 or ord(letter) == 127]
+    if control:
+        yield _line(key, value, f"String may not contain control sequences but had the following ASCII chars: {', '.join(control)}")
+
+
+def at_least_one(key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require a number of 1 or more; null is refused too."""
+    if value is None:
+        yield _line(key, None, "Value must be non-null")
+    elif int(value) < 1:
+        yield _line(key, value, "Value must be at least 1")
+
+
+def not_negative(key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require a number of 0 or more, if any."""
+    if value is not None and int(value) < 0:
+        yield _line(key, value, "Value must be at least 0")
+
+
+def not_empty(key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require text, if anything."""
+    if value is not None and not value:
+        yield _line(key, value, "String must be non-empty")
+
+
+def one_of(*values: str) -> Check:
+    """Require one of ``values``, case counting."""
+
+    def check(key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+        if value not in values:
+            yield _line(key, value, f"String must be one of: {', '.join(values)}")
+
+    return check
+
+
+def one_of_any_case(*values: str) -> Check:
+    """Require one of ``values``, given in capitals, in any case."""
+
+    def check(key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+        if value is None or value.upper() not in values:
+            yield _line(key, value, f"String must be one of (case insensitive): {', '.join(values)}")
+
+    return check
+
+
+def no_exactly_once(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Refuse ``required``, as Connect does where ``exactly.once.source.support`` is not enabled (KIP-618)."""
+    if value is not None and value.lower() == "required":
+        yield "This worker does not have exactly-once source support enabled."
+
+
+def no_own_boundaries(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Refuse ``connector``: Debezium's connector defines no transaction boundaries (KIP-618)."""
+    if value is not None and value.lower() == "connector":
+        yield (
+            "The connector does not support connector-defined transaction boundaries with the given configuration. "
+            "Please reconfigure it to use a different transaction boundary definition."
+        )

@@ -1,0 +1,139 @@
+"""What the catalog tells: types, tables, keys (PostgreSQL manual, part VII chapter 53). All names arrive as parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+import psycopg
+
+from connector.io.pg_connection import Connection, source_error
+from connector.table import CatalogTable
+from connector.types.codec import Column, TypeInfo
+
+_TYPES: Final = """
+select t.oid, t.typname, n.nspname, t.typtype, t.typcategory,
+       case when t.typcategory = 'A' then t.typelem else 0 end, t.typbasetype, t.typtypmod,
+       (select array_agg(e.enumlabel order by e.enumsortorder) from pg_catalog.pg_enum e where e.enumtypid = t.oid)
+from pg_catalog.pg_type t join pg_catalog.pg_namespace n on n.oid = t.typnamespace
+where (t.typrelid = 0 or (select c.relkind from pg_catalog.pg_class c where c.oid = t.typrelid) = 'c')
+  and (n.nspname <> 'information_schema')
+"""
+
+_TABLES: Final = """
+select c.oid, n.nspname, c.relname, c.relkind, c.relreplident, c.reltuples::float8
+from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+where c.relkind in ('r', 'p') and n.nspname !~ '^pg_(toast|temp)'
+order by n.nspname collate "C", c.relname collate "C"
+"""
+
+_TABLE: Final = """
+select c.oid, n.nspname, c.relname, c.relkind, c.relreplident, c.reltuples::float8
+from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+where n.nspname = %s and c.relname = %s and c.relkind in ('r', 'p')
+"""
+
+_COLUMNS: Final = """
+select a.attrelid, a.attname, a.atttypid, a.atttypmod,
+       a.attnotnull or (t.typtype = 'd' and t.typnotnull),
+       pg_catalog.pg_get_expr(d.adbin, d.adrelid), a.attgenerated,
+       pg_catalog.col_description(a.attrelid, a.attnum)
+from pg_catalog.pg_attribute a
+join pg_catalog.pg_type t on t.oid = a.atttypid
+left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+where a.attrelid = any(%s) and a.attnum > 0 and not a.attisdropped
+order by a.attrelid, a.attnum
+"""
+
+# Unique indexes in the order JDBC lists them (by name); indexes over expressions cannot be keys. A key part's place is its place
+# in the index, not in the table.
+_KEYS: Final = """
+select i.indrelid, i.indisprimary, ic.relname, a.attname
+from pg_catalog.pg_index i
+join pg_catalog.pg_class ic on ic.oid = i.indexrelid
+cross join lateral unnest(i.indkey[0:i.indnkeyatts - 1]) with ordinality as k(attnum, place)
+join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+where i.indrelid = any(%s) and i.indisunique and i.indisvalid and not (0 = any(i.indkey::int2[]))
+order by i.indrelid, not i.indisprimary, ic.relname collate "C", k.place
+"""
+
+
+async def read_types(connection: Connection) -> dict[int, TypeInfo]:
+    """All types of the database by oid, row types of tables left out."""
+    try:
+        cursor = await connection.execute(_TYPES)
+        rows = await cursor.fetchall()
+    except psycopg.Error as error:
+        raise source_error(error, "reading the types") from error
+    return {
+        oid: TypeInfo(oid, name, schema, _letter(kind), _letter(category), element, base, modifier, tuple(labels or ()))
+        for oid, name, schema, kind, category, element, base, modifier, labels in rows
+    }
+
+
+def _letter(value: object) -> str:
+    # The "char" type comes as bytes in some versions of the driver.
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+async def list_tables(connection: Connection) -> list[CatalogTable]:
+    """All tables, partitioned ones too, in the order of schema and name; columns and keys are not read."""
+    try:
+        cursor = await connection.execute(_TABLES)
+        return [_table(row) for row in await cursor.fetchall()]
+    except psycopg.Error as error:
+        raise source_error(error, "listing the tables") from error
+
+
+def _table(row: tuple[object, ...]) -> CatalogTable:
+    oid, schema, table, kind, identity, estimate = row
+    return CatalogTable(
+        int(str(oid)), str(schema), str(table), (), kind=_letter(kind), identity=_letter(identity), estimate=int(float(str(estimate)))
+    )
+
+
+async def read_table(connection: Connection, schema: str, table: str) -> CatalogTable | None:
+    """One table by name with its columns and keys; None when there is none."""
+    try:
+        cursor = await connection.execute(_TABLE, (schema, table))
+        row = await cursor.fetchone()
+    except psycopg.Error as error:
+        raise source_error(error, f"reading table {schema}.{table}") from error
+    return None if row is None else (await describe_tables(connection, [_table(row)]))[0]
+
+
+async def describe_tables(connection: Connection, tables: Collection[CatalogTable]) -> list[CatalogTable]:
+    """The same tables with their columns and keys, in three round trips however many they are."""
+    oids = [table.oid for table in tables]
+    columns: dict[int, list[Column]] = {oid: [] for oid in oids}
+    primary: dict[int, list[str]] = {}
+    unique: dict[int, list[str]] = {}
+    first_index: dict[int, str] = {}
+    try:
+        cursor = await connection.execute(_COLUMNS, (oids,))
+        for oid, name, type_oid, modifier, not_null, default, generated, comment in await cursor.fetchall():
+            serial = default is not None and default.startswith("nextval(")
+            how = _letter(generated)
+            columns[oid].append(Column(name, type_oid, modifier, not_null, None if how else default, serial, how, comment))
+        cursor = await connection.execute(_KEYS, (oids,))
+        for oid, is_primary, index, name in await cursor.fetchall():
+            if is_primary:
+                primary.setdefault(oid, []).append(name)
+            elif first_index.setdefault(oid, index) == index:
+                unique.setdefault(oid, []).append(name)
+    except psycopg.Error as error:
+        raise source_error(error, "reading the columns and keys of the tables") from error
+    return [
+        CatalogTable(
+            table.oid,
+            table.schema,
+            table.table,
+            tuple(columns[table.oid]),
+            tuple(primary.get(table.oid, ())),
+            tuple(unique.get(table.oid, ())),
+            table.kind,
+            table.identity,
+            table.estimate,
+        )
+        for table in tables
+    ]

@@ -1,0 +1,97 @@
+"""Connections to PostgreSQL, and the server's errors in our words.
+
+Every connection prints values alike (DateStyle ISO, UTC, …): the type table reads those texts and no others.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.rows import TupleRow
+
+from connector.config import ConnectorConfig
+from connector.errors import CdcError, ErrorKind
+
+_SETTINGS: Final = (
+    "-c datestyle=ISO -c timezone=UTC -c intervalstyle=postgres -c extra_float_digits=3 -c bytea_output=hex"
+    " -c client_encoding=UTF8 -c standard_conforming_strings=on"
+)
+
+Connection = AsyncConnection[TupleRow]
+
+
+async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = False, timeout_s: int = 30) -> Connection:
+    """Open a connection in autocommit mode. ``purpose`` shows in ``pg_stat_activity.application_name``.
+
+    Raises CdcError: SOURCE_UNREACHABLE, SOURCE_AUTHENTICATION, SOURCE_PERMISSION (no REPLICATION) or what the server says.
+    """
+    arguments: dict[str, object] = {
+        "host": config.database_hostname,
+        "port": config.database_port,
+        "user": config.database_user,
+        "password": config.database_password,
+        "dbname": config.database_dbname,
+        "application_name": purpose[:63],
+        "options": _SETTINGS,
+        "connect_timeout": timeout_s,
+        "sslmode": config.database_sslmode,
+        "sslcert": config.database_sslcert,
+        "sslkey": config.database_sslkey,
+        "sslpassword": config.database_sslpassword,
+        "sslrootcert": config.database_sslrootcert,
+        "keepalives": 1 if config.database_tcp_keep_alive else 0,
+    }
+    if replication:
+        arguments["replication"] = "database"
+    given = {key: value for key, value in arguments.items() if value is not None}
+    try:
+        connection = await AsyncConnection.connect(autocommit=True, **given)  # type: ignore[arg-type]
+        # Statements run once or twice: a server-side plan would only cost, and breaks behind a transaction pooler.
+        connection.prepare_threshold = None
+        if not replication:
+            for statement in config.initial_statements:
+                await connection.execute(statement.encode())
+    except psycopg.Error as error:
+        raise source_error(error, f"connecting to {config.database_hostname}:{config.database_port}/{config.database_dbname}") from error
+    return connection
+
+
+_KINDS: Final = {
+    "28": (ErrorKind.SOURCE_AUTHENTICATION, "Check database.user, database.password and pg_hba.conf"),
+    "42501": (ErrorKind.SOURCE_PERMISSION, "Grant what the server names to the connector's role"),
+    "3D000": (ErrorKind.SOURCE_OBJECT_MISSING, "Check database.dbname"),
+    "42P01": (ErrorKind.SOURCE_OBJECT_MISSING, "Check the table's name"),
+    "42704": (ErrorKind.SOURCE_OBJECT_MISSING, "Check that the slot or publication exists"),
+    "55006": (ErrorKind.SLOT_BUSY, "Another connection holds it; see pg_replication_slots.active_pid"),
+    "55000": (ErrorKind.SOURCE_SETTING, "See what the server says"),
+    "53300": (ErrorKind.SOURCE_UNREACHABLE, "Raise max_connections, max_wal_senders or the role's connection limit"),
+    "53400": (ErrorKind.SOURCE_SETTING, "Raise max_replication_slots on the server, or drop a slot that nobody uses"),
+    "57P01": (ErrorKind.SOURCE_CONNECTION_LOST, ""),
+    "57P02": (ErrorKind.SOURCE_CONNECTION_LOST, ""),
+    "57P03": (ErrorKind.SOURCE_UNREACHABLE, ""),
+    "57014": (ErrorKind.SOURCE_TIMEOUT, "Raise database.query.timeout.ms, or find what blocks the statement"),
+    "55P03": (ErrorKind.SOURCE_TIMEOUT, "Find who holds the lock (pg_locks), or raise snapshot.lock.timeout.ms"),
+    "58": (ErrorKind.SOURCE_OBJECT_MISSING, "The server lost or removed WAL that the slot needs"),
+    "08": (ErrorKind.SOURCE_CONNECTION_LOST, ""),
+}
+"""By SQLSTATE, or its class (PostgreSQL manual, appendix A). The reference treats class 28 alone as final."""
+
+
+def source_error(error: psycopg.Error, doing: str) -> CdcError:
+    """A psycopg error as a CdcError: what was being done, and the server's first line. Never values: the detail line is left out."""
+    state = error.sqlstate or ""
+    told = (error.diag.message_primary or str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__).strip()
+    if not state:
+        # libpq's own errors carry no SQLSTATE.
+        text = str(error).lower()
+        if "password" in text or "authentication" in text or "pg_hba" in text or "does not exist" in text:
+            kind, remedy = _KINDS["28"] if "database" not in text.split("fatal:")[-1] else _KINDS["3D000"]
+        elif isinstance(error, psycopg.OperationalError):
+            kind, remedy = ErrorKind.SOURCE_UNREACHABLE, "Check database.hostname, database.port and that PostgreSQL runs"
+        else:
+            kind, remedy = ErrorKind.SOURCE_QUERY, ""
+    else:
+        kind, remedy = _KINDS.get(state) or _KINDS.get(state[:2]) or (ErrorKind.SOURCE_QUERY, "")
+    return CdcError(kind, f"PostgreSQL refused while {doing}: {told}", remedy, f"SQLSTATE {state}" if state else "")

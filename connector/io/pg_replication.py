@@ -1,0 +1,99 @@
+"""The replication connection: psycopg has no replication API, so libpq's COPY BOTH is driven here and nowhere else.
+
+PostgreSQL manual, 55.4 Streaming Replication Protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import psycopg
+from psycopg import pq
+
+from connector.errors import CdcError, ErrorKind
+from connector.io.pg_connection import Connection, source_error
+from connector.io.pg_copy import CopyReader, flush, send_command
+from connector.lsn import format_lsn, parse_lsn
+from connector.pgoutput import standby_status
+from connector.table import quote_identifier, quote_literal
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedSlot:
+    """A slot just made: streaming from ``consistent_point`` continues exactly where ``snapshot`` ends."""
+
+    name: str
+    consistent_point: int
+    snapshot: str | None
+
+
+class Replication:
+    """A connection in ``replication=database`` mode."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._reader: CopyReader | None = None
+
+    async def create_slot(
+        self, name: str, plugin: str, *, temporary: bool = False, failover: bool = False, timeout_s: int = 90
+    ) -> CreatedSlot:
+        """``CREATE_REPLICATION_SLOT`` with an exported snapshot, valid until this connection's next command.
+
+        It waits for transactions that are open; CdcError(SOURCE_TIMEOUT) after ``timeout_s``.
+        """
+        options = " ".join(("TEMPORARY" if temporary else "", "LOGICAL", plugin)).strip()
+        tail = " (FAILOVER)" if failover else " EXPORT_SNAPSHOT"
+        try:
+            await self._connection.execute(f"SET lock_timeout = {timeout_s * 1000}".encode())
+            await self._connection.execute(f"SET statement_timeout = {timeout_s * 1000}".encode())
+            cursor = await self._connection.execute(f"CREATE_REPLICATION_SLOT {quote_identifier(name)} {options}{tail}".encode())
+            row = await cursor.fetchone()
+        except psycopg.Error as error:
+            raise source_error(error, f"creating replication slot {name}") from error
+        if row is None:
+            raise CdcError(ErrorKind.PROTOCOL, f"The server answered nothing to the creation of slot {name}")
+        return CreatedSlot(row[0], parse_lsn(row[1]), row[2])
+
+    async def drop_slot(self, name: str) -> None:
+        """``DROP_REPLICATION_SLOT``; waits until nobody uses it."""
+        try:
+            await self._connection.execute(f"DROP_REPLICATION_SLOT {quote_identifier(name)} WAIT".encode())
+        except psycopg.Error as error:
+            raise source_error(error, f"dropping replication slot {name}") from error
+
+    async def start(self, slot: str, lsn: int, options: Mapping[str, str]) -> None:
+        """``START_REPLICATION``: the server sends every transaction that ends after ``lsn`` (0: where the slot stands)."""
+        told = ", ".join(f"{quote_identifier(key)} {quote_literal(value)}" for key, value in options.items())
+        command = f"START_REPLICATION SLOT {quote_identifier(slot)} LOGICAL {format_lsn(lsn)} ({told})"
+        doing = f"starting replication from slot {slot}"
+        await send_command(self._connection, command, pq.ExecStatus.COPY_BOTH, doing)
+        self._reader = CopyReader(self._connection, f"streaming from slot {slot}")
+
+    async def frames(self, most: int, most_bytes: int) -> list[bytes]:
+        """The frames that have arrived; waits for the first. CdcError(SOURCE_CONNECTION_LOST) when the server ends the stream."""
+        if self._reader is None:
+            raise RuntimeError("The stream was not started")
+        frames = await self._reader.burst(most, most_bytes)
+        if not frames:
+            raise CdcError(ErrorKind.SOURCE_CONNECTION_LOST, "PostgreSQL ended the replication stream", "It is started again by itself")
+        return frames
+
+    async def confirm(self, written: int, flushed: int, now_ns: int) -> None:
+        """A standby status update; see :func:`connector.pgoutput.standby_status`."""
+        try:
+            self._connection.pgconn.put_copy_data(standby_status(written, flushed, now_ns // 1000))
+            await flush(self._connection)
+        except psycopg.Error as error:
+            raise source_error(error, "confirming to the replication slot") from error
+
+    async def close(self) -> None:
+        """End the stream in order when there is one, so that the slot is free at once, and disconnect."""
+        if self._reader is not None and not self._reader.ended and self._connection.pgconn.status == pq.ConnStatus.OK:
+            try:
+                self._connection.pgconn.put_copy_end()
+                await flush(self._connection)
+            except psycopg.Error:
+                # The connection broke first: the server frees the slot by itself.
+                pass
+        await self._connection.close()

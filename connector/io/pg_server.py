@@ -1,0 +1,110 @@
+"""Facts about the server and the slot, and statements that change neither data nor schema of the user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import psycopg
+
+from connector.errors import CdcError, ErrorKind
+from connector.io.pg_connection import Connection, source_error
+from connector.lsn import format_lsn, parse_lsn
+from connector.reconcile import SlotState
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """``version`` is server_version_num (150004); ``standby`` tells that the server is in recovery."""
+
+    version: int
+    wal_level: str
+    standby: bool
+
+
+async def server_facts(connection: Connection) -> ServerFacts:
+    """Ask once at start. CdcError(SOURCE_SETTING) when the server cannot decode its WAL logically."""
+    try:
+        cursor = await connection.execute(
+            "select current_setting('server_version_num')::int, current_setting('wal_level'), pg_is_in_recovery()"
+        )
+        row = await cursor.fetchone()
+    except psycopg.Error as error:
+        raise source_error(error, "asking for the server's settings") from error
+    assert row is not None  # noqa: S101 (a select without from has one row)
+    facts = ServerFacts(*row)
+    if facts.wal_level != "logical":
+        raise CdcError(
+            ErrorKind.SOURCE_SETTING,
+            f"The server's wal_level is {facts.wal_level}, and changes can be read with logical only",
+            "Run ALTER SYSTEM SET wal_level = 'logical'; and restart PostgreSQL",
+        )
+    return facts
+
+
+async def slot_state(connection: Connection, slot: str) -> SlotState | None:
+    """The slot as pg_replication_slots shows it, None when there is none."""
+    try:
+        cursor = await connection.execute(
+            "select s.plugin, s.slot_type, s.database, s.active, s.active_pid, s.restart_lsn::text, s.confirmed_flush_lsn::text,"
+            " to_jsonb(s) ->> 'wal_status', current_database(),"
+            " (select format('%%s, %%s, since %%s', a.application_name, coalesce(host(a.client_addr), 'local'), a.backend_start::timestamptz(0))"
+            "    from pg_stat_activity a where a.pid = s.active_pid)"
+            " from pg_replication_slots s where s.slot_name = %s",
+            (slot,),
+        )
+        row = await cursor.fetchone()
+    except psycopg.Error as error:
+        raise source_error(error, f"looking at replication slot {slot}") from error
+    if row is None:
+        return None
+    plugin, kind, database, active, pid, restart, confirmed, wal_status, current, holder = row
+    return SlotState(
+        name=slot,
+        plugin=plugin,
+        logical=kind == "logical",
+        same_database=database == current,
+        database=database or "",
+        active=active,
+        holder=f"pid {pid} ({holder})" if pid else "",
+        restart=parse_lsn(restart) if restart else 0,
+        confirmed=parse_lsn(confirmed) if confirmed else (parse_lsn(restart) if restart else 0),
+        wal_status=wal_status or "reserved",
+    )
+
+
+async def current_lsn(connection: Connection) -> int:
+    """Where the WAL is written to now; on a standby, replayed to."""
+    try:
+        cursor = await connection.execute(
+            "select (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end)::text"
+        )
+        row = await cursor.fetchone()
+    except psycopg.Error as error:
+        raise source_error(error, "asking for the WAL position") from error
+    return parse_lsn(row[0]) if row and row[0] else 0
+
+
+async def current_txid(connection: Connection) -> int | None:
+    """The current transaction's id, 32 bits as change messages carry it; None on a standby, which gives none."""
+    try:
+        cursor = await connection.execute("select case when pg_is_in_recovery() then null else txid_current() end")
+        row = await cursor.fetchone()
+    except psycopg.Error as error:
+        raise source_error(error, "asking for the transaction's id") from error
+    return int(row[0]) & 0xFFFFFFFF if row and row[0] is not None else None
+
+
+async def advance_slot(connection: Connection, slot: str, lsn: int) -> None:
+    """``pg_replication_slot_advance``."""
+    try:
+        await connection.execute("select pg_replication_slot_advance(%s, %s::pg_lsn)", (slot, format_lsn(lsn)))
+    except psycopg.Error as error:
+        raise source_error(error, f"advancing replication slot {slot}") from error
+
+
+async def drop_slot(connection: Connection, slot: str) -> None:
+    """``pg_drop_replication_slot``."""
+    try:
+        await connection.execute("select pg_drop_replication_slot(%s)", (slot,))
+    except psycopg.Error as error:
+        raise source_error(error, f"dropping replication slot {slot}") from error

@@ -1,0 +1,88 @@
+"""Topics are made when their first record comes: by ``topic.creation.*`` (KIP-158), else by the broker's own auto-creation."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
+
+from connector.errors import CdcError, ErrorKind
+from connector.filters import Matcher, matcher, split_patterns
+from connector.io.kafka_client import client_arguments
+
+_log = logging.getLogger(__name__)
+
+DEFAULT_GROUP: Final = "default"
+
+
+class TopicCreator:
+    """Makes the topics of one connector.
+
+    ``groups`` is ``topic.creation.<group>.<setting>`` by group; without a ``default`` group nothing is made here (KIP-158),
+    and the broker makes topics by itself when ``auto.create.topics.enable`` is on. Each topic takes the settings of the first group
+    (in the order of ``topic.creation.groups``) whose ``include`` matches and ``exclude`` does not, over the default's.
+    """
+
+    def __init__(
+        self, admin: Mapping[str, str], groups: Mapping[str, Mapping[str, str]], topic_used: Any, *, enabled: bool = True
+    ) -> None:
+        self._admin_properties = admin
+        self._enabled = enabled and DEFAULT_GROUP in groups
+        self._groups = [(_rule(name, settings), settings) for name, settings in groups.items() if name != DEFAULT_GROUP]
+        self._default = groups.get(DEFAULT_GROUP, {})
+        self._topic_used = topic_used
+        self._admin: AIOKafkaAdminClient | None = None
+
+    async def start(self) -> None:
+        """Connect the admin client, if it will be needed."""
+        if self._enabled:
+            self._admin = AIOKafkaAdminClient(**client_arguments(self._admin_properties))
+            await self._admin.start()
+
+    async def stop(self) -> None:
+        """Disconnect."""
+        if self._admin is not None:
+            await self._admin.close()
+
+    async def ensure(self, topic: str) -> None:
+        """See to it that ``topic`` exists, as far as it is ours to make. Raises KafkaError, or CdcError for a refusal."""
+        self._topic_used(topic)
+        if self._admin is None:
+            return
+        settings = dict(self._default)
+        for matches, own in self._groups:
+            if matches(topic):
+                settings.update(own)
+                break
+        configs = {
+            key: value for key, value in settings.items() if key not in ("partitions", "replication.factor", "include", "exclude")
+        }
+        new = NewTopic(
+            topic,
+            num_partitions=int(settings.get("partitions", "1")),
+            replication_factor=int(settings.get("replication.factor", "-1")),
+            topic_configs=configs,
+        )
+        response = await self._admin.create_topics([new])
+        _name, code, *message = response.topic_errors[0]
+        error = for_code(code)
+        if code and error is not TopicAlreadyExistsError:
+            if issubclass(error, KafkaError) and error.retriable:
+                raise error(message[0] if message else "")
+            raise CdcError(
+                ErrorKind.SINK_REFUSED,
+                f"Kafka does not create topic {topic} as topic.creation.* asks",
+                "Correct topic.creation.default.partitions, .replication.factor or the topic's settings",
+                f"{error.__name__}: {message[0] if message else ''}",
+            )
+        if not code:
+            _log.info("topic created topic=%s partitions=%s", topic, new.num_partitions)
+
+
+def _rule(group: str, settings: Mapping[str, str]) -> Matcher:
+    include = matcher(split_patterns(settings.get("include", "")), f"topic.creation.{group}.include")
+    exclude = matcher(split_patterns(settings.get("exclude", "")), f"topic.creation.{group}.exclude")
+    return lambda topic: include(topic) and not exclude(topic)

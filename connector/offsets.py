@@ -1,0 +1,146 @@
+"""Source offsets: Debezium's own keys and encodings, and where streaming goes on from them.
+
+Debezium stores ``lsn`` (of the last event), ``lsn_proc``, ``lsn_commit`` (end of the last transaction seen), ``txId``,
+``ts_usec``, ``messageType``; while it takes a snapshot ``snapshot``, ``snapshot_completed``, ``last_snapshot_record``.
+We write the same, so that either side goes on from the other's offset, and two keys more where they are needed:
+``lsn_events_processed`` (the name of a later Debezium) when several changes share an LSN and some of them were sent.
+
+Rule (a Debezium maintainer's, debezium pull request 4102): only ends of transactions are ordered; LSNs of changes are
+comparable inside one transaction alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+JsonObject = Mapping[str, object]
+
+
+def partition(server: str) -> dict[str, object]:
+    """The source partition of a connector: its topic prefix."""
+    return {"server": server}
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in the stream before which everything is sent.
+
+    ``commit`` is the end of the last complete transaction (None: none seen yet). Inside a transaction, ``event`` is the LSN of
+    the last change sent, ``nth`` how many changes of that LSN were sent, ``txid`` whose they are. Between transactions
+    ``event`` is where the server had come to, at or after ``commit``. ``kind`` is the message's name (COMMIT, INSERT, …).
+    """
+
+    event: int
+    commit: int | None
+    kind: str = "COMMIT"
+    txid: int | None = None
+    ts_us: int = 0
+    nth: int = 1
+
+    @property
+    def inside(self) -> bool:
+        """Whether more of the same transaction is to come."""
+        return self.kind != "COMMIT"
+
+    @property
+    def confirmable(self) -> int:
+        """The LSN the slot may be told: the server sends again every transaction that ends after it."""
+        return (self.commit or 0) if self.inside else self.event
+
+    def to_offset(self) -> dict[str, object]:
+        """The JSON object to store."""
+        offset: dict[str, object] = {"lsn_proc": self.event, "messageType": self.kind}
+        if self.commit is not None:
+            offset["lsn_commit"] = self.commit
+        offset["lsn"] = self.event
+        if self.txid is not None:
+            offset["txId"] = self.txid
+        offset["ts_usec"] = self.ts_us
+        if self.inside and self.nth != 1:
+            offset["lsn_events_processed"] = self.nth
+        return offset
+
+
+def snapshot_offset(lsn: int, txid: int | None, ts_us: int, *, completed: bool) -> dict[str, object]:
+    """The offset while a snapshot runs and when it has just ended; ``lsn`` is where streaming begins after it."""
+    offset: dict[str, object] = {"last_snapshot_record": completed, "lsn": lsn}
+    if txid is not None:
+        offset["txId"] = txid
+    return {**offset, "ts_usec": ts_us, "snapshot": "INITIAL", "snapshot_completed": completed}
+
+
+def _integer(offset: JsonObject, key: str) -> int | None:
+    value = offset.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredOffset:
+    """A stored offset as read, by us or by the reference."""
+
+    lsn: int | None
+    commit: int | None
+    processed: int | None
+    txid: int | None
+    ts_us: int
+    kind: str | None
+    nth: int
+    snapshot: str | None
+    """INITIAL, INITIAL_ONLY and the like while the offset is a snapshot's; older versions wrote true."""
+    snapshot_completed: bool
+
+    @classmethod
+    def parse(cls, offset: JsonObject) -> StoredOffset:
+        """Read an offset; keys of the wrong type count as absent (operators edit offsets by hand)."""
+        snapshot = offset.get("snapshot")
+        kind = offset.get("messageType")
+        completed = offset.get("snapshot_completed", offset.get("last_snapshot_record"))
+        return cls(
+            lsn=_integer(offset, "lsn"),
+            commit=_integer(offset, "lsn_commit"),
+            processed=_integer(offset, "lsn_proc"),
+            txid=_integer(offset, "txId"),
+            ts_us=_integer(offset, "ts_usec") or 0,
+            kind=kind if isinstance(kind, str) else None,
+            nth=_integer(offset, "lsn_events_processed") or 1,
+            snapshot=None if snapshot in (None, False, "false") else str(snapshot),
+            snapshot_completed=completed is True,
+        )
+
+    @property
+    def snapshot_running(self) -> bool:
+        """The snapshot this offset belongs to never ended."""
+        return self.snapshot is not None and not self.snapshot_completed
+
+    @property
+    def inside(self) -> bool:
+        """The offset was taken inside a transaction: the last event sent was one of its changes."""
+        return self.snapshot is None and self.kind not in (None, "COMMIT", "BEGIN") and self.lsn is not None
+
+    @property
+    def start(self) -> int:
+        """The LSN to ask the server for: it sends every transaction that ends after it; 0 leaves it to the slot.
+
+        Inside a transaction that is the end of the one before: an earlier LSN would bring back transactions that ran
+        beside this one and were sent already.
+        """
+        if self.inside:
+            return self.commit or 0
+        return max(self.lsn or 0, self.commit or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """What streaming must pass over: the first ``nth`` changes at ``lsn`` and all before them, in transaction ``txid``."""
+
+    txid: int | None
+    lsn: int
+    nth: int
+
+
+def resume_point(offset: StoredOffset | None) -> Resume | None:
+    """What of the first transaction has been sent already; None when streaming starts between transactions."""
+    if offset is None or not offset.inside or offset.lsn is None:
+        return None
+    return Resume(offset.txid, offset.lsn, offset.nth)

@@ -1,0 +1,173 @@
+"""What to do at start, decided from what is there: one pure table over slot, stored offset and snapshot mode.
+
+Rows, first match wins (``decide``):
+
+=========================  ======================  ==========================================================================
+slot                       offset                  decision
+=========================  ======================  ==========================================================================
+of another plugin or db    any                     stop: name the slot and the SQL that mends it
+lost, or unreserved and
+behind its own WAL         any                     when_needed: drop, make anew, snapshot; else stop
+none                       of a finished snapshot
+                           or of streaming         when_needed: make it, snapshot; always: make it, snapshot; else stop
+none                       none, or of a broken
+                           snapshot                make it; snapshot as the mode says
+there                      before the slot's WAL   when_needed: snapshot; always: snapshot; else stop
+there                      none                    snapshot as the mode says; stream from the snapshot, without one from the slot
+there                      of a broken snapshot    snapshot as the mode says; stream from where the *slot* stands, so that rows
+                                                   the first attempt sent and that are gone by now are deleted downstream
+there                      of streaming            no snapshot (always: snapshot); stream from the offset
+=========================  ======================  ==========================================================================
+
+Source of the reference's side: Debezium documentation, ``snapshot.mode`` and ``offset.mismatch.strategy``; its tests
+``shouldStopConnectorOnSlotRecreation``, ``shouldAdvanceOffsetToSlotWithTrustSlotStrategy``,
+``shouldSyncToGreaterLsnWithTrustGreaterLsnStrategy``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from connector.errors import CdcError, ErrorKind
+from connector.lsn import format_lsn
+from connector.offsets import StoredOffset
+from connector.snapshot import SnapshotMode
+
+
+@dataclass(frozen=True, slots=True)
+class SlotState:
+    """A replication slot as ``pg_replication_slots`` shows it. LSNs are 0 when the server gives none."""
+
+    name: str
+    plugin: str
+    logical: bool
+    same_database: bool
+    database: str
+    active: bool
+    holder: str
+    """Who uses it, in words; empty when nobody does."""
+    restart: int
+    confirmed: int
+    wal_status: str
+    """reserved, extended, unreserved or lost (PostgreSQL 13 and later)."""
+
+
+FROM_SNAPSHOT: Final = -1
+"""Start value: where the snapshot was taken."""
+FROM_SLOT: Final = 0
+"""Start value: where the slot stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the task does, in this order.
+
+    ``drop_slot``/``create_slot``, ``snapshot`` (its data), ``advance_slot`` (to this LSN; 0: no), then ``stream`` from ``start``
+    (an LSN, :data:`FROM_SNAPSHOT` or :data:`FROM_SLOT`). ``offset`` is what streaming resumes inside of; ``why`` is for the log.
+    """
+
+    create_slot: bool
+    snapshot: bool
+    stream: bool
+    start: int
+    why: str
+    drop_slot: bool = False
+    advance_slot: int = 0
+    offset: StoredOffset | None = None
+
+
+def decide(mode: SnapshotMode, slot: SlotState | None, offset: StoredOffset | None, strategy: str, plugin: str = "pgoutput") -> Decision:
+    """The table above. Raises CdcError(SLOT_LOST, SLOT_MISMATCH) where only an operator can go on."""
+    complete = offset is not None and not offset.snapshot_running
+    if not mode.stream:
+        wanted = mode.snapshot_data and (mode.always or not complete)
+        return Decision(False, wanted, False, FROM_SNAPSHOT, "snapshot only" if wanted else "the snapshot was taken already")
+    if slot is not None and (not slot.logical or slot.plugin != plugin or not slot.same_database):
+        raise _foreign(slot, plugin)
+    if slot is not None and slot.wal_status == "lost":
+        if mode.when_needed:
+            return Decision(True, True, True, FROM_SNAPSHOT, "the slot lost its WAL", drop_slot=True)
+        raise _lost(slot)
+    if slot is None:
+        if complete and not (mode.when_needed or mode.always):
+            raise _missing(offset)
+        wanted = mode.snapshot_data
+        return Decision(True, wanted, True, FROM_SNAPSHOT, "no slot yet")
+    if offset is None:
+        if mode.snapshot_data:
+            return Decision(False, True, True, FROM_SNAPSHOT, "a slot but no offset yet")
+        return Decision(False, False, True, FROM_SLOT, "a slot but no offset yet")
+    if not complete:
+        return Decision(False, mode.snapshot_data, True, FROM_SLOT, "the last snapshot did not end")
+    return _resume(mode, slot, offset, strategy)
+
+
+def _resume(mode: SnapshotMode, slot: SlotState, offset: StoredOffset, strategy: str) -> Decision:
+    at = offset.start or offset.lsn or 0
+    reached = max(at, offset.lsn or 0)
+    if strategy in ("trust_slot", "trust_greater_lsn") and slot.confirmed > reached:
+        return Decision(False, mode.always, True, FROM_SNAPSHOT if mode.always else slot.confirmed, "the slot is ahead: trusted", offset=offset)
+    if reached < slot.restart:
+        if mode.when_needed or mode.always:
+            return Decision(False, True, True, FROM_SNAPSHOT, "the offset's WAL is gone")
+        raise _gone(slot, reached)
+    if mode.always:
+        return Decision(False, True, True, FROM_SNAPSHOT, "always")
+    if strategy in ("trust_offset", "trust_greater_lsn"):
+        if slot.confirmed > reached:
+            raise _ahead(slot, reached)
+        if slot.confirmed < at:
+            return Decision(False, False, True, at, "the offset is ahead: slot advanced", advance_slot=at, offset=offset)
+    why = "resume" if slot.confirmed <= reached else "resume; the slot was confirmed beyond the offset, changes between are not sent"
+    return Decision(False, False, True, at, why, offset=offset)
+
+
+def _foreign(slot: SlotState, plugin: str) -> CdcError:
+    if not slot.logical:
+        what = "is a physical slot"
+    elif not slot.same_database:
+        what = f"belongs to database {slot.database}"
+    else:
+        what = f"was made for plugin {slot.plugin}, not {plugin}"
+    return CdcError(
+        ErrorKind.SLOT_MISMATCH,
+        f"Replication slot {slot.name} {what}",
+        f"Set slot.name to another name, or drop it with SELECT pg_drop_replication_slot('{slot.name}');",
+    )
+
+
+def _lost(slot: SlotState) -> CdcError:
+    return CdcError(
+        ErrorKind.SLOT_LOST,
+        f"The server removed WAL that replication slot {slot.name} needs (wal_status lost), so changes are missing for good",
+        f"Run SELECT pg_drop_replication_slot('{slot.name}'); and restart with snapshot.mode=when_needed; raise max_slot_wal_keep_size",
+    )
+
+
+def _missing(offset: StoredOffset | None) -> CdcError:
+    at = format_lsn((offset.lsn or 0) if offset else 0)
+    return CdcError(
+        ErrorKind.SLOT_MISMATCH,
+        f"The stored offset is at {at}, but the replication slot is gone: changes since then may be missing",
+        "Restart with snapshot.mode=when_needed to take a new snapshot, or delete the connector's offsets",
+        "The connector is trying to read change stream starting at the stored offset, but this is no longer available on the server.",
+    )
+
+
+def _gone(slot: SlotState, reached: int) -> CdcError:
+    return CdcError(
+        ErrorKind.SLOT_MISMATCH,
+        f"The stored offset is at {format_lsn(reached)}, but replication slot {slot.name} holds WAL from {format_lsn(slot.restart)} only:"
+        " the slot was made anew or moved, and changes between are missing",
+        "Restart with snapshot.mode=when_needed to take a new snapshot, or set offset.mismatch.strategy=trust_slot to go on without them",
+        "The connector is trying to read change stream starting at the stored offset, but this is no longer available on the server.",
+    )
+
+
+def _ahead(slot: SlotState, reached: int) -> CdcError:
+    return CdcError(
+        ErrorKind.SLOT_MISMATCH,
+        f"Replication slot {slot.name} is confirmed up to {format_lsn(slot.confirmed)}, beyond the stored offset {format_lsn(reached)}",
+        "Set offset.mismatch.strategy=trust_slot to go on from the slot, or restart with snapshot.mode=when_needed",
+    )

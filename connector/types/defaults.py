@@ -1,0 +1,192 @@
+"""A column's DEFAULT as the default of its schema.
+
+The server gives an expression (``pg_get_expr``), Debezium reads a value out of its text: a quoted literal, or the bare
+text, or a zero of the type when the expression is a function call. What follows repeats that reading for the types it has
+one for; all others (domains, arrays, money, bytea, citext, network addresses …) and structs have no default.
+Expressions are expected as a session with TimeZone UTC, DateStyle ISO and IntervalStyle postgres prints them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+from connector.schema import CONNECT_TIME, NO_DEFAULT
+from connector.types.calendar import INFINITY, NEGATIVE_INFINITY
+from connector.types.codec import Codec, Column, TypeInfo, Types, TypeSettings
+from connector.types.numeric import numeric_scale
+
+_FUNCTION: Final = re.compile(r"^[(]?[A-Za-z0-9_.]+\((?:.+(?:, ?.+)*)?\)")
+_LITERAL: Final = re.compile(r"'((?:[^']|'')*)'")
+_WORD: Final = re.compile(r"^\w+$")
+"""CURRENT_DATE, LOCALTIMESTAMP and their like."""
+_NULL_CAST: Final = re.compile(r"^NULL::")
+_ENUM: Final = re.compile(r"^'((?:[^']|'')*)'::(?:.*\.)?(\"?)(.+)\2$", re.DOTALL)
+_LONG: Final = 2**63
+
+_LAST_DAY, _FIRST_DAY = 365241780471, -365243219162
+"""Epoch days of java.time's LocalDate.MAX and MIN, which stand for infinity in a default."""
+
+
+_Reader = Callable[[str, str, Codec, int], object]
+"""Makes a value of the expression, of its first literal (or the expression again), the codec and the column's modifier."""
+
+
+class _UnreadableError(ValueError):
+    """The expression holds no value for the type."""
+
+
+def default_value(column: Column, codec: Codec, types: Types, settings: TypeSettings) -> object:
+    """The Connect value of the column's default, or NO_DEFAULT when it has none that can be told.
+
+    ``codec`` is what :func:`connector.types.registry.resolve` gave for the column.
+    """
+    info = types.get(column.type_oid)
+    if info is None or column.default is None or column.generated or codec.schema.type == "struct":
+        return NO_DEFAULT
+    expression = column.default.strip()
+    if _NULL_CAST.match(expression) or expression.upper() == "NULL":
+        return NO_DEFAULT
+    try:
+        if info.kind == "e":
+            return _enum(expression, info)
+        read = _READERS.get(info.name) if info.schema == "pg_catalog" and info.kind == "b" else None
+        return NO_DEFAULT if read is None else read(expression, _unquoted(expression, settings), codec, column.modifier)
+    except (ValueError, InvalidOperation, OverflowError):
+        # A default that Debezium's own parsers refuse is only warned about there; the column stays without one.
+        return NO_DEFAULT
+
+
+def _unquoted(expression: str, settings: TypeSettings) -> str:
+    """The first quoted literal with its quotes undone, or the expression itself."""
+    if settings.version < (3, 0, 0):
+        # Up to 2.x a doubled quote ended the literal.
+        found = re.search(r"'([^']*)'", expression)
+        return expression if found is None else found.group(1)
+    found = _LITERAL.search(expression)
+    return expression if found is None else found.group(1).replace("''", "'")
+
+
+def _enum(expression: str, info: TypeInfo) -> object:
+    found = _ENUM.match(expression)
+    if found is None or found.group(3) != info.name:
+        return NO_DEFAULT
+    label = found.group(1).replace("''", "'")
+    return label if label in info.labels else NO_DEFAULT
+
+
+def _integer(expression: str, literal: str, _codec: Codec, _modifier: int) -> object:
+    return 0 if _FUNCTION.match(expression) else int(literal.strip())
+
+
+def _float(expression: str, literal: str, codec: Codec, _modifier: int) -> object:
+    return 0.0 if _FUNCTION.match(expression) else codec.decode(literal.strip().encode())
+
+
+def _boolean(expression: str, literal: str, _codec: Codec, _modifier: int) -> object:
+    return not _FUNCTION.match(expression) and literal.strip().lower() in {"true", "t"}
+
+
+def _text(expression: str, literal: str, _codec: Codec, _modifier: int) -> object:
+    return "" if _FUNCTION.match(expression) else literal
+
+
+def _json(expression: str, literal: str, _codec: Codec, _modifier: int) -> object:
+    return "{}" if _FUNCTION.match(expression) else literal
+
+
+def _uuid(expression: str, literal: str, _codec: Codec, _modifier: int) -> object:
+    return "00000000-0000-0000-0000-000000000000" if _FUNCTION.match(expression) else literal.strip()
+
+
+def _bits(expression: str, literal: str, codec: Codec, _modifier: int) -> object:
+    literal = literal.strip()
+    if re.fullmatch("[01]*", literal) and literal != expression:
+        return codec.decode(literal.encode())
+    if codec.schema.type == "boolean" and not _FUNCTION.match(expression):
+        raise _UnreadableError
+    return codec.fallback
+
+
+def _numeric(expression: str, literal: str, codec: Codec, modifier: int) -> object:
+    value = Decimal(0) if _FUNCTION.match(expression) else Decimal(literal.strip())
+    if not value.is_finite():
+        raise _UnreadableError
+    scale = numeric_scale(modifier)
+    if scale is not None:
+        rescaled = value.quantize(Decimal((0, (1,), -scale)))
+        if rescaled != value:
+            # Debezium rescales without rounding, which is an error there when digits would be lost.
+            raise _UnreadableError
+        value = rescaled
+    return codec.decode(format(value, "f").encode())
+
+
+def _temporal(zero: bytes, limits: Callable[[Codec, bytes], object] | None = None) -> _Reader:
+    """A reader for date and time types: ``zero`` is the text that functions and CURRENT_… stand for."""
+
+    def read(expression: str, literal: str, codec: Codec, _modifier: int) -> object:
+        if _FUNCTION.match(expression) or _WORD.match(expression):
+            return codec.decode(zero)
+        text = literal.strip().encode()
+        if limits is not None and text in {INFINITY, NEGATIVE_INFINITY, b"24:00:00"}:
+            return limits(codec, text)
+        return codec.decode(text)
+
+    return read
+
+
+def _far_date(codec: Codec, text: bytes) -> object:
+    days = _LAST_DAY if text == INFINITY else _FIRST_DAY
+    if codec.schema.type == "string":
+        return "+999999999-12-31Z" if text == INFINITY else "-999999999-01-01Z"
+    return (days + 2**31) % 2**32 - 2**31
+
+
+def _far_timestamp(codec: Codec, text: bytes) -> object:
+    if codec.schema.type == "string":
+        return "+999999999-12-31T23:59:59.999999999Z" if text == INFINITY else "-999999999-01-01T00:00:00Z"
+    if codec.schema.name != "io.debezium.time.MicroTimestamp":
+        raise _UnreadableError
+    # The seconds saturate at 64 bits, the microseconds of 23:59:59.999999 then wrap around.
+    return _LONG - 1 + 999_999 - 2 * _LONG if text == INFINITY else -_LONG
+
+
+def _end_of_day(codec: Codec, _text: bytes) -> object:
+    name = codec.schema.name
+    if codec.schema.type == "string":
+        return "23:59:59.999999999Z"
+    if name == "io.debezium.time.NanoTime":
+        return 86_399_999_999_999
+    return 86_399_999 if name in {CONNECT_TIME, "io.debezium.time.Time"} else 86_399_999_999
+
+
+def _no_infinity(_codec: Codec, _text: bytes) -> object:
+    raise _UnreadableError
+
+
+_READERS: Final[dict[str, _Reader]] = {
+    "int2": _integer,
+    "int4": _integer,
+    "int8": _integer,
+    "float4": _float,
+    "float8": _float,
+    "numeric": _numeric,
+    "bool": _boolean,
+    "text": _text,
+    "varchar": _text,
+    "bpchar": _text,
+    "xml": _text,
+    "json": _json,
+    "jsonb": _json,
+    "uuid": _uuid,
+    "bit": _bits,
+    "varbit": _bits,
+    "date": _temporal(b"1970-01-01", _far_date),
+    "time": _temporal(b"00:00:00", _end_of_day),
+    "timestamp": _temporal(b"1970-01-01 00:00:00", _far_timestamp),
+    "timestamptz": _temporal(b"1970-01-01 00:00:00+00", _no_infinity),
+    "interval": _temporal(b"00:00:00"),
+}

@@ -1,0 +1,155 @@
+"""numeric (PostgreSQL manual, 8.1.2) in the three ``decimal.handling.mode``s.
+
+A declared precision makes a fixed scale and Kafka's Decimal; without one each value brings its own scale
+(Debezium's VariableScaleDecimal: trailing zeros cut, never a negative scale).
+"""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Final
+
+from connector.java_float import java_double
+from connector.json_converter import quote_base64, twos_complement
+from connector.schema import BYTES, DECIMAL, FLOAT64, INT32, STRING, Field, Schema
+from connector.types.codec import Codec
+
+VARIABLE_SCALE: Final = Schema(
+    "struct",
+    name="io.debezium.data.VariableScaleDecimal",
+    version=1,
+    doc="Variable scaled decimal",
+    fields=(Field("scale", INT32), Field("value", BYTES)),
+)
+SPECIAL: Final = (
+    "Got a special value (NaN/Infinity) for Decimal type but current mode does not handle it. "
+    "If you need to support it then set decimal handling mode to 'string'."
+)
+_SPECIAL_NAMES: Final = {b"NaN": "NAN", b"Infinity": "POSITIVE_INFINITY", b"-Infinity": "NEGATIVE_INFINITY"}
+_NINE: Final = ord("9")
+_MAX_INT_DIGITS: Final = 4000
+"""Python's int() refuses longer texts (sys.set_int_max_str_digits), a numeric may have 131,072 digits."""
+
+
+def numeric(modifier: int, mode: str, decimal_format: str) -> Codec:
+    """A numeric column; ``modifier`` is atttypmod, below 4 when no precision was declared."""
+    scale = numeric_scale(modifier)
+    if mode == "double":
+        return Codec(schema=FLOAT64, encode=lambda text: java_double(float(text)), decode=float, fallback=0.0)
+    if mode == "string":
+        zero = "0" if not scale or scale < 0 else "0." + "0" * scale
+        return Codec(schema=STRING, encode=_encode_string, decode=_decode_string, fallback=zero)
+    if scale is None:
+        return Codec(schema=VARIABLE_SCALE, encode=_encode_variable, decode=_decode_variable, fallback={"scale": 0, "value": b"\0"})
+    parameters = (("scale", str(scale)), ("connect.decimal.precision", str((modifier - 4) >> 16 & 0xFFFF)))
+    return Codec(
+        schema=Schema("bytes", name=DECIMAL, version=1, parameters=parameters),
+        encode=_numeric_encoder(scale) if decimal_format == "NUMERIC" else _base64_encoder(scale),
+        decode=_decimal_decoder(scale),
+        fallback=Decimal((0, (0,), -scale)),
+    )
+
+
+def numeric_scale(modifier: int) -> int | None:
+    """Fraction digits that atttypmod declares, None without a declaration; negative when digits before the point are cut.
+
+    The modifier is a precision and an 11 bit signed scale, plus the size of a varlena header (numeric.c, make_numeric_typmod).
+    """
+    return None if modifier < 4 else ((modifier - 4 & 0x7FF) ^ 0x400) - 0x400
+
+
+def to_int(digits: bytes) -> int:
+    """An integer of any length, unlike ``int``."""
+    return int(digits) if len(digits) <= _MAX_INT_DIGITS else int(Decimal(digits.decode()))
+
+
+def refuse_special(text: bytes) -> None:
+    """Raise ValueError when ``text`` is NaN or an infinity, all of which end in a letter."""
+    if text[-1] > _NINE:
+        raise ValueError(SPECIAL)
+
+
+def _base64_encoder(scale: int) -> Callable[[bytes], bytes]:
+    """Measured: 0.55 µs a value with eight digits; going through Decimal takes 1.4 µs."""
+    b2a_base64 = binascii.b2a_base64
+
+    def encode(text: bytes) -> bytes:
+        refuse_special(text)
+        value = to_int(text.replace(b".", b""))
+        return (
+            b'"'
+            + b2a_base64(value.to_bytes(((value if value >= 0 else ~value).bit_length() >> 3) + 1, "big", signed=True), newline=False)
+            + b'"'
+        )
+
+    if scale >= 0:
+        return encode
+    power = 10**-scale
+
+    def encode_negative_scale(text: bytes) -> bytes:
+        refuse_special(text)
+        return quote_base64(twos_complement(to_int(text) // power if text[:1] != b"-" else -(to_int(text[1:]) // power)))
+
+    return encode_negative_scale
+
+
+def _numeric_encoder(scale: int) -> Callable[[bytes], bytes]:
+    decode = _decimal_decoder(scale)
+
+    def encode(text: bytes) -> bytes:
+        # Up to six fraction digits BigDecimal.toString never turns to exponents, so the server's text is the JSON.
+        refuse_special(text)
+        return text
+
+    return encode if 0 <= scale <= 6 else lambda text: str(decode(text)).encode()
+
+
+def _decimal_decoder(scale: int) -> Callable[[bytes], Decimal]:
+    def decode(text: bytes) -> Decimal:
+        refuse_special(text)
+        return Decimal(text.decode())
+
+    def decode_negative_scale(text: bytes) -> Decimal:
+        refuse_special(text)
+        sign, digits, _ = Decimal(text.decode()).as_tuple()
+        return Decimal((sign, digits[:scale] or (0,), -scale))
+
+    return decode if scale >= 0 else decode_negative_scale
+
+
+def _encode_string(text: bytes) -> bytes:
+    return b'"' + (text if text[-1] <= _NINE else _special_name(text).encode()) + b'"'
+
+
+def _decode_string(text: bytes) -> str:
+    return text.decode() if text[-1] <= _NINE else _special_name(text)
+
+
+def _special_name(text: bytes) -> str:
+    name = _SPECIAL_NAMES.get(text)
+    if name is None:
+        raise ValueError("Numeric value is neither digits nor NaN nor an infinity")
+    return name
+
+
+def _variable(text: bytes) -> tuple[int, int]:
+    refuse_special(text)
+    whole, point, fraction = text.partition(b".")
+    if not point:
+        return 0, to_int(whole)
+    fraction = fraction.rstrip(b"0")
+    return len(fraction), to_int(whole + fraction)
+
+
+def _encode_variable(text: bytes) -> bytes:
+    scale, value = _variable(text)
+    return b'{"scale":%d,"value":' % scale + quote_base64(twos_complement(value)) + b"}"
+
+
+def _decode_variable(text: bytes) -> dict[str, object]:
+    scale, value = _variable(text)
+    return {"scale": scale, "value": twos_complement(value)}
+
+

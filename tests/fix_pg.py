@@ -1,0 +1,157 @@
+"""PostgreSQL for tests.
+
+A test that asks for ``pg`` runs once for every server at hand: the wheel's and each that Debian's packages installed. The
+marks ``pg(">= 14")`` and ``pg_has("postgis")`` narrow the choice. ``UNDERSTUDY_TEST_PG`` names one of ``wheel``, ``debian``
+or ``all`` (the default), or is a DSN of a server to use instead (a superuser's, with wal_level=logical).
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from workers.embedded.failure import EmbeddedError
+from workers.embedded.postgres import EmbeddedPostgres
+from workers.embedded.programs import Programs, debian_programs, wheel_programs
+
+CHOICE = os.environ.get("UNDERSTUDY_TEST_PG", "all")
+COMPARE: dict[str, Callable[[int, int], bool]] = {
+    "": operator.eq,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that tests may ask for; ``programs`` is None for one that somebody else runs."""
+
+    name: str
+    major: int
+    offers: frozenset[str]
+    programs: Programs | None
+    dsn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A database of one test's own."""
+
+    name: str
+    host: str
+    port: int
+    user: str
+    dsn: str
+
+    def execute(self, *statements: str) -> list[tuple[object, ...]]:
+        """Run each statement in a transaction of its own; the rows of the last one."""
+        rows: list[tuple[object, ...]] = []
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            for statement in statements:
+                cursor = connection.execute(statement.encode())
+                rows = cursor.fetchall() if cursor.description else []
+        return rows
+
+
+@dataclass(slots=True)
+class PgServer:
+    """A running server. ``embedded`` is None when somebody else runs it."""
+
+    host: str
+    port: int
+    user: str
+    dsn: str
+    major: int
+    embedded: EmbeddedPostgres | None
+    _databases: list[str] = field(default_factory=list)
+
+    def database(self, name: str = "test") -> Database:
+        """A fresh empty database whose name begins with ``name``; it goes with the server."""
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            taken = {row[0] for row in connection.execute("SELECT datname FROM pg_database")}
+            fresh = next(candidate for n in range(len(taken) + 1) if (candidate := f"{name}_{n}") not in taken)
+            # template0 copies nothing that an extension left in template1.
+            connection.execute(f'CREATE DATABASE "{fresh}" TEMPLATE template0'.encode())
+        self._databases.append(fresh)
+        return Database(fresh, self.host, self.port, self.user, make_conninfo(self.dsn, dbname=fresh))
+
+    def drop_databases(self) -> None:
+        """Remove what ``database`` made, with the slots in it: of a server that outlives the tests."""
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            for name in self._databases:
+                slots = "FROM pg_replication_slots WHERE database = %s"
+                connection.execute(f"SELECT pg_terminate_backend(active_pid) {slots} AND active".encode(), [name])
+                connection.execute(f"SELECT pg_drop_replication_slot(slot_name) {slots} AND NOT active".encode(), [name])
+                connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
+
+
+@cache
+def servers() -> tuple[Server, ...]:
+    """The servers at hand, none of them started."""
+    if CHOICE not in {"all", "wheel", "debian"}:
+        with psycopg.connect(CHOICE) as connection:
+            offers = frozenset(str(row[0]) for row in connection.execute("SELECT name FROM pg_available_extensions"))
+            return (Server("dsn", connection.info.server_version // 10000, offers, None, CHOICE),)
+    found: list[tuple[str, Programs]] = []
+    if CHOICE != "debian":
+        found.append(("wheel", wheel_programs()))
+    if CHOICE != "wheel":
+        found += [("debian", programs) for programs in debian_programs()]
+    if not found:
+        raise EmbeddedError(f"UNDERSTUDY_TEST_PG is {CHOICE}, and no such server is installed")
+    return tuple(Server(f"{kind}{p.major}", p.major, p.extensions | p.libraries, p) for kind, p in found)
+
+
+def fits(server: Server, marks: list[pytest.Mark]) -> bool:
+    """Whether the marks of a test allow this server."""
+    for mark in marks:
+        if mark.name == "pg_has" and not set(mark.args) <= server.offers:
+            return False
+        if mark.name == "pg":
+            asked = re.fullmatch(r"\s*([=!<>]*)\s*(\d+)\s*", mark.args[0])
+            if asked is None or asked[1] not in COMPARE:
+                raise ValueError(f"The mark pg takes a comparison such as '>= 14', not {mark.args[0]!r}")
+            if not COMPARE[asked[1]](server.major, int(asked[2])):
+                return False
+    return True
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One run of a test for each server that its marks allow, or one skip that says what is missing."""
+    if "pg" not in metafunc.fixturenames:
+        return
+    marks = [mark for mark in metafunc.definition.iter_markers() if mark.name in {"pg", "pg_has"}]
+    fitting = [server for server in servers() if fits(server, marks)]
+    if fitting:
+        metafunc.parametrize("pg", fitting, ids=lambda server: server.name, indirect=True, scope="session")
+        return
+    wanted = ", ".join(f"{mark.name}({', '.join(mark.args)})" for mark in marks)
+    missing = pytest.param(None, id="missing", marks=pytest.mark.skip(reason=f"no PostgreSQL here fits {wanted}"))
+    metafunc.parametrize("pg", [missing], indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def pg(request: pytest.FixtureRequest) -> Iterator[PgServer]:
+    """A running PostgreSQL with logical replication."""
+    server: Server = request.param
+    if server.programs is None:
+        parts = conninfo_to_dict(server.dsn)
+        host, port, user = str(parts.get("host", "127.0.0.1")), int(str(parts.get("port", 5432))), str(parts.get("user", "postgres"))
+        running = PgServer(host, port, user, server.dsn, server.major, None)
+        yield running
+        running.drop_databases()
+        return
+    with EmbeddedPostgres(server.programs) as embedded:
+        yield PgServer(embedded.host, embedded.port, embedded.user, embedded.dsn, server.major, embedded)

@@ -1,0 +1,149 @@
+"""The table against the ConfigDefs that live workers showed, and against itself."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from connector.config_keys import (
+    ALIASES,
+    BY_NAME,
+    CURRENT,
+    FAMILIES,
+    FORMER,
+    KEYS,
+    BadVersionError,
+    Key,
+    family_of,
+    groups,
+    keys_in,
+    order_in_group,
+    select_version,
+)
+
+RECORDED = json.loads((Path(__file__).parent / "config_keys_recorded.json").read_text())
+# Kafka Connect 4.3 is played with either version; the recording of 2.3.4 comes from a Connect 3.9.
+CONVERTER_VERSIONS = {"connector.plugin.version"} | {f"{kind}.converter.plugin.version" for kind in ("key", "value", "header")}
+
+
+def definition(key: Key, version: str) -> list[object]:
+    kind = key.type_before if version == FORMER and key.type_before else key.type
+    return [
+        key.name,
+        kind,
+        key.default,
+        key.importance,
+        key.group,
+        order_in_group(version)[key.name],
+        key.width,
+        key.display,
+        key.required,
+        list(key.dependents),
+        list(key.choices_in(version)),
+        key.visible,
+    ]
+
+
+def test_the_table_lists_what_debezium_3_lists() -> None:
+    expected = [row[:-1] for row in RECORDED[CURRENT]["keys"]]
+    # One worker here plays both versions.
+    expected[2][10] = [FORMER, CURRENT]
+
+    assert [definition(key, CURRENT) for key in keys_in(CURRENT)] == expected
+    assert list(groups(CURRENT)) == RECORDED[CURRENT]["groups"]
+
+
+def test_the_table_lists_what_debezium_2_lists() -> None:
+    rows = [row[:-1] for row in RECORDED[FORMER]["keys"]]
+    own = [key for key in keys_in(FORMER) if not key.framework]
+
+    assert [definition(key, FORMER) for key in own] == [row for row in rows if row[4] in ("Postgres", "Connector", "Events")]
+    assert {key.name for key in keys_in(FORMER)} - {row[0] for row in rows} == CONVERTER_VERSIONS
+    assert list(groups(FORMER)) == RECORDED[FORMER]["groups"]
+
+
+def test_names_and_attributes_are_unique() -> None:
+    assert len({key.name for key in KEYS}) == len(KEYS)
+    assert len({key.attribute for key in KEYS}) == len(KEYS)
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.name)
+def test_a_row_is_whole(key: Key) -> None:
+    assert re.fullmatch(r"[A-Z`].*\.", key.doc), "documentation is made of sentences"
+    assert key.support == "honoured" or key.reason, "what is not honoured says why"
+    assert key.reason == "" or (key.reason[0].isupper() and not key.reason.endswith(".")), "a reason is put into a sentence"
+    assert key.default is None or not key.enumerated or key.default.lower() in key.choices
+    assert key.support != "ignored" or key.allowed is None
+    assert key.group
+
+
+@pytest.mark.parametrize("alias", ALIASES, ids=lambda alias: alias.old)
+def test_an_alias_leads_to_a_row(alias: object) -> None:
+    assert alias in ALIASES
+    found = next(entry for entry in ALIASES if entry is alias)
+    assert found.new in BY_NAME
+    assert found.coexists == (found.old in BY_NAME) or found.old.startswith("internal.")
+    for _, present in found.values:
+        choices = BY_NAME[found.new].choices
+        assert not choices or present in choices
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("column.mask.with.12.chars", "column.mask.with.<length>.chars"),
+        ("column.truncate.to.3.chars", "column.truncate.to.<length>.chars"),
+        ("column.mask.hash.SHA-256.with.salt.a.b", "column.mask.hash.<algorithm>.with.salt.<salt>"),
+        ("column.mask.hash.v2.SHA-256.with.salt.a.b", "column.mask.hash.v2.<algorithm>.with.salt.<salt>"),
+        ("snapshot.select.statement.overrides.public.t", "snapshot.select.statement.overrides.<schema>.<table>"),
+        ("topic.creation.default.partitions", "topic.creation.<group>.<setting>"),
+        ("producer.override.linger.ms", "producer.override.<setting>"),
+        ("database.history.kafka.topic", "schema.history.internal.<setting>, database.history.<setting>"),
+        ("database.ApplicationName", "driver.<setting>, database.<setting>"),
+        ("driver.ApplicationName", "driver.<setting>, database.<setting>"),
+    ],
+)
+def test_a_name_of_the_users_own_finds_its_family(name: str, shown: str) -> None:
+    family = family_of(name)
+    assert family is not None
+    assert family.shown == shown
+
+
+def test_families_that_do_nothing_say_why() -> None:
+    assert [family.shown for family in FAMILIES if family.support != "honoured" and not family.reason] == []
+    assert family_of("no.such.property") is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "version"),
+    [
+        (None, CURRENT),
+        ("latest", CURRENT),
+        ("3.6.3.Final", CURRENT),
+        ("3.6.3", CURRENT),
+        (" 2.3.4.Final ", FORMER),
+        ("[3.6.3.Final]", CURRENT),
+        ("[3.0,)", CURRENT),
+        ("[2.0,3.0)", FORMER),
+        ("(,3.6.3)", FORMER),
+        ("(,3.6.3]", CURRENT),
+        ("(2.3.4,4)", CURRENT),
+        ("[2.3.4,2.4],[9,)", FORMER),
+    ],
+)
+def test_a_version_range_selects_the_newest_played_version(wanted: str | None, version: str) -> None:
+    assert select_version(wanted) == version
+
+
+@pytest.mark.parametrize(
+    ("wanted", "shown"),
+    [("9", "[9,9]"), ("", "[,]"), ("abc", "[abc,abc]"), ("[3.0,3.5]", "[3.0,3.5]"), ("(3.6.3,)", "(3.6.3,)"), ("[1,2", "[1,2")],
+)
+def test_a_version_that_is_not_played_is_told_in_connects_words(wanted: str, shown: str) -> None:
+    with pytest.raises(BadVersionError) as caught:
+        select_version(wanted)
+    assert str(caught.value) == (
+        "Plugin io.debezium.connector.postgresql.PostgresConnector not found that matches the version range "
+        f"{shown}, available versions: [2.3.4.Final, 3.6.3.Final]"
+    )

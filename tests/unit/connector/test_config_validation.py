@@ -1,0 +1,219 @@
+"""Validation against the answers of live Connect workers."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connector.config_keys import BY_NAME, CURRENT
+from connector.config_validation import NULL_VALUE, Validation, error_lines, refusals, validate
+
+RECORDED = json.loads((Path(__file__).parent / "config_validation_recorded.json").read_text())
+BASE: dict[str, str | None] = RECORDED["base"]
+MINIMAL: dict[str, str | None] = {**BASE, "database.dbname": "d"}
+
+
+def cases(kind: str) -> list[Any]:
+    found = []
+    for version, recorded in RECORDED["versions"].items():
+        for case in recorded[kind]:
+            name = case["keys"][0] if kind == "single" else ",".join(f"{k}={v}" for k, v in case["set"].items())[:60]
+            found.append(pytest.param(version, case, id=f"{version}-{name}"))
+    return found
+
+
+def errors_of(config: dict[str, str | None], version: str) -> list[list[object]]:
+    """Errors by property, without those of the missing database and without refusals of our own."""
+    played = config if version == CURRENT else {**config, "connector.plugin.version": version}
+    found: list[list[object]] = []
+    for field in validate(played).fields:
+        value = config.get(field.name)
+        own = refusals(field.key, value) if field.key and value is not None else []
+        errors = [error for error in field.errors if error not in own]
+        if errors and field.name != "database.dbname":
+            found.append([field.name, errors])
+    return found
+
+
+@pytest.mark.parametrize(("version", "case"), cases("single"))
+def test_one_property_is_answered_as_the_real_worker_answers(version: str, case: dict[str, Any]) -> None:
+    for name in case["keys"]:
+        for value in case["accepted"]:
+            assert errors_of({**BASE, name: value}, version) == [], (name, value)
+        for value, answer in case["answers"].items():
+            expected = [[key.replace("<key>", name), [text.replace("<key>", name) for text in texts]] for key, texts in answer]
+            assert errors_of({**BASE, name: value}, version) == expected, (name, value)
+
+
+@pytest.mark.parametrize(("version", "case"), cases("combined"))
+def test_properties_together_are_answered_as_the_real_worker_answers(version: str, case: dict[str, Any]) -> None:
+    config = {name: value for name, value in {**BASE, **case["set"]}.items() if value is not None}
+    assert errors_of(config, version) == case["errors"]
+
+
+def texts(validation: Validation, name: str) -> tuple[str, ...]:
+    return next(field.errors for field in validation.fields if field.name == name)
+
+
+def test_error_lines_stand_in_the_order_of_the_post_message() -> None:
+    config = {
+        **MINIMAL,
+        "snapshot.mode": "bogus",
+        "decimal.handling.mode": "nope",
+        "max.batch.size": "x",
+        "tasks.max": "0",
+        "heartbeat.interval.ms": "-1",
+        "table.include.list": "a(",
+        "slot.name": "Bad-Slot",
+    }
+    assert error_lines(validate(config)) == [
+        "Invalid value 0 for configuration tasks.max: Value must be at least 1",
+        "The 'slot.name' value is invalid: Valid replication slot name must contain only digits, lowercase characters and underscores"
+        " with length <= 63",
+        "The 'max.batch.size' value is invalid: An integer is expected",
+        "The 'max.batch.size' value is invalid: A positive, non-zero integer value is expected",
+        "The 'decimal.handling.mode' value is invalid: Value must be one of string, double, precise",
+        "The 'snapshot.mode' value is invalid: Value must be one of always, initial_only, configuration_based, when_needed, initial,"
+        " custom, no_data",
+        "The 'heartbeat.interval.ms' value is invalid: An non-negative integer is expected",
+        "The 'table.include.list' value is invalid: A comma-separated list of valid regular expressions is expected, but"
+        " Unclosed group near index 2\na(",
+    ]
+
+
+def test_errors_are_counted_by_property() -> None:
+    validation = validate({**MINIMAL, "max.batch.size": "x", "slot.name": "B"})
+    assert (validation.error_count, len(error_lines(validation))) == (2, 3)
+
+
+def test_a_good_configuration_has_no_errors_and_may_connect() -> None:
+    validation = validate(MINIMAL)
+    assert error_lines(validation) == []
+    assert validation.may_connect
+
+
+@pytest.mark.parametrize("wrong", [{"slot.name": "B"}, {"plugin.name": "x"}, {"database.dbname": ""}])
+def test_the_database_is_left_alone_when_its_properties_are_wrong(wrong: dict[str, str]) -> None:
+    assert not validate({**MINIMAL, **wrong}).may_connect
+
+
+def test_the_database_is_looked_at_beside_other_errors() -> None:
+    assert validate({**MINIMAL, "tasks.max": "0"}).may_connect
+
+
+def test_what_the_database_says_is_attached_in_place() -> None:
+    validation = validate({**MINIMAL, "max.batch.size": "x"}).with_error("database.hostname", "no route")
+    assert error_lines(validation)[0] == "no route"
+    with pytest.raises(KeyError):
+        validation.with_error("no.such.property", "x")
+
+
+def test_null_values_are_told_as_connect_tells_them() -> None:
+    validation = validate({**MINIMAL, "tasks.max": None, "foo.z": None, "database.port": None, "errors.tolerance": None})
+    assert error_lines(validation) == [
+        NULL_VALUE,
+        "Invalid value null for configuration tasks.max: Value must be non-null",
+        NULL_VALUE,
+        "Invalid value null for configuration errors.tolerance: String must be one of: none, all",
+        NULL_VALUE,
+    ]
+    assert validation.fields[0].name == "foo.z"
+    assert texts(validation, "database.port") == ()
+
+
+def test_missing_framework_properties_are_told() -> None:
+    validation = validate({"database.dbname": "d", "topic.prefix": "p", "database.hostname": "h", "database.user": "u"})
+    assert error_lines(validation) == [
+        'Missing required configuration "name" which has no default value.',
+        'Missing required configuration "connector.class" which has no default value.',
+    ]
+
+
+def test_a_version_that_is_not_played_is_told_twice_and_ends_validation() -> None:
+    validation = validate({**MINIMAL, "connector.plugin.version": "9", "slot.name": "B"})
+    first, second = error_lines(validation)
+    assert first == second
+    assert first.startswith("Plugin io.debezium.connector.postgresql.PostgresConnector not found")
+    assert validation.error_count == 2
+    assert len(validation.fields) == 19
+    assert validation.groups == ("Common", "Transforms", "Predicates", "Error Handling")
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("transforms", "unwrap"),
+        ("predicates", "isTombstone"),
+        ("converters", "geo"),
+        ("post.processors", "reselect"),
+        ("signal.data.collection", "public.signals"),
+        ("signal.enabled.channels", "source,kafka"),
+        ("notification.enabled.channels", "log"),
+        ("snapshot.mode", "custom"),
+        ("snapshot.query.mode", "custom"),
+        ("snapshot.locking.mode", "custom"),
+        ("snapshot.mode.custom.name", "mine"),
+        ("plugin.name", "decoderbufs"),
+        ("sourceinfo.struct.maker", "com.example.Maker"),
+        ("transaction.metadata.factory", "com.example.Factory"),
+        ("topic.naming.strategy", "io.debezium.schema.SchemaRegexTopicNamingStrategy"),
+        ("openlineage.integration.enabled", "true"),
+        ("key.converter", "org.apache.kafka.connect.storage.StringConverter"),
+        ("value.converter", "io.debezium.converters.BinaryDataConverter"),
+        ("offsets.storage.topic", "mine"),
+        ("database.sslfactory", "com.example.Factory"),
+    ],
+)
+def test_what_is_not_played_is_refused_with_a_way_out(setting: str, value: str) -> None:
+    (text,) = texts(validate({**MINIMAL, setting: value}), setting)
+    assert text.startswith(f"The '{setting}' value is invalid: ")
+    assert "; use " in text or "; remove the property" in text
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("transforms", ""),
+        ("signal.enabled.channels", "source"),
+        ("signal.enabled.channels", ""),
+        ("notification.enabled.channels", ""),
+        ("plugin.name", " PGOUTPUT "),
+        ("snapshot.mode", "No_Data"),
+        ("topic.naming.strategy", "io.debezium.schema.DefaultTopicNamingStrategy"),
+        ("openlineage.integration.enabled", "false"),
+        ("value.converter", "org.apache.kafka.connect.json.JsonConverter"),
+        ("header.converter", "org.apache.kafka.connect.storage.StringConverter"),
+        ("database.sslfactory", "org.postgresql.ssl.NonValidatingFactory"),
+        ("snapshot.query.mode", "select_all"),
+        ("max.queue.size", "20000"),
+    ],
+)
+def test_what_is_played_or_harmless_is_taken(setting: str, value: str) -> None:
+    assert error_lines(validate({**MINIMAL, setting: value})) == []
+
+
+def test_both_names_of_a_property_are_an_error_at_the_new_one() -> None:
+    validation = validate({**MINIMAL, "database.server.name": "old"})
+    assert texts(validation, "topic.prefix") == (
+        "The 'topic.prefix' value is invalid: database.server.name is its former name; set only topic.prefix",
+    )
+
+
+def test_jsonconverters_properties_come_in_with_the_converter() -> None:
+    validation = validate({**MINIMAL, "value.converter": "org.apache.kafka.connect.json.JsonConverter"})
+    shown = {field.name: field.value for field in validation.fields if field.name.startswith("value.converter.")}
+    assert shown == {
+        "value.converter.plugin.version": "4.3.0",
+        "value.converter.decimal.format": "BASE64",
+        "value.converter.converter.type": "value",
+        "value.converter.schemas.cache.size": "1000",
+        "value.converter.replace.null.with.default": "true",
+        "value.converter.schemas.enable": "true",
+        "value.converter.schema.content": None,
+    }
+    assert validation.groups[-2:] == ("Serialization", "Schemas")
+
+
+def test_every_property_of_the_table_is_a_field() -> None:
+    assert {field.name for field in validate(MINIMAL).fields} == {key.name for key in BY_NAME.values() if CURRENT in key.versions}

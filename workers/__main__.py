@@ -1,0 +1,97 @@
+"""The command ``understudy``: the one place where settings, stores, herder, REST interface and connector meet.
+
+What is imported where matters here: the REST interface must answer within a second of the process's start.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from connector.errors import CdcError
+from connector.ports import TaskContext
+from workers.logging import configure
+from workers.settings import SettingsError, WorkerSettings, current_environment, log_level, worker_properties
+
+LOGGER = logging.getLogger("workers")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; answers the exit code: 0, or 1 when the worker cannot run as it is configured."""
+    from workers.plugins import CONNECTOR_VERSION, KAFKA_VERSION  # noqa: PLC0415
+
+    about = f"understudy {_version()} (Kafka Connect {KAFKA_VERSION}, Debezium {CONNECTOR_VERSION})"
+    parser = argparse.ArgumentParser(prog="understudy", description="Kafka Connect with the Debezium PostgreSQL connector.")
+    parser.add_argument("--version", action="version", version=about)
+    commands = parser.add_subparsers(dest="command", required=True)
+    worker = commands.add_parser("worker", help="run a Connect worker")
+    worker.add_argument("properties", nargs="?", type=Path, help="a distributed worker's .properties file; without it CONNECT_* variables")
+    chosen = parser.parse_args(arguments)
+    environment = current_environment()
+    configure(log_level(environment))
+    try:
+        settings = WorkerSettings.from_properties(worker_properties(chosen.properties, environment))
+        _tell(settings)
+        _run(settings)
+    except (SettingsError, CdcError) as problem:
+        sys.stderr.write(f"understudy: {problem}\n")
+        return 1
+    return 0
+
+
+def _run(settings: WorkerSettings) -> None:
+    from workers.validation import ConfigurationCheck  # noqa: PLC0415
+    from workers.worker import serve  # noqa: PLC0415
+
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(serve(settings, create_app=_app, run_task=_run_task, validate=ConfigurationCheck(_look_at_database)))
+
+
+def _app(herder: Any) -> Any:
+    from connect_api.app import create_app  # noqa: PLC0415
+
+    return create_app(herder)
+
+
+async def _run_task(context: TaskContext, stop: asyncio.Event) -> None:
+    # The connector's modules and libpq cost 0.2 seconds, which REST need not wait for.
+    from connector.runner import run_task  # noqa: PLC0415
+
+    await run_task(context, stop)
+
+
+async def _look_at_database(config: Mapping[str, str]) -> list[tuple[str, str]]:
+    from connector.io.pg_preflight import findings  # noqa: PLC0415
+
+    return list(await findings(config))
+
+
+def _loop_factory() -> Any:
+    """Uvloop's loop where it is installed: 1.3 times asyncio's rate on the replication socket."""
+    try:
+        from uvloop import new_event_loop  # noqa: PLC0415
+    except ImportError:
+        return None
+    return new_event_loop
+
+
+def _tell(settings: WorkerSettings) -> None:
+    if settings.ignored:
+        LOGGER.info("properties without a meaning here are ignored", extra={"fields": {"names": ",".join(settings.ignored)}})
+    if settings.unknown:
+        LOGGER.warning("unknown worker properties", extra={"fields": {"names": ",".join(settings.unknown)}})
+
+
+def _version() -> str:
+    from importlib.metadata import version  # noqa: PLC0415
+
+    return version("understudy")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+"""Kafka's jars: fetched once by the Ivy that PySpark ships, and held to pinned sums.
+
+Ivy is given its own settings, cache and home inside the project's cache, so a machine's HOME is neither read nor written.
+Where jars come from a company's mirror, ``UNDERSTUDY_IVY_SETTINGS`` names an Ivy settings file that says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from workers.embedded.failure import EmbeddedError
+from workers.embedded.java import Java
+from workers.embedded.place import cache_folder
+
+KAFKA_VERSION: Final = "4.3.0"
+SUMS: Final = Path(__file__).with_name(f"kafka-{KAFKA_VERSION}.sha256")
+DEPENDENCIES: Final = (
+    ("org.apache.kafka", "kafka_2.13", KAFKA_VERSION),
+    # Kafka's artifact leaves the choice of a log backend open; without one its errors would be lost.
+    ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4"),
+)
+
+
+def kafka_jars(java: Java) -> Path:
+    """The folder with Kafka's jars, each of the pinned sum; fetched when it is not there yet.
+
+    Raises EmbeddedError when a jar cannot be had or is not the one that was pinned.
+    """
+    cache = cache_folder(f"kafka-{KAFKA_VERSION}")
+    jars = cache / "libs"
+    if not jars.is_dir():
+        # Fetched beside and renamed when complete and checked: a folder under the final name is always good.
+        with tempfile.TemporaryDirectory(prefix="fetch-", dir=cache) as fetched:
+            _fetch(java, Path(fetched), cache / "ivy")
+            check_sums(Path(fetched) / "libs", pinned_sums())
+            try:
+                (Path(fetched) / "libs").rename(jars)
+            except OSError:
+                if not jars.is_dir():
+                    raise
+        shutil.rmtree(cache / "ivy", ignore_errors=True)
+    return jars
+
+
+def pinned_sums() -> dict[str, str]:
+    """SHA-256 in hex by file name, from the committed list (the format of ``sha256sum``)."""
+    pairs = (line.split() for line in SUMS.read_text(encoding="ascii").splitlines())
+    return {name: digest for digest, name in pairs}
+
+
+def check_sums(folder: Path, sums: Mapping[str, str]) -> None:
+    """Raise EmbeddedError unless ``folder`` holds exactly the files of ``sums``, each with its SHA-256."""
+    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+    faults = [f"{name} is missing" for name in sorted(sums.keys() - found.keys())]
+    faults += [f"{name} is not expected" for name in sorted(found.keys() - sums.keys())]
+    faults += [f"{name} has the sum {found[name]}" for name in sorted(sums.keys() & found.keys()) if found[name] != sums[name]]
+    if faults:
+        raise EmbeddedError(f"The fetched jars are not those pinned in {SUMS.name}: {'; '.join(faults)}. They were not used.")
+
+
+def _fetch(java: Java, folder: Path, ivy_cache: Path) -> None:
+    lines = "".join(f'<dependency org="{org}" name="{name}" rev="{rev}" conf="default"/>' for org, name, rev in DEPENDENCIES)
+    module = folder / "ivy.xml"
+    module.write_text(
+        f'<ivy-module version="2.0"><info organisation="understudy" module="kafka"/><dependencies>{lines}</dependencies></ivy-module>',
+        encoding="utf-8",
+    )
+    settings = os.environ.get("UNDERSTUDY_IVY_SETTINGS")
+    command: list[str | Path] = [java.program, f"-Duser.home={folder}", "-jar", _ivy_jar(), *(["-settings", settings] if settings else [])]
+    command += ["-ivy", module, "-cache", ivy_cache, "-types", "jar", "bundle", "-warn"]
+    command += ["-retrieve", str(folder / "libs" / "[artifact]-[revision].[ext]")]
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)  # noqa: S603 - our own arguments
+    if done.returncode != 0 or not (folder / "libs").is_dir():
+        said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip(" .:\t")]
+        raise EmbeddedError(
+            f"Kafka {KAFKA_VERSION}'s jars could not be fetched: {' | '.join(said[-6:])}. Check the way to the Maven repository "
+            "(UNDERSTUDY_IVY_SETTINGS names an Ivy settings file for a mirror), then try again."
+        )
+
+
+def _ivy_jar() -> Path:
+    spark = importlib.util.find_spec("pyspark")
+    if spark is not None and spark.origin is not None:
+        for jar in (Path(spark.origin).parent / "jars").glob("ivy-*.jar"):
+            return jar
+    raise EmbeddedError("Kafka's jars are fetched by the Ivy that PySpark ships. Install the extra understudy[embedded].")

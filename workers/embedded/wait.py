@@ -1,0 +1,25 @@
+"""Waiting for an event that only a look can tell: a file, a port, a state."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def wait_until(look: Callable[[], T | None], what: str | Callable[[], str], seconds: float = 30.0, pause: float = 0.02) -> T:
+    """The first result of ``look`` that is neither None nor False.
+
+    Looks at once and then every ``pause`` seconds. What ``look`` raises passes through. Raises TimeoutError that names
+    ``what`` when ``seconds`` have passed; a callable ``what`` is asked only then.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        found = look()
+        if found is not None and found is not False:
+            return found
+        if time.monotonic() >= deadline:
+            raise TimeoutError(f"Waited {seconds:g} s in vain for {what if isinstance(what, str) else what()}")
+        time.sleep(pause)

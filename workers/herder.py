@@ -1,0 +1,430 @@
+"""Brings what is to what is wanted: the config topic says what is wanted, the supervisor what runs, the status topic what is told.
+
+:class:`WorkerHerder` implements :class:`connect_api.herder.Herder`. Rules:
+
+1. A verb writes what is wanted and returns; :meth:`WorkerHerder._reconcile` alone starts and stops tasks. It runs after every
+   change of the config topic, whoever wrote it, one run at a time for a connector, and may run any number of times.
+2. Writing and reconciling of one connector exclude each other, so no run sees half of a change.
+3. A task that failed stays failed until somebody restarts it or changes its configuration.
+4. Everything is answered from memory; nothing here waits for PostgreSQL except the validation of a new configuration.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Final
+
+from connect_api.herder import (
+    ConnectorInfo,
+    Health,
+    HerderError,
+    Offset,
+    Plugin,
+    ServerInfo,
+    State,
+    Status,
+    TargetState,
+    TaskInfo,
+)
+from connector.errors import CdcError
+from connector.ports import Progress
+from workers.logging import connector_context
+from workers.plugins import CONNECTOR_VERSION, CONNECTORS, KAFKA_COMMIT, KAFKA_VERSION, OTHERS, check_class
+from workers.settings import WorkerSettings
+from workers.states import Event, Subject, after
+from workers.stores.config_store import Change, ConfigStore, RestartRequest
+from workers.stores.log import Log
+from workers.stores.offset_store import AllOffsets
+from workers.stores.status_store import StatusEntry, StatusStore
+from workers.supervisor import Pause, RunTask, Supervisor, pause_until
+from workers.task_plan import TaskPlanner
+
+LOGGER: Final = logging.getLogger(__name__)
+
+Validate = Callable[[str, Mapping[str, str | None]], Awaitable[list[str]]]
+"""``validate(name, config)``: error lines as Connect writes them; ``config`` has its references resolved, and its nulls."""
+
+_TASK: Final = 0
+"""Debezium's PostgreSQL connector has exactly one task."""
+
+
+class WorkerHerder:
+    """One worker's herder. ``cluster_id`` is asked for when told; ``now_ms`` is the wall clock in milliseconds."""
+
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        *,
+        config_log: Log,
+        offset_log: Log,
+        status_log: Log,
+        run_task: RunTask,
+        validate: Validate,
+        cluster_id: Callable[[], str] = str,
+        pause: Pause = pause_until,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self._settings = settings
+        self._config = ConfigStore(config_log, self._changed)
+        self._offsets = AllOffsets(offset_log)
+        self._status = StatusStore(status_log)
+        self._planner = TaskPlanner(settings, self._offsets, self._topic_used)
+        self._supervisor = Supervisor(run_task, self._task_failed, graceful=settings.graceful_shutdown, pause=pause)
+        self._validate = validate
+        self._cluster_id = cluster_id
+        self._now_ms = now_ms
+        self._generation = 1
+        self._ready: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._problem = ""
+        self._stopping = False
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._applied: dict[str, Mapping[str, str]] = {}
+        """The configuration that the connector's task was last started with, while it is wanted STARTED."""
+        self._jobs: dict[str, asyncio.Task[None]] = {}
+        self._restarts: set[asyncio.Task[None]] = set()
+
+    # Life of the worker
+
+    async def start(self) -> None:
+        """Read the three topics, then take up every connector. Raises CdcError when a topic cannot be used."""
+        await asyncio.gather(self._config.start(), self._offsets.start(), self._status.start())
+        self._generation = self._status.generation + 1
+        self._ready.set_result(True)
+        LOGGER.info("worker ready", extra={"fields": {"connectors": len(self._config.names()), "worker_id": self._settings.worker_id}})
+        for name in self._config.names():
+            self._changed(name)
+
+    def failing(self, problem: str) -> None:
+        """Tell ``health`` why the start does not get on."""
+        self._problem = problem
+
+    async def wait_ready(self, seconds: float) -> bool:
+        """Wait for the end of :meth:`start`; False when it takes longer or the worker ends before."""
+        try:
+            return await asyncio.wait_for(asyncio.shield(self._ready), seconds)
+        except TimeoutError:
+            return False
+
+    async def settled(self) -> None:
+        """Wait until everything that was wanted so far has been brought about and told."""
+        while self._jobs or self._restarts:
+            await asyncio.gather(*self._jobs.values(), *self._restarts)
+        await self._status.flush()
+
+    async def stop(self) -> None:
+        """End all tasks, hand the connectors back as UNASSIGNED, write what is left, close the stores."""
+        self._stopping = True
+        if not self._ready.done():
+            self._ready.set_result(False)
+        for job in [*self._jobs.values(), *self._restarts]:
+            job.cancel()
+        await asyncio.gather(*self._jobs.values(), *self._restarts, return_exceptions=True)
+        running = [name for name in self._config.names() if self._supervisor.runs(name)]
+        await self._supervisor.stop_all()
+        for name in running:
+            if self._status.tasks(name):
+                self._move(name, Subject.TASK, Event.RELEASE)
+        for name in self._config.names():
+            if self._status.connector(name) is not None and self._config.target(name) != "STOPPED":
+                self._move(name, Subject.CONNECTOR, Event.RELEASE)
+        await self._status.stop()
+        await asyncio.gather(self._config.stop(), self._offsets.stop())
+
+    # Facts
+
+    def server_info(self) -> ServerInfo:
+        """Versions played, and the cluster's id once Kafka told it."""
+        return ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, self._cluster_id())
+
+    def health(self) -> Health:
+        """Healthy once the topics are read; starting before that."""
+        if self._ready.done() and self._ready.result():
+            return Health("healthy", "Worker has completed startup and is ready to handle requests.")
+        return Health("starting", " ".join(filter(None, ["Worker is still starting up.", self._problem])))
+
+    def plugins(self, connectors_only: bool) -> Sequence[Plugin]:
+        """The connector, and with it the converters."""
+        return CONNECTORS if connectors_only else (*CONNECTORS, *OTHERS)
+
+    def connectors(self) -> Sequence[str]:
+        """All names."""
+        return self._config.names()
+
+    def connector_info(self, name: str) -> ConnectorInfo:
+        """Configuration as stored and ids of the committed tasks."""
+        config = self._known(name)
+        return ConnectorInfo(name, config, range(len(self._config.tasks(name))), "source")
+
+    def connector_status(self, name: str) -> Status:
+        """As the status topic has it."""
+        entry = self._status.connector(name)
+        if entry is None:
+            raise HerderError(404, f"No status found for connector {name}")
+        tasks = {task: _state(e) for task, e in sorted(self._status.tasks(name).items())}
+        return Status(name, _state(entry), tasks, "source" if self._config.config(name) is not None else "unknown")
+
+    def task_status(self, name: str, task: int) -> State:
+        """As the status topic has it."""
+        entry = self._status.tasks(name).get(task)
+        if entry is None:
+            raise HerderError(404, f"No status found for task {name}-{task}")
+        return _state(entry)
+
+    def task_configs(self, name: str) -> Sequence[TaskInfo]:
+        """The committed tasks."""
+        self._known(name)
+        return [TaskInfo(name, task, config) for task, config in enumerate(self._config.tasks(name))]
+
+    async def offsets(self, name: str) -> Sequence[Offset]:
+        """As the offset topic has them."""
+        self._known(name)
+        return [Offset(partition, offset) for partition, offset in self._offsets.of(name)]
+
+    def active_topics(self, name: str) -> Sequence[str]:
+        """As the status topic has them; 403 when topic tracking is off."""
+        if not self._settings.topic_tracking:
+            raise HerderError(403, "Topic tracking is disabled.")
+        return self._status.topics(name)
+
+    def progress(self, name: str) -> Mapping[str, object]:
+        """The running task's figures."""
+        self._known(name)
+        return asdict(self._supervisor.progress(name) or Progress(phase="stopped"))
+
+    # Verbs
+
+    async def put_connector(
+        self, name: str, config: Mapping[str, str | None], *, allow_replace: bool, initial_state: TargetState | None = None
+    ) -> tuple[bool, ConnectorInfo]:
+        """Check, store; the start follows by itself."""
+        await self._check(name, config)
+        stored = {key: value for key, value in config.items() if value is not None}
+        async with self._lock(name):
+            created = self._config.config(name) is None
+            if not created and not allow_replace:
+                raise HerderError(409, f"Connector {name} already exists")
+            with _store_errors():
+                await self._config.put_connector(name, stored, initial_state)
+            tasks = [] if created else range(len(self._config.tasks(name)))
+        return created, ConnectorInfo(name, stored, tasks, "source")
+
+    async def delete_connector(self, name: str) -> None:
+        """Forget it; its task ends right afterwards, its offsets stay."""
+        async with self._lock(name):
+            self._known(name)
+            with _store_errors():
+                await self._config.delete_connector(name)
+
+    async def set_target_state(self, name: str, state: TargetState) -> None:
+        """Store what the connector is to be."""
+        async with self._lock(name):
+            if self._config.config(name) is None:
+                raise HerderError(404, f"Unknown connector {name}")
+            with _store_errors():
+                await self._config.put_target(name, state)
+
+    async def restart_connector(self, name: str, *, include_tasks: bool, only_failed: bool) -> Status:
+        """Begin what KIP-745 describes and tell the state right after."""
+        if self._config.config(name) is None:
+            raise HerderError(404, f"Unknown connector: {name}")
+        request = RestartRequest(name, include_tasks, only_failed)
+        status = self.connector_status(name)
+        with_connector, with_task = _affected(request, status)
+        self._begin_restart(request)
+        connector = State("RESTARTING", status.connector.worker_id, status.connector.version, status.connector.trace)
+        tasks = {n: State("RESTARTING", t.worker_id, t.version, t.trace) if n in with_task else t for n, t in status.tasks.items()}
+        return Status(name, connector if with_connector else status.connector, tasks, status.type)
+
+    async def restart_task(self, name: str, task: int) -> None:
+        """Returns when the task has ended and starts again."""
+        async with self._lock(name):
+            if self._config.config(name) is None:
+                raise HerderError(404, f"Unknown connector: {name}")
+            if not 0 <= task < len(self._config.tasks(name)):
+                raise HerderError(404, f"Unknown task: {name}-{task}")
+            await self._halt(name)
+            await self._bring_about(name)
+
+    # Bringing about
+
+    def _changed(self, change: Change) -> None:
+        if self._stopping:
+            return
+        if isinstance(change, RestartRequest):
+            if self._config.config(change.name) is not None and self._status.connector(change.name) is not None:
+                self._begin_restart(change)
+            return
+        job = self._jobs.get(change)
+        if job is None:
+            self._jobs[change] = asyncio.create_task(self._reconcile(change), name=f"reconcile {change}")
+
+    async def _reconcile(self, name: str) -> None:
+        with connector_context(name):
+            try:
+                async with self._lock(name):
+                    # From here on a further change needs a further run: this one may have read what it replaces.
+                    self._jobs.pop(name, None)
+                    await self._bring_about(name)
+            except CdcError as problem:
+                LOGGER.error("cannot bring the connector to what is wanted", extra={"fields": {"error": str(problem)}})  # noqa: TRY400 (told in full)
+            finally:
+                if self._config.config(name) is None and not self._locks[name].locked():
+                    self._locks.pop(name, None)
+
+    async def _bring_about(self, name: str) -> None:
+        """Called with the connector's lock held."""
+        config = self._config.config(name)
+        if config is None:
+            await self._halt(name)
+            self._status.drop_connector(name)
+            LOGGER.info("connector deleted")
+            return
+        match self._config.target(name):
+            case "STOPPED":
+                await self._halt(name)
+                if self._config.tasks(name):
+                    await self._config.put_tasks(name, [])
+                self._status.drop_tasks(name)
+                self._move(name, Subject.CONNECTOR, Event.STOP)
+            case "PAUSED":
+                await self._halt(name)
+                self._move(name, Subject.CONNECTOR, Event.PAUSE)
+                if self._config.tasks(name):
+                    self._move(name, Subject.TASK, Event.PAUSE)
+            case "STARTED":
+                await self._bring_up(name, config)
+
+    async def _bring_up(self, name: str, config: Mapping[str, str]) -> None:
+        try:
+            check_class(config)
+        except HerderError as problem:
+            await self._halt(name)
+            self._status.drop_tasks(name)
+            self._move(name, Subject.CONNECTOR, Event.FAIL, trace=problem.message)
+            return
+        wanted = [self._planner.task_config(config)]
+        if self._config.tasks(name) != wanted:
+            await self._config.put_tasks(name, wanted)
+        self._move(name, Subject.CONNECTOR, Event.START)
+        if self._applied.get(name) == config:
+            return
+        await self._halt(name)
+        self._applied[name] = config
+        self._move(name, Subject.TASK, Event.START)
+        self._supervisor.start(name, lambda: self._planner.context(name, config), self._planner.retry_policy(config))
+
+    async def _halt(self, name: str) -> None:
+        self._applied.pop(name, None)
+        await self._supervisor.stop(name)
+
+    def _begin_restart(self, request: RestartRequest) -> None:
+        job = asyncio.create_task(self._restart(request), name=f"restart {request.name}")
+        self._restarts.add(job)
+        job.add_done_callback(self._restarts.discard)
+
+    async def _restart(self, request: RestartRequest) -> None:
+        name = request.name
+        with connector_context(name):
+            async with self._lock(name):
+                entry = self._status.connector(name)
+                if entry is None or self._config.config(name) is None:
+                    return
+                with_connector, with_task = _affected(request, self.connector_status(name))
+                if with_connector:
+                    self._move(name, Subject.CONNECTOR, Event.RESTART)
+                if with_task:
+                    self._move(name, Subject.TASK, Event.RESTART)
+                    await self._halt(name)
+                await self._bring_about(name)
+                LOGGER.info("restarted", extra={"fields": {"connector_itself": with_connector, "tasks": len(with_task)}})
+
+    # Telling
+
+    def _task_failed(self, name: str, trace: str) -> None:
+        self._move(name, Subject.TASK, Event.FAIL, trace=trace)
+
+    def _topic_used(self, name: str, topic: str) -> None:
+        if self._settings.topic_tracking:
+            self._status.put_topic(name, _TASK, topic, self._now_ms())
+
+    def _move(self, name: str, subject: Subject, event: Event, trace: str | None = None) -> None:
+        """Take the step of :mod:`workers.states` and tell it, unless all is told already."""
+        known = self._status.connector(name) if subject is Subject.CONNECTOR else self._status.tasks(name).get(_TASK)
+        state = after(subject, None if known is None else known.state, event)
+        if state is None:
+            self._status.drop_tasks(name) if subject is Subject.TASK else self._status.drop_connector(name)
+            return
+        version = None if state in ("UNASSIGNED", "RESTARTING") else CONNECTOR_VERSION
+        entry = StatusEntry(state, self._settings.worker_id, self._generation, version, trace)
+        if entry == known:
+            return
+        if subject is Subject.CONNECTOR:
+            self._status.put_connector(name, entry)
+        else:
+            self._status.put_task(name, _TASK, entry)
+        LOGGER.info("state changed", extra={"fields": {"connector": name, "of": subject.value, "state": state}})
+
+    # Small things
+
+    def _lock(self, name: str) -> asyncio.Lock:
+        return self._locks.setdefault(name, asyncio.Lock())
+
+    def _known(self, name: str) -> Mapping[str, str]:
+        config = self._config.config(name)
+        if config is None:
+            raise HerderError(404, f"Connector {name} not found")
+        return config
+
+    async def _check(self, name: str, config: Mapping[str, str | None]) -> None:
+        """Raises HerderError(400) with Connect's text and all error lines."""
+        given = {key: value for key, value in config.items() if value is not None}
+        check_class(given)
+        try:
+            resolved = self._planner.resolve(given)
+        except CdcError as problem:
+            lines = [str(problem)]
+        else:
+            lines = await self._validate(name, {key: resolved.get(key) for key in config})
+            # The connector's own table may know the property as well: one line is enough.
+            lines += [line for key, line in self._planner.refusals(given) if line not in lines and not any(key in x for x in lines)]
+            lines = [_without_secrets(line, given, resolved) for line in lines]
+        if lines:
+            raise HerderError(
+                400,
+                f"Connector configuration is invalid and contains the following {len(lines)} error(s):\n"
+                + "\n".join(lines)
+                + "\nYou can also find the above list of errors at the endpoint `/connector-plugins/{connectorType}/config/validate`",
+            )
+
+
+class _store_errors:  # noqa: N801 (reads as the context manager it is)
+    """Turns a failed write into Connect's 500."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _type: object, problem: BaseException | None, _trace: object) -> None:
+        if isinstance(problem, CdcError):
+            raise HerderError(500, str(problem)) from problem
+
+
+def _state(entry: StatusEntry) -> State:
+    return State(entry.state, entry.worker_id, entry.version, entry.trace)
+
+
+def _affected(request: RestartRequest, status: Status) -> tuple[bool, set[int]]:
+    """Whether the connector itself, and which of its tasks, a request restarts (KIP-745)."""
+    with_connector = not request.only_failed or status.connector.state == "FAILED"
+    tasks = {n for n, task in status.tasks.items() if not request.only_failed or task.state == "FAILED"}
+    return with_connector, tasks if request.include_tasks else set()
+
+
+def _without_secrets(line: str, given: Mapping[str, str], resolved: Mapping[str, str]) -> str:
+    for key, value in resolved.items():
+        if value and value != given[key]:
+            line = line.replace(value, given[key])
+    return line

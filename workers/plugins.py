@@ -1,0 +1,39 @@
+"""The plugins this worker plays, and how a configuration's ``connector.class`` finds one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from connect_api.herder import HerderError, Plugin
+from workers.logging import redact
+
+KAFKA_VERSION: Final = "4.3.0"
+KAFKA_COMMIT: Final = "a9ce3221537b8653"
+CONNECTOR_VERSION: Final = "3.6.3.Final"
+CONNECTOR_CLASS: Final = "io.debezium.connector.postgresql.PostgresConnector"
+TASK_CLASS: Final = "io.debezium.connector.postgresql.PostgresConnectorTask"
+_ALIASES: Final = frozenset({CONNECTOR_CLASS, "PostgresConnector", "Postgres"})
+"""Connect takes the full name, the simple one, and the simple one without its suffix."""
+
+CONNECTORS: Final = (Plugin(CONNECTOR_CLASS, "source", CONNECTOR_VERSION),)
+OTHERS: Final = (
+    Plugin("org.apache.kafka.connect.json.JsonConverter", "converter", KAFKA_VERSION),
+    Plugin("org.apache.kafka.connect.storage.SimpleHeaderConverter", "header_converter", KAFKA_VERSION),
+)
+
+
+def check_class(config: Mapping[str, str]) -> None:
+    """Raises HerderError(400) with Connect's text when no plugin of ours is meant."""
+    name = config.get("connector.class")
+    if name is None:
+        shown = ", ".join(f"{key}={value}" for key, value in redact(config).items())
+        raise HerderError(400, f"Connector config {{{shown}}} contains no connector type")
+    if name not in _ALIASES:
+        known = (
+            f"PluginDesc{{klass=class {CONNECTOR_CLASS}, name='{CONNECTOR_CLASS}', version='{CONNECTOR_VERSION}', "
+            f"encodedVersion={CONNECTOR_VERSION}, type=source, typeName='source', location='python'}}"
+        )
+        raise HerderError(
+            400, f"Failed to find any class that implements Connector and which name matches {name}, available connectors are: {known}"
+        )

@@ -1,0 +1,16 @@
+"""What ends a job early, with the exit code it ends with."""
+
+from __future__ import annotations
+
+from typing import Final
+
+NO_JAVA: Final = 3
+UNREADABLE: Final = 4
+
+
+class JobError(Exception):
+    """A failure told in one sentence and its mend; ``code`` is the process's exit code."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code

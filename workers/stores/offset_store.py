@@ -1,0 +1,96 @@
+"""The offset topic: the source offsets of all connectors, in Kafka Connect's own keys and values.
+
+A key is the JSON array ``["<connector>",<partition>]``, a value the offset's JSON, null when it was removed
+(``OffsetStorageWriter`` with the internal JsonConverter, schemas off).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+import orjson
+
+from connector.errors import CdcError, ErrorKind
+from connector.ports import JsonObject
+from workers.stores.log import Entry, Log
+
+LOGGER: Final = logging.getLogger(__name__)
+
+
+class AllOffsets:
+    """The offsets of every connector. Reads answer from memory."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._offsets: dict[str, dict[bytes, tuple[bytes, JsonObject, JsonObject]]] = {}
+        """Connector → partition without regard to its members' order → (key bytes, partition, offset)."""
+
+    async def start(self) -> None:
+        """Read the topic."""
+        await self._log.start(self._apply)
+
+    async def stop(self) -> None:
+        """Close."""
+        await self._log.stop()
+
+    def of(self, connector: str) -> Sequence[tuple[JsonObject, JsonObject]]:
+        """Partitions and offsets of one connector."""
+        return [(partition, offset) for _, partition, offset in self._offsets.get(connector, {}).values()]
+
+    def load(self, connector: str, partition: JsonObject) -> JsonObject | None:
+        """The last offset, or None."""
+        found = self._offsets.get(connector, {}).get(_same(partition))
+        return None if found is None else found[2]
+
+    async def store(self, connector: str, partition: JsonObject, offset: JsonObject | None) -> None:
+        """Write (None removes) and wait for the acknowledgement. Raises CdcError(STORE)."""
+        found = self._offsets.get(connector, {}).get(_same(partition))
+        # Another worker may have written the members in another order: compaction must still see one key.
+        key = orjson.dumps([connector, partition]) if found is None else found[0]
+        try:
+            value = None if offset is None else orjson.dumps(offset)
+        except orjson.JSONEncodeError as problem:
+            raise CdcError(ErrorKind.STORE, f"The offset of the connector {connector} is not JSON") from problem
+        await self._log.write([Entry(key, value)])
+
+    def _apply(self, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            try:
+                connector, partition, offset = _decode(entry)
+            except (ValueError, TypeError):
+                LOGGER.warning("passed over a record of the offset topic that is not connect's", extra={"fields": {"key": repr(entry.key)}})
+                continue
+            if offset is None:
+                self._offsets.get(connector, {}).pop(_same(partition), None)
+            else:
+                self._offsets.setdefault(connector, {})[_same(partition)] = (entry.key, partition, offset)
+
+
+class ConnectorOffsets:
+    """:class:`connector.ports.OffsetStore` of one connector."""
+
+    def __init__(self, offsets: AllOffsets, connector: str) -> None:
+        self._offsets = offsets
+        self._connector = connector
+
+    async def load(self, partition: JsonObject) -> JsonObject | None:
+        """The last offset stored for ``partition``, or None."""
+        return self._offsets.load(self._connector, partition)
+
+    async def store(self, partition: JsonObject, offset: JsonObject | None) -> None:
+        """Write and wait until Kafka has acknowledged. Raises CdcError(STORE)."""
+        await self._offsets.store(self._connector, partition, offset)
+
+
+def _decode(entry: Entry) -> tuple[str, JsonObject, JsonObject | None]:
+    connector, partition = orjson.loads(entry.key)
+    offset = None if entry.value is None else orjson.loads(entry.value)
+    if not isinstance(connector, str) or not isinstance(partition, dict) or not isinstance(offset, dict | None):
+        raise TypeError(connector)
+    return connector, partition, offset
+
+
+def _same(partition: JsonObject) -> bytes:
+    return orjson.dumps(partition, option=orjson.OPT_SORT_KEYS)

@@ -1,0 +1,196 @@
+"""The status topic: states of connectors and tasks, and the topics in use, in Kafka Connect's own keys and values.
+
+Keys (``KafkaStatusBackingStore``): ``status-connector-<name>``, ``status-task-<name>-<n>`` and, for topic tracking (KIP-558),
+``status-topic-<topic>:connector-<name>``.
+
+A state counts in memory at once and is written in the background, one write after the other for a key: nothing waits for it,
+as in Connect. :meth:`StatusStore.flush` waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, get_args
+
+import orjson
+
+from connect_api.herder import ConnectorState
+from connector.errors import CdcError
+from workers.stores.log import Entry, Log
+
+LOGGER: Final = logging.getLogger(__name__)
+
+_STATES: Final = frozenset(get_args(ConnectorState))
+_CONNECTOR: Final = "status-connector-"
+_TASK: Final = "status-task-"
+_TOPIC: Final = "status-topic-"
+
+
+@dataclass(frozen=True, slots=True)
+class StatusEntry:
+    """A stored state. ``version`` is the plugin's; workers before 4.1 wrote none."""
+
+    state: ConnectorState
+    worker_id: str
+    generation: int
+    version: str | None
+    trace: str | None = None
+
+
+class StatusStore:
+    """What is. ``start`` reads; everything else answers from memory, and ``put_*`` and ``drop_*`` never fail or wait."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._states: dict[str, StatusEntry] = {}
+        """By key."""
+        self._topics: dict[str, dict[str, None]] = {}
+        self._unwritten: dict[bytes, bytes | None] = {}
+        """What is still to be written, last value only, by key; a key is here also while it is on its way."""
+        self._writers: dict[bytes, asyncio.Task[None]] = {}
+
+    async def start(self) -> None:
+        """Read the topic."""
+        await self._log.start(self._apply)
+
+    async def stop(self) -> None:
+        """Write what is left and close."""
+        await self.flush()
+        await self._log.stop()
+
+    async def flush(self) -> None:
+        """Wait until all that was put is written, or has been given up with a line in the log."""
+        while self._writers:
+            await asyncio.gather(*self._writers.values())
+
+    @property
+    def generation(self) -> int:
+        """The highest generation that any worker has written."""
+        return max((entry.generation for entry in self._states.values()), default=0)
+
+    def connector(self, name: str) -> StatusEntry | None:
+        """A connector's state."""
+        return self._states.get(_CONNECTOR + name)
+
+    def tasks(self, name: str) -> Mapping[int, StatusEntry]:
+        """The states of a connector's tasks by id."""
+        prefix = f"{_TASK}{name}-"
+        found = ((key.removeprefix(prefix), entry) for key, entry in self._states.items() if key.startswith(prefix))
+        # "a-1" has task 0 under "a-1-0", which also begins like a task of "a".
+        return {int(task): entry for task, entry in found if task.isdigit()}
+
+    def topics(self, name: str) -> Sequence[str]:
+        """The topics the connector has used."""
+        return list(self._topics.get(name, ()))
+
+    def put_connector(self, name: str, entry: StatusEntry) -> None:
+        """Set a connector's state."""
+        self._put(_CONNECTOR + name, entry)
+
+    def put_task(self, name: str, task: int, entry: StatusEntry) -> None:
+        """Set a task's state."""
+        self._put(f"{_TASK}{name}-{task}", entry)
+
+    def put_topic(self, name: str, task: int, topic: str, at_ms: int) -> None:
+        """Note that the connector uses the topic; the first time counts."""
+        known = self._topics.setdefault(name, {})
+        if topic not in known:
+            known[topic] = None
+            value = {"topic": {"name": topic, "connector": name, "task": task, "discoverTimestamp": at_ms}}
+            self._write(_topic_key(topic, name), orjson.dumps(value))
+
+    def drop_tasks(self, name: str) -> None:
+        """Forget the tasks' states."""
+        for task in self.tasks(name):
+            self._put(f"{_TASK}{name}-{task}", None)
+
+    def drop_connector(self, name: str) -> None:
+        """Forget everything about a connector: its state, its tasks' states, its topics."""
+        self.drop_tasks(name)
+        if self.connector(name) is not None:
+            self._put(_CONNECTOR + name, None)
+        self.drop_topics(name)
+
+    def drop_topics(self, name: str) -> None:
+        """Forget the topics in use."""
+        for topic in self._topics.pop(name, {}):
+            self._write(_topic_key(topic, name), None)
+
+    def _put(self, key: str, entry: StatusEntry | None) -> None:
+        if entry is None:
+            self._states.pop(key, None)
+            self._write(key, None)
+            return
+        self._states[key] = entry
+        value = {
+            "state": entry.state,
+            "trace": entry.trace,
+            "worker_id": entry.worker_id,
+            "generation": entry.generation,
+            "version": entry.version,
+        }
+        self._write(key, orjson.dumps(value))
+
+    def _write(self, key: str, value: bytes | None) -> None:
+        raw = key.encode()
+        self._unwritten[raw] = value
+        if raw not in self._writers:
+            self._writers[raw] = asyncio.create_task(self._write_out(raw), name=f"write {key}")
+
+    async def _write_out(self, key: bytes) -> None:
+        """Write the last value put, until no other has been put meanwhile."""
+        try:
+            while True:
+                value = self._unwritten[key]
+                await self._log.write([Entry(key, value)])
+                if self._unwritten[key] is value:
+                    return
+        except CdcError as problem:
+            # The next change of this state tries again; until then other workers and tools see an old one.
+            LOGGER.warning("a status could not be written", extra={"fields": {"key": key.decode(), "error": str(problem)}})
+        finally:
+            del self._unwritten[key]
+            del self._writers[key]
+
+    def _apply(self, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            # Between put and acknowledgement memory is ahead of the topic.
+            if entry.key in self._unwritten:
+                continue
+            try:
+                self._apply_one(entry.key.decode(), None if entry.value is None else orjson.loads(entry.value))
+            except (ValueError, TypeError, KeyError):
+                LOGGER.warning("passed over a record of the status topic that is not connect's", extra={"fields": {"key": repr(entry.key)}})
+
+    def _apply_one(self, key: str, value: Mapping[str, object] | None) -> None:
+        if key.startswith(_TOPIC):
+            topic, _, name = key.removeprefix(_TOPIC).partition(":connector-")
+            if value is None:
+                self._topics.get(name, {}).pop(topic, None)
+            else:
+                self._topics.setdefault(name, {})[topic] = None
+        elif key.startswith((_CONNECTOR, _TASK)):
+            if value is None:
+                self._states.pop(key, None)
+            else:
+                self._states[key] = _status(value)
+
+
+def _status(value: Mapping[str, object]) -> StatusEntry:
+    state, generation, version, trace = value["state"], value["generation"], value.get("version"), value.get("trace")
+    if state not in _STATES or not isinstance(generation, int):
+        raise ValueError(state)
+    return StatusEntry(
+        state=state,  # type: ignore[arg-type]
+        worker_id=str(value["worker_id"]),
+        generation=generation,
+        version=None if version is None else str(version),
+        trace=None if trace is None else str(trace),
+    )
+
+
+def _topic_key(topic: str, name: str) -> str:
+    return f"{_TOPIC}{topic}:connector-{name}"

@@ -1,0 +1,164 @@
+"""What a task is given, out of the connector's configuration and the worker's settings.
+
+:meth:`TaskPlanner.refusals` says what of a configuration the worker (not the connector) cannot do; :meth:`TaskPlanner.context`
+builds the task's context and is the only place where ``${…}`` references become values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from connector.config_keys import BadVersionError, select_version
+from connector.errors import CdcError, ErrorKind
+from connector.ports import KafkaSettings, Progress, TaskContext
+from workers.converters import check_header_converter, converter
+from workers.plugins import CONNECTOR_VERSION, TASK_CLASS
+from workers.settings import WorkerSettings
+from workers.stores.offset_store import AllOffsets, ConnectorOffsets
+from workers.supervisor import RetryPolicy
+
+_CLIENT_KEYS: Final = ("bootstrap.servers", "request.timeout.ms", "metadata.max.age.ms", "connections.max.idle.ms", "retry.backoff.ms")
+_SECURITY_PREFIXES: Final = ("security.protocol", "sasl.", "ssl.")
+_PRINCIPAL_KEYS: Final = frozenset({"sasl.jaas.config", "sasl.mechanism", "security.protocol"})
+_OVERRIDES: Final = ("producer.override.", "consumer.override.", "admin.override.")
+
+TopicUsed = Callable[[str, str], None]
+"""``topic_used(connector, topic)``."""
+
+
+class TaskPlanner:
+    """Plans the tasks of one worker."""
+
+    def __init__(self, settings: WorkerSettings, offsets: AllOffsets, topic_used: TopicUsed) -> None:
+        self._settings = settings
+        self._offsets = offsets
+        self._topic_used = topic_used
+
+    def task_config(self, config: Mapping[str, str]) -> dict[str, str]:
+        """The task configuration as the config topic holds it: references unresolved."""
+        return {**config, "task.class": TASK_CLASS}
+
+    def resolve(self, config: Mapping[str, str]) -> dict[str, str]:
+        """``config`` with its references resolved. Raises CdcError(CONFIG_INVALID). Never store, return or log the result."""
+        return self._settings.secrets.resolve(config)
+
+    def refusals(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
+        """(property, one sentence) for everything the worker cannot do as asked."""
+        found = [
+            (key, f"Invalid value {config[key]} for configuration {key}: This worker applies no {key} yet; leave it out")
+            for key in ("transforms", "predicates")
+            if config.get(key, "").strip()
+        ]
+        if config.get("exactly.once.support", "").strip().lower() == "required":
+            key = "exactly.once.support"
+            found.append((key, f"Invalid value required for configuration {key}: This worker delivers at least once; set it to requested"))
+        store = self._settings.offset_topic.name
+        own = config.get("offsets.storage.topic", "").strip() or store
+        if own != store:
+            key = "offsets.storage.topic"
+            found.append((key, f"Invalid value {own} for configuration {key}: This worker keeps all offsets in {store}; leave it out"))
+        for key in config:
+            prefix = next((p for p in _OVERRIDES if key.startswith(p)), None)
+            if prefix is not None and not self._may_override(key.removeprefix(prefix)):
+                found.append((key, f"Invalid override {key}: The policy {self._settings.override_policy} of this worker does not allow it"))
+        return found + [(key, line) for key, check in _CHECKS if (line := _line_of(check, config)) is not None]
+
+    def context(self, name: str, config: Mapping[str, str]) -> TaskContext:
+        """The context of one run. Raises CdcError(CONFIG_INVALID) that names the property."""
+        refusals = self.refusals(config)
+        if refusals:
+            raise CdcError(ErrorKind.CONFIG_INVALID, refusals[0][1], "Change the connector's configuration.")
+        resolved = self.resolve(config)
+        return TaskContext(
+            connector=name,
+            config=resolved,
+            key_converter=converter(resolved, "key.converter", self._settings.key_converter),
+            value_converter=converter(resolved, "value.converter", self._settings.value_converter),
+            kafka=self._kafka(name, resolved),
+            offsets=ConnectorOffsets(self._offsets, name),
+            progress=Progress(),
+            topic_used=lambda topic: self._topic_used(name, topic),
+            offset_flush_interval=self._settings.offset_flush_interval,
+        )
+
+    def retry_policy(self, config: Mapping[str, str]) -> RetryPolicy:
+        """Debezium's retry properties; a value that is no number has been refused before, so the default stands in."""
+        return RetryPolicy(
+            wait=_number(config.get("retriable.restart.connector.wait.ms"), 10_000) / 1000,
+            retries=_number(config.get("errors.max.retries"), -1),
+        )
+
+    def _may_override(self, key: str) -> bool:
+        match self._settings.override_policy:
+            case "All":
+                return True
+            case "Principal":
+                return key in _PRINCIPAL_KEYS
+            case _:
+                return False
+
+    def _kafka(self, name: str, config: Mapping[str, str]) -> KafkaSettings:
+        worker = self._settings.properties
+        base = {"bootstrap.servers": self._settings.bootstrap_servers}
+        security = {k: v for k, v in worker.items() if k.startswith(_SECURITY_PREFIXES)}
+        producer = _under(worker, "producer.")
+        # Connect gives a producer only what is under "producer."; a worker that names its security once means it for both.
+        inherited = {} if {"security.protocol", "bootstrap.servers"} & producer.keys() else security
+        return KafkaSettings(
+            producer={
+                **base,
+                "client.id": f"connector-producer-{name}-0",
+                **inherited,
+                **producer,
+                **_under(config, "producer.override."),
+            },
+            admin={
+                **base,
+                **{k: worker[k] for k in _CLIENT_KEYS if k in worker},
+                "client.id": f"connector-adminclient-{name}",
+                **security,
+                **_under(worker, "admin."),
+                **_under(config, "admin.override."),
+            },
+            topic_creation=self._settings.topic_creation,
+        )
+
+
+def _check_version(config: Mapping[str, str]) -> None:
+    try:
+        version = select_version(config.get("connector.plugin.version"))
+    except BadVersionError as problem:
+        raise CdcError(ErrorKind.CONFIG_INVALID, str(problem)) from problem
+    if version != CONNECTOR_VERSION:
+        raise CdcError(
+            ErrorKind.CONFIG_INVALID,
+            f"Invalid value {version} for configuration connector.plugin.version: This worker plays {CONNECTOR_VERSION} only; leave it out",
+        )
+
+
+_CHECKS: Final[tuple[tuple[str, Callable[[Mapping[str, str]], object]], ...]] = (
+    ("connector.plugin.version", _check_version),
+    ("key.converter", lambda config: converter(config, "key.converter")),
+    ("value.converter", lambda config: converter(config, "value.converter")),
+    ("header.converter", check_header_converter),
+)
+
+
+def _line_of(check: Callable[[Mapping[str, str]], object], config: Mapping[str, str]) -> str | None:
+    try:
+        check(config)
+    except CdcError as problem:
+        return problem.message
+    return None
+
+
+def _under(properties: Mapping[str, str], prefix: str) -> dict[str, str]:
+    return {key.removeprefix(prefix): value for key, value in properties.items() if key.startswith(prefix)}
+
+
+def _number(text: str | None, default: int) -> int:
+    try:
+        return default if text is None else int(text.strip())
+    except ValueError:
+        return default

@@ -1,0 +1,177 @@
+"""The properties of a Kafka Connect worker (Kafka documentation, "Kafka Connect Configs") and what becomes of each here.
+
+Three sorts: honoured, without a meaning outside of a JVM or of Connect's own group protocol (ignored, said once in the log),
+and refused because the worker would behave otherwise than the property asks. What is in none of the tables is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+HONOURED: Final = frozenset(
+    {
+        "bootstrap.servers",
+        "client.id",
+        "config.providers",
+        "config.storage.replication.factor",
+        "config.storage.topic",
+        "connector.client.config.override.policy",
+        "exactly.once.source.support",
+        "group.id",
+        "header.converter",
+        "key.converter",
+        "listeners",
+        "metadata.max.age.ms",
+        "connections.max.idle.ms",
+        "offset.flush.interval.ms",
+        "offset.storage.partitions",
+        "offset.storage.replication.factor",
+        "offset.storage.topic",
+        "request.timeout.ms",
+        "rest.advertised.host.name",
+        "rest.advertised.listener",
+        "rest.advertised.port",
+        "rest.host.name",
+        "rest.port",
+        "retry.backoff.ms",
+        "sasl.jaas.config",
+        "sasl.mechanism",
+        "security.protocol",
+        "ssl.endpoint.identification.algorithm",
+        "ssl.key.password",
+        "ssl.keystore.certificate.chain",
+        "ssl.keystore.key",
+        "ssl.keystore.location",
+        "ssl.keystore.password",
+        "ssl.keystore.type",
+        "ssl.truststore.certificates",
+        "ssl.truststore.location",
+        "ssl.truststore.password",
+        "ssl.truststore.type",
+        "status.storage.partitions",
+        "status.storage.replication.factor",
+        "status.storage.topic",
+        "task.shutdown.graceful.timeout.ms",
+        "topic.creation.enable",
+        "topic.tracking.allow.reset",
+        "topic.tracking.enable",
+        "value.converter",
+    }
+)
+HONOURED_PREFIXES: Final = (
+    "admin.",
+    "config.providers.",
+    "config.storage.",
+    "consumer.",
+    "key.converter.",
+    "offset.storage.",
+    "producer.",
+    "status.storage.",
+    "value.converter.",
+)
+
+IGNORED: Final = frozenset(
+    {
+        "access.control.allow.methods",
+        "auto.include.jmx.reporter",
+        "classpath",
+        "client.dns.lookup",
+        "connect.protocol",
+        "heartbeat.interval.ms",
+        "internal.key.converter",
+        "internal.value.converter",
+        "metadata.recovery.rebootstrap.trigger.ms",
+        "metadata.recovery.strategy",
+        "metric.reporters",
+        "metrics.num.samples",
+        "metrics.recording.level",
+        "metrics.sample.window.ms",
+        "offset.flush.timeout.ms",
+        "plugin.discovery",
+        "plugin.path",
+        "rebalance.timeout.ms",
+        "receive.buffer.bytes",
+        "reconnect.backoff.max.ms",
+        "reconnect.backoff.ms",
+        "retry.backoff.max.ms",
+        "scheduled.rebalance.max.delay.ms",
+        "security.providers",
+        "send.buffer.bytes",
+        "session.timeout.ms",
+        "socket.connection.setup.timeout.max.ms",
+        "socket.connection.setup.timeout.ms",
+        "ssl.cipher.suites",
+        "ssl.enabled.protocols",
+        "ssl.engine.factory.class",
+        "ssl.keymanager.algorithm",
+        "ssl.protocol",
+        "ssl.provider",
+        "ssl.secure.random.implementation",
+        "ssl.trustmanager.algorithm",
+        "worker.sync.timeout.ms",
+        "worker.unsync.backoff.ms",
+    }
+)
+IGNORED_PREFIXES: Final = (
+    "cub.",
+    "inter.worker.",
+    "internal.key.converter.",
+    "internal.value.converter.",
+    "header.converter.",
+    "log4j.",
+    "metrics.context.",
+    "sasl.client.",
+    "sasl.kerberos.",
+    "sasl.login.",
+    "sasl.oauthbearer.",
+    "tools.log4j.",
+)
+
+
+def _set(value: str) -> bool:
+    return bool(value.strip())
+
+
+REFUSED: Final[Mapping[str, tuple[Callable[[str], bool], str]]] = {
+    "access.control.allow.origin": (_set, "Browsers of other origins are not answered yet. Put a proxy that adds the header in front."),
+    "response.http.headers.config": (_set, "Additional response headers are not sent yet. Put a proxy that adds them in front."),
+    "admin.listeners": (_set, "A separate listener for /admin is not offered yet. Remove the property: /admin is served by listeners."),
+    "rest.extension.classes": (_set, "Java REST extensions cannot be loaded. Remove the property."),
+    "exactly.once.source.support": (
+        lambda value: value.strip().lower() not in ("", "disabled"),
+        "Exactly-once delivery is not offered yet. Set it to disabled.",
+    ),
+    "offset.storage.file.filename": (
+        _set,
+        "A standalone worker's file cannot be used. Take a distributed one's (connect-distributed.properties), with group.id and topics.",
+    ),
+}
+"""Key → (whether this value must be refused, why and how to mend it)."""
+REFUSED_PREFIXES: Final = {
+    "listeners.https.": "The REST interface speaks plain http only. Remove the property and end TLS in a proxy.",
+    "admin.listeners.": "A separate listener for /admin is not offered yet. Remove the property.",
+}
+
+
+def sort_out(properties: Mapping[str, str]) -> tuple[list[str], list[str], list[str]]:
+    """Problems (one sentence each, naming the key), ignored keys, and unknown keys of a worker's properties."""
+    problems: list[str] = []
+    ignored: list[str] = []
+    unknown: list[str] = []
+    for key, value in properties.items():
+        refusal = REFUSED.get(key)
+        if refusal is not None:
+            if refusal[0](value):
+                problems.append(f"The worker property {key} is not supported: {refusal[1]}")
+            continue
+        prefix = next((p for p in REFUSED_PREFIXES if key.startswith(p)), None)
+        if prefix is not None:
+            problems.append(f"The worker property {key} is not supported: {REFUSED_PREFIXES[prefix]}")
+        elif key in HONOURED or key.startswith(HONOURED_PREFIXES):
+            continue
+        elif key in IGNORED or key.startswith(IGNORED_PREFIXES):
+            ignored.append(key)
+        else:
+            unknown.append(key)
+    return problems, ignored, unknown
