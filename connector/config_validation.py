@@ -190,9 +190,15 @@ def _framework_field(key: Key, settings: Mapping[str, str | None], present: Mapp
         errors += (NULL_VALUE,)
     if not errors and key.name in present:
         errors = tuple(refusals(key, present[key.name]))
-    converter = key.name.removesuffix(".plugin.version")
-    visible = not (key.name.endswith("converter.plugin.version") and converter in present)
-    return FieldValidation(key.name, key, _shown(key, raw), errors, key.choices if visible else (), visible)
+    shown = _shown(key, raw)
+    if key.name.endswith("converter.plugin.version"):
+        converter = BY_NAME[key.name.removesuffix(".plugin.version")]
+        wanted = present.get(converter.name, converter.default or "")
+        if wanted.strip() not in converter.choices:
+            return FieldValidation(key.name, key, None if raw == key.default else shown, errors, (), False)
+        if wanted != wanted.strip() and raw == key.default:
+            shown = None
+    return FieldValidation(key.name, key, shown, errors, key.choices, True)
 
 
 def _framework_errors(key: Key, raw: str | None, present: Mapping[str, str]) -> tuple[str, ...]:
@@ -200,6 +206,9 @@ def _framework_errors(key: Key, raw: str | None, present: Mapping[str, str]) -> 
     value = raw if raw is None else raw.strip()
     if key.type == "CLASS" and key.framework and key.choices and value is not None and value not in key.choices:
         return (f"Invalid value {raw} for configuration {key.name}: Class {raw} could not be found.",)
+    if key.type == "CLASS" and value != raw:
+        # Kafka finds the class without the blanks and then loads the plugin with them.
+        return (f"Failed to load class {raw}: {raw}",)
     unreadable = {
         "INT": value is not None and java_int(value) is None,
         "LONG": value is not None and java_long(value) is None,

@@ -167,9 +167,7 @@ def _map(schema: Schema, settings: ConverterSettings) -> ValueEncoder:
     keys = _part(schema.keys)
     key, member = value_encoder(keys, settings), value_encoder(_part(schema.values), settings)
     if keys.type == "string" and not keys.optional:
-        return lambda value: (
-            b"{" + b",".join([key(k) + b":" + member(v) for k, v in cast("Mapping[object, object]", value).items()]) + b"}"
-        )
+        return lambda value: b"{" + b",".join([key(k) + b":" + member(v) for k, v in cast("Mapping[object, object]", value).items()]) + b"}"
     return lambda value: (
         b"[" + b",".join([b"[" + key(k) + b"," + member(v) + b"]" for k, v in cast("Mapping[object, object]", value).items()]) + b"]"
     )

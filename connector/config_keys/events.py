@@ -197,7 +197,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Exclude Columns",
         "Regular expressions of the columns to leave out, as `schema.table.column`.",
         width="LONG",
-        checks=(regexes, conflicts_with("column.include.list")),
+        checks=(conflicts_with("column.include.list"), regexes),
         regexes=True,
     ),
     Key(
@@ -219,7 +219,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Exclude Tables",
         "Regular expressions of the tables to leave out, as `schema.table`.",
         width="LONG",
-        checks=(regexes, conflicts_with("table.include.list")),
+        checks=(conflicts_with("table.include.list"), regexes),
         regexes=True,
     ),
     Key(
@@ -252,7 +252,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Exclude Schemas",
         "Regular expressions of the schemas to leave out.",
         width="LONG",
-        checks=(regexes, conflicts_with("schema.include.list")),
+        checks=(conflicts_with("schema.include.list"), regexes),
         regexes=True,
         visible=False,
     ),

@@ -10,6 +10,7 @@ from typing import Final
 
 _QUANTIFIERS: Final = "*+?"
 _FLAGS: Final = "idmsuxU-"
+_NO_ESCAPES: Final = frozenset("CEFIJKLMOTUYgijlmoqy")
 
 
 class _Malformed(Exception):  # noqa: N818 -- control flow within this module only
@@ -43,6 +44,8 @@ def regex_problem(pattern: str) -> str | None:
 def _scan(pattern: str) -> None:
     depth = 0
     repeatable = False
+    # With (?x) a comment runs to the end of its line. The flag counts from where it stands; its group's end is not watched.
+    comments = False
     at = 0
     while at < len(pattern):
         char = pattern[at]
@@ -53,9 +56,13 @@ def _scan(pattern: str) -> None:
             at = _character_class(pattern, at)
             repeatable = True
         elif char == "(":
+            begin = at
             at, opened = _group(pattern, at)
+            comments = comments or bool(re.match(r"\(\?[a-zA-Z]*x", pattern[begin:at]))
             depth += opened
             repeatable = False
+        elif char == "#" and comments:
+            at = pattern.find("\n", at) + 1 or len(pattern)
         elif char == ")":
             if depth == 0:
                 raise _Malformed("Unmatched closing ')'", at - 1)
@@ -85,12 +92,21 @@ def _quantifier(pattern: str, at: int) -> int:
         if pattern[digits.end() : digits.end() + 1] != "}":
             raise _Malformed("Unclosed counted closure", digits.end())
         low, _, high = digits.group()[1:].partition(",")
+        _bounded(low, at + 1)
+        _bounded(high, at + 2 + len(low))
         if high and int(high) < int(low):
             raise _Malformed("Illegal repetition range", digits.end())
         at = digits.end()
     at += 1
     # Reluctant and possessive forms take one more sign.
     return at + 1 if pattern[at : at + 1] in ("?", "+") and at < len(pattern) else at
+
+
+def _bounded(digits: str, at: int) -> None:
+    """Refuse a count beyond 2**31 - 1, at the digit that exceeds it."""
+    for length in range(10, len(digits) + 1):
+        if int(digits[:length]) >= 2**31:
+            raise _Malformed("Illegal repetition range", at + length - 1)
 
 
 def _escape(pattern: str, at: int) -> int:
@@ -105,18 +121,53 @@ def _escape(pattern: str, at: int) -> int:
     if letter == "u" and not re.compile(r"[0-9A-Fa-f]{4}").match(pattern, at + 2):
         raise _Malformed("Illegal Unicode escape sequence", len(pattern))
     if letter == "k":
-        name = re.compile(r"<([A-Za-z][A-Za-z0-9]*)>").match(pattern, at + 2)
-        if name is None:
-            raise _Malformed("\\k is not followed by '<' for named capturing group", at + 2)
-        if f"(?<{name.group(1)}>" not in pattern[:at]:
-            raise _Malformed(f"named capturing group <{name.group(1)}> does not exist", name.end() - 1)
-        return name.end()
-    if letter in "pP" and pattern[at + 2 : at + 3] == "{":
+        return _back_reference(pattern, at)
+    if letter in "pP":
+        return _property(pattern, at)
+    if letter == "c" and len(pattern) == at + 2:
+        raise _Malformed("Illegal control escape sequence", at + 1)
+    if letter == "0" and pattern[at + 2 : at + 3] not in tuple("01234567"):
+        raise _Malformed("Illegal octal escape sequence", at + 2)
+    if letter == "N":
         end = pattern.find("}", at)
-        if end < 0:
-            raise _Malformed("Unclosed character family", len(pattern) - 1)
+        if pattern[at + 2 : at + 3] != "{" or end < 0:
+            raise _Malformed("Illegal character name escape sequence", at + 2)
         return end + 1
+    if letter == "b" and pattern.startswith("{g}", at + 2):
+        return at + 5
+    if letter in _NO_ESCAPES:
+        raise _Malformed("Illegal/unsupported escape sequence", at + 1)
     return at + 2
+
+
+def _back_reference(pattern: str, at: int) -> int:
+    if pattern[at + 2 : at + 3] != "<":
+        raise _Malformed("\\k is not followed by '<' for named capturing group", at + 2)
+    name, end = _group_name(pattern, at + 3)
+    if f"(?<{name}>" not in pattern[:at]:
+        raise _Malformed(f"named capturing group <{name}> does not exist", end - 1)
+    return end
+
+
+def _property(pattern: str, at: int) -> int:
+    if pattern[at + 2 : at + 3] != "{":
+        if len(pattern) == at + 2:
+            raise _Malformed("Unknown character property name {\0}", at + 2)
+        return at + 3
+    end = pattern.find("}", at)
+    if end < 0:
+        raise _Malformed("Unclosed character family", len(pattern))
+    return end + 1
+
+
+def _group_name(pattern: str, at: int) -> tuple[str, int]:
+    """Read a group's name at ``at``; answer it and the place past its closing bracket."""
+    name = re.compile(r"[A-Za-z][A-Za-z0-9]*").match(pattern, at)
+    if name is None:
+        raise _Malformed("capturing group name does not start with a Latin letter", at)
+    if pattern[name.end() : name.end() + 1] != ">":
+        raise _Malformed("named capturing group is missing trailing '>'", name.end())
+    return name.group(), name.end() + 1
 
 
 def _character_class(pattern: str, at: int) -> int:
@@ -135,6 +186,8 @@ def _character_class(pattern: str, at: int) -> int:
             at = _escape(pattern, at)
         else:
             last = pattern[at + 2 : at + 3]
+            if pattern[at + 1 : at + 2] == "-" and not last:
+                raise _Malformed("Illegal character range", len(pattern))
             if pattern[at + 1 : at + 2] == "-" and last and last not in "]\\[":
                 if last < char:
                     raise _Malformed("Illegal character range", at + 2)
@@ -154,11 +207,7 @@ def _group(pattern: str, at: int) -> tuple[int, int]:
     if kind == "<":
         if pattern[at + 3 : at + 4] in ("=", "!"):
             return at + 4, 1
-        name = re.compile(r"[A-Za-z][A-Za-z0-9]*").match(pattern, at + 3)
-        end = name.end() if name else at + 3
-        if pattern[end : end + 1] != ">":
-            raise _Malformed("named capturing group is missing trailing '>'", end)
-        return end + 1, 1
+        return _group_name(pattern, at + 3)[1], 1
     end = at + 2
     while end < len(pattern) and pattern[end] in _FLAGS:
         end += 1

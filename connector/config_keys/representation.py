@@ -263,7 +263,7 @@ REPRESENTATION: Final[tuple[Key, ...]] = (
         "Exclude Logical Decoding Message Prefixes",
         "Regular expressions of the logical messages to leave out, by prefix.",
         width="LONG",
-        checks=(regexes, conflicts_with("message.prefix.include.list", "logical_decoding_message.prefix.include.list")),
+        checks=(conflicts_with("message.prefix.include.list", "logical_decoding_message.prefix.include.list"), regexes),
         regexes=True,
     ),
     Key(

@@ -60,8 +60,9 @@ class Heartbeat:
         key = _wrapped(_KEY, b'{"serverName":' + quote(config.topic_prefix) + b"}", context.key_converter)
         connection = await connect(config, "Understudy Heartbeat") if config.heartbeat_action_query else None
         try:
+            # The first beat comes at once. The reference counts from the task's start, and is past its first interval when
+            # streaming begins: what is captured next has a transaction before it in source.sequence.
             while True:
-                await asyncio.sleep(config.heartbeat_interval_ms / 1000)
                 now_ms = time.time_ns() // 1_000_000
                 value = _wrapped(_VALUE, b'{"ts_ms":%d}' % now_ms, context.value_converter)
                 self._sink.out(self._topic).append(key, b"", value, NO_HEADERS, now_ms)
@@ -80,6 +81,7 @@ class Heartbeat:
                         if connection.closed:
                             raise source_error(error, "running heartbeat.action.query") from error
                         _log.warning("heartbeat action query failed sqlstate=%s", error.sqlstate)
+                await asyncio.sleep(config.heartbeat_interval_ms / 1000)
         finally:
             if connection is not None:
                 await connection.close()

@@ -14,24 +14,30 @@ from connector.types.codec import Codec
 
 _T = TypeVar("_T")
 
-_ELEMENT: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"|([^",{}]+)', re.DOTALL)
+_ELEMENTS: Final = {delimiter: re.compile(rb'"((?:[^"\\]|\\.)*)"|([^"{}%b]+)' % delimiter, re.DOTALL) for delimiter in (b",", b":", b";")}
 _ESCAPED: Final = re.compile(rb"\\(.)", re.DOTALL)
 _OPEN: Final = ord("{")
-_COMMA: Final = ord(",")
 _QUOTE: Final = ord('"')
 _BACKSLASH: Final = ord("\\")
 
 
-def array(element: Codec, *, optional_items: bool = True, unavailable: object = None, lenient: bool = False) -> Codec:
+def array(
+    element: Codec, *, optional_items: bool = True, unavailable: object = None, lenient: bool = False, delimiter: bytes = b","
+) -> Codec:
     """An array column with elements of ``element``.
 
+    ``delimiter`` is typdelim of the element type: a comma for all but PostGIS' types (colon) and box (semicolon).
     ``lenient`` turns an element that cannot be converted into null; otherwise the whole value raises ValueError.
     """
     items = element.schema.as_optional(optional_items)
     encode_element = _tolerant(element.encode, b"null") if lenient else element.encode
     decode_element = _tolerant(element.decode, None) if lenient else element.decode
 
-    split = elements if optional_items else _elements_without_null
+    def split(text: bytes) -> list[bytes | None]:
+        found = elements(text, delimiter)
+        if not optional_items and None in found:
+            raise ValueError("Array has a null element where its schema allows none")
+        return found
 
     def encode(text: bytes) -> bytes:
         return b"[" + b",".join([b"null" if part is None else encode_element(part) for part in split(text)]) + b"]"
@@ -58,19 +64,20 @@ def vector_array(element: Codec) -> Codec:
     )
 
 
-def elements(text: bytes) -> list[bytes | None]:
+def elements(text: bytes, delimiter: bytes = b",") -> list[bytes | None]:
     """The elements of the first dimension, None for NULL and for every sub-array. Raises ValueError for broken text."""
     body = text if text[:1] == b"{" else text[text.find(b"=") + 1 :]
     if body[:1] != b"{" or body[-1:] != b"}":
         raise ValueError("Array is not in braces")
     if body[1:2] == b"{":
-        return [None] * _length(body)
+        return [None] * _length(body, delimiter[0])
     if b'"' not in body and b"\\" not in body:
-        return [None if part == b"NULL" else part for part in body[1:-1].split(b",")] if len(body) > 2 else []
+        return [None if part == b"NULL" else part for part in body[1:-1].split(delimiter)] if len(body) > 2 else []
+    element = _ELEMENTS[delimiter]
     found: list[bytes | None] = []
     at, end = 1, len(body) - 1
     while at < end:
-        match = _ELEMENT.match(body, at)
+        match = element.match(body, at)
         if match is None:
             raise ValueError("Array text is broken between its elements")
         quoted, plain = match.groups()
@@ -82,7 +89,7 @@ def elements(text: bytes) -> list[bytes | None]:
     return found
 
 
-def _length(body: bytes) -> int:
+def _length(body: bytes, delimiter: int) -> int:
     """How many sub-arrays the outermost braces hold."""
     depth, count, quoted, at = 0, 1, False, 0
     while at < len(body):
@@ -94,7 +101,7 @@ def _length(body: bytes) -> int:
             quoted = True
         elif code == _OPEN:
             depth += 1
-        elif code == _COMMA:
+        elif code == delimiter:
             count += depth == 1
         elif code == ord("}"):
             depth -= 1
@@ -107,13 +114,6 @@ def _encode_integers(text: bytes) -> bytes:
     if text[:1] != b"{" or text[1:2] == b"{":
         return b"[" + b",".join([b"null" if part is None else part for part in elements(text)]) + b"]"
     return b"[" + text[1:-1].replace(b"NULL", b"null") + b"]"
-
-
-def _elements_without_null(text: bytes) -> list[bytes | None]:
-    found = elements(text)
-    if None in found:
-        raise ValueError("Array has a null element where its schema allows none")
-    return found
 
 
 def _tolerant(convert: Callable[[bytes], _T], null: _T) -> Callable[[bytes], _T]:

@@ -33,13 +33,19 @@ _MAX_INT_DIGITS: Final = 4000
 """Python's int() refuses longer texts (sys.set_int_max_str_digits), a numeric may have 131,072 digits."""
 
 
-def numeric(modifier: int, mode: str, decimal_format: str) -> Codec:
-    """A numeric column; ``modifier`` is atttypmod, below 4 when no precision was declared."""
+def numeric(modifier: int, mode: str, decimal_format: str, *, element: bool = False) -> Codec:
+    """A numeric column; ``modifier`` is atttypmod, below 4 when no precision was declared.
+
+    As an array's element no mode accepts NaN or an infinity, which the driver Debezium uses refuses there.
+    """
     scale = numeric_scale(modifier)
     if mode == "double":
-        return Codec(schema=FLOAT64, encode=lambda text: java_double(float(text)), decode=float, fallback=0.0)
+        to_float = _finite_float if element else float
+        return Codec(schema=FLOAT64, encode=lambda text: java_double(to_float(text)), decode=to_float, fallback=0.0)
     if mode == "string":
         zero = "0" if not scale or scale < 0 else "0." + "0" * scale
+        if element:
+            return Codec(schema=STRING, encode=_encode_finite, decode=_decode_finite, fallback=zero)
         return Codec(schema=STRING, encode=_encode_string, decode=_decode_string, fallback=zero)
     if scale is None:
         return Codec(schema=VARIABLE_SCALE, encode=_encode_variable, decode=_decode_variable, fallback={"scale": 0, "value": b"\0"})
@@ -119,6 +125,21 @@ def _decimal_decoder(scale: int) -> Callable[[bytes], Decimal]:
     return decode if scale >= 0 else decode_negative_scale
 
 
+def _finite_float(text: bytes) -> float:
+    refuse_special(text)
+    return float(text)
+
+
+def _encode_finite(text: bytes) -> bytes:
+    refuse_special(text)
+    return b'"' + text + b'"'
+
+
+def _decode_finite(text: bytes) -> str:
+    refuse_special(text)
+    return text.decode()
+
+
 def _encode_string(text: bytes) -> bytes:
     return b'"' + (text if text[-1] <= _NINE else _special_name(text).encode()) + b'"'
 
@@ -151,5 +172,3 @@ def _encode_variable(text: bytes) -> bytes:
 def _decode_variable(text: bytes) -> dict[str, object]:
     scale, value = _variable(text)
     return {"scale": scale, "value": twos_complement(value)}
-
-

@@ -61,8 +61,16 @@ def _fixed(codec: Codec) -> _Builder:
     return lambda _context: codec
 
 
-def _numeric(context: _Context) -> Codec:
-    return numeric(context.modifier, context.settings.decimal_handling_mode, context.settings.decimal_format)
+def _numeric(context: _Context, *, element: bool = False) -> Codec:
+    return numeric(context.modifier, context.settings.decimal_handling_mode, context.settings.decimal_format, element=element)
+
+
+def _time_element(context: _Context) -> Codec:
+    mode = context.settings.time_precision_mode
+    if mode == "connect" and context.settings.version < (3, 0, 0):
+        # Version 2 gave these arrays a schema that its own values never fitted.
+        return _refusing(temporal.time("microseconds", context.modifier))
+    return temporal.time(mode, context.modifier, element=True)
 
 
 def _money(context: _Context) -> Codec:
@@ -125,7 +133,8 @@ _BUILT_IN: Final[dict[str, _Builder]] = {
 
 _ELEMENTS: Final[dict[str, _Builder]] = {
     "date": lambda context: temporal.date(context.settings.time_precision_mode, element=True),
-    "time": lambda context: temporal.time(context.settings.time_precision_mode, context.modifier, element=True),
+    "numeric": lambda context: _numeric(context, element=True),
+    "time": _time_element,
     "timetz": lambda _context: timetz(element=True),
 }
 """Types that look different inside arrays."""
@@ -149,6 +158,8 @@ _SINCE: Final = {"tsvector": (3, 0, 0), "vector": (3, 0, 0), "halfvec": (3, 0, 0
 _GEOMETRIC: Final = frozenset({"box", "circle", "line", "lseg", "path", "polygon"})
 _NO_ARRAYS: Final = frozenset({"name", "money", "interval", "varbit", "xml", "point", "vector", "halfvec", "sparsevec"})
 """Arrays of these are left out, even when unknown types are included."""
+_DELIMITERS: Final = {"geometry": b":", "geography": b":", "box": b";"}
+"""typdelim of the types that have another than a comma."""
 _REQUIRED_ITEMS: Final = frozenset({"tsvector", "isbn"})
 """The items of these arrays are not nullable; neither are those of enums and of unknown types."""
 
@@ -198,11 +209,13 @@ def _array_codec(info: TypeInfo | None, context: _Context) -> Codec | None:
     if info is None or (info.name in _NO_ARRAYS and info.kind == "b"):
         return None
     if info.name == "bit" and info.schema == _CATALOG:
-        return _bit_array(bits(context.modifier))
+        # Debezium gives bit[] the schema of one bit string, and no array ever fits it.
+        return _refusing(bits(context.modifier))
+    delimiter = _DELIMITERS.get(info.name, b",")
     element = None if info.kind == "d" else _scalar(info, context)
     if element is None:
         other = _unknown(info, context)
-        return None if other is None else array(other, optional_items=False)
+        return None if other is None else array(other, optional_items=False, delimiter=delimiter)
     if info.schema == _CATALOG and info.name in _ELEMENTS:
         element = _ELEMENTS[info.name](context)
     return array(
@@ -210,6 +223,7 @@ def _array_codec(info: TypeInfo | None, context: _Context) -> Codec | None:
         optional_items=info.kind != "e" and info.name not in _REQUIRED_ITEMS,
         unavailable=_unavailable_array(info, element, context),
         lenient=info.name == "timestamp" and context.settings.time_precision_mode == "nanoseconds",
+        delimiter=delimiter,
     )
 
 
@@ -230,10 +244,10 @@ def _unavailable_array(info: TypeInfo, element: Codec, context: _Context) -> lis
     return None
 
 
-def _bit_array(element: Codec) -> Codec:
-    """Debezium gives bit[] the schema of one bit string and no value ever fits it."""
+def _refusing(codec: Codec) -> Codec:
+    """The schema of ``codec`` for values that cannot be converted to it."""
 
     def refuse(_text: bytes) -> bytes:
-        raise ValueError("Arrays of bit strings cannot be converted: their schema is that of one bit string")
+        raise ValueError("Values of this array type cannot be converted to the schema that it has")
 
-    return Codec(schema=element.schema, encode=refuse, decode=refuse, fallback=element.fallback)
+    return Codec(schema=codec.schema, encode=refuse, decode=refuse, fallback=codec.fallback)

@@ -47,7 +47,6 @@ _DATES: Final = _DateJson()
 INLINE_NAMES: Final[dict[str, object]] = {"date_json": _DATES}
 
 
-
 def precision_of(modifier: int) -> int:
     """Fraction digits of a time or timestamp column: atttypmod, or 6 when it has none."""
     return modifier if 0 <= modifier <= 6 else 6
@@ -189,4 +188,3 @@ def _string(name: str, decode: Callable[[bytes], str], fallback: str) -> Codec:
         decode=decode,
         fallback=fallback,
     )
-

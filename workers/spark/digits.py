@@ -12,6 +12,8 @@ from typing import Final
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from workers.spark.binding import let
+
 LIMB: Final = 1_000_000_000
 """Long numbers are kept as limbs of nine decimal digits in an array<bigint>, lowest first."""
 CHUNK: Final = 7
@@ -20,26 +22,30 @@ CHUNK: Final = 7
 
 def unscaled(value: Column) -> Column:
     """The integer in ``value`` (binary, two's complement, big-endian) as decimal text such as ``-123``; no bytes are 0."""
-    digits = F.hex(value)
-    negative = F.substring(digits, 1, 1) >= "8"
-    sixteen = F.right(F.concat(F.when(negative, F.lit("F" * 16)).otherwise(F.lit("0" * 16)), digits), F.lit(16))
+    return let(F.hex(value), lambda digits: let(F.substring(digits, 1, 1) >= "8", lambda negative: _signed(digits, negative)))
+
+
+def _signed(digits: Column, negative: Column) -> Column:
+    filler = F.when(negative, F.lit("F" * 16)).otherwise(F.lit("0" * 16))
     complement = F.translate(digits, "0123456789ABCDEF", "FEDCBA9876543210")
-    return (
-        F.when(F.length(value) <= 8, F.conv(sixteen, 16, -10))
-        .when(negative, F.concat(F.lit("-"), _decimal(complement, 1)))
-        .otherwise(_decimal(digits, 0))
+    magnitude = _decimal(F.when(negative, complement).otherwise(digits), F.when(negative, F.lit(1)).otherwise(F.lit(0)))
+    return F.when(F.length(digits) <= 16, F.conv(F.right(F.concat(filler, digits), F.lit(16)), 16, -10)).otherwise(
+        F.concat(F.when(negative, F.lit("-")).otherwise(F.lit("")), magnitude)
     )
 
 
 def with_point(integer: Column, scale: Column) -> Column:
     """Decimal text of ``integer`` (as from :func:`unscaled`) × 10^-scale, with all ``scale`` digits after the point."""
-    sign = F.when(integer.startswith("-"), F.lit("-")).otherwise(F.lit(""))
-    digits = F.ltrim(integer, F.lit("-"))
-    filled = F.when(F.length(digits) > scale, digits).otherwise(F.lpad(digits, scale + 1, F.lit("0")))
-    split = F.length(filled) - scale
-    pointed = F.concat(sign, F.left(filled, split), F.lit("."), F.right(filled, scale))
-    zeros = F.when(digits == "0", F.lit("")).otherwise(F.repeat(F.lit("0"), F.negate(scale)))
-    return F.when(scale > 0, pointed).otherwise(F.concat(integer, zeros))
+
+    def pointed(integer: Column, scale: Column) -> Column:
+        sign = F.when(integer.startswith("-"), F.lit("-")).otherwise(F.lit(""))
+        digits = F.ltrim(integer, F.lit("-"))
+        filled = F.when(F.length(digits) > scale, digits).otherwise(F.lpad(digits, scale + 1, F.lit("0")))
+        placed = let(filled, lambda all_: F.concat(F.left(all_, F.length(all_) - scale), F.lit("."), F.right(all_, scale)))
+        zeros = F.when(integer == "0", F.lit("")).otherwise(F.repeat(F.lit("0"), F.negate(scale)))
+        return F.when(scale > 0, F.concat(sign, placed)).otherwise(F.concat(integer, zeros))
+
+    return let(integer, lambda number: let(scale, lambda places: pointed(number, places)))
 
 
 def plain(number: Column) -> Column:
@@ -47,22 +53,25 @@ def plain(number: Column) -> Column:
     return F.regexp_replace(F.regexp_replace(number, r"(\.\d*?)0+$", "$1"), r"\.$", "")
 
 
-def _decimal(digits: Column, more: int) -> Column:
+def _decimal(digits: Column, more: Column) -> Column:
     """Decimal text of the hex number ``digits`` plus ``more``: Horner's rule over chunks of hex digits."""
+
+    def chunks(digits: Column, width: Column) -> Column:
+        return F.transform(
+            F.sequence(F.lit(1), width, F.lit(CHUNK)),
+            lambda at: _chunk(F.lit(16**CHUNK), F.conv(F.substring(F.lpad(digits, width, F.lit("0")), at, F.lit(CHUNK)), 16, 10)),
+        )
+
     width = F.ceil(F.length(digits) / CHUNK).cast("int") * CHUNK
-    filled = F.lpad(digits, width, F.lit("0"))
-    chunks = F.transform(
-        F.sequence(F.lit(1), width, F.lit(CHUNK)),
-        lambda at: F.struct(
-            F.lit(16**CHUNK).cast("bigint").alias("factor"),
-            F.conv(F.substring(filled, at, F.lit(CHUNK)), 16, 10).cast("bigint").alias("add"),
-        ),
-    )
-    last = F.array(F.struct(F.lit(1).cast("bigint").alias("factor"), F.lit(more).cast("bigint").alias("add")))
-    limbs = F.aggregate(F.concat(chunks, last), F.expr("cast(array() as array<bigint>)"), _step)
+    steps = F.concat(let(digits, lambda text: let(width, lambda wide: chunks(text, wide))), F.array(_chunk(F.lit(1), more)))
+    limbs = F.aggregate(steps, F.expr("cast(array() as array<bigint>)"), _step)
     texts = F.transform(F.reverse(limbs), lambda limb: F.lpad(limb.cast("string"), 9, "0"))
-    stripped = F.ltrim(F.concat_ws("", texts), F.lit("0"))
-    return F.when(stripped == "", F.lit("0")).otherwise(stripped)
+    # More than 64 bits: never zero, so the zeros in front can all go.
+    return F.ltrim(F.concat_ws("", texts), F.lit("0"))
+
+
+def _chunk(factor: Column, add: Column) -> Column:
+    return F.struct(factor.cast("bigint").alias("factor"), add.cast("bigint").alias("add"))
 
 
 def _step(limbs: Column, chunk: Column) -> Column:
@@ -70,10 +79,12 @@ def _step(limbs: Column, chunk: Column) -> Column:
     start = F.struct(F.expr("cast(array() as array<bigint>)").alias("done"), chunk["add"].alias("carry"))
 
     def multiply(state: Column, limb: Column) -> Column:
-        total = limb * chunk["factor"] + state["carry"]
-        return F.struct(
-            F.concat(state["done"], F.array(total % LIMB)).alias("done"),
-            F.call_function("div", total, F.lit(LIMB)).alias("carry"),
+        return let(
+            limb * chunk["factor"] + state["carry"],
+            lambda total: F.struct(
+                F.concat(state["done"], F.array(total % LIMB)).alias("done"),
+                F.call_function("div", total, F.lit(LIMB)).alias("carry"),
+            ),
         )
 
     return F.aggregate(limbs, start, multiply, lambda state: F.concat(state["done"], F.array(state["carry"])))

@@ -35,6 +35,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from workers.spark.binding import let
 from workers.spark.digits import plain, unscaled, with_point
 
 Expression = Callable[[Column], Column]
@@ -84,7 +85,7 @@ class Kind:
     def normal(self, source: Column) -> Column:
         """PostgreSQL's text as :attr:`text` would write the value; text that the type cannot hold stays as it is."""
         if self.item is None:
-            return F.coalesce(self.text(self.read(source)), source)
+            return let(source, lambda text: F.coalesce(self.text(self.read(text)), text))
         return F.to_json(F.transform(F.from_json(source, "array<string>"), self.item.normal))
 
 
@@ -187,17 +188,24 @@ def _variable_decimal(_schema: Mapping[str, object]) -> Kind:
 
 def _ad(text: Column) -> Column:
     """PostgreSQL's ``0044-03-15 … BC`` with an astronomical year, ``-0043-03-15 …``, as Spark reads it."""
-    year = F.regexp_extract(text, r"^(\d+)", 1)
-    before = F.concat(F.lit("-"), F.lpad((year.try_cast("int") - 1).cast("string"), 4, "0"), F.regexp_extract(text, r"^\d+(.*) BC$", 1))
-    return F.when(text.endswith(" BC"), before).otherwise(text)
+
+    def before(text: Column) -> Column:
+        year = F.regexp_extract(text, r"^(\d+)", 1).try_cast("int") - 1
+        return F.concat(F.lit("-"), F.lpad(year.cast("string"), 4, "0"), F.regexp_extract(text, r"^\d+(.*) BC$", 1))
+
+    return let(text, lambda once: F.when(once.endswith(" BC"), before(once)).otherwise(once))
 
 
 def _named(value: Column, names: Mapping[int, str], of: Expression) -> Column:
     """The value's text, or its name where it stands for infinity."""
-    shown = F.lit(None).cast("string")
-    for number, name in names.items():
-        shown = F.when(value == of(F.lit(number)), F.lit(name)).otherwise(shown)
-    return F.coalesce(shown, value.cast("string"))
+
+    def shown(value: Column) -> Column:
+        text = value.cast("string")
+        for number, name in names.items():
+            text = F.when(value == of(F.lit(number)), F.lit(name)).otherwise(text)
+        return text
+
+    return let(value, shown)
 
 
 def _micros_to_timestamp(micros: Column) -> Column:
@@ -252,13 +260,13 @@ def _time(unit: int) -> Callable[[Mapping[str, object]], Kind]:
     def two(value: Column) -> Column:
         return F.lpad(value.cast("string"), 2, "0")
 
-    def decode(raw: Column) -> Column:
+    def clock(raw: Column) -> Column:
         seconds = F.call_function("div", raw, F.lit(unit))
         fraction = plain(F.concat(F.lit("."), F.lpad((raw % unit).cast("string"), places, "0")))
         hours, rest = F.call_function("div", seconds, F.lit(3600)), seconds % 3600
         return F.concat(two(hours), F.lit(":"), two(F.call_function("div", rest, F.lit(60))), F.lit(":"), two(rest % 60), fraction)
 
-    kind = Kind(LongType(), StringType(), decode, read=lambda text: F.regexp_replace(text, rf"(\.\d{{{places}}})\d+$", "$1"))
+    kind = Kind(LongType(), StringType(), lambda raw: let(raw, clock), read=lambda text: F.regexp_replace(text, rf"(\.\d{{{places}}})\d+$", "$1"))
     return lambda _schema: kind
 
 
@@ -296,7 +304,7 @@ _INTERVAL: Final = Kind(
 
 def _canonical(text: Column) -> Column:
     """JSON with members in order and no blanks, whoever wrote it; text that is no single JSON value stays as it is."""
-    return F.coalesce(F.to_json(F.try_parse_json(text)), text)
+    return let(text, lambda once: F.coalesce(F.to_json(F.try_parse_json(once)), once))
 
 
 def _held_hstore(raw: Column) -> Column:

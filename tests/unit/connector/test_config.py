@@ -242,8 +242,10 @@ def test_select_overrides_are_read() -> None:
     settings = {"snapshot.select.statement.overrides": "public.a,public.b", "snapshot.select.statement.overrides.public.a": statement}
     assert config(settings).snapshot_select_overrides == {"public.a": statement}
     assert [line for line in notices(settings) if "public.b" in line] == [
-        "Property snapshot.select.statement.overrides names public.b, but "
-        "snapshot.select.statement.overrides.public.b holds no statement; it is read as usual."
+        (
+            "Property snapshot.select.statement.overrides names public.b, but "
+            "snapshot.select.statement.overrides.public.b holds no statement; it is read as usual."
+        )
     ]
 
 
@@ -314,8 +316,10 @@ def test_a_malformed_unlisted_value_gives_way_to_its_default() -> None:
     assert made.offset_mismatch_strategy == "no_validation"
     assert notices(settings) == [
         "Property read.only is malformed (Either 'true' or 'false' is expected); its default counts: false.",
-        "Property offset.mismatch.strategy is malformed (Value must be one of no_validation, trust_offset, trust_slot, "
-        "trust_greater_lsn); its default counts: no_validation.",
+        (
+            "Property offset.mismatch.strategy is malformed (Value must be one of no_validation, trust_offset, trust_slot, "
+            "trust_greater_lsn); its default counts: no_validation."
+        ),
     ]
 
 

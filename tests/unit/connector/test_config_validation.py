@@ -69,16 +69,22 @@ def test_error_lines_stand_in_the_order_of_the_post_message() -> None:
     }
     assert error_lines(validate(config)) == [
         "Invalid value 0 for configuration tasks.max: Value must be at least 1",
-        "The 'slot.name' value is invalid: Valid replication slot name must contain only digits, lowercase characters and underscores"
-        " with length <= 63",
+        (
+            "The 'slot.name' value is invalid: Valid replication slot name must contain only digits, lowercase characters and underscores"
+            " with length <= 63"
+        ),
         "The 'max.batch.size' value is invalid: An integer is expected",
         "The 'max.batch.size' value is invalid: A positive, non-zero integer value is expected",
         "The 'decimal.handling.mode' value is invalid: Value must be one of string, double, precise",
-        "The 'snapshot.mode' value is invalid: Value must be one of always, initial_only, configuration_based, when_needed, initial,"
-        " custom, no_data",
+        (
+            "The 'snapshot.mode' value is invalid: Value must be one of always, initial_only, configuration_based, when_needed, initial,"
+            " custom, no_data"
+        ),
         "The 'heartbeat.interval.ms' value is invalid: An non-negative integer is expected",
-        "The 'table.include.list' value is invalid: A comma-separated list of valid regular expressions is expected, but"
-        " Unclosed group near index 2\na(",
+        (
+            "The 'table.include.list' value is invalid: A comma-separated list of valid regular expressions is expected, but"
+            " Unclosed group near index 2\na("
+        ),
     ]
 
 

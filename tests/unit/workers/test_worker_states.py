@@ -26,7 +26,7 @@ def test_a_stopped_task_has_no_state() -> None:
     assert "STOPPED" not in {before for (subject, before, _) in TRANSITIONS if subject is Subject.TASK}
 
 
-@pytest.mark.parametrize(("subject", "event"), itertools.product(Subject, [Event.RESTART, Event.RELEASE]))
+@pytest.mark.parametrize(("subject", "event"), list(itertools.product(Subject, [Event.RESTART, Event.RELEASE])))
 def test_what_never_ran_cannot_restart_or_be_released(subject: Subject, event: Event) -> None:
     with pytest.raises(IllegalTransitionError):
         after(subject, None, event)

@@ -1,0 +1,17 @@
+"""A name for an intermediate value inside a Spark expression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+
+def let(value: Column, body: Callable[[Column], Column]) -> Column:
+    """``body`` of ``value``, which is computed once however often ``body`` uses it.
+
+    A Column is a tree, so using one twice copies it, and copies of copies grow until Spark's planner takes minutes.
+    An array of one element and a lambda over it bind the value to a variable.
+    """
+    return F.element_at(F.transform(F.array(value), body), 1)
