@@ -133,13 +133,14 @@ class Capture:
                     f" type={known.name if known else column.type_oid}; set include.unknown.datatypes=true to send it as bytes"
                 )
             return None
-        schema = codec.schema.as_optional(not column.not_null)
+        # PostGIS columns are optional whatever the table says, as in the reference.
+        schema = codec.schema.as_optional(codec.schema.optional or not column.not_null)
         default = default_value(column, codec, self.types, self._settings)
         if default is not NO_DEFAULT:
             schema = schema.with_default(default)
         if self._config.include_schema_comments and column.comment:
             schema = schema.with_doc(column.comment)
-        return EventColumn(column.name, index, codec, schema)
+        return EventColumn(column.name, index, codec, schema, column.not_null)
 
 
 def context_headers(config: ConnectorConfig, task_id: int, run_id: str) -> Sequence[tuple[str, bytes]]:

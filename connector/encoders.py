@@ -1,16 +1,16 @@
 """One Python function per captured table that turns a row's texts straight into the event's JSON.
 
 For each relation the columns' fragments are chosen from the type table and joined by generated source: no dict of the
-row, no ``json.dumps`` of the event. The constant schema is written once. The generic path (:mod:`connector.json_converter` over
-decoded values) must give the same bytes; a property test holds the two together. Measured for ten columns on one core of the
-2-core reference machine: 2.1 µs a row, against 24 µs for a dict of converted values and ``orjson.dumps``.
+row, no ``json.dumps`` of the event. The constant schema is written once. Bursts of rows are worked on column by column, single rows
+cell by cell. The generic path (:mod:`connector.json_converter` over decoded values) must give the same bytes; a property test
+holds all three together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 
 from connector.envelope import envelope_schema
@@ -20,11 +20,16 @@ from connector.ports import ConverterSettings
 from connector.schema import NO_DEFAULT, Field, Schema
 from connector.table import CatalogTable
 from connector.types.codec import Codec
+from connector.types.columns import column_encoder
 from connector.types.registry import INLINE_NAMES
+from connector.types.text import encode_plain, encode_text
 
 _HEADER_SETTINGS: Final = ConverterSettings(schemas_enable=False, decimal_format="NUMERIC")
 
 RowFunction = Callable[[Sequence[bytes | None]], bytes]
+Columns = Sequence[Sequence[bytes | None]]
+HEAD: Final = b'{"before":null,"after":'
+"""How an event begins that has no old row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,8 @@ class EventColumn:
     index: int
     codec: Codec
     schema: Schema
+    not_null: bool = False
+    """The table's own rule, which a schema need not follow (PostGIS)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +61,14 @@ class TableEncoder:
         "_settings",
         "closing",
         "has_key",
+        "created",
         "key",
         "key_header",
+        "keys",
         "prefix",
         "row",
         "row_with_unchanged",
+        "snapshot",
         "table",
         "topic",
     )
@@ -95,6 +105,12 @@ class TableEncoder:
         if key_settings.schemas_enable:
             before, after = b'{"schema":' + schema_json(key_schema, None, key_settings) + b',"payload":', b"}"
         self.key: RowFunction = _compile(self._key_columns, width, key_settings, unchanged=True, before=before, after=after)
+        self.keys = _compile_rows(self._key_columns, key_settings, before=before, after=after, extra=0)
+        """``keys(columns, nulls)``: the keys of a burst; without key columns nothing sensible."""
+        self.created = _compile_rows(self._columns, value_settings, before=HEAD, after=b"", extra=6)
+        """``created(columns, nulls, head, lsn, middle, lsn, tail, end)``: payloads of events without an old row (see SourceText)."""
+        self.snapshot = _compile_rows(self._columns, value_settings, before=HEAD, after=b"", extra=1)
+        """``snapshot(columns, nulls, tails)``: the same with all that follows the row in one piece."""
 
     def tolerant(self, cells: Sequence[bytes | None]) -> tuple[bytes, list[ConversionFailure]]:
         """The row with null for every value that cannot be converted, and what went wrong where."""
@@ -111,7 +127,7 @@ class TableEncoder:
                     text = column.codec.encode(cell)
                 except ValueError as error:
                     failures.append(ConversionFailure(column.name, str(error)))
-                    text = null if column.schema.optional else fallback
+                    text = fallback if column.not_null else null
             parts.append(quote(column.name) + b":" + text)
         return b"{" + b",".join(parts) + b"}", failures
 
@@ -125,7 +141,7 @@ def _constants(column: EventColumn, settings: ConverterSettings) -> tuple[bytes,
     schema, codec = column.schema, column.codec
     encode = value_encoder(schema, settings)
     fallback = encode(codec.fallback if schema.default is NO_DEFAULT or schema.default is None else schema.default)
-    null = encode(None) if schema.optional else fallback
+    null = fallback if column.not_null else encode(None)
     placeholder = null if codec.unavailable is None else encode(codec.unavailable)
     return null, fallback, placeholder
 
@@ -136,12 +152,9 @@ def _compile(
     """Generate ``def row(cells)`` that answers ``before{...}after``; with ``unchanged`` it looks for TOAST values not sent."""
     names: dict[str, object] = dict(INLINE_NAMES)
     names["UNCHANGED"] = UNCHANGED
-    literal = before + b"{"
     parts: list[str] = []
-    for number, column in enumerate(columns):
-        literal += (b"," if number else b"") + quote(column.name) + b":"
+    for number, (column, literal) in enumerate(zip(columns, _literals(columns, before), strict=True)):
         parts.append(repr(literal))
-        literal = b""
         null, _fallback, placeholder = _constants(column, settings)
         cell = f"c{column.index}"
         if column.codec.inline is None:
@@ -153,14 +166,68 @@ def _compile(
         if unchanged:
             convert = f"{placeholder!r} if {cell} is UNCHANGED else {convert}"
         parts.append(f"({convert})")
-    parts.append(repr(literal + b"}" + after))
-    unpack = ", ".join(f"c{index}" for index in range(width))
-    source = f"def row(cells):\n    {unpack}{',' if width == 1 else ''} = cells\n    return b''.join(({', '.join(parts)},))\n"
-    if width == 0:
-        source = f"def row(cells):\n    return {parts[0]}\n"
+    closing = b"}" + after
+    if not columns:
+        closing = before + b"{" + closing
+    unpack = "".join(f"c{index}, " for index in range(width))
+    body = f"    {unpack}= cells\n" if width else ""
+    source = f"def row(cells):\n{body}    return b''.join(({''.join(part + ', ' for part in parts)}{closing!r},))\n"
+    return cast(RowFunction, _define(source, names, "row"))
+
+
+def _compile_rows(
+    columns: Sequence[EventColumn], settings: ConverterSettings, *, before: bytes, after: bytes, extra: int
+) -> Callable[..., list[bytes]]:
+    """Generate ``def rows(columns, nulls, x0, …)``: the same for a burst, column by column.
+
+    ``columns`` are the burst's columns without unchanged values, ``nulls`` tells whether there are NULLs among them, and
+    each row is followed by its item of the ``extra`` iterables. Measured for ten columns: 1.7 µs a row, against 3.4 µs one by one.
+    """
+    names: dict[str, object] = dict(INLINE_NAMES)
+    lines: list[str] = []
+    parts: list[str] = []
+    for number, (column, literal) in enumerate(zip(columns, _literals(columns, before), strict=True)):
+        parts.append(repr(literal))
+        parts.append(f"v{number}")
+        null, _fallback, _placeholder = _constants(column, settings)
+        lines.append(f"    v{number} = columns[{column.index}]")
+        inline = column.codec.inline
+        whole = inline is None or column.codec.encode in (encode_text, encode_plain)
+        if whole:
+            names[f"a{number}"] = column_encoder(column.codec)
+            names[f"e{number}"] = column.codec.encode
+            one, many = f"e{number}(v)", f"a{number}(v{number})"
+        else:
+            one = str(inline).replace("{c}", "v")
+            many = "" if one == "v" else f"[{one} for v in v{number}]"
+        lines.append(f"    if nulls and None in v{number}:")
+        lines.append(f"        v{number} = [{null!r} if v is None else {one} for v in v{number}]")
+        if many:
+            lines += ["    else:", f"        v{number} = {many}"]
+    closing = b"}" + after
+    if not columns:
+        closing = before + b"{" + closing
+        if not extra:
+            return lambda _columns, _nulls: []
+    parts.append(repr(closing))
+    parts += [f"x{number}" for number in range(extra)]
+    arguments = "".join(f", x{number}" for number in range(extra))
+    targets = "".join(f"v{number}, " for number in range(len(columns))) + "".join(f"x{number}, " for number in range(extra))
+    source = (
+        f"def rows(columns, nulls{arguments}):\n"
+        + "".join(line + "\n" for line in lines)
+        + f"    return [join(({''.join(part + ', ' for part in parts)})) for {targets}in zip({targets})]\n"
+    )
+    names["join"] = b"".join
+    return cast(Callable[..., list[bytes]], _define(source, names, "rows"))
+
+
+def _literals(columns: Sequence[EventColumn], before: bytes) -> list[bytes]:
+    """The constant text in front of each column's value."""
+    return [(b"," if number else before + b"{") + quote(column.name) + b":" for number, column in enumerate(columns)]
+
+
+def _define(source: str, names: dict[str, object], name: str) -> object:
     # Nothing of the source comes from data: names go through repr, cells are numbered.
     exec(source, names)  # noqa: S102
-    function: RowFunction = names["row"]  # type: ignore[assignment]
-    return function
-
-
+    return names[name]

@@ -8,6 +8,7 @@ Sources: Kafka's ``connect/json`` module, KIP-481 (``decimal.format``), KIP-581 
 from __future__ import annotations
 
 import binascii
+import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Final, cast
@@ -22,7 +23,7 @@ ValueEncoder = Callable[[object], bytes]
 """Turns a Connect value into JSON. Raises ValueError when the value does not fit the schema; the message names no value."""
 
 _DEFAULTS: Final = ConverterSettings()
-_UPPER_HEX: Final = {code: f"\\u{code:04X}" for code in range(32)} | {
+_ESCAPES: Final = {code: f"\\u{code:04X}" for code in range(32)} | {
     8: "\\b",
     9: "\\t",
     10: "\\n",
@@ -31,19 +32,38 @@ _UPPER_HEX: Final = {code: f"\\u{code:04X}" for code in range(32)} | {
     34: '\\"',
     92: "\\\\",
 }
+_UNLIKE_JACKSON: Final = re.compile(rb"\\u00|[\xf0-\xf4]")
+"""An escaped control character, or the first byte of a character beyond U+FFFF."""
+_SUPPLEMENTARY: Final = re.compile("[\U00010000-\U0010ffff]")
 
 
 def quote(text: str) -> bytes:
-    """A JSON string as Jackson writes it: control characters in upper-case hex, everything beyond ASCII as raw UTF-8."""
+    r"""A JSON string as Jackson writes it.
+
+    Control characters have upper-case hex, characters beyond U+FFFF are two escapes (``\uD83D\uDE00``), all others raw UTF-8.
+    """
     quoted = orjson.dumps(text)
-    # orjson differs from Jackson only in the hex digits of control characters, and those are rare: look for them afterwards.
-    return quoted if b"\\u00" not in quoted else requote(quoted)
+    # orjson differs from Jackson only in those two, and both are rare: look for them afterwards.
+    return quoted if quoted.isascii() and b"\\u00" not in quoted else requote(quoted)
+
+
+def json_text(text: str) -> str:
+    """A JSON string as Jackson writes it into a text (not into bytes): as :func:`quote`, but nothing beyond ASCII is escaped."""
+    quoted = orjson.dumps(text).decode()
+    return quoted if "\\u00" not in quoted else f'"{text.translate(_ESCAPES)}"'
 
 
 def requote(quoted: bytes) -> bytes:
-    """What ``orjson.dumps`` made of a string, with Jackson's hex digits."""
+    """What ``orjson.dumps`` made of a string, as Jackson would have written it."""
+    if _UNLIKE_JACKSON.search(quoted) is None:
+        return quoted
     text: str = orjson.loads(quoted)
-    return b'"' + text.translate(_UPPER_HEX).encode() + b'"'
+    return b'"' + _SUPPLEMENTARY.sub(_surrogates, text.translate(_ESCAPES)).encode() + b'"'
+
+
+def _surrogates(found: re.Match[str]) -> str:
+    code = ord(found.group()) - 0x10000
+    return f"\\u{0xD800 + (code >> 10):04X}\\u{0xDC00 + (code & 0x3FF):04X}"
 
 
 def quote_base64(data: bytes) -> bytes:
@@ -54,10 +74,16 @@ def quote_base64(data: bytes) -> bytes:
 def unscaled(value: Decimal, scale: int) -> int:
     """``value`` times ten to the power of ``scale``. Raises ValueError when that is no integer."""
     sign, digits, exponent = value.as_tuple()
-    if not isinstance(exponent, int) or exponent < -scale:
-        raise ValueError("Decimal has more fraction digits than its schema, or is no number")
+    if not isinstance(exponent, int):
+        raise ValueError("Decimal is NaN or an infinity, which its schema cannot hold")  # noqa: TRY004 - it is a value, not a type
     # Through Decimal: it converts any length, while int() of a string stops at 4300 digits.
-    magnitude = int(Decimal((0, digits, 0))) * int(10 ** (exponent + scale))
+    magnitude, shift = int(Decimal((0, digits, 0))), exponent + scale
+    if shift >= 0:
+        magnitude *= int(10**shift)
+    else:
+        magnitude, lost = divmod(magnitude, int(10**-shift))
+        if lost:
+            raise ValueError("Decimal has more fraction digits than the scale of its schema")
     return -magnitude if sign else magnitude
 
 

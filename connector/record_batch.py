@@ -9,8 +9,9 @@ aiokafka still owns the protocol: the batch is handed to ``AIOKafkaProducer.send
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Final
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
@@ -74,10 +75,17 @@ class RecordBatch:
         self.weight += weight
         self.size += weight + len(prefix)
 
-    def halves(self) -> tuple[RecordBatch, RecordBatch]:
-        """Two batches in order, for when the broker would refuse this one as too large."""
-        middle = len(self.records) // 2
-        return RecordBatch(self.records[:middle]), RecordBatch(self.records[middle:])
+    def extend(
+        self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int
+    ) -> None:
+        """:meth:`append` for each payload; ``keys`` are theirs in order, or None for records without keys."""
+        weight = sum(map(len, payloads))
+        if keys is not None:
+            weight += sum(map(len, keys))
+        self.weight += weight
+        self.size += weight + len(prefix) * len(payloads)
+        every_key: Iterable[bytes | None] = repeat(None) if keys is None else keys
+        self.records.extend(zip(every_key, repeat(prefix), payloads, repeat(headers), repeat(timestamp), strict=False))
 
 
 def encode_records(records: Sequence[Record]) -> bytes:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Protocol
 
-from connector.encoders import TableEncoder
+from connector.encoders import HEAD, TableEncoder
 from connector.envelope import SourceFacts, SourceText, TableSource, event_tail
 from connector.errors import CdcError, ErrorKind
 from connector.offsets import Position, Resume
@@ -32,6 +32,8 @@ from connector.pgoutput import (
     BODY,
     COMMIT,
     DELETE,
+    HAS_NULL,
+    HAS_UNCHANGED,
     INSERT,
     KEEPALIVE,
     MESSAGE,
@@ -81,7 +83,6 @@ TRANSITIONS: Final[Mapping[State, Mapping[int, State]]] = {
 """Which message may come when, and where it leads. Anything else is a fault of the protocol."""
 
 _KINDS: Final = {INSERT: "INSERT", UPDATE: "UPDATE", DELETE: "DELETE", TRUNCATE: "TRUNCATE"}
-_HEAD_CREATE: Final = b'{"before":null,"after":'
 
 
 class Out(Protocol):
@@ -89,6 +90,11 @@ class Out(Protocol):
 
     def append(self, key: bytes | None, prefix: bytes, payload: bytes | None, headers: bytes, timestamp: int) -> None:
         """Take a record; see :meth:`connector.record_batch.RecordBatch.append`."""
+
+    def extend(
+        self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int
+    ) -> None:
+        """Take many; see :meth:`connector.record_batch.RecordBatch.extend`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +112,13 @@ class StreamSettings:
 
 
 class LiveTable:
-    """A captured table while its changes stream."""
+    """A captured table while its changes stream.
 
-    __slots__ = ("encoder", "out", "source", "text", "transaction")
+    Changes without an old row wait in a run until the burst ends or another change of the table comes, and are encoded
+    together (:attr:`connector.encoders.TableEncoder.created`): topics keep their order, and nothing waits longer than its burst.
+    """
+
+    __slots__ = ("encoder", "ends", "lsns", "nulls", "out", "rows", "source", "text", "texts", "transaction")
 
     def __init__(self, encoder: TableEncoder, source: TableSource, out: Out) -> None:
         self.encoder = encoder
@@ -117,6 +127,12 @@ class LiveTable:
         self.transaction = -1
         """Number of the transaction that ``text`` was made for."""
         self.text: SourceText | None = None
+        self.rows: list[list[bytes | None]] = []
+        self.lsns: list[bytes] = []
+        self.texts: list[SourceText] = []
+        self.ends: list[bytes] = []
+        """Of each row of the run: cells, LSN, source block, and the event's end after its op."""
+        self.nulls = 0
 
 
 class Stream:
@@ -137,6 +153,7 @@ class Stream:
         self._last_commit = last_commit
         self._resume = resume
         self._skipping = False
+        self._skip_to = resume
         self._on_conversion_failure = on_conversion_failure
         self._facts = SourceFacts(0, None, last_commit)
         self._transaction = 0
@@ -146,6 +163,8 @@ class Stream:
         self._txid = 0
         self._create_tail = self._update_tail = self._delete_tail = self._truncate_tail = b""
         self._now_ms = 0
+        self._runs: list[LiveTable] = []
+        """Tables with a run, in the order of their first rows."""
         self.wanted: Relation | None = None
         """The relation whose catalog facts must be adopted before the next frame is fed."""
         self.position: Position | None = None
@@ -181,6 +200,7 @@ class Stream:
         self._now_ms = now_ns // 1_000_000
         try:
             used = self._work(frames)
+            self._end_runs()
         finally:
             if self._state is State.INSIDE and not self._skipping and self._nth:
                 self.position = Position(self._lsn, self._last_commit, self._kind, self._txid, self._facts.ts_us, self._nth)
@@ -188,12 +208,9 @@ class Stream:
 
     def _work(self, frames: Sequence[bytes]) -> int:
         tables = self._tables
-        settings = self._settings
-        skip_insert = "c" in settings.skipped
-        create_tail = self._create_tail
-        headers = settings.headers
-        now_ms = self._now_ms
-        join = b"".join
+        runs = self._runs
+        skip_insert = "c" in self._settings.skipped
+        create_end = self._create_tail
         for number, frame in enumerate(frames):
             if frame[0] != XLOG_DATA:
                 self._keepalive(frame)
@@ -214,25 +231,53 @@ class Stream:
                 if table is None or skip_insert:
                     continue
                 cells: list[bytes | None] = []
-                split_tuple(frame, 31, cells)
-                text = table.text if table.transaction == self._transaction else self._source(table)
-                encoder = table.encoder
-                digits = b"%d" % lsn
-                try:
-                    row = encoder.row(cells)  # type: ignore[call-arg]
-                except ValueError:
-                    row = self._tolerant(encoder, cells)
-                table.out.append(
-                    encoder.key(cells) if encoder.has_key else None,  # type: ignore[call-arg]
-                    encoder.prefix,
-                    join((_HEAD_CREATE, row, text.head, digits, text.middle, digits, text.tail, create_tail, encoder.closing)),
-                    headers,
-                    now_ms,
-                )
-                self.events += 1
+                table.nulls |= split_tuple(frame, 31, cells) & HAS_NULL
+                if not table.rows:
+                    runs.append(table)
+                table.rows.append(cells)
+                table.lsns.append(b"%d" % lsn)
+                table.texts.append(self._text(table))
+                table.ends.append(create_end)
             elif self._other(tag, frame):
                 return number + 1
         return len(frames)
+
+    def _join_run(self, table: LiveTable, cells: list[bytes | None], nulls: int, lsn: int, end: bytes) -> None:
+        if not table.rows:
+            self._runs.append(table)
+        table.nulls |= nulls
+        table.rows.append(cells)
+        table.lsns.append(b"%d" % lsn)
+        table.texts.append(self._text(table))
+        table.ends.append(end)
+
+    def _end_runs(self) -> None:
+        for table in self._runs:
+            self._end_run(table)
+        self._runs.clear()
+
+    def _end_run(self, table: LiveTable) -> None:
+        """Encode what waits for ``table`` and append it to its out."""
+        rows, texts = table.rows, table.texts
+        if not rows:
+            return
+        encoder, lsns = table.encoder, table.lsns
+        columns = list(zip(*rows, strict=True))
+        nulls = table.nulls != 0
+        ends = [end + encoder.closing for end in table.ends] if encoder.closing else table.ends
+        try:
+            payloads = encoder.created(
+                columns, nulls, [text.head for text in texts], lsns, [text.middle for text in texts], lsns, [text.tail for text in texts], ends
+            )
+        except ValueError:
+            payloads = [
+                b"".join((HEAD, self._row(encoder, row, unchanged=False), text.head, lsn, text.middle, lsn, text.tail, end))
+                for row, text, lsn, end in zip(rows, texts, lsns, ends, strict=True)
+            ]
+        keys = encoder.keys(columns, nulls) if encoder.has_key else None
+        table.out.extend(keys, encoder.prefix, payloads, self._settings.headers, self._now_ms)
+        self.events += len(rows)
+        table.rows, table.lsns, table.texts, table.ends, table.nulls = [], [], [], [], 0
 
     def _other(self, tag: int, frame: bytes) -> bool:
         """Any message but a plain insert. True when the machine must stop for the catalog."""
@@ -255,7 +300,7 @@ class Stream:
             if self._skipping and self._sent_before(lsn):
                 return False
             if tag == INSERT:
-                self._insert_after_skipping(frame, lsn)
+                self._insert(frame, lsn)
             elif tag == UPDATE:
                 self._update(frame, lsn)
             elif tag == DELETE:
@@ -324,11 +369,6 @@ class Stream:
         self._skipping = False
         return False
 
-    def _source(self, table: LiveTable) -> SourceText:
-        table.text = text = SourceText(table.source, self._facts)
-        table.transaction = self._transaction
-        return text
-
     def _table(self, frame: bytes) -> LiveTable | None:
         try:
             return self._tables[frame[26:30]]
@@ -337,7 +377,10 @@ class Stream:
 
     def _text(self, table: LiveTable) -> SourceText:
         text = table.text
-        return text if text is not None and table.transaction == self._transaction else self._source(table)
+        if text is None or table.transaction != self._transaction:
+            table.text = text = SourceText(table.source, self._facts)
+            table.transaction = self._transaction
+        return text
 
     def _tolerant(self, encoder: TableEncoder, cells: Sequence[bytes | None]) -> bytes:
         row, failures = encoder.tolerant(cells)
@@ -354,19 +397,17 @@ class Stream:
 
     def _row(self, encoder: TableEncoder, cells: Sequence[bytes | None], *, unchanged: bool) -> bytes:
         try:
-            return encoder.row_with_unchanged(cells) if unchanged else encoder.row(cells)  # type: ignore[call-arg]
+            return encoder.row_with_unchanged(cells) if unchanged else encoder.row(cells)
         except ValueError:
             return self._tolerant(encoder, cells)
 
-    def _insert_after_skipping(self, frame: bytes, lsn: int) -> None:
+    def _insert(self, frame: bytes, lsn: int) -> None:
         table = self._table(frame)
         if table is None or "c" in self._settings.skipped:
             return
         cells: list[bytes | None] = []
-        split_tuple(frame, 31, cells)
-        row = self._row(table.encoder, cells, unchanged=False)
-        key = table.encoder.key(cells) if table.encoder.has_key else None  # type: ignore[call-arg]
-        self._send(table, key, lsn, (_HEAD_CREATE, row), self._create_tail, self._settings.headers)
+        nulls = split_tuple(frame, 31, cells) & HAS_NULL
+        self._join_run(table, cells, nulls, lsn, self._create_tail)
 
     def _send(
         self, table: LiveTable, key: bytes | None, lsn: int, rows: tuple[bytes, ...], tail: bytes, headers: bytes
@@ -385,18 +426,23 @@ class Stream:
         old: list[bytes | None] = []
         at = 30
         if frame[at] != NEW_TUPLE:
-            at = abs(split_tuple(frame, at + 1, old))
+            at = split_tuple(frame, at + 1, old) >> 2
         cells: list[bytes | None] = []
-        unchanged = split_tuple(frame, at + 1, cells) < 0
+        flags = split_tuple(frame, at + 1, cells)
+        unchanged = flags & HAS_UNCHANGED != 0
+        if not old and not unchanged:
+            self._join_run(table, cells, flags & HAS_NULL, lsn, self._update_tail)
+            return
+        self._end_run(table)
         if unchanged and old and frame[30] == OLD_TUPLE:
             # Replica identity FULL sends the whole old row: what did not change has its old value.
             cells = [before if cell is UNCHANGED else cell for cell, before in zip(cells, old, strict=True)]
             unchanged = any(cell is UNCHANGED for cell in cells)
         after = self._row(encoder, cells, unchanged=unchanged)
-        key = encoder.key(cells) if encoder.has_key else None  # type: ignore[call-arg]
+        key = encoder.key(cells) if encoder.has_key else None
         before = self._row(encoder, old, unchanged=True) if old else b"null"
         if old and key is not None:
-            old_key = encoder.key(old)  # type: ignore[call-arg]
+            old_key = encoder.key(old)
             if old_key != key:
                 self._key_change(table, lsn, (old_key, old, before), (key, cells, after))
                 return
@@ -413,12 +459,12 @@ class Stream:
         settings, encoder = self._settings, table.encoder
         old_key, old_cells, before = old
         new_key, new_cells, after = new
-        leaving = settings.key_change_headers(encoder.key_header(new_cells), "__debezium.newkey")  # type: ignore[call-arg]
+        leaving = settings.key_change_headers(encoder.key_header(new_cells), "__debezium.newkey")
         self._send(table, old_key, lsn, (b'{"before":', before, b',"after":null'), self._delete_tail, leaving)
         if settings.tombstones:
             self._tombstone(table, old_key, leaving)
-        coming = settings.key_change_headers(encoder.key_header(old_cells), "__debezium.oldkey")  # type: ignore[call-arg]
-        self._send(table, new_key, lsn, (_HEAD_CREATE, after), self._create_tail, coming)
+        coming = settings.key_change_headers(encoder.key_header(old_cells), "__debezium.oldkey")
+        self._send(table, new_key, lsn, (HEAD, after), self._create_tail, coming)
 
     def _tombstone(self, table: LiveTable, key: bytes | None, headers: bytes) -> None:
         table.out.append(key, b"", None, headers, self._now_ms)
@@ -428,11 +474,12 @@ class Stream:
         table = self._table(frame)
         if table is None or "d" in self._settings.skipped:
             return
+        self._end_run(table)
         encoder = table.encoder
         old: list[bytes | None] = []
         split_tuple(frame, 31, old)
         before = self._row(encoder, old, unchanged=True)
-        key = encoder.key(old) if encoder.has_key else None  # type: ignore[call-arg]
+        key = encoder.key(old) if encoder.has_key else None
         self._send(table, key, lsn, (b'{"before":', before, b',"after":null'), self._delete_tail, self._settings.headers)
         if self._settings.tombstones:
             self._tombstone(table, key, self._settings.headers)
@@ -443,6 +490,7 @@ class Stream:
         for oid in parse_truncate(frame).relations:
             table = self._tables.get(oid.to_bytes(4, "big"))
             if table is not None:
+                self._end_run(table)
                 self._send(table, None, lsn, (b'{"before":null,"after":null',), self._truncate_tail, self._settings.headers)
 
 

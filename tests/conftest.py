@@ -14,4 +14,5 @@ pytest_plugins = [name for name in _RESOURCES if importlib.util.find_spec(name) 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", 'pg(">= 14"): runs on PostgreSQL servers of these versions only')
     config.addinivalue_line("markers", "pg_has(name): runs on servers that have this extension or output plugin only")
+    config.addinivalue_line("markers", "pg_once: runs on one of the servers that fit, not on each")
     config.addinivalue_line("markers", "slow: takes more than five seconds")

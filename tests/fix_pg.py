@@ -134,6 +134,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     marks = [mark for mark in metafunc.definition.iter_markers() if mark.name in {"pg", "pg_has"}]
     fitting = [server for server in servers() if fits(server, marks)]
+    if metafunc.definition.get_closest_marker("pg_once"):
+        fitting = fitting[:1]
     if fitting:
         metafunc.parametrize("pg", fitting, ids=lambda server: server.name, indirect=True, scope="session")
         return

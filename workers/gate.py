@@ -15,7 +15,8 @@ LOGGER: Final = logging.getLogger(__name__)
 
 _OPEN: Final = frozenset({"", "/", "/health", "/health/", "/docs", "/openapi.json"})
 
-_Call = Callable[[Any], Awaitable[None]]
+_Receive = Callable[[], Awaitable[Any]]
+_Send = Callable[[Any], Awaitable[None]]
 _App = Callable[[Any, Any, Any], Awaitable[None]]
 Wait = Callable[[float], Awaitable[bool]]
 """``wait(seconds)``: whether the worker became ready in time."""
@@ -30,7 +31,7 @@ class Gate:
         self._limit = limit
         self._ready = False
 
-    async def __call__(self, scope: Any, receive: _Call, send: _Call) -> None:
+    async def __call__(self, scope: Any, receive: _Receive, send: _Send) -> None:
         """Answer one request; 500 when the worker does not become ready, as Connect does after 90 seconds."""
         if not self._ready and scope["type"] == "http" and scope["path"] not in _OPEN:
             self._ready = await self._wait(self._limit)
@@ -40,7 +41,7 @@ class Gate:
         await self._app(scope, receive, send)
 
 
-async def _refuse(send: _Call) -> None:
+async def _refuse(send: _Send) -> None:
     body = orjson.dumps({"error_code": 500, "message": "Request timed out. The worker is still starting: GET /health tells why."})
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 500, "headers": headers})

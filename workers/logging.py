@@ -87,6 +87,6 @@ def configure(level: str = "INFO", stream: TextIO | None = None) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(LEVELS.get(level.strip().upper(), logging.INFO))
-    # aiokafka's lines tell about each reconnect; what matters of them the stores say in their own words.
-    logging.getLogger("aiokafka").setLevel(max(root.level, logging.ERROR))
+    # aiokafka logs what it then mends by itself (a new topic's leader, a reconnect); what it cannot mend it raises.
+    logging.getLogger("aiokafka").setLevel(root.level if root.level <= logging.DEBUG else logging.CRITICAL)
     logging.getLogger("uvicorn").setLevel(max(root.level, logging.WARNING))

@@ -37,10 +37,16 @@ class _Server(uvicorn.Server):
 
 
 async def serve(
-    settings: WorkerSettings, *, create_app: Callable[[WorkerHerder], Any], run_task: RunTask, validate: Validate
+    settings: WorkerSettings,
+    *,
+    create_app: Callable[[WorkerHerder], Any],
+    run_task: RunTask,
+    validate: Validate,
+    warm_up: Callable[[], object] = bool,
 ) -> None:
     """Run until SIGTERM or SIGINT; then end tasks, hand connectors back and close, within the tasks' graceful time.
 
+    ``warm_up`` is called in a thread once the worker is ready: what it imports, the first connector need not wait for.
     Raises SettingsError when an address is taken or the internal topics cannot be used as they are configured.
     """
     sockets = [_bind(listener) for listener in settings.listeners]
@@ -70,7 +76,7 @@ async def serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end.set)
     serving = asyncio.create_task(server.serve(sockets), name="rest")
-    starting = asyncio.create_task(_start(settings, cluster, herder), name="start")
+    starting = asyncio.create_task(_start(settings, cluster, herder, warm_up), name="start")
     ending = asyncio.create_task(end.wait(), name="wait for the end")
     LOGGER.info("listening", extra={"fields": {"addresses": ",".join(f"{lis.host or '*'}:{lis.port}" for lis in settings.listeners)}})
     try:
@@ -90,7 +96,7 @@ async def serve(
         LOGGER.info("stopped")
 
 
-async def _start(settings: WorkerSettings, cluster: Cluster, herder: WorkerHerder) -> None:
+async def _start(settings: WorkerSettings, cluster: Cluster, herder: WorkerHerder, warm_up: Callable[[], object]) -> None:
     """Reach Kafka, trying as long as it takes, and let the herder take up its connectors."""
     topics = {"config.storage": settings.config_topic, "offset.storage": settings.offset_topic, "status.storage": settings.status_topic}
     while True:
@@ -104,6 +110,7 @@ async def _start(settings: WorkerSettings, cluster: Cluster, herder: WorkerHerde
             LOGGER.warning("cannot start yet, trying again", extra={"fields": {"error": str(problem), "seconds": _START_RETRY_SECONDS}})
             await asyncio.sleep(_START_RETRY_SECONDS)
     await herder.start()
+    await asyncio.to_thread(warm_up)
 
 
 def _bind(listener: Listener) -> socket.socket:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat
 from typing import Any, Final, cast
 
 from aiokafka import AIOKafkaProducer
@@ -90,22 +91,37 @@ class _Partition:
 class TopicOut:
     """Where the records of one topic are appended (:class:`connector.stream.Out`)."""
 
-    __slots__ = ("append", "name", "partitions", "pending")
+    __slots__ = ("append", "extend", "name", "partitions", "pending")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.pending = RecordBatch()
         """Records appended before the topic's partitions are known."""
         self.partitions: list[_Partition] = []
-        self.append: Callable[[bytes | None, bytes, bytes | None, bytes, int], None] = self.pending.append
+        self.append: Callable[[bytes | None, bytes, bytes | None, bytes, int], None]
+        self.extend: Callable[[Sequence[bytes] | None, bytes, Sequence[bytes], bytes, int], None]
+        self.use(self.pending)
 
     def resolve(self, count: int) -> None:
         """The topic has ``count`` partitions: spread what waits."""
         self.partitions = [_Partition(self.name, number) for number in range(count)]
-        self.append = self.partitions[0].batch.append if count == 1 else self._spread
+        if count == 1:
+            self.use(self.partitions[0].batch)
+        else:
+            self.append, self.extend = self._spread, self._spread_all
         for record in self.pending.records:
             self.append(*record)
         self.pending = RecordBatch()
+
+    def use(self, batch: RecordBatch) -> None:
+        """All records go to ``batch`` from now on; bound methods save the way through the partition."""
+        self.append, self.extend = batch.append, batch.extend
+
+    def _spread_all(
+        self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int
+    ) -> None:
+        for key, payload in zip(keys or repeat(None), payloads, strict=False):
+            self._spread(key, prefix, payload, headers, timestamp)
 
     def _spread(self, key: bytes | None, prefix: bytes, payload: bytes | None, headers: bytes, timestamp: int) -> None:
         partitions = self.partitions
@@ -264,9 +280,9 @@ class KafkaSink:
                 batch, number = part.batch, part.number
                 part.batch, part.number = RecordBatch(), 0
                 if len(out.partitions) == 1:
-                    out.append = part.batch.append
+                    out.use(part.batch)
                 self._waiting += batch.weight
-                await self._deliver(part, batch.records)
+                await self._deliver(part, batch)
                 self._waiting -= batch.weight
                 self._ledger.acknowledge(number)
                 self._changed.set()
@@ -275,11 +291,11 @@ class KafkaSink:
         finally:
             part.sender = None
 
-    async def _deliver(self, part: _Partition, records: list[Record]) -> None:
+    async def _deliver(self, part: _Partition, batch: RecordBatch) -> None:
         try:
             acks = [
                 await self._producer.send_batch(prepared, part.topic, partition=part.partition)
-                for chunk in _chunks(records)
+                for chunk in _chunks(batch)
                 for prepared in self._prepare(chunk)
             ]
             for ack in acks:
@@ -297,18 +313,17 @@ class KafkaSink:
         return [_PreparedBatch(records, packed, codec)]
 
 
-def _chunks(records: list[Record]) -> list[list[Record]]:
-    """The records in runs that each make one batch."""
-    chunks, begin, weight, size = [], 0, 0, 0
-    for index, (key, prefix, payload, _headers, _timestamp) in enumerate(records):
-        own = (len(key) if key else 0) + (len(payload) if payload else 0)
-        if index > begin and (weight + own > _CHUNK_WEIGHT or size + own + len(prefix) > _CHUNK_SIZE or index - begin >= _CHUNK_RECORDS):
-            chunks.append(records[begin:index])
-            begin, weight, size = index, 0, 0
-        weight += own
-        size += own + len(prefix)
-    chunks.append(records[begin:])
-    return chunks
+def _chunks(batch: RecordBatch) -> list[list[Record]]:
+    """The records in runs that each make one batch: of equal counts, as many as the limits ask for on average.
+
+    A run that is still too large once compressed is cut further when it is built.
+    """
+    records = batch.records
+    count = max(-(-batch.weight // _CHUNK_WEIGHT), -(-batch.size // _CHUNK_SIZE), -(-len(records) // _CHUNK_RECORDS))
+    if count <= 1:
+        return [records]
+    step = -(-len(records) // count)
+    return [records[begin : begin + step] for begin in range(0, len(records), step)]
 
 
 def sink_error(error: KafkaError, where: str) -> CdcError:

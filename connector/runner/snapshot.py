@@ -12,7 +12,7 @@ import psycopg
 
 from connector.capture import Capture
 from connector.config import ConnectorConfig
-from connector.encoders import TableEncoder
+from connector.encoders import HEAD, TableEncoder
 from connector.envelope import SourceFacts, SourceText, TableSource, event_tail
 from connector.errors import CdcError, ErrorKind
 from connector.io import pg_catalog, pg_server
@@ -30,7 +30,6 @@ _log = logging.getLogger(__name__)
 _FETCH_SIZE: Final = 512
 """Rows worked on before other tasks of the worker get their turn, when snapshot.fetch.size does not say less: about 5 ms."""
 _REPORT_S: Final = 10.0
-_HEAD: Final = b'{"before":null,"after":'
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,22 +103,23 @@ class RowSender:
             self._send(held.table, [held.line], word, now_ns)
 
     def _send(self, table: _Table, lines: list[bytes], word: str, now_ns: int) -> None:
+        if not lines:
+            return
         block = table.blocks.get(word)
         if block is None:
             text = SourceText(table.source, self._facts, word)
             block = table.blocks[word] = text.head + b"%d" % self._lsn + text.middle + b"%d" % self._lsn + text.tail + b"r"
         encoder = table.encoder
-        row, key, has_key, prefix = encoder.row, encoder.key, encoder.has_key, encoder.prefix
         end = block + event_tail(now_ns, encoder.closing)
-        append, headers, now_ms = table.out.append, self._headers, now_ns // 1_000_000
-        join = b"".join
-        for line in lines:
-            cells = split_copy_line(line)
-            try:
-                after = row(cells)
-            except ValueError:
-                after = self._tolerant(encoder, cells)
-            append(key(cells) if has_key else None, prefix, join((_HEAD, after, end)), headers, now_ms)
+        rows = [split_copy_line(line) for line in lines]
+        columns = list(zip(*rows, strict=True))
+        nulls = any(b"\\N" in line for line in lines)
+        try:
+            payloads = encoder.snapshot(columns, nulls, [end] * len(rows))
+        except ValueError:
+            payloads = [b"".join((HEAD, self._tolerant(encoder, cells), end)) for cells in rows]
+        keys = encoder.keys(columns, nulls) if encoder.has_key else None
+        table.out.extend(keys, encoder.prefix, payloads, self._headers, now_ns // 1_000_000)
 
     def _tolerant(self, encoder: TableEncoder, cells: list[bytes | None]) -> bytes:
         after, failures = encoder.tolerant(cells)

@@ -34,7 +34,7 @@ def unhex(text: bytes) -> bytes:
 
 
 def bytea(mode: str, placeholder: bytes) -> Codec:
-    """A bytea column. ``placeholder`` stands for an unchanged TOAST value: as bytes, or as itself in the string modes."""
+    """A bytea column. ``placeholder`` stands for an unchanged TOAST value: as bytes, as itself in hex mode, not in base64 modes."""
     return _codec(mode, placeholder, unhex, _INLINE[mode])
 
 
@@ -59,6 +59,6 @@ def _codec(mode: str, placeholder: bytes, raw: Callable[[bytes], bytes], inline:
         encode=lambda text: b'"' + to_string(raw(text)).encode() + b'"',
         decode=lambda text: to_string(raw(text)),
         fallback="",
-        unavailable=placeholder.decode(errors="replace"),
+        unavailable=placeholder.decode(errors="replace") if mode == "hex" else None,
         inline=inline,
     )

@@ -3,7 +3,7 @@
 The server gives an expression (``pg_get_expr``), Debezium reads a value out of its text: a quoted literal, or the bare
 text, or a zero of the type when the expression is a function call. What follows repeats that reading for the types it has
 one for; all others (domains, arrays, money, bytea, citext, network addresses …) and structs have no default.
-Expressions are expected as a session with TimeZone UTC, DateStyle ISO and IntervalStyle postgres prints them.
+Expressions are expected as a connection with TimeZone UTC, DateStyle ISO and IntervalStyle postgres prints them.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from connector.json_converter import quote
+from connector.json_converter import json_text, quote
 from connector.schema import STRING, Schema
 from connector.types.codec import Codec
 from connector.types.text import JSON
@@ -22,17 +22,17 @@ def hstore(mode: str, placeholder: str) -> Codec:
     if mode == "map":
         return Codec(
             schema=MAP_SCHEMA,
-            encode=lambda text: to_json(parse(text)),
+            encode=lambda text: _map_json(parse(text)),
             decode=parse,
             fallback={},
             unavailable={placeholder: placeholder},
         )
     return Codec(
         schema=JSON_SCHEMA,
-        encode=lambda text: quote(to_json(parse(text)).decode()),
-        decode=lambda text: to_json(parse(text)).decode(),
+        encode=lambda text: quote(to_json(parse(text))),
+        decode=lambda text: to_json(parse(text)),
         fallback="{}",
-        unavailable=to_json({placeholder: placeholder}).decode(),
+        unavailable=to_json({placeholder: placeholder}),
     )
 
 
@@ -50,8 +50,12 @@ def parse(text: bytes) -> dict[str, str | None]:
     return _in_hash_order(pairs)
 
 
-def to_json(pairs: dict[str, str | None]) -> bytes:
-    """Compact JSON, strings as Jackson writes them."""
+def to_json(pairs: dict[str, str | None]) -> str:
+    """The text of a compact JSON object."""
+    return "{" + ",".join([json_text(k) + ":" + ("null" if v is None else json_text(v)) for k, v in pairs.items()]) + "}"
+
+
+def _map_json(pairs: dict[str, str | None]) -> bytes:
     return b"{" + b",".join([quote(k) + b":" + (b"null" if v is None else quote(v)) for k, v in pairs.items()]) + b"}"
 
 

@@ -7,7 +7,7 @@ counts; the last separator is the decimal point when one or two digits follow it
 from __future__ import annotations
 
 import re
-from decimal import ROUND_HALF_UP, Decimal, localcontext
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 from connector.java_float import java_double
 from connector.json_converter import quote_base64, twos_complement, unscaled
@@ -15,6 +15,9 @@ from connector.schema import DECIMAL, FLOAT64, STRING, Schema
 from connector.types.codec import Codec
 
 _AMOUNT = re.compile(rb"\d[\d.,' \xa0\xe2\x80\xaf\xc2]*")
+
+_WIDE = Context(prec=60)
+"""Enough for the nineteen digits of a money value and any number of fraction digits one may ask for."""
 
 
 def money(mode: str, digits: int, decimal_format: str) -> Codec:
@@ -36,9 +39,7 @@ def money(mode: str, digits: int, decimal_format: str) -> Codec:
     quantum = Decimal((0, (1,), -digits))
 
     def decode(text: bytes) -> Decimal:
-        with localcontext() as context:
-            context.prec = 60
-            rounded = amount(text).quantize(quantum, ROUND_HALF_UP)
+        rounded = amount(text).quantize(quantum, ROUND_HALF_UP, _WIDE)
         return rounded or rounded.copy_abs()
 
     def encode(text: bytes) -> bytes:

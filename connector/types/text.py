@@ -21,8 +21,8 @@ LTREE: Final = "io.debezium.data.Ltree"
 TSVECTOR: Final = "io.debezium.data.Tsvector"
 ENUM: Final = "io.debezium.data.Enum"
 
-# Assigning inside the expression saves a call per value: 0.20 µs against 0.27 µs for 28 characters.
-_INLINE: Final = r"""(_quoted if b"\\u00" not in (_quoted := dumps({c}.decode())) else requote(_quoted))"""
+# Assigning inside the expression saves a call per value: 0.28 µs against 0.31 µs for 28 characters.
+_INLINE: Final = r"""(_quoted if (_quoted := dumps({c}.decode())).isascii() and b"\\u00" not in _quoted else requote(_quoted))"""
 _INLINE_PLAIN: Final = """(b'"' + {c} + b'"')"""
 
 INLINE_NAMES: Final[dict[str, object]] = {"dumps": orjson.dumps, "requote": requote}
@@ -31,7 +31,7 @@ INLINE_NAMES: Final[dict[str, object]] = {"dumps": orjson.dumps, "requote": requ
 def encode_text(text: bytes) -> bytes:
     """The JSON string of any text."""
     quoted = orjson.dumps(text.decode())
-    return quoted if b"\\u00" not in quoted else requote(quoted)
+    return quoted if quoted.isascii() and b"\\u00" not in quoted else requote(quoted)
 
 
 def encode_plain(text: bytes) -> bytes:

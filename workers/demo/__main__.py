@@ -14,17 +14,15 @@ import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
-from types import FrameType
 from typing import Final
 
 import psycopg
 
 from workers.demo import record, shop
-from workers.demo.stack import Stack
+from workers.demo.stack import PROJECT, Stack
 from workers.demo.watch import Watch
 from workers.embedded.failure import EmbeddedError
 
-PROJECT: Final = Path(__file__).resolve().parents[2]
 EXAMPLE: Final = Path("docs/examples/shop.json")
 NO_JAVA_FOR_SPARK: Final = 3
 
@@ -35,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("command", nargs="?", choices=("run", "up", "down"), default="run")
     command = parser.parse_args(arguments).command
     # What `kill` sends ends the demo as Ctrl-C does: with its servers.
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return {"run": run, "up": up, "down": down}[command]()
     except (EmbeddedError, TimeoutError, psycopg.Error) as problem:
@@ -151,10 +149,6 @@ def _rebuild(stack: Stack) -> int:
 
 def _addresses(stack: Stack) -> str:
     return "\n".join((f"  Connect REST  {stack.rest}", f"  Kafka         {stack.kafka.bootstrap}", f"  PostgreSQL    {stack.dsn}"))
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

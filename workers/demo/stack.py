@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -25,6 +26,7 @@ from workers.embedded.process import Process
 from workers.embedded.wait import wait_until
 
 FAMILIAR: Final = {"postgres": 5432, "kafka": 9092, "rest": 8083}
+PROJECT: Final = Path(__file__).resolve().parents[2]
 START_SECONDS: Final = 30.0
 STANDARD_WORKER: Final[Mapping[str, str]] = {
     "group.id": "shop-connect",
@@ -51,6 +53,8 @@ class Stack:
         self.postgres = EmbeddedPostgres(port=ports["postgres"])
         self.kafka = EmbeddedKafka(port=ports["kafka"])
         self.rest = f"http://127.0.0.1:{ports['rest'] or free_port()}"
+        self.worker_seconds = 0.0
+        """How long the worker took from the start of its process until it was healthy."""
         self._worker: Process | None = None
         self._folder: Path | None = None
 
@@ -67,9 +71,9 @@ class Stack:
         try:
             # The two start side by side; both mostly wait.
             with ThreadPoolExecutor(2) as both:
-                started = [both.submit(self._start_postgres), both.submit(self.kafka.start)]
-                for each in started:
-                    each.result()
+                postgres, kafka = both.submit(self._start_postgres), both.submit(self.kafka.start)
+                postgres.result()
+                kafka.result()
             self._start_worker()
         except BaseException:
             self.stop()
@@ -105,7 +109,7 @@ class Stack:
 
     def _start_postgres(self) -> None:
         self.postgres.start()
-        shop.create(self.postgres.dsn)
+        shop.create(self.postgres.dsn, PROJECT)
 
     def _start_worker(self) -> None:
         self._folder = fresh_folder("understudy-worker-")
@@ -113,6 +117,7 @@ class Stack:
         file = self._folder / "connect-distributed.properties"
         file.write_text("".join(f"{name}={value}\n" for name, value in properties.items()), encoding="utf-8")
         command = [sys.executable, "-m", "workers", "worker", str(file)]
+        begun = time.monotonic()
         worker = Process(command, self._folder / "log", environment={**os.environ, **self._shop_environment()})
         self._worker = worker
 
@@ -121,7 +126,8 @@ class Stack:
                 raise EmbeddedError(f"The worker ended at its start. The end of its log: {worker.last_words()}")
             return _healthy(self.rest)
 
-        wait_until(healthy, lambda: f"the worker to be healthy. The end of its log: {worker.last_words()}", START_SECONDS)
+        wait_until(healthy, lambda: f"the worker to be healthy. The end of its log: {worker.last_words()}", START_SECONDS, pause=0.01)
+        self.worker_seconds = time.monotonic() - begun
 
     def _shop_environment(self) -> dict[str, str]:
         return {

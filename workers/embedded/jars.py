@@ -19,6 +19,7 @@ from typing import Final
 from workers.embedded.failure import EmbeddedError
 from workers.embedded.java import Java
 from workers.embedded.place import cache_folder
+from workers.embedded.trust import PASSWORD, certificates, key_store, machine_bundle
 
 KAFKA_VERSION: Final = "4.3.0"
 SUMS: Final = Path(__file__).with_name(f"kafka-{KAFKA_VERSION}.sha256")
@@ -74,7 +75,8 @@ def _fetch(java: Java, folder: Path, ivy_cache: Path) -> None:
         encoding="utf-8",
     )
     settings = os.environ.get("UNDERSTUDY_IVY_SETTINGS")
-    command: list[str | Path] = [java.program, f"-Duser.home={folder}", "-jar", _ivy_jar(), *(["-settings", settings] if settings else [])]
+    command: list[str | Path] = [java.program, f"-Duser.home={folder}", *_trust(java, folder)]
+    command += ["-jar", _ivy_jar(), *(["-settings", settings] if settings else [])]
     command += ["-ivy", module, "-cache", ivy_cache, "-types", "jar", "bundle", "-warn"]
     command += ["-retrieve", str(folder / "libs" / "[artifact]-[revision].[ext]")]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)  # noqa: S603 - our own arguments
@@ -84,6 +86,15 @@ def _fetch(java: Java, folder: Path, ivy_cache: Path) -> None:
             f"Kafka {KAFKA_VERSION}'s jars could not be fetched: {' | '.join(said[-6:])}. Check the way to the Maven repository "
             "(UNDERSTUDY_IVY_SETTINGS names an Ivy settings file for a mirror), then try again."
         )
+
+
+def _trust(java: Java, folder: Path) -> list[str]:
+    bundle = machine_bundle() if java.bundled else None
+    if bundle is None:
+        return []
+    store = folder / "authorities.jks"
+    store.write_bytes(key_store(certificates(bundle.read_text(encoding="utf-8", errors="replace"))))
+    return [f"-Djavax.net.ssl.trustStore={store}", f"-Djavax.net.ssl.trustStorePassword={PASSWORD}"]
 
 
 def _ivy_jar() -> Path:

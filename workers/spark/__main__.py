@@ -10,8 +10,10 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO
 
 import psycopg
+from py4j.protocol import Py4JJavaError
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -38,9 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         said = str(error).strip().splitlines()
         _say(f"error: The source could not be read: {said[0] if said else type(error).__name__}. Check --dsn.", sys.stderr)
         return UNREADABLE
-    except PySparkException as error:
-        # The message of a failed cast or parse quotes the value; the condition's name does not.
-        _say(f"error: Spark stopped with {error.getCondition() or type(error).__name__}{_kafka_cause(error)}.", sys.stderr)
+    except (PySparkException, Py4JJavaError) as error:
+        _say(f"error: {failure_sentence(str(error))}", sys.stderr)
         return UNREADABLE
 
 
@@ -51,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--bootstrap", required=True, metavar="HOST:PORT", help="Kafka's bootstrap servers")
     command.add_argument("--prefix", required=True, help="the connector's topic.prefix")
-    command.add_argument("--dsn", required=True, help="libpq's connection string of the source, without a database password in it if it can be helped")
+    command.add_argument("--dsn", required=True, help="libpq's connection string of the source (a password is better kept in PGPASSWORD)")
     command.add_argument("--topics", metavar="REGEX", help="read these topics (whole names) instead of all under the prefix")
     command.add_argument("--rows", type=int, default=40, help="lines to print of each table (default 40)")
     command.add_argument("--ivy", type=Path, default=IVY, help="folder for Spark's Kafka jars (default .cache/ivy)")
@@ -66,7 +67,7 @@ def _rebuild(options: argparse.Namespace) -> int:
         outlines = outlined(read_topics(spark, options.bootstrap, pattern)).persist(StorageLevel.MEMORY_AND_DISK)
         topics = survey(outlines)
         if not topics:
-            raise JobError(UNREADABLE, f"No topic on {options.bootstrap} that holds a record matches {pattern}. Check --prefix or --topics.")
+            raise JobError(UNREADABLE, f"No topic with records on {options.bootstrap} matches {pattern}. Check --prefix or --topics.")
         with snapshot(options.dsn) as connection:
             unequal = [topic.name for topic in topics if not _table(spark, connection, outlines, topic, options.rows)]
     finally:
@@ -118,14 +119,20 @@ def _report(topic: Topic, name: str, comparison: Comparison, aside: Sequence[str
     _say(f"{name}: {comparison.topic} rows rebuilt, {comparison.source} in the source: {verdict}")
 
 
-def _kafka_cause(error: PySparkException) -> str:
-    """The innermost Kafka exception's own sentence, which holds no values."""
-    found = re.search(r"org\.apache\.kafka\.[\w.]*Exception: ([^\n]+)", str(error))
-    return f": {found[1].rstrip('.')}" if found else ""
+def failure_sentence(trace: str) -> str:
+    """What Spark's trace comes down to, without the values it quotes: Kafka's words or the name of Spark's error condition."""
+    kafka = re.findall(r"org\.apache\.kafka\.[\w.]*Exception: ([^\n]+)", trace)
+    if kafka:
+        return f"Kafka could not be read: {kafka[-1].rstrip('.')}. Check --bootstrap."
+    condition = re.search(r"\[([A-Z][A-Z_]*(?:\.[A-Z_]+)?)\]", trace)
+    name = condition[1] if condition else trace.splitlines()[0].rpartition(":")[0] or "an unknown error"
+    if name.startswith("MALFORMED_RECORD"):
+        return "An event holds a value of another type than its schema, or without one the source's table now, has for the column."
+    return f"Spark stopped with {name}."
 
 
-def _say(text: str, stream: object = None) -> None:
-    print(text, file=stream or sys.stdout, flush=True)  # noqa: T201 - the command's output
+def _say(text: str, stream: TextIO | None = None) -> None:
+    print(text, file=stream or sys.stdout, flush=True)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,10 @@ Schema = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class CatalogColumn:
-    """A column of ``pg_attribute`` with domains resolved: ``type`` is pg_type.typname, of the elements if ``array``; ``modifier`` atttypmod."""
+    """A column of ``pg_attribute`` with domains resolved.
+
+    ``type`` is pg_type.typname (of the elements if ``array``), ``kind`` its typtype, ``modifier`` atttypmod.
+    """
 
     name: str
     type: str

@@ -67,7 +67,11 @@ def table_text(comparison: Comparison) -> str:
     header = ["", *comparison.columns]
     body = [[mark, *(_cell(value) for value in values)] for mark, values in comparison.lines]
     widths = [max(_width(line[at]) for line in [header, *body]) for at in range(len(header))]
-    return "\n".join("  ".join(cell + " " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)).rstrip() for line in [header, *body])
+
+    def padded(line: Sequence[str]) -> str:
+        return "  ".join(cell + " " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)).rstrip()
+
+    return "\n".join(padded(line) for line in [header, *body])
 
 
 def _quoted(name: str) -> str:

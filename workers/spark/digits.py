@@ -17,12 +17,12 @@ from workers.spark.binding import let
 LIMB: Final = 1_000_000_000
 """Long numbers are kept as limbs of nine decimal digits in an array<bigint>, lowest first."""
 CHUNK: Final = 7
-"""Hex digits per step: limb × 16^7 fits a bigint, and what is carried out of the last limb fits one new limb."""
+"""Hex digits per step: a limb times 16^7 fits a bigint, and what is carried out of the last limb fits one new limb."""
 
 
 def unscaled(value: Column) -> Column:
     """The integer in ``value`` (binary, two's complement, big-endian) as decimal text such as ``-123``; no bytes are 0."""
-    return let(F.hex(value), lambda digits: let(F.substring(digits, 1, 1) >= "8", lambda negative: _signed(digits, negative)))
+    return let(F.hex(value), lambda digits: F.when(digits.isNotNull(), let(digits.substr(1, 1) >= "8", lambda sign: _signed(digits, sign))))
 
 
 def _signed(digits: Column, negative: Column) -> Column:
@@ -35,7 +35,7 @@ def _signed(digits: Column, negative: Column) -> Column:
 
 
 def with_point(integer: Column, scale: Column) -> Column:
-    """Decimal text of ``integer`` (as from :func:`unscaled`) × 10^-scale, with all ``scale`` digits after the point."""
+    """Decimal text of ``integer`` (see :func:`unscaled`) with the point moved ``scale`` digits to the left; none is dropped."""
 
     def pointed(integer: Column, scale: Column) -> Column:
         sign = F.when(integer.startswith("-"), F.lit("-")).otherwise(F.lit(""))
@@ -75,7 +75,7 @@ def _chunk(factor: Column, add: Column) -> Column:
 
 
 def _step(limbs: Column, chunk: Column) -> Column:
-    """``limbs`` × chunk.factor + chunk.add."""
+    """``limbs`` times chunk.factor plus chunk.add."""
     start = F.struct(F.expr("cast(array() as array<bigint>)").alias("done"), chunk["add"].alias("carry"))
 
     def multiply(state: Column, limb: Column) -> Column:

@@ -8,7 +8,7 @@ after image, decoded; null where there is none) and ``unavailable`` (names of th
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Final
@@ -41,8 +41,6 @@ class Version:
 
     fingerprint: int | None
     schema: str | None
-    newest: int
-    """Timestamp of the newest of them, ms since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,6 @@ class Topic:
     records: int
     strangers: int
     """Records with a value that is no change event."""
-    keyed: bool
     unordered: int
     """Updates and deletes of a table without a key."""
     versions: Sequence[Version]
@@ -93,7 +90,6 @@ def survey(outlines: DataFrame) -> list[Topic]:
             F.any_value(schema, ignoreNulls=True).alias("schema"),
             F.count("*").alias("records"),
             F.count_if(F.col("op").isNull()).alias("strangers"),
-            F.count_if(F.col("key").isNotNull()).alias("keyed"),
             F.count_if(F.col("key").isNull() & F.col("op").isin("u", "d")).alias("unordered"),
             F.max(F.unix_millis("timestamp")).alias("newest"),
             F.max_by("source", "timestamp").alias("source"),
@@ -111,9 +107,8 @@ def survey(outlines: DataFrame) -> list[Topic]:
                 None if source is None else (source["schema"], source["table"]),
                 sum(row["records"] for row in rows),
                 sum(row["strangers"] for row in rows),
-                any(row["keyed"] for row in rows),
                 sum(row["unordered"] for row in rows),
-                [Version(row["fingerprint"], row["schema"], row["newest"]) for row in changes],
+                [Version(row["fingerprint"], row["schema"]) for row in changes],
             )
         )
     return topics
@@ -132,7 +127,8 @@ def changes(outlines: DataFrame, topic: Topic, bare: Sequence[Column]) -> tuple[
     """The changes of one topic and the columns of its newest version.
 
     ``bare`` are the columns of events without a schema. Events of older versions are fitted to the newest: a column that was
-    dropped since is left out, one that came later is null, one of another type is read again from its text.
+    dropped since is left out, one that came later is null (PostgreSQL fills in its default without an event), one of another
+    type is read again from its text. Events without a schema are all read by ``bare``, the table as it is now.
     """
     read = [(version, columns_of(version.schema) if version.schema else list(bare)) for version in topic.versions]
     newest = read[-1][1]

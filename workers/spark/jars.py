@@ -61,7 +61,8 @@ def _fetch(java: Path, cache: Path) -> None:
     if ivy is None:
         raise JobError(UNREADABLE, "This PySpark ships no Ivy. Install the pyspark wheel that the project pins.")
     lines = (f'<dependency org="{jar.group}" name="{jar.artifact}" rev="{jar.version}" transitive="false"/>' for jar in KAFKA_JARS)
-    module = f'<ivy-module version="2.0"><info organisation="jobs" module="kafka"/><dependencies>{"".join(lines)}</dependencies></ivy-module>'
+    info = '<info organisation="jobs" module="kafka"/>'
+    module = f'<ivy-module version="2.0">{info}<dependencies>{"".join(lines)}</dependencies></ivy-module>'
     with tempfile.NamedTemporaryFile("w", suffix=".xml", encoding="utf-8") as descriptor:
         descriptor.write(module)
         descriptor.flush()

@@ -266,7 +266,8 @@ def _time(unit: int) -> Callable[[Mapping[str, object]], Kind]:
         hours, rest = F.call_function("div", seconds, F.lit(3600)), seconds % 3600
         return F.concat(two(hours), F.lit(":"), two(F.call_function("div", rest, F.lit(60))), F.lit(":"), two(rest % 60), fraction)
 
-    kind = Kind(LongType(), StringType(), lambda raw: let(raw, clock), read=lambda text: F.regexp_replace(text, rf"(\.\d{{{places}}})\d+$", "$1"))
+    finer = rf"(\.\d{{{places}}})\d+$"
+    kind = Kind(LongType(), StringType(), lambda raw: let(raw, clock), read=lambda text: F.regexp_replace(text, finer, "$1"))
     return lambda _schema: kind
 
 
@@ -295,7 +296,8 @@ _DURATION: Final = Kind(
 _INTERVAL: Final = Kind(
     StringType(),
     StringType(),
-    sql="case when {c} is not null then format('P%sY%sM%sDT%sH%sM%sS', extract(year from {c}), extract(month from {c}), extract(day from {c}),"
+    sql="case when {c} is not null then format('P%sY%sM%sDT%sH%sM%sS',"
+    " extract(year from {c}), extract(month from {c}), extract(day from {c}),"
     " extract(hour from {c}), extract(minute from {c}), trim_scale(extract(second from {c})::numeric)) end",
 )
 
@@ -330,7 +332,9 @@ def _bits(raw: Column) -> Column:
     return F.ltrim(F.concat_ws("", octets), F.lit("0"))
 
 
-_BITS: Final = Kind(StringType(), StringType(), lambda raw: F.when(raw.isNotNull(), _bits(raw)), read=lambda text: F.ltrim(text, F.lit("0")))
+_BITS: Final = Kind(
+    StringType(), StringType(), lambda raw: F.when(raw.isNotNull(), _bits(raw)), read=lambda text: F.ltrim(text, F.lit("0"))
+)
 
 _POINT_TYPE: Final = StructType([StructField("x", DoubleType()), StructField("y", DoubleType())])
 
@@ -367,7 +371,8 @@ def _array(item: Kind) -> Kind:
         lambda raw: F.transform(raw, item.decode),
         lambda value: F.to_json(F.transform(value, item.text)),
         lambda text: F.transform(F.from_json(text, "array<string>"), item.read),
-        sql=f"case when {{c}} is not null then to_json(array(select {element} from unnest({{c}}) with ordinality e(v, n) order by e.n))::text end",
+        sql="case when {c} is not null then"
+        f" to_json(array(select {element} from unnest({{c}}) with ordinality e(v, n) order by e.n))::text end",
         held=held,
         comparable=item.comparable,
         item=item,

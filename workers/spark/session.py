@@ -68,7 +68,7 @@ def _fault(program: Path) -> str | None:
 
 
 def open_session(name: str, java: Path, jars: Sequence[Path] = (), cores: int = 2) -> SparkSession:
-    """A local session with one gigabyte of heap, times in UTC and no console chatter but errors.
+    """A local session with one gigabyte of heap, times in UTC and no console chatter.
 
     Column names keep their case, as PostgreSQL's do.
     """
@@ -87,6 +87,8 @@ def open_session(name: str, java: Path, jars: Sequence[Path] = (), cores: int = 
         "spark.sql.caseSensitive": "true",
         "spark.sql.shuffle.partitions": str(cores),
         "spark.default.parallelism": str(cores),
+        # Re-planning between stages costs more than the stages do.
+        "spark.sql.adaptive.enabled": "false",
         # Plans here are small and run once: compiling them to Java costs more than it saves.
         "spark.sql.codegen.wholeStage": "false",
     }

@@ -61,11 +61,9 @@ def bare_columns(columns: Sequence[CatalogColumn]) -> list[Column]:
     return [Column(column.name, kind_of(connect_schema(column))) for column in columns if column.kind != "c"]
 
 
-def rows_as_text(
-    spark: SparkSession, connection: psycopg.Connection, table: tuple[str, str], columns: Sequence[Column]
-) -> DataFrame:
+def rows_as_text(spark: SparkSession, connection: psycopg.Connection, table: tuple[str, str], columns: Sequence[Column]) -> DataFrame:
     """All rows of the table, ``columns`` only, each as PostgreSQL's text (see :attr:`Kind.sql`). The rows pass through this process."""
-    items = [sql.SQL(column.kind.sql.replace("{c}", sql.Identifier(column.name).as_string(connection))) for column in columns]  # type: ignore[arg-type]
+    items = [sql.SQL(column.kind.sql.replace("{c}", sql.Identifier(column.name).as_string(connection))) for column in columns]
     query = sql.SQL("select {} from {}").format(sql.SQL(", ").join(items), sql.Identifier(*table))
     rows = connection.execute(query).fetchall()
     return spark.createDataFrame(rows, StructType([StructField(column.name, StringType()) for column in columns]))

@@ -26,5 +26,12 @@ def read_topics(spark: SparkSession, bootstrap: str, pattern: str) -> DataFrame:
         .option("endingOffsets", "latest")
         .option("kafka.isolation.level", "read_committed")
         .load()
-        .select("topic", "partition", "offset", "timestamp", F.col("key").cast("string").alias("key"), F.col("value").cast("string").alias("value"))
+        .select(
+            "topic",
+            "partition",
+            "offset",
+            "timestamp",
+            F.col("key").cast("string").alias("key"),
+            F.col("value").cast("string").alias("value"),
+        )
     )

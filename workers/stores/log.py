@@ -20,8 +20,11 @@ from workers.settings import StoreTopic
 
 LOGGER: Final = logging.getLogger(__name__)
 
-_FOLLOW_WAIT_MS: Final = 5_000
-"""How long a broker may hold an empty fetch. It answers at once when something is written, so long waits only save requests."""
+_FOLLOW_WAIT_MS: Final = 1_000
+"""How long a broker may hold an empty fetch. It answers at once when something is written, so longer waits save requests.
+
+But aiokafka leaves a partition out of a fetch while its last records are not taken: what follows them then comes so much later.
+"""
 _FOLLOW_RETRY_SECONDS: Final = 5.0
 _NEW_TOPIC_SECONDS: Final = 30.0
 
@@ -93,16 +96,8 @@ class Cluster:
             self.cluster_id = (await admin.describe_cluster()).get("cluster_id") or ""
             existing = set(await admin.list_topics())
             await _create_topics(admin, {p: t for p, t in topics.items() if t.name not in existing})
-            await _check_topics(admin, {p: t for p, t in topics.items() if t.name in existing})
             self.partitions = await _describe(admin, [topic.name for topic in topics.values()])
-            for prefix, topic in topics.items():
-                if prefix == "config.storage" and len(self.partitions[topic.name]) != 1:
-                    raise CdcError(
-                        ErrorKind.SINK_REFUSED,
-                        f"The internal topic {topic.name} has {len(self.partitions[topic.name])} partitions and must have one: "
-                        "the order of all configurations counts",
-                        "Name a topic with one partition in config.storage.topic.",
-                    )
+            await _check_topics(admin, topics, self.partitions)
         except KafkaError as problem:
             await producer.stop()
             raise CdcError(
@@ -167,14 +162,21 @@ class KafkaLog:
             await consumer.start()
             partitions = [TopicPartition(self._topic, p) for p in self._cluster.partitions[self._topic]]
             consumer.assign(partitions)
+            # A broker answers the requests of a connection in turn: the ends would wait behind an empty fetch.
+            consumer.pause(*partitions)
             ends: dict[Any, int] = await consumer.end_offsets(partitions)
             behind = {p for p, end in ends.items() if end > 0}
             if behind:
                 begins: dict[Any, int] = await consumer.beginning_offsets(list(behind))
                 behind = {p for p in behind if begins[p] < ends[p]}
+            # Only what still has something is asked for, so that no fetch waits at partitions that are read to their ends.
+            consumer.resume(*behind)
             while behind:
                 await self._read(consumer, timeout_ms=200)
-                behind = {p for p in behind if await consumer.position(p) < ends[p]}
+                done = {p for p in behind if await consumer.position(p) >= ends[p]}
+                consumer.pause(*done)
+                behind -= done
+            consumer.resume(*partitions)
         except KafkaError as problem:
             await consumer.stop()
             raise CdcError(
@@ -235,7 +237,9 @@ async def _describe(admin: Any, names: Sequence[str]) -> dict[str, Sequence[int]
     """Partitions by topic; waits for brokers that have not heard of a new topic yet."""
     deadline = asyncio.get_running_loop().time() + _NEW_TOPIC_SECONDS
     while True:
-        found = {d["topic"]: sorted(p["partition"] for p in d["partitions"]) for d in await admin.describe_topics(names)}
+        found: dict[str, Sequence[int]] = {
+            d["topic"]: sorted(p["partition"] for p in d["partitions"]) for d in await admin.describe_topics(names)
+        }
         missing = [name for name in names if not found.get(name)]
         if not missing:
             return found
@@ -252,8 +256,15 @@ async def _create_topics(admin: Any, missing: Mapping[str, StoreTopic]) -> None:
     from aiokafka.admin import NewTopic  # noqa: PLC0415
 
     wanted = [
-        NewTopic(t.name, t.partitions, t.replication_factor, topic_configs={**t.settings, "cleanup.policy": "compact"})
-        for t in missing.values()
+        NewTopic(
+            topic.name,
+            topic.partitions,
+            topic.replication_factor,
+            # aiokafka takes -1, the broker's default (KIP-464), only beside an assignment; an empty one assigns nothing.
+            replica_assignments={} if -1 in (topic.partitions, topic.replication_factor) else None,
+            topic_configs={**topic.settings, "cleanup.policy": "compact"},
+        )
+        for topic in missing.values()
     ]
     response = await admin.create_topics(wanted)
     outcome = {row[0]: row for row in response.topic_errors}
@@ -272,13 +283,18 @@ async def _create_topics(admin: Any, missing: Mapping[str, StoreTopic]) -> None:
         raise CdcError(ErrorKind.SINK_REFUSED, f"The internal topic {topic.name} cannot be created", mend, detail)
 
 
-async def _check_topics(admin: Any, present: Mapping[str, StoreTopic]) -> None:
-    """Connect's own rule: an internal topic that is not compacted would lose configurations and offsets with time."""
-    if not present:
-        return
+async def _check_topics(admin: Any, topics: Mapping[str, StoreTopic], partitions: Mapping[str, Sequence[int]]) -> None:
+    """Connect's own rules: one partition for configurations, and what is not compacted would be lost with time."""
     from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType  # noqa: PLC0415
 
-    names = {topic.name: prefix for prefix, topic in present.items()}
+    names = {topic.name: prefix for prefix, topic in topics.items()}
+    for name, prefix in names.items():
+        if prefix == "config.storage" and len(partitions[name]) != 1:
+            raise CdcError(
+                ErrorKind.SINK_REFUSED,
+                f"The internal topic {name} has {len(partitions[name])} partitions and must have one: the order of configurations counts",
+                "Name a topic with one partition in config.storage.topic.",
+            )
     responses = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name, {"cleanup.policy": None}) for name in names])
     for response in responses:
         for code, _, _, name, entries, *_ in response.resources:

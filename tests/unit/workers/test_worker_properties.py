@@ -42,5 +42,5 @@ def test_order_is_the_files() -> None:
 
 @pytest.mark.parametrize("escape", [r"\u12", r"\uxyzw", r"\u", r"\u+123"])
 def test_malformed_escape_names_the_key(escape: str) -> None:
-    with pytest.raises(ValueError, match="'some.key'"):
+    with pytest.raises(ValueError, match=r"'some\.key'"):
         parse_properties(f"some.key={escape}")

@@ -29,7 +29,9 @@ def test_a_reference_to_an_unknown_provider_stays() -> None:
     assert all_kinds().resolve({"a": "${vault:x:y}", "b": "${b}"}) == {"a": "${vault:x:y}", "b": "${b}"}
 
 
-@pytest.mark.parametrize("reference", ["${file:/no/such/file:key}", "${env:UNDERSTUDY_NOT_SET}", "${dir:/no/such:key}", "${dir:/etc:../etc/hosts}"])
+@pytest.mark.parametrize(
+    "reference", ["${file:/no/such/file:key}", "${env:UNDERSTUDY_NOT_SET}", "${dir:/no/such:key}", "${dir:/etc:../etc/hosts}"]
+)
 def test_what_cannot_be_resolved_names_property_and_reference(reference: str) -> None:
     with pytest.raises(CdcError) as caught:
         all_kinds().resolve({"database.password": reference})

@@ -202,7 +202,11 @@ def test_passwords_do_not_show_in_repr() -> None:
 
 @pytest.mark.parametrize(
     ("word", "policy"),
-    [("All", "All"), ("Principal", "Principal"), ("org.apache.kafka.connect.connector.policy.NoneConnectorClientConfigOverridePolicy", "None")],
+    [
+        ("All", "All"),
+        ("Principal", "Principal"),
+        ("org.apache.kafka.connect.connector.policy.NoneConnectorClientConfigOverridePolicy", "None"),
+    ],
 )
 def test_override_policy(word: str, policy: str) -> None:
     assert WorkerSettings.from_properties({"connector.client.config.override.policy": word}).override_policy == policy

@@ -16,7 +16,7 @@ STATES: tuple[ConnectorState | None, ...] = (None, *get_args(ConnectorState))
     ("event", "expected"),
     [(Event.START, "RUNNING"), (Event.PAUSE, "PAUSED"), (Event.STOP, "STOPPED"), (Event.FAIL, "FAILED"), (Event.DELETE, None)],
 )
-def test_a_connector_goes_where_it_is_told_from_anywhere(state: ConnectorState | None, event: Event, expected: ConnectorState | None) -> None:
+def test_a_connector_goes_where_it_is_told(state: ConnectorState | None, event: Event, expected: ConnectorState | None) -> None:
     assert after(Subject.CONNECTOR, state, event) == expected
 
 

@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import asyncio
 import io
+import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 import pytest
 
 from connector.errors import CdcError, Directive, ErrorKind
 from connector.ports import ConverterSettings, JsonObject, KafkaSettings, Progress, TaskContext
-from workers.supervisor import RetryPolicy, Supervisor, describe
+from workers.logging import configure
+from workers.supervisor import RetryPolicy, Supervisor, describe, pause_until
 
 
 class NoOffsets:
@@ -20,7 +22,9 @@ class NoOffsets:
 
 
 def context(config: Mapping[str, str] | None = None) -> TaskContext:
-    return TaskContext("shop", config or {}, ConverterSettings(), ConverterSettings(), KafkaSettings({}, {}), NoOffsets(), Progress(), print)
+    return TaskContext(
+        "shop", config or {}, ConverterSettings(), ConverterSettings(), KafkaSettings({}, {}), NoOffsets(), Progress(), print
+    )
 
 
 def error(kind: ErrorKind) -> CdcError:
@@ -41,6 +45,7 @@ class Bench:
         self.last_context: TaskContext | None = None
         self.started = asyncio.Event()
         self.over = asyncio.Event()
+        self.news = asyncio.Event()
         self.supervisor = Supervisor(self.run, self.fail, graceful=graceful, pause=self.pause)
 
     async def run(self, task: TaskContext, stop: asyncio.Event) -> None:
@@ -48,7 +53,13 @@ class Bench:
         self.last_context = task
         step = self.script.pop(0)
         self.started.set()
+        self.news.set()
         await step(task, stop)
+
+    async def until_runs(self, count: int) -> None:
+        while self.runs < count:
+            self.news.clear()
+            await self.news.wait()
 
     def fail(self, name: str, trace: str) -> None:
         self.failed.append((name, trace))
@@ -77,8 +88,7 @@ async def until_stop(task: TaskContext, stop: asyncio.Event) -> None:
 async def test_an_error_that_passes_is_tried_again_after_the_pause(kind: ErrorKind) -> None:
     bench = Bench(raises(error(kind)), raises(error(kind)), until_stop)
     bench.start(RetryPolicy(wait=7.5))
-    while bench.runs < 3:
-        await asyncio.sleep(0)
+    await bench.until_runs(3)
     assert bench.pauses == [7.5, 7.5]
     assert bench.failed == []
     assert bench.supervisor.runs("shop")
@@ -136,8 +146,7 @@ async def test_the_context_is_made_anew_for_each_attempt() -> None:
     passwords: Iterator[str] = iter(["old", "new"])
     bench = Bench(raises(error(ErrorKind.SOURCE_UNREACHABLE)), until_stop)
     bench.start(make=lambda: context({"database.password": next(passwords)}))
-    while bench.runs < 2:
-        await asyncio.sleep(0)
+    await bench.until_runs(2)
     assert bench.last_context is not None
     assert bench.last_context.config == {"database.password": "new"}
     assert bench.supervisor.progress("shop") is bench.last_context.progress
@@ -209,8 +218,6 @@ async def test_what_a_task_raises_while_it_stops_is_no_failure(problem: Exceptio
 
 
 async def test_stop_ends_the_pause_before_the_next_attempt() -> None:
-    from workers.supervisor import pause_until
-
     paused = asyncio.Event()
     bench = Bench(raises(error(ErrorKind.SLOT_BUSY)))
 
@@ -235,8 +242,7 @@ async def test_stop_all_stops_at_the_same_time() -> None:
     bench = Bench(meets, meets)
     bench.supervisor.start("a", context, RetryPolicy())
     bench.supervisor.start("b", context, RetryPolicy())
-    while bench.runs < 2:
-        await asyncio.sleep(0)
+    await bench.until_runs(2)
     await bench.supervisor.stop_all()
     assert not bench.supervisor.runs("a")
     assert not bench.supervisor.runs("b")
@@ -251,21 +257,12 @@ async def test_a_second_start_is_a_defect() -> None:
 
 
 def test_trace_tells_causes_one_line_each_and_no_details() -> None:
-    try:
-        try:
-            raise ValueError("duplicate key\nDETAIL: Key (email)=(a@b.c) already exists")
-        except ValueError as cause:
-            raise CdcError(ErrorKind.SOURCE_QUERY, "The query failed", "Grant it.") from cause
-    except CdcError as problem:
-        trace = describe(problem)
-    assert trace == "The query failed. Grant it.\nCaused by: ValueError: duplicate key"
+    problem = CdcError(ErrorKind.SOURCE_QUERY, "The query failed", "Grant it.")
+    problem.__cause__ = ValueError("duplicate key\nDETAIL: Key (email)=(a@b.c) already exists")
+    assert describe(problem) == "The query failed. Grant it.\nCaused by: ValueError: duplicate key"
 
 
 async def test_a_task_s_log_lines_carry_the_connector() -> None:
-    import logging
-
-    from workers.logging import configure
-
     root = logging.getLogger()
     before, level = root.handlers[:], root.level
     stream = io.StringIO()

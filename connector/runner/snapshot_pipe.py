@@ -1,0 +1,137 @@
+"""What the snapshot's process and those that read for it say to each other, over a socket pair that nobody else has.
+
+A message is its length (8 bytes) and a pickle: both ends are the same program, and the configuration with its passwords must
+not show in arguments or the environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle  # noqa: S403 (between two processes of this program, over a socket without a name)
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from connector.chunks import Handout
+from connector.envelope import SourceFacts
+from connector.ports import ConverterSettings, KafkaSettings
+from connector.table import CatalogTable
+from connector.types.codec import TypeInfo
+
+_LENGTH: Final = struct.Struct(">Q")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All that a reader must know before its first part; sent once. ``config`` is the connector's, its secrets resolved."""
+
+    config: Mapping[str, str]
+    key_converter: ConverterSettings
+    value_converter: ConverterSettings
+    kafka: KafkaSettings
+    types: Mapping[int, TypeInfo]
+    exported: str
+    """The snapshot to read in (``pg_export_snapshot()``)."""
+    lsn: int
+    facts: SourceFacts
+    headers: bytes
+    """Encoded record headers, the run's id among them."""
+    log_level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Read a part of ``table``."""
+
+    handout: Handout
+    table: CatalogTable
+
+
+@dataclass(frozen=True, slots=True)
+class Go:
+    """The row that was shown is in Kafka: send the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """There is nothing to read now: say when Kafka has everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The reader is connected and in the snapshot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The part has more than one row, and this is the first; the reader waits."""
+
+    line: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Advanced:
+    """So many rows more of the part have been sent."""
+
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartRead:
+    """The part is read: ``rows`` more were sent, and ``last``, its last row, was not."""
+
+    rows: int
+    last: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """Kafka has everything that was sent for the parts read before this message."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicUsed:
+    """The reader sends to this topic."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """A line for the log."""
+
+    logger: str
+    level: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The reader gives up: a CdcError in its parts, ``kind`` by its value."""
+
+    kind: str
+    message: str
+    remedy: str
+    detail: str
+
+
+Told = Ready | Opened | Advanced | PartRead | Acknowledged | TopicUsed | Logged | Failed
+"""From a reader."""
+Asked = Job | Order | Go | Flush
+"""To a reader; the end of the socket tells it to end."""
+
+
+def send(writer: asyncio.StreamWriter, message: Told | Asked) -> None:
+    """Put a message on its way."""
+    body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    writer.write(_LENGTH.pack(len(body)) + body)
+
+
+async def receive(reader: asyncio.StreamReader) -> object | None:
+    """The next message; None when the other side has gone."""
+    try:
+        (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
+        return pickle.loads(await reader.readexactly(length))  # type: ignore[no-any-return]  # noqa: S301 (see the top)
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return None

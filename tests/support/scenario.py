@@ -1,0 +1,345 @@
+"""A scenario: what to do to a database and a connector. Read from YAML, played against any Connect worker.
+
+The format is described in ``tests/parity/README.md``. A scenario played against the real connectors becomes a recording
+(:mod:`.record`); the tests play it against ours and compare (:mod:`.recording`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import psycopg
+import yaml
+from psycopg import AsyncConnection
+
+from .recording import Compare, Recording, scrub_rest, topic_records
+from .topics import TopicReader, topic_reader
+
+BASE: Final = {
+    "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+    "tasks.max": "1",
+    "topic.prefix": "{p}",
+    "plugin.name": "pgoutput",
+    "slot.name": "{slot}",
+    "publication.name": "{publication}",
+}
+SECONDS: Final = 60.0
+PACE: Final = 0.03
+TOKEN: Final = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|\$(\w*)\$.*?\$\1\$|--[^\n]*|;|[^'\"$;-]+|[$-]", re.DOTALL)
+
+
+class ScenarioError(Exception):
+    """A scenario that is written wrongly, or that did not come to its end; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One YAML file."""
+
+    name: str
+    about: str
+    setup: str
+    config: Mapping[str, str | None]
+    steps: Sequence[Mapping[str, Any]]
+    compare: Compare
+    streams: bool = True
+    """The connector comes to stream: its slot is waited for before the first step."""
+    fixed_prefix: bool = False
+    """The topic prefix is the same in every run, so that keys with their schemas fall into the same partitions."""
+    pg: str = ""
+    """Servers whose result is the recorded one, as the mark ``pg`` takes it; empty: all."""
+
+    @classmethod
+    def load(cls, file: Path) -> Scenario:
+        """Raises ScenarioError for a key that means nothing."""
+        found = yaml.safe_load(file.read_text(encoding="utf-8"))
+        known = {"about", "setup", "config", "steps", "compare", "streams", "fixed_prefix", "pg"}
+        if unknown := found.keys() - known:
+            raise ScenarioError(f"{file.name}: {', '.join(sorted(unknown))} mean nothing; a scenario has {', '.join(sorted(known))}")
+        return cls(
+            file.stem,
+            found["about"],
+            found.get("setup", ""),
+            found.get("config") or {},
+            found.get("steps") or [],
+            Compare(**found.get("compare", {})),
+            found.get("streams", True),
+            found.get("fixed_prefix", False),
+            found.get("pg", ""),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a scenario is played: a worker, a broker, and an empty database that both this process and the worker reach."""
+
+    url: str
+    bootstrap: str
+    host: str
+    port: int
+    user: str
+    database: str
+
+    @property
+    def dsn(self) -> str:
+        return f"host={self.host} port={self.port} user={self.user} dbname={self.database}"
+
+
+def statements(sql: str) -> list[str]:
+    """Cut at semicolons outside of quotes, dollar quotes and comments."""
+    found, current = [], ""
+    for token in TOKEN.finditer(sql):
+        if token[0] == ";":
+            found.append(current)
+            current = ""
+        elif not token[0].startswith("--"):
+            current += token[0]
+    return [statement.strip() for statement in (*found, current) if statement.strip()]
+
+
+@dataclass(slots=True)
+class Play:
+    """One run. ``recorded`` is what is expected to come: None while recording, when only quiet tells that all has come."""
+
+    scenario: Scenario
+    place: Place
+    tag: str
+    recorded: Recording | None
+    reader: TopicReader
+    client: httpx.AsyncClient
+    connection: AsyncConnection[Any]
+    rest: list[dict[str, Any]] = field(default_factory=list)
+    marks: list[dict[str, int]] = field(default_factory=list)
+
+    def fill(self, value: Any) -> Any:
+        """Put the run's names in: ``{p}`` topic prefix, ``{name}`` connector, ``{slot}``, ``{publication}``, ``{db}`` database."""
+        if isinstance(value, str):
+            for name in ("p", "name", "slot", "publication"):
+                value = value.replace(f"{{{name}}}", self.tag)
+            return value.replace("{db}", self.place.database)
+        if isinstance(value, Mapping):
+            return {self.fill(key): self.fill(part) for key, part in value.items()}
+        if isinstance(value, list):
+            return [self.fill(part) for part in value]
+        return value
+
+    def config(self, changes: Mapping[str, str | None]) -> dict[str, str]:
+        """The connector's configuration: the base, with what the scenario sets or (null) removes."""
+        place = self.place
+        database = {"hostname": place.host, "port": str(place.port), "user": place.user, "password": "postgres", "dbname": place.database}
+        all_of = {**BASE, **{f"database.{key}": value for key, value in database.items()}, **changes}
+        filled: dict[str, str] = self.fill({key: value for key, value in all_of.items() if value is not None})
+        return filled
+
+    async def run(self) -> Recording:
+        """Play every step; the recording of what came."""
+        await self._execute(self.scenario.setup)
+        answer = await self.client.post("/connectors", json={"name": self.tag, "config": self.config(self.scenario.config)})
+        if answer.status_code != httpx.codes.CREATED:
+            raise ScenarioError(f"{self.scenario.name}: the connector was refused: {answer.text}")
+        await self._streaming()
+        for number, step in enumerate(self.scenario.steps, 1):
+            [(kind, argument)] = step.items()
+            act = getattr(self, f"_step_{kind}", None)
+            if act is None:
+                raise ScenarioError(f"{self.scenario.name}, step {number}: {kind} is no kind of step")
+            try:
+                await act(argument)
+            except (TimeoutError, psycopg.Error) as error:
+                raise ScenarioError(f"{self.scenario.name}, step {number} ({kind}): {error}") from error
+        return await self._recording()
+
+    async def clean(self) -> None:
+        """Remove the connector, its slot and its topics."""
+        await self.client.delete(f"/connectors/{self.tag}")
+
+        async def free() -> bool:
+            where = "FROM pg_replication_slots WHERE database = current_database()"
+            await self.connection.execute(f"SELECT pg_drop_replication_slot(slot_name) {where} AND NOT active".encode())
+            return await self._rows(f"SELECT 1 {where}") == []
+
+        await until(free, lambda: f"the slots of {self.place.database} to be free")
+        # A task that was just ended may have a topic's creation under way: look again until none is left.
+        async def gone() -> bool:
+            topics = await self._topics()
+            await self.reader.delete(topics)
+            return not topics
+
+        await until(gone, lambda: f"the topics of {self.tag} to be gone")
+
+    async def _rows(self, query: str) -> list[tuple[Any, ...]]:
+        return await (await self.connection.execute(query.encode())).fetchall()
+
+    async def _execute(self, sql: str) -> None:
+        for statement in statements(self.fill(sql)):
+            await self.connection.execute(statement.encode())
+
+    async def _step_sql(self, sql: str) -> None:
+        """Each statement in a transaction of its own."""
+        await self._execute(sql)
+
+    async def _step_tx(self, sql: str) -> None:
+        """All statements in one transaction."""
+        async with self.connection.transaction():
+            await self._execute(sql)
+
+    async def _step_copy(self, argument: Mapping[str, str]) -> None:
+        """``COPY … FROM STDIN``: many rows in few WAL records."""
+        async with self.connection.cursor() as cursor, cursor.copy(f"COPY {argument['table']} FROM STDIN".encode()) as copy:
+            await copy.write(argument["rows"])
+
+    async def _step_rest(self, argument: Mapping[str, Any]) -> None:
+        """One call; its status, and with ``answer: true`` its body, is compared."""
+        call: dict[str, Any] = self.fill(argument)
+        method = call.get("method", "GET")
+        body = call.get("body")
+        if isinstance(body, dict) and "$changes" in body:
+            body = self.config({**self.scenario.config, **body["$changes"]})
+        answer = await self.client.request(method, call["path"], json=body)
+        told: dict[str, Any] = {"call": f"{method} {argument['path']}", "status": answer.status_code}
+        if call.get("answer"):
+            told["body"] = json.loads(scrub_rest(answer.text, self.tag, self.place.database)) if answer.text else None
+        self.rest.append(told)
+
+    async def _step_state(self, state: str) -> None:
+        """Wait until the connector and its tasks are in this state."""
+
+        async def reached() -> bool:
+            answer = await self.client.get(f"/connectors/{self.tag}/status")
+            if answer.status_code != httpx.codes.OK:
+                return False
+            status = answer.json()
+            tasks = {task["state"] for task in status["tasks"]}
+            return tasks == {state} if state not in {"STOPPED"} else status["connector"]["state"] == state and not tasks
+
+        await until(reached, lambda: f"the connector to be {state}")
+
+    async def _step_streaming(self, _argument: object) -> None:
+        """Wait until the task runs and has its slot: a snapshot is over then."""
+        await self._streaming()
+
+    async def _step_free(self, _argument: object) -> None:
+        """Wait until nobody has the slot."""
+
+        async def free() -> bool:
+            return await self._rows("SELECT 1 FROM pg_replication_slots WHERE active AND database = current_database()") == []
+
+        await until(free, lambda: "the slot to be free")
+
+    async def _step_settle(self, seconds: float) -> None:
+        """All that comes has come: while recording when nothing came for so long, else when as many records are there."""
+        if self.recorded is None:
+            self.marks.append(await self._quiet(seconds))
+            return
+        wanted = self.recorded.marks[len(self.marks)]
+        counts: dict[str, int] = {}
+
+        async def reached() -> bool:
+            nonlocal counts
+            counts = await self._counts()
+            return all(counts.get(topic, 0) >= count for topic, count in wanted.items())
+
+        await until(reached, lambda: f"{wanted} records; there are {counts}", 20)
+        self.marks.append(wanted)
+
+    async def _streaming(self) -> None:
+        await self._step_state("RUNNING")
+        if self.scenario.streams:
+
+            async def active() -> bool:
+                query = "SELECT 1 FROM pg_replication_slots WHERE active AND NOT temporary AND database = current_database()"
+                if await self._rows(query):
+                    return True
+                status = (await self.client.get(f"/connectors/{self.tag}/status")).json()
+                failed = [task["trace"] for task in status["tasks"] if task["state"] == "FAILED"]
+                if failed:
+                    raise ScenarioError(f"{self.scenario.name}: the task failed: {failed[0][:2000]}")
+                return False
+
+            await until(active, lambda: "the slot to be in use")
+
+    async def _topics(self) -> list[str]:
+        return sorted(topic for topic in await self.reader.topics() if self.tag in topic)
+
+    async def _counts(self) -> dict[str, int]:
+        """Records by topic, the run's names taken out; for ``last`` the number of different keys."""
+        counts: dict[str, int] = {}
+        topics = [topic for topic in await self._topics() if not self.scenario.compare.ignores(self._named(topic))]
+        if self.scenario.compare.last:
+            return {self._named(topic): len({raw.key for raw in await self.reader.read(topic)}) for topic in topics}
+        for (topic, _), end in (await self.reader.ends(*topics)).items():
+            counts[self._named(topic)] = counts.get(self._named(topic), 0) + end
+        return counts
+
+    def _named(self, topic: str) -> str:
+        return topic.replace(self.tag, "PREFIX")
+
+    async def _quiet(self, seconds: float) -> dict[str, int]:
+        """Wait until nothing has come for so long; the counts."""
+        last: dict[str, int] = {}
+        since = time.monotonic()
+
+        async def still() -> bool:
+            nonlocal last, since
+            now = await self._counts()
+            if now != last:
+                last, since = now, time.monotonic()
+            return time.monotonic() - since >= seconds
+
+        await until(still, lambda: f"{self.tag} to be quiet")
+        return last
+
+    async def _recording(self) -> Recording:
+        # A surplus record would come right behind the expected ones; the connector's orderly end sends what it has read.
+        await self._quiet(2.0 if self.recorded is None else 0.2)
+        compare = self.scenario.compare
+        topics: dict[str, Any] = {}
+        settings: dict[str, dict[str, str]] = {}
+        for topic in await self._topics():
+            named = self._named(topic)
+            if compare.ignores(named):
+                continue
+            topics[named] = topic_records(await self.reader.read(topic), compare, self.tag, self.place.database)
+            if compare.settings:
+                partitions = len((await self.reader.topics())[topic])
+                settings[named] = {"partitions": str(partitions), **await self.reader.settings(topic, compare.settings)}
+        return Recording(self.marks, self.rest, topics, settings)
+
+
+@asynccontextmanager
+async def _play(scenario: Scenario, place: Place, tag: str, recorded: Recording | None) -> Any:
+    async with (
+        topic_reader(place.bootstrap) as reader,
+        httpx.AsyncClient(base_url=place.url, timeout=100) as client,
+        await AsyncConnection.connect(place.dsn, autocommit=True) as connection,
+    ):
+        play = Play(scenario, place, tag, recorded, reader, client, connection)
+        try:
+            yield play
+        finally:
+            await play.clean()
+
+
+async def play(scenario: Scenario, place: Place, tag: str, recorded: Recording | None = None) -> Recording:
+    """Play the scenario under the names that ``tag`` gives, and clean up; what came. Raises ScenarioError."""
+    async with _play(scenario, place, tag, recorded) as run:
+        recording: Recording = await run.run()
+        return recording
+
+
+async def until(look: Callable[[], Awaitable[bool]], what: Callable[[], str], seconds: float = SECONDS) -> None:
+    """Look until it is so. Raises TimeoutError that tells ``what`` was waited for."""
+    deadline = time.monotonic() + seconds
+    while not await look():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"Waited {seconds:g} s in vain for {what()}")
+        await asyncio.sleep(PACE)

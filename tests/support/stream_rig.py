@@ -1,0 +1,192 @@
+"""A stream without servers: frames go in, recorded records come out, the catalog is a dict that a test may change.
+
+Does between :class:`connector.stream.Stream` and :class:`connector.capture.Capture` what the runner does, minus all waiting.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from connector.capture import Capture
+from connector.config import ConnectorConfig, parse
+from connector.offsets import Resume
+from connector.pgoutput import Relation, RelationColumn
+from connector.ports import ConverterSettings
+from connector.stream import LiveTable, Stream, StreamSettings
+from connector.table import CatalogTable, join_relation
+from connector.types.codec import Column, TypeInfo
+
+NOW_NS: Final = 1_800_000_000_123_456_789
+
+INT4: Final = 23
+INT8: Final = 20
+TEXT: Final = 25
+TYPES: Final[dict[int, TypeInfo]] = {
+    oid: TypeInfo(oid, name, "pg_catalog", category=category, element=element)
+    for oid, name, category, element in (
+        (16, "bool", "B", 0),
+        (17, "bytea", "U", 0),
+        (INT8, "int8", "N", 0),
+        (21, "int2", "N", 0),
+        (INT4, "int4", "N", 0),
+        (TEXT, "text", "S", 0),
+        (114, "json", "U", 0),
+        (700, "float4", "N", 0),
+        (701, "float8", "N", 0),
+        (869, "inet", "I", 0),
+        (1007, "_int4", "A", INT4),
+        (1009, "_text", "A", TEXT),
+        (1043, "varchar", "S", 0),
+        (1082, "date", "D", 0),
+        (1083, "time", "D", 0),
+        (1114, "timestamp", "D", 0),
+        (1184, "timestamptz", "D", 0),
+        (1186, "interval", "T", 0),
+        (1266, "timetz", "D", 0),
+        (1700, "numeric", "N", 0),
+        (2950, "uuid", "U", 0),
+        (3802, "jsonb", "U", 0),
+    )
+}
+"""Built-in types by the oids that every server has."""
+
+_CONFIG: Final = {
+    "name": "rig",
+    "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+    "database.hostname": "nowhere",
+    "database.user": "nobody",
+    "database.dbname": "shop",
+    "topic.prefix": "srv",
+    "plugin.name": "pgoutput",
+}
+
+
+def configured(**properties: str) -> ConnectorConfig:
+    """A connector's configuration; an underscore in a name stands for a dot."""
+    config, _ = parse({**_CONFIG, **{name.replace("_", "."): value for name, value in properties.items()}})
+    return config
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One record as Kafka would get it; ``value`` is None for a tombstone."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    headers: bytes
+    timestamp: int
+
+    @property
+    def payload(self) -> Any:
+        """The value as JSON, without the schema around it."""
+        value = json.loads(self.value or b"null")
+        return value["payload"] if isinstance(value, dict) and set(value) == {"schema", "payload"} else value
+
+    @property
+    def op(self) -> str | None:
+        """The event's letter, None for a tombstone."""
+        return None if self.value is None else self.payload["op"]
+
+    @property
+    def key_json(self) -> Any:
+        """The key as JSON, without the schema around it; None without a key."""
+        key = json.loads(self.key or b"null")
+        return key["payload"] if isinstance(key, dict) and set(key) == {"schema", "payload"} else key
+
+
+@dataclass(slots=True)
+class RecordingOut:
+    """Where one topic's records go. Order holds within a topic alone, as in Kafka."""
+
+    topic: str
+    records: list[Sent]
+
+    def append(self, key: bytes | None, prefix: bytes, payload: bytes | None, headers: bytes, timestamp: int) -> None:
+        """Take a record."""
+        value = None if payload is None else prefix + payload
+        self.records.append(Sent(self.topic, key, value, headers, timestamp))
+
+    def extend(self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int) -> None:
+        """Take many records."""
+        for number, payload in enumerate(payloads):
+            self.append(None if keys is None else keys[number], prefix, payload, headers, timestamp)
+
+
+@dataclass(slots=True)
+class Failures:
+    """What the stream told of values that could not be converted: (table, column, reason)."""
+
+    told: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def __call__(self, table: str, column: str, reason: str) -> None:
+        self.told.append((table, column, reason))
+
+
+class StreamRig:
+    """A stream over the tables of ``catalog``; ``sent`` holds the records of each topic in order."""
+
+    def __init__(
+        self,
+        *tables: CatalogTable,
+        config: ConnectorConfig | None = None,
+        settings: StreamSettings | None = None,
+        converter: ConverterSettings | None = None,
+        last_commit: int | None = None,
+        resume: Resume | None = None,
+        types: dict[int, TypeInfo] | None = None,
+    ) -> None:
+        converter = converter or ConverterSettings(schemas_enable=False)
+        self.warnings: list[str] = []
+        self.failures = Failures()
+        self.capture = Capture(config or configured(), types or TYPES, converter, converter, self.warnings.append)
+        self.catalog = {(table.schema, table.table): table for table in tables}
+        self.stream = Stream(settings or StreamSettings(), last_commit=last_commit, resume=resume, on_conversion_failure=self.failures)
+        self.sent: dict[str, list[Sent]] = {}
+        self.asked: list[Relation] = []
+        """Relations whose facts the stream stopped for."""
+
+    def feed(self, frames: Sequence[bytes], now_ns: int = NOW_NS) -> list[Sent]:
+        """Work through all frames; answers the records they made, topic after topic."""
+        before = {topic: len(records) for topic, records in self.sent.items()}
+        used = self.stream.feed(frames, now_ns)
+        while used < len(frames) or self.stream.wanted is not None:
+            self._adopt()
+            frames = frames[used:]
+            used = self.stream.feed(frames, now_ns)
+        return [record for topic, records in self.sent.items() for record in records[before.get(topic, 0) :]]
+
+    def _adopt(self) -> None:
+        relation = self.stream.wanted
+        assert relation is not None, "the stream stopped in the middle and asked for nothing"
+        self.asked.append(relation)
+        if not self.capture.tables.captures(relation.schema, relation.table):
+            self.stream.adopt(relation, None)
+            return
+        table = join_relation(relation, self.catalog.get((relation.schema, relation.table)))
+        encoder = self.capture.encoder(table)
+        out = RecordingOut(encoder.topic, self.sent.setdefault(encoder.topic, []))
+        self.stream.adopt(relation, LiveTable(encoder, self.capture.source(table), out))
+
+
+def catalog_table(
+    name: str,
+    *columns: Column,
+    oid: int = 5000,
+    schema: str = "public",
+    primary_key: Sequence[str] = (),
+    unique_key: Sequence[str] = (),
+    identity: str = "d",
+) -> CatalogTable:
+    """A table for a rig's catalog."""
+    return CatalogTable(oid, schema, name, columns, tuple(primary_key), tuple(unique_key), identity=identity)
+
+
+def relation_of(table: CatalogTable) -> Relation:
+    """How pgoutput describes the table: the identity's columns are flagged."""
+    names = set(table.primary_key) if table.identity == "d" else {c.name for c in table.columns} if table.identity == "f" else set()
+    columns = tuple(RelationColumn(c.name, c.type_oid, c.modifier, c.name in names) for c in table.columns)
+    return Relation(table.oid, table.schema, table.table, table.identity, columns)

@@ -1,0 +1,89 @@
+"""Reads topics from their beginning to the end they have now."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A record as it lies in its partition."""
+
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes], ...]
+
+
+class TopicReader:
+    """A consumer without a group, and what an administrator sees."""
+
+    def __init__(self, consumer: Any, admin: Any) -> None:
+        self._consumer = consumer
+        self._admin = admin
+
+    async def topics(self) -> dict[str, list[int]]:
+        """All topics there are, with the numbers of their partitions."""
+        described = await self._admin.describe_topics()
+        return {topic["topic"]: sorted(part["partition"] for part in topic["partitions"]) for topic in described}
+
+    async def settings(self, topic: str, names: Collection[str]) -> dict[str, str]:
+        """What the topic's configuration says of these."""
+        [answer] = await self._admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])
+        entries = answer.resources[0][4]
+        return {entry[0]: entry[1] for entry in entries if entry[0] in names}
+
+    async def delete(self, topics: Collection[str]) -> None:
+        """Remove topics."""
+        if topics:
+            await self._admin.delete_topics(list(topics))
+
+    async def ends(self, *topics: str) -> dict[tuple[str, int], int]:
+        """The end of every partition of those topics that exist."""
+        there = await self.topics()
+        places = [TopicPartition(topic, number) for topic in topics for number in there.get(topic, ())]
+        if not places:
+            return {}
+        return {(place.topic, place.partition): end for place, end in (await self._consumer.end_offsets(places)).items()}
+
+    async def read(self, topic: str) -> list[Raw]:
+        """The records up to the present end: partition after partition."""
+        records: list[Raw] = []
+        for (_, number), end in sorted((await self.ends(topic)).items()):
+            place = TopicPartition(topic, number)
+            self._consumer.assign([place])
+            await self._consumer.seek_to_beginning(place)
+            while await self._consumer.position(place) < end:
+                for message in (await self._consumer.getmany(place, timeout_ms=1000)).get(place, []):
+                    if message.offset < end:
+                        headers = tuple((str(name), bytes(value)) for name, value in message.headers)
+                        records.append(Raw(number, message.offset, message.key, message.value, headers))
+        return records
+
+
+@asynccontextmanager
+async def topic_reader(bootstrap: str) -> AsyncIterator[TopicReader]:
+    """A reader that is closed in the end."""
+    consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False, auto_offset_reset="earliest")
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await consumer.start()
+    await admin.start()
+    try:
+        yield TopicReader(consumer, admin)
+    finally:
+        await admin.close()
+        await consumer.stop()
+
+
+async def read_to_end(bootstrap: str, topic: str) -> list[Raw]:
+    """The records of one topic up to its present end: partition after partition."""
+    async with topic_reader(bootstrap) as reader:
+        return await reader.read(topic)

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from catalog import OIDS, TYPES, column, settings
+
+from connector.json_converter import value_json
+from connector.schema import NO_DEFAULT
+from connector.types.codec import Column, TypeInfo, TypeSettings
+from connector.types.defaults import default_value
+from connector.types.registry import resolve
+
+PLAIN = TypeSettings()
+VERSION_2 = TypeSettings(version=(2, 3, 4))
+
+
+def extension(name: str, kind: str = "b") -> dict[int, TypeInfo]:
+    return {1: TypeInfo(1, name, "public", kind), 2: TypeInfo(2, f"_{name}", "public", "b", "A", element=1)}
+
+
+def test_a_type_that_the_catalog_does_not_hold_has_no_codec() -> None:
+    assert resolve(Column("c", 999), {}, PLAIN) is None
+
+
+def test_a_type_of_a_user_never_counts_as_the_built_in_one_of_its_name() -> None:
+    types = {1: TypeInfo(1, "int4", "public", "c")}
+    assert resolve(Column("c", 1), types, PLAIN) is None
+
+
+def test_an_enum_may_be_called_like_an_extensions_type() -> None:
+    codec = resolve(Column("c", 1), {1: TypeInfo(1, "vector", "public", "e", labels=("x", "y z"))}, PLAIN)
+    assert codec is not None
+    assert codec.schema.parameters == (("allowed", "x,y z"),)
+
+
+def test_a_domain_takes_the_innermost_modifier_that_was_declared() -> None:
+    types = {
+        1: TypeInfo(1, "numeric", "pg_catalog"),
+        2: TypeInfo(2, "price", "public", "d", base=1, base_modifier=(8 << 16 | 3) + 4),
+        3: TypeInfo(3, "low_price", "public", "d", base=2),
+    }
+    codec = resolve(Column("c", 3), types, PLAIN)
+    assert codec is not None
+    assert dict(codec.schema.parameters) == {"scale": "3", "connect.decimal.precision": "8"}
+
+
+def test_vectors() -> None:
+    vector = resolve(Column("c", 1), extension("vector"), PLAIN)
+    half = resolve(Column("c", 1), extension("halfvec"), PLAIN)
+    sparse = resolve(Column("c", 1), extension("sparsevec"), PLAIN)
+    assert vector is not None
+    assert half is not None
+    assert sparse is not None
+    for codec, text, wanted in (
+        (vector, b"[1,2.5,1e-05]", b"[1.0,2.5,1.0E-5]"),
+        (half, b"[0.1,65504]", b"[0.1,65504.0]"),
+        (sparse, b"{1:0.5,7:2}/9", b'{"dimensions":9,"vector":[[1,0.5],[7,2.0]]}'),
+        (sparse, b"{}/5", b'{"dimensions":5,"vector":[]}'),
+    ):
+        assert codec.encode(text) == wanted
+        assert value_json(codec.schema, codec.decode(text)) == wanted
+    with pytest.raises(ValueError, match="more than 32767 dimensions"):
+        sparse.encode(b"{}/32768")
+    with pytest.raises(ValueError, match="not in the form"):
+        vector.decode(b"1,2")
+
+
+def test_geometry_is_optional_even_where_the_column_is_not() -> None:
+    codec = resolve(Column("c", 1, not_null=True), extension("geometry"), PLAIN)
+    assert codec is not None
+    assert codec.schema.optional
+
+
+def test_arrays_of_postgis_types_have_colons_between_their_elements() -> None:
+    codec = resolve(Column("c", 2), extension("geometry"), PLAIN)
+    assert codec is not None
+    assert codec.decode(b"{010700000000000000:NULL:010700000000000000}") == [
+        {"wkb": bytes.fromhex("010700000000000000"), "srid": None},
+        None,
+        {"wkb": bytes.fromhex("010700000000000000"), "srid": None},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [(b"{{1,2},{3,4}}", 2), (b'{{"a,{","\\""},{"}","b"},{x,y}}', 3), (b"[1:1][2:3]={{1,2}}", 1), (b"{{{1},{2}},{{3},{4}}}", 2)],
+)
+def test_of_more_dimensions_only_the_first_ones_length_is_told(text: bytes, length: int) -> None:
+    codec = resolve(column("text[]"), TYPES, PLAIN)
+    numbers = resolve(column("int4[]"), TYPES, PLAIN)
+    assert codec is not None
+    assert numbers is not None
+    assert codec.decode(text) == [None] * length
+    assert numbers.encode(text) == b"[" + b",".join([b"null"] * length) + b"]"
+
+
+def test_bounds_before_an_array_do_not_count() -> None:
+    codec = resolve(column("int4[]"), TYPES, PLAIN)
+    assert codec is not None
+    assert codec.encode(b"[2:4]={7,NULL,9}") == b"[7,null,9]"
+
+
+def test_enum_arrays_hold_no_nulls() -> None:
+    codec = resolve(column("mood[]"), TYPES, PLAIN)
+    assert codec is not None
+    with pytest.raises(ValueError, match="null element"):
+        codec.encode(b"{ok,NULL}")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("bool", b"yes"),
+        ("bytea", b"\\000"),
+        ("date", b"01/02/2020"),
+        ("date", b"noday"),
+        ("time", b"1:2"),
+        ("time", b"25:00:00"),
+        ("timestamptz", b"2020-01-01 00:00:00+02"),
+        ("timetz", b"00:00:00"),
+        ("interval", b"PT1S"),
+        ("interval", b""),
+        ("money", b"$"),
+        ("numeric", b"NaN"),
+        ("hstore", b"a=>1"),
+        ("text[]", b"a,b"),
+        ("text[]", b'{"a}'),
+        ("point", b"1,2"),
+        ("geometry", b"0101"),
+    ],
+)
+def test_text_that_the_type_cannot_have_is_refused_without_being_told(name: str, text: bytes) -> None:
+    codec = resolve(column(name), TYPES, PLAIN)
+    assert codec is not None
+    with pytest.raises(ValueError, match=r"^[A-Z]") as refused:
+        codec.decode(text)
+    assert not text or text.decode() not in str(refused.value).split()
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (b"1.234,56 \xe2\x82\xac", "1234.56"),
+        (b"-1.234.567,80 kr", "-1234567.80"),
+        (b"($3.10)", "-3.10"),
+        (b"\xc2\xa51,234", "1234"),
+        (b"1\xe2\x80\xaf234,56 \xe2\x82\xac", "1234.56"),
+        (b"CHF12'345.60", "12345.60"),
+    ],
+)
+def test_money_of_other_locales(text: bytes, wanted: str) -> None:
+    codec = resolve(column("money"), TYPES, settings({"decimal_handling_mode": "string"}))
+    assert codec is not None
+    assert codec.decode(text) == wanted
+
+
+def test_version_2_differs_where_it_did() -> None:
+    assert resolve(column("tsvector"), TYPES, VERSION_2) is None
+    assert resolve(Column("c", 1), extension("vector"), VERSION_2) is None
+    text = resolve(column("text"), TYPES, VERSION_2)
+    assert text is not None
+    assert default_value(column("text", default="'it''s'::text"), text, TYPES, VERSION_2) == "it"
+    assert default_value(column("text", default="'it''s'::text"), text, TYPES, PLAIN) == "it's"
+    times = resolve(column("time[]"), TYPES, dataclasses.replace(VERSION_2, time_precision_mode="connect"))
+    assert times is not None
+    assert times.schema.items is not None
+    assert times.schema.items.name == "io.debezium.time.MicroTime"
+    with pytest.raises(ValueError, match="cannot be converted"):
+        times.encode(b"{01:02:03}")
+
+
+@pytest.mark.parametrize("generated", ["s", "v"])
+def test_generated_columns_have_no_default(generated: str) -> None:
+    codec = resolve(column("int4"), TYPES, PLAIN)
+    assert codec is not None
+    shown = default_value(Column("c", OIDS["int4"], default="5", generated=generated), codec, TYPES, PLAIN)
+    assert shown is NO_DEFAULT
+
+
+def test_numerics_of_any_length() -> None:
+    codec = resolve(column("numeric", (1000 << 16 | 2) + 4), TYPES, PLAIN)
+    free = resolve(column("numeric"), TYPES, PLAIN)
+    assert codec is not None
+    assert free is not None
+    digits = b"9" * 20_000
+    assert value_json(codec.schema, codec.decode(digits + b".25")) == codec.encode(digits + b".25")
+    assert value_json(free.schema, free.decode(b"-" + digits)) == free.encode(b"-" + digits)

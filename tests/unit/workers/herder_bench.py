@@ -1,0 +1,119 @@
+"""A herder over memory with a scripted task, for the tests of the herder."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import orjson
+
+from connector.ports import TaskContext
+from workers.herder import WorkerHerder
+from workers.settings import WorkerSettings
+from workers.stores.memory import MemoryLog, MemoryTopic
+
+CLASS = "io.debezium.connector.postgresql.PostgresConnector"
+CONFIG = {"connector.class": CLASS, "topic.prefix": "shop", "name": "shop"}
+UNKNOWN_CLASS = (
+    "Failed to find any class that implements Connector and which name matches no.such.Class, available connectors are: "
+    f"PluginDesc{{klass=class {CLASS}, name='{CLASS}', version='3.6.3.Final', encodedVersion=3.6.3.Final, type=source, "
+    "typeName='source', location='python'}"
+)
+PROPERTIES = {"listeners": "http://127.0.0.1:8083", "bootstrap.servers": "kafka:9092"}
+
+
+class Topics:
+    """What outlives a worker."""
+
+    def __init__(self) -> None:
+        self.config, self.offset, self.status = MemoryTopic(), MemoryTopic(), MemoryTopic()
+
+
+class Bench:
+    """A herder over memory, with a task that runs until it is stopped or told to fail."""
+
+    def __init__(self, topics: Topics | None = None, properties: Mapping[str, str] | None = None) -> None:
+        self.topics = topics or Topics()
+        self.config_log = MemoryLog(self.topics.config)
+        self.contexts: list[TaskContext] = []
+        self.running: dict[str, TaskContext] = {}
+        self.failures: dict[str, asyncio.Future[BaseException]] = {}
+        self.ended = asyncio.Event()
+        self.validated: list[dict[str, str | None]] = []
+        self.lines: list[str] = []
+        self.herder = WorkerHerder(
+            WorkerSettings.from_properties({**PROPERTIES, **(properties or {})}),
+            config_log=self.config_log,
+            offset_log=MemoryLog(self.topics.offset),
+            status_log=MemoryLog(self.topics.status),
+            run_task=self.run_task,
+            validate=self.validate,
+            cluster_id=lambda: "cluster-1",
+            now_ms=lambda: 1700000000000,
+        )
+
+    async def run_task(self, context: TaskContext, stop: asyncio.Event) -> None:
+        self.contexts.append(context)
+        self.running[context.connector] = context
+        self.failures[context.connector] = asyncio.get_running_loop().create_future()
+        stopped = asyncio.ensure_future(stop.wait())
+        either: list[asyncio.Future[Any]] = [stopped, self.failures[context.connector]]
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if self.failures[context.connector].done():
+                raise self.failures[context.connector].result()
+        finally:
+            stopped.cancel()
+            del self.running[context.connector]
+            self.ended.set()
+
+    async def validate(self, name: str, config: Mapping[str, str | None]) -> list[str]:
+        self.validated.append(dict(config))
+        return list(self.lines)
+
+    async def settled(self) -> None:
+        await self.herder.settled()
+        # A started task needs one turn of the loop to be in run_task.
+        for _ in range(3):
+            await asyncio.sleep(0)
+        await self.herder.settled()
+
+    async def fail(self, problem: BaseException, name: str = "shop") -> None:
+        self.ended.clear()
+        self.failures[name].set_result(problem)
+        await self.ended.wait()
+        await self.settled()
+
+    async def create(self, config: Mapping[str, str | None] | None = None, **options: Any) -> None:
+        await self.herder.put_connector("shop", CONFIG if config is None else config, allow_replace=False, **options)
+        await self.settled()
+
+    async def target(self, state: Any) -> None:
+        await self.herder.set_target_state("shop", state)
+        await self.settled()
+
+    def states(self, name: str = "shop") -> tuple[str, list[str]]:
+        status = self.herder.connector_status(name)
+        return status.connector.state, [task.state for task in status.tasks.values()]
+
+    def told(self) -> list[tuple[str, str]]:
+        """(key, state or value) of all records of the status topic."""
+        entries = self.topics.status.entries
+        return [(e.key.decode(), "" if e.value is None else orjson.loads(e.value).get("state", "topic")) for e in entries]
+
+
+@asynccontextmanager
+async def worker(topics: Topics | None = None, properties: Mapping[str, str] | None = None) -> AsyncIterator[Bench]:
+    bench = Bench(topics, properties)
+    await bench.herder.start()
+    await bench.settled()
+    try:
+        yield bench
+    finally:
+        await bench.herder.stop()
+
+
+def config_keys(bench: Bench) -> list[tuple[str, bytes | None]]:
+    return [(e.key.decode(), e.value if not e.key.startswith((b"connector-", b"task-")) else None) for e in bench.topics.config.entries]

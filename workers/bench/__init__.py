@@ -1,0 +1,1 @@
+"""How fast a worker is on this machine: ``python -m workers.bench``."""
