@@ -105,9 +105,7 @@ class Capture:
         resolved = {column.name: self._resolve(table, index, column, self._settings) for index, column in enumerate(table.columns)}
         keys = key_columns(table, self._key_rules)
         values = [
-            event
-            for name, event in resolved.items()
-            if event is not None and self._columns.includes(table.schema, table.table, name)
+            event for name, event in resolved.items() if event is not None and self._columns.includes(table.schema, table.table, name)
         ]
         return TableEncoder(
             table,

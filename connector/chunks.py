@@ -9,9 +9,9 @@ Rules, as recorded from the reference with ``snapshot.max.threads`` above 1
 3. Of the tables, the one that ends last has ``last`` in place of ``last_in_data_collection``; no record comes after it.
 4. With one reader per table (``legacy.snapshot.max.threads``) no record is ``first``.
 
-To keep them, readers only ever send rows whose marker is certain. A reader that opens a table of several parts shows its first row and
-waits; every reader gives back the last row of what it read. Those rows are sent by the one that hands the parts out, once it
-is known what they are.
+To keep them, readers only ever send rows whose marker is certain. A reader that opens a table of several parts hands its first row in
+and waits; every reader hands in the last row of what it read. Those rows are sent by the one that hands the parts out, once it is
+known what they are.
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from connector.snapshot import Chunk, marker, page_chunks
+
+Row = TypeVar("Row")
+"""Whatever stands for a row between the reader and the one that sends it."""
 
 _LEAST_PAGES: Final = 64
 """Pages worth a part of its own (half a megabyte, some thousand rows): below it, handing over costs more than it gains."""
@@ -50,18 +53,20 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Handout:
-    """A part for a reader. With ``ask`` it shows the first row and waits before it sends anything, if there is more than one row."""
+    """A part for a reader. With ``ask`` it hands its first row in and waits before it sends others, if there is more than one.
+
+    Without, the first row of a table's only part is the reader's to mark.
+    """
 
     part: Part
     ask: bool
 
 
 @dataclass(frozen=True, slots=True)
-class MarkedRow:
-    """A row (of the table numbered ``table``, as COPY gave it) to send now with ``word`` as its marker."""
+class Marked(Generic[Row]):
+    """A row to send now with ``word`` as its marker."""
 
-    table: int
-    line: bytes
+    row: Row
     word: str
 
 
@@ -77,21 +82,21 @@ def wanted_parts(table: str, threads: int, multiplier: int, multipliers: Mapping
 
 
 @dataclass(slots=True)
-class _Held:
+class _Held(Generic[Row]):
     """A row kept back: what marks it is known only when another one comes, or none."""
 
     table: int
     part: int
-    line: bytes
+    content: Row
     first: bool
     first_of_table: bool
 
-    def row(self, *, last: bool = False, last_of_table: bool = False) -> MarkedRow:
+    def marked(self, *, last: bool = False, last_of_table: bool = False) -> Marked[Row]:
         word = marker(first=self.first, last=last, first_of_table=self.first_of_table, last_of_table=last_of_table)
-        return MarkedRow(self.table, self.line, word)
+        return Marked(self.content, word)
 
 
-class _State:
+class _State(Generic[Row]):
     """One table on its way."""
 
     __slots__ = ("given", "held", "left", "opened", "out", "parts", "shown")
@@ -108,11 +113,11 @@ class _State:
         """A row of the table is known."""
         self.opened = False
         """The table's first row is on its way to Kafka: the parts may overtake each other."""
-        self.held: _Held | None = None
+        self.held: _Held[Row] | None = None
         """The last row of the furthest part that has been read."""
 
 
-class Deal:
+class Deal(Generic[Row]):
     """Hands parts out and tells which rows to send with which marker. Its methods are called one at a time.
 
     ``parts`` is what :func:`table_parts` gave for each table, in the snapshot's order. With ``weights`` (one a table) the heaviest parts
@@ -123,15 +128,15 @@ class Deal:
     """
 
     def __init__(self, parts: Sequence[Sequence[Part]], weights: Sequence[int] | None, *, opening: bool) -> None:
-        self._tables = [_State(own) for own in parts]
+        self._tables = [_State[Row](own) for own in parts]
         self._order: deque[int] = deque(range(len(parts)))
         self._weights = weights
         self._incomplete = len(parts)
         self._out = 0
         self._opening = opening and bool(parts)
-        self._candidate: _Held | None = None
+        self._candidate: _Held[Row] | None = None
         """The row that will be ``first`` if it does not stay the only one."""
-        self._final: _Held | None = None
+        self._final: _Held[Row] | None = None
         """The last row of the table that ended last."""
         if not self._opening:
             self._sort()
@@ -152,36 +157,36 @@ class Deal:
                 return Handout(part, ask=self._opening or (part.of > 1 and not state.opened))
         return None
 
-    def opened(self, part: Part, line: bytes) -> list[MarkedRow]:
-        """A reader that was to ask shows its first row, the last of those answered here. Once Kafka has them it may go on."""
+    def opened(self, part: Part, row: Row) -> list[Marked[Row]]:
+        """A reader that was to ask hands its first row in, the last of those answered. Once Kafka has them it may go on."""
         state = self._tables[part.table]
         rows = self._not_alone(state)
         word = marker(first=self._opening, last=False, first_of_table=not state.shown, last_of_table=False)
         state.shown = state.opened = True
         self._end_opening()
-        return [*rows, MarkedRow(part.table, line, word)]
+        return [*rows, Marked(row, word)]
 
-    def read(self, part: Part, last: bytes | None) -> list[MarkedRow]:
+    def read(self, part: Part, last: Row | None) -> list[Marked[Row]]:
         """A part has been read. ``last`` is its last row, which the reader did not send; None when the part had none."""
         state = self._tables[part.table]
         state.out -= 1
         self._out -= 1
-        rows: list[MarkedRow] = []
+        rows: list[Marked[Row]] = []
         if last is not None:
             rows = self._not_alone(state)
-            held = _Held(part.table, part.number, last, self._opening, not state.shown)
+            held: _Held[Row] = _Held(part.table, part.number, last, self._opening, not state.shown)
             state.shown = True
             if self._opening:
                 self._candidate = held
             if state.held is not None:
                 held, older = (held, state.held) if held.part > state.held.part else (state.held, held)
-                rows.append(older.row())
+                rows.append(older.marked())
             state.held = held
         if self._opening and self._candidate is None and self._exhausted(0):
             self._end_opening()
         return rows
 
-    def acknowledged(self, part: Part) -> list[MarkedRow]:
+    def acknowledged(self, part: Part) -> list[Marked[Row]]:
         """Kafka has every row of a part that was read, but for its last."""
         state = self._tables[part.table]
         state.left -= 1
@@ -191,7 +196,7 @@ class Deal:
         if state.held is None:
             return []
         before, self._final, state.held = self._final, state.held, None
-        return [] if before is None else [before.row(last_of_table=True)]
+        return [] if before is None else [before.marked(last_of_table=True)]
 
     def complete(self, table: int) -> bool:
         """Whether all parts of the table are read and acknowledged."""
@@ -202,18 +207,18 @@ class Deal:
         """Whether all tables are complete."""
         return not self._incomplete
 
-    def finish(self) -> list[MarkedRow]:
+    def finish(self) -> list[Marked[Row]]:
         """All tables are complete and Kafka has all rows so far: the last row of all, if there was any row."""
         final, self._final = self._final, None
-        return [] if final is None else [final.row(last=True)]
+        return [] if final is None else [final.marked(last=True)]
 
     def _exhausted(self, table: int) -> bool:
         state = self._tables[table]
         return state.given == len(state.parts)
 
-    def _not_alone(self, state: _State) -> list[MarkedRow]:
+    def _not_alone(self, state: _State[Row]) -> list[Marked[Row]]:
         """Another row has come: what was kept back as the only one, of the snapshot or of its table, can go."""
-        rows: list[MarkedRow] = []
+        rows: list[Marked[Row]] = []
         if self._candidate is not None:
             rows.append(self._release(self._candidate))
             self._candidate = None
@@ -222,14 +227,14 @@ class Deal:
             rows.append(self._release(state.held))
         return rows
 
-    def _release(self, held: _Held) -> MarkedRow:
+    def _release(self, held: _Held[Row]) -> Marked[Row]:
         state = self._tables[held.table]
         if state.held is held:
             state.held = None
         else:
             self._final = None
         state.opened = True
-        return held.row()
+        return held.marked()
 
     def _end_opening(self) -> None:
         if self._opening:

@@ -107,7 +107,9 @@ def _resume(mode: SnapshotMode, slot: SlotState, offset: StoredOffset, strategy:
     at = offset.start or offset.lsn or 0
     reached = max(at, offset.lsn or 0)
     if strategy in ("trust_slot", "trust_greater_lsn") and slot.confirmed > reached:
-        return Decision(False, mode.always, True, FROM_SNAPSHOT if mode.always else slot.confirmed, "the slot is ahead: trusted", offset=offset)
+        return Decision(
+            False, mode.always, True, FROM_SNAPSHOT if mode.always else slot.confirmed, "the slot is ahead: trusted", offset=offset
+        )
     if reached < slot.restart:
         if mode.when_needed or mode.always:
             return Decision(False, True, True, FROM_SNAPSHOT, "the offset's WAL is gone")

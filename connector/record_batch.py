@@ -75,9 +75,7 @@ class RecordBatch:
         self.weight += weight
         self.size += weight + len(prefix)
 
-    def extend(
-        self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int
-    ) -> None:
+    def extend(self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int) -> None:
         """:meth:`append` for each payload; ``keys`` are theirs in order, or None for records without keys."""
         weight = sum(map(len, payloads))
         if keys is not None:
@@ -94,7 +92,9 @@ def encode_records(records: Sequence[Record]) -> bytes:
     parts: list[bytes] = []
     for offset, (key, prefix, payload, headers, timestamp) in enumerate(records):
         delta = timestamp - base
-        head = b"\0" + (_VARINTS[delta] if 0 <= delta < _SMALL else varint(delta)) + (_VARINTS[offset] if offset < _SMALL else varint(offset))
+        head = (
+            b"\0" + (_VARINTS[delta] if 0 <= delta < _SMALL else varint(delta)) + (_VARINTS[offset] if offset < _SMALL else varint(offset))
+        )
         if key is None:
             head += _NULL
         else:

@@ -85,7 +85,11 @@ class Chunk:
 
 
 def select_statement(
-    table: CatalogTable, columns: Collection[str], override: str | None = None, override_columns: Collection[str] = (), chunk: Chunk | None = None
+    table: CatalogTable,
+    columns: Collection[str],
+    override: str | None = None,
+    override_columns: Collection[str] = (),
+    chunk: Chunk | None = None,
 ) -> str:
     """The query for ``COPY (…) TO STDOUT`` over ``columns`` in the table's order.
 

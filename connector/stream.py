@@ -91,9 +91,7 @@ class Out(Protocol):
     def append(self, key: bytes | None, prefix: bytes, payload: bytes | None, headers: bytes, timestamp: int) -> None:
         """Take a record; see :meth:`connector.record_batch.RecordBatch.append`."""
 
-    def extend(
-        self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int
-    ) -> None:
+    def extend(self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int) -> None:
         """Take many; see :meth:`connector.record_batch.RecordBatch.extend`."""
 
 
@@ -267,7 +265,14 @@ class Stream:
         ends = [end + encoder.closing for end in table.ends] if encoder.closing else table.ends
         try:
             payloads = encoder.created(
-                columns, nulls, [text.head for text in texts], lsns, [text.middle for text in texts], lsns, [text.tail for text in texts], ends
+                columns,
+                nulls,
+                [text.head for text in texts],
+                lsns,
+                [text.middle for text in texts],
+                lsns,
+                [text.tail for text in texts],
+                ends,
             )
         except ValueError:
             payloads = [
@@ -409,9 +414,7 @@ class Stream:
         nulls = split_tuple(frame, 31, cells) & HAS_NULL
         self._join_run(table, cells, nulls, lsn, self._create_tail)
 
-    def _send(
-        self, table: LiveTable, key: bytes | None, lsn: int, rows: tuple[bytes, ...], tail: bytes, headers: bytes
-    ) -> None:
+    def _send(self, table: LiveTable, key: bytes | None, lsn: int, rows: tuple[bytes, ...], tail: bytes, headers: bytes) -> None:
         text = self._text(table)
         digits = b"%d" % lsn
         payload = b"".join((*rows, text.head, digits, text.middle, digits, text.tail, tail, table.encoder.closing))

@@ -69,8 +69,10 @@ def same_shape(relation: Relation, table: CatalogTable) -> bool:
 
 
 def key_columns(table: CatalogTable, rules: Sequence[tuple[Matcher, tuple[str, ...]]]) -> tuple[str, ...]:
-    """The key's columns in order: by the first rule of ``message.key.columns`` that matches the table, else the primary key,
-    else the first unique index, else none. CdcError(CONFIG_INVALID) when a rule names a column the table does not have.
+    """The key's columns in order.
+
+    By the first rule of ``message.key.columns`` that matches the table, else the primary key, else the first unique index, else
+    none. CdcError(CONFIG_INVALID) when a rule names a column the table does not have.
     """
     for matches, names in rules:
         if matches(table.name):
@@ -99,7 +101,6 @@ def quote_table(schema: str, table: str) -> str:
 def quote_literal(text: str) -> str:
     """A string constant for commands that take no parameters (replication commands, ``SET``)."""
     return "'" + text.replace("'", "''") + "'"
-
 
 
 def case_duplicates(columns: Sequence[Column]) -> list[str]:

@@ -175,6 +175,30 @@ async def end_offsets(bootstrap: str, topic: str) -> dict[int, int]:
         await consumer.stop()
 
 
+def properties_of(name: str, bootstrap: str) -> dict[str, str]:
+    """The properties of a worker whose group and topics bear ``name``."""
+    own = {
+        "bootstrap.servers": bootstrap,
+        "group.id": name,
+        "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "offset.flush.interval.ms": "1000",
+    }
+    for store in ("config", "offset", "status"):
+        own[f"{store}.storage.topic"] = f"{name}-{store}"
+        own[f"{store}.storage.replication.factor"] = "1"
+    return own
+
+
+@pytest.fixture(scope="session")
+def shared_worker(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    """One worker for all tests that leave it running: give connectors names of your own, and delete them."""
+    fresh = Worker(tmp_path_factory.mktemp("worker"), properties_of(f"shared-{uuid.uuid4().hex[:12]}", kafka_bootstrap), dict(os.environ))
+    fresh.start()
+    yield fresh
+    fresh.close()
+
+
 @pytest.fixture
 def worker(kafka_bootstrap: str, tmp_path: Path) -> Iterator[Callable[..., Worker]]:
     """Start workers: ``worker(**properties)`` with dots in property names written as underscores.
@@ -186,16 +210,7 @@ def worker(kafka_bootstrap: str, tmp_path: Path) -> Iterator[Callable[..., Worke
 
     def start(*, group: str = "", environment: Mapping[str, str] | None = None, **properties: str) -> Worker:
         name = group or f"test-{uuid.uuid4().hex[:12]}"
-        own = {
-            "bootstrap.servers": kafka_bootstrap,
-            "group.id": name,
-            "key.converter": "org.apache.kafka.connect.json.JsonConverter",
-            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-            "offset.flush.interval.ms": "1000",
-        }
-        for store in ("config", "offset", "status"):
-            own[f"{store}.storage.topic"] = f"{name}-{store}"
-            own[f"{store}.storage.replication.factor"] = "1"
+        own = properties_of(name, kafka_bootstrap)
         own |= {key.replace("_", "."): value for key, value in properties.items()}
         folder = tmp_path / f"worker-{next(numbers)}"
         folder.mkdir()

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import (
@@ -58,7 +58,7 @@ class _PreparedBatch(BatchBuilder):  # type: ignore[misc]
         self._body = body
         self._codec = codec
         self._state = ProducerState()
-        self._buffer = None
+        self._buffer: bytearray | None = None
         self._closed = True
         self._relative_offset = len(records)
 
@@ -68,7 +68,7 @@ class _PreparedBatch(BatchBuilder):  # type: ignore[misc]
     def _build(self) -> bytearray:
         if self._buffer is None:
             self._buffer = frame_batch(self._records, self._body, self._codec, self._state, calc_crc32c)
-        return cast(bytearray, self._buffer)
+        return self._buffer
 
     def size(self) -> int:
         return len(self._body)
@@ -117,9 +117,7 @@ class TopicOut:
         """All records go to ``batch`` from now on; bound methods save the way through the partition."""
         self.append, self.extend = batch.append, batch.extend
 
-    def _spread_all(
-        self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int
-    ) -> None:
+    def _spread_all(self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int) -> None:
         for key, payload in zip(keys or repeat(None), payloads, strict=False):
             self._spread(key, prefix, payload, headers, timestamp)
 
@@ -156,7 +154,8 @@ class KafkaSink:
         """Connect. CdcError(SINK_UNREACHABLE) when no broker answers."""
         properties: Mapping[str, str] = self._settings.producer
         self._producer = AIOKafkaProducer(
-            **client_arguments(properties),
+            # A topic made by the broker is asked for again and again: the default of 100 ms would be the first event's latency.
+            **{"retry_backoff_ms": 25, **client_arguments(properties)},
             acks=-1 if properties.get("acks", "all") in ("all", "-1") else int(properties["acks"]),
             enable_idempotence=properties.get("enable.idempotence", "true").lower() == "true",
             linger_ms=0,
@@ -227,9 +226,7 @@ class KafkaSink:
     @property
     def waiting(self) -> int:
         """Bytes not acknowledged, without constant prefixes."""
-        return self._waiting + sum(
-            out.pending.weight + sum(part.batch.weight for part in out.partitions) for out in self._outs.values()
-        )
+        return self._waiting + sum(out.pending.weight + sum(part.batch.weight for part in out.partitions) for out in self._outs.values())
 
     async def room(self) -> None:
         """Wait until less than the limit is outstanding. Raises the failure of a batch."""
@@ -261,18 +258,21 @@ class KafkaSink:
 
     async def _resolve(self) -> None:
         while waiting := [out for out in self._outs.values() if out.pending.records]:
-            for out in waiting:
-                try:
-                    await self._creator.ensure(out.name)
-                    partitions = await self._producer.partitions_for(out.name)
-                except KafkaError as error:
-                    raise sink_error(error, f"topic {out.name}") from error
-                out.resolve(len(partitions))
+            # All at once: a snapshot of many tables would otherwise wait for one topic after the other.
+            await asyncio.gather(*(self._resolve_topic(out) for out in waiting))
         self._resolving = None
         self.pump()
         for position in self._marks:
             self._ledger.mark(position)
         self._marks = []
+
+    async def _resolve_topic(self, out: TopicOut) -> None:
+        try:
+            await self._creator.ensure(out.name)
+            partitions = await self._producer.partitions_for(out.name)
+        except KafkaError as error:
+            raise sink_error(error, f"topic {out.name}") from error
+        out.resolve(len(partitions))
 
     async def _send(self, out: TopicOut, part: _Partition) -> None:
         try:
@@ -337,7 +337,9 @@ def sink_error(error: KafkaError, where: str) -> CdcError:
             told,
         )
     if isinstance(error, TopicAuthorizationFailedError):
-        return CdcError(ErrorKind.SINK_PERMISSION, f"Kafka does not let this principal write to {where}", "Grant Write (and Create) on it", told)
+        return CdcError(
+            ErrorKind.SINK_PERMISSION, f"Kafka does not let this principal write to {where}", "Grant Write (and Create) on it", told
+        )
     if isinstance(error, InvalidTopicError):
         return CdcError(ErrorKind.SINK_REFUSED, f"Kafka does not accept the name of {where}", "Set topic.prefix or topic.delimiter", told)
     if isinstance(error, (ProducerFenced, OutOfOrderSequenceNumber)):

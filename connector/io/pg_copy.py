@@ -24,7 +24,7 @@ async def readable(connection: Connection) -> None:
     loop = asyncio.get_running_loop()
     ready = loop.create_future()
     socket = connection.pgconn.socket
-    loop.add_reader(socket, lambda: ready.done() or ready.set_result(None))
+    loop.add_reader(socket, _ready, ready)
     try:
         await ready
     finally:
@@ -37,11 +37,16 @@ async def flush(connection: Connection) -> None:
     pgconn = connection.pgconn
     while pgconn.flush() == 1:
         ready = loop.create_future()
-        loop.add_writer(pgconn.socket, lambda ready=ready: ready.done() or ready.set_result(None))
+        loop.add_writer(pgconn.socket, _ready, ready)
         try:
             await ready
         finally:
             loop.remove_writer(pgconn.socket)
+
+
+def _ready(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)
 
 
 async def send_command(connection: Connection, command: str, expected: pq.ExecStatus, doing: str) -> None:

@@ -59,8 +59,7 @@ async def ensure_publication(
         raise CdcError(
             ErrorKind.SOURCE_PERMISSION,
             f"The connector's role may not bring about publication {name}",
-            f"Let a privileged role run: {statement}; or set publication.autocreate.mode to filtered (needs the tables' owner)"
-            " or disabled",
+            f"Let a privileged role run: {statement}; or set publication.autocreate.mode to filtered (needs the tables' owner) or disabled",
             error.diag.message_primary or "",
         ) from error
     except psycopg.errors.DuplicateObject:

@@ -26,9 +26,7 @@ class TopicCreator:
     (in the order of ``topic.creation.groups``) whose ``include`` matches and ``exclude`` does not, over the default's.
     """
 
-    def __init__(
-        self, admin: Mapping[str, str], groups: Mapping[str, Mapping[str, str]], topic_used: Any, *, enabled: bool = True
-    ) -> None:
+    def __init__(self, admin: Mapping[str, str], groups: Mapping[str, Mapping[str, str]], topic_used: Any, *, enabled: bool = True) -> None:
         self._admin_properties = admin
         self._enabled = enabled and DEFAULT_GROUP in groups
         self._groups = [(_rule(name, settings), settings) for name, settings in groups.items() if name != DEFAULT_GROUP]
@@ -57,13 +55,13 @@ class TopicCreator:
             if matches(topic):
                 settings.update(own)
                 break
-        configs = {
-            key: value for key, value in settings.items() if key not in ("partitions", "replication.factor", "include", "exclude")
-        }
+        configs = {key: value for key, value in settings.items() if key not in ("partitions", "replication.factor", "include", "exclude")}
         new = NewTopic(
             topic,
             num_partitions=int(settings.get("partitions", "1")),
             replication_factor=int(settings.get("replication.factor", "-1")),
+            # Without this aiokafka refuses -1, which leaves the count to the broker.
+            replica_assignments={},
             topic_configs=configs,
         )
         response = await self._admin.create_topics([new])

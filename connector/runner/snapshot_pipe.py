@@ -16,6 +16,7 @@ from typing import Final
 from connector.chunks import Handout
 from connector.envelope import SourceFacts
 from connector.ports import ConverterSettings, KafkaSettings
+from connector.record_batch import Record
 from connector.table import CatalogTable
 from connector.types.codec import TypeInfo
 
@@ -50,7 +51,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Go:
-    """The row that was shown is in Kafka: send the others."""
+    """The row that was handed in is in Kafka: send the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,18 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
+class EdgeRow:
+    """A row at the edge of a part, as the record it becomes with each marker that it may get."""
+
+    topic: str
+    records: Mapping[str, Record]
+
+
+@dataclass(frozen=True, slots=True)
 class Opened:
     """The part has more than one row, and this is the first; the reader waits."""
 
-    line: bytes
+    first: EdgeRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +91,7 @@ class PartRead:
     """The part is read: ``rows`` more were sent, and ``last``, its last row, was not."""
 
     rows: int
-    last: bytes | None
+    last: EdgeRow | None
 
 
 @dataclass(frozen=True, slots=True)

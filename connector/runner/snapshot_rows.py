@@ -1,10 +1,10 @@
-"""The rows of a snapshot as ``r`` events, and the query that brings a table's rows. The same for the worker and its reader processes."""
+"""The rows of a snapshot as ``r`` events, and the query that brings them; the same for the worker and for its reader processes."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
-import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,7 +12,7 @@ import psycopg
 
 from connector.capture import Capture
 from connector.config import ConnectorConfig
-from connector.encoders import TableEncoder
+from connector.encoders import HEAD, TableEncoder
 from connector.envelope import SourceFacts, SourceText, TableSource, event_tail
 from connector.errors import CdcError, ErrorKind
 from connector.io.kafka_sink import KafkaSink
@@ -26,14 +26,12 @@ _log = logging.getLogger(__name__)
 
 _FETCH_SIZE: Final = 512
 """Rows worked on before other tasks of the process get their turn, when snapshot.fetch.size does not say less: about 5 ms."""
-_HEAD: Final = b'{"before":null,"after":'
 
 
 @dataclass(slots=True)
 class TableWork:
     """A table while it is read. ``blocks`` are its source blocks by marker, complete up to the op."""
 
-    table: CatalogTable
     encoder: TableEncoder
     source: TableSource
     out: Out
@@ -50,23 +48,27 @@ class RowWriter:
         self._conversion_failure = conversion_failure
 
     def send(self, table: TableWork, lines: list[bytes], word: str, now_ns: int) -> None:
-        """Append ``lines`` with the marker ``word``. CdcError(VALUE) for a value that cannot be converted, unless the configuration forgives."""
+        """Append ``lines`` (as COPY gave them) with the marker ``word``, made at ``now_ns`` since 1970.
+
+        Raises CdcError(VALUE) for a value that cannot be converted, unless the configuration lets it pass as null.
+        """
+        if not lines:
+            return
         block = table.blocks.get(word)
         if block is None:
             text = SourceText(table.source, self._facts, word)
             block = table.blocks[word] = text.head + b"%d" % self._lsn + text.middle + b"%d" % self._lsn + text.tail + b"r"
         encoder = table.encoder
-        row, key, has_key, prefix = encoder.row, encoder.key, encoder.has_key, encoder.prefix
         end = block + event_tail(now_ns, encoder.closing)
-        append, headers, now_ms = table.out.append, self._headers, now_ns // 1_000_000
-        join = b"".join
-        for line in lines:
-            cells = split_copy_line(line)
-            try:
-                after = row(cells)
-            except ValueError:
-                after = self._tolerant(encoder, cells)
-            append(key(cells) if has_key else None, prefix, join((_HEAD, after, end)), headers, now_ms)
+        rows = [split_copy_line(line) for line in lines]
+        columns = list(zip(*rows, strict=True))
+        nulls = any(b"\\N" in line for line in lines)
+        try:
+            payloads = encoder.snapshot(columns, nulls, [end] * len(rows))
+        except ValueError:
+            payloads = [b"".join((HEAD, self._tolerant(encoder, cells), end)) for cells in rows]
+        keys = encoder.keys(columns, nulls) if encoder.has_key else None
+        table.out.extend(keys, encoder.prefix, payloads, self._headers, now_ns // 1_000_000)
 
     def _tolerant(self, encoder: TableEncoder, cells: list[bytes | None]) -> bytes:
         after, failures = encoder.tolerant(cells)
@@ -82,5 +84,69 @@ class RowWriter:
         return after
 
 
-class TableSource_:
-    pass
+class TableReader:
+    """Reads tables, or parts of them, in the transaction that ``connection`` is in, for topics of ``sink``."""
+
+    def __init__(self, config: ConnectorConfig, capture: Capture, sink: KafkaSink, connection: Connection) -> None:
+        self._config = config
+        self._capture = capture
+        self._sink = sink
+        self._connection = connection
+        self._fetch = min(config.snapshot_fetch_size or _FETCH_SIZE, _FETCH_SIZE)
+
+    def open(self, table: CatalogTable) -> TableWork:
+        """Compile the table and find its topic. CdcError(SCHEMA, CONFIG_INVALID) for a table that cannot be captured."""
+        encoder = self._capture.encoder(projected(table, self._capture.needed_columns(table)))
+        return TableWork(encoder, self._capture.source(table), self._sink.out(encoder.topic))
+
+    async def bursts(self, table: CatalogTable, chunk: Chunk | None = None) -> AsyncIterator[list[bytes]]:
+        """The table's rows as lines of COPY, some at a time, none of them empty.
+
+        What was appended to the sink for a burst is sent, and other tasks get their turn, before the next burst comes.
+        """
+        connection = self._connection
+        needed = self._capture.needed_columns(table)
+        override = override_of(self._config, table)
+        names = await _column_names(connection, override, table.name) if override else ()
+        query = select_statement(table, needed, override, names, chunk)
+        async for lines in copy_rows(connection, query, f"reading table {table.name}", most=self._fetch):
+            yield lines
+            self._sink.pump()
+            # The producer's tasks run on this loop too.
+            await asyncio.sleep(0)
+            await self._sink.room()
+
+
+def override_of(config: ConnectorConfig, table: CatalogTable) -> str | None:
+    """The user's own SELECT for the table, if there is one."""
+    overrides = config.snapshot_select_overrides
+    for name in (table.name, f'"{table.schema}"."{table.table}"', f"{config.database_dbname}.{table.name}"):
+        if name in overrides:
+            return overrides[name]
+    return None
+
+
+async def execute(connection: Connection, statement: str) -> None:
+    """Run a statement that prepares the snapshot. Raises CdcError with what the server said."""
+    try:
+        await connection.execute(statement.encode())
+    except psycopg.Error as error:
+        raise source_error(error, f"preparing the snapshot ({statement.split(chr(39), maxsplit=1)[0].strip()})") from error
+
+
+async def lift_timeouts(connection: Connection) -> None:
+    """Nobody may end the snapshot for being slow, or for waiting while others read; locks have a timeout of their own."""
+    # By way of pg_settings: not every server has all of them (transaction_timeout came with PostgreSQL 17).
+    await execute(
+        connection,
+        "SELECT set_config(name, '0', false) FROM pg_catalog.pg_settings WHERE name IN"
+        " ('statement_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout', 'transaction_timeout')",
+    )
+
+
+async def _column_names(connection: Connection, override: str, table: str) -> tuple[str, ...]:
+    try:
+        cursor = await connection.execute(f"SELECT * FROM ({override_text(override)}) AS overridden LIMIT 0".encode())
+    except psycopg.Error as error:
+        raise source_error(error, f"reading the columns of snapshot.select.statement.overrides.{table}") from error
+    return tuple(column.name for column in cursor.description or ())

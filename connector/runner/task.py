@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 import uuid
 
 from connector.capture import Capture, context_headers, key_change_headers
@@ -22,7 +21,7 @@ from connector.io.pg_replication import CreatedSlot, Replication
 from connector.io.topic_creation import TopicCreator
 from connector.offsets import StoredOffset, partition, resume_point
 from connector.ports import TaskContext
-from connector.reconcile import FROM_SNAPSHOT, Decision, SlotState, decide
+from connector.reconcile import FROM_SLOT, FROM_SNAPSHOT, Decision, SlotState, decide
 from connector.record_batch import encode_headers
 from connector.runner.heartbeat import Heartbeat
 from connector.runner.snapshot import SnapshotPoint, SnapshotRun
@@ -94,8 +93,8 @@ class _Task:
                 point = await self._snapshot(stack, query, sink, capture, decision, created, offset)
                 start = point.stream_from
             elif decision.stream and start == FROM_SNAPSHOT:
-                start = created.consistent_point if created else await pg_server.current_lsn(query)
-                await self._store_start(query, start)
+                # No offset is stored yet, as in the reference: until the first event the slot alone knows where to go on.
+                start = created.consistent_point if created else FROM_SLOT
             if replication is None:
                 self._context.progress.phase = "idle"
                 _log.info("snapshot only: nothing more to do")
@@ -204,14 +203,6 @@ class _Task:
             _log.info("streaming delayed ms=%d", config.streaming_delay_ms)
             await asyncio.sleep(config.streaming_delay_ms / 1000)
         return point
-
-    async def _store_start(self, query: Connection, start: int) -> None:
-        """Without a snapshot the first offset is where streaming begins, so that a restart before the first event loses nothing."""
-        txid = await pg_server.current_txid(query)
-        offset: dict[str, object] = {"lsn": start}
-        if txid is not None:
-            offset["txId"] = txid
-        await self._context.offsets.store(partition(self._config.topic_prefix), {**offset, "ts_usec": time.time_ns() // 1000})
 
     @property
     def _headers(self) -> list[tuple[str, bytes]]:

@@ -66,6 +66,8 @@ class TopicReader:
                     if message.offset < end:
                         headers = tuple((str(name), bytes(value)) for name, value in message.headers)
                         records.append(Raw(number, message.offset, message.key, message.value, headers))
+        # An assigned consumer would ask for the topic's leader again and again once the topic is gone.
+        self._consumer.unsubscribe()
         return records
 
 

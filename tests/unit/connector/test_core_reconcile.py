@@ -156,8 +156,8 @@ def test_resuming_inside_a_transaction_starts_at_the_end_of_the_one_before() -> 
     assert (decision.start, decision.offset) == (250, offset)
     first = at(300, None, "INSERT")
     decision = run("initial", replace(SLOT, confirmed=300), first)
-    # No commit was seen before it: where to begin is the slot's to say.
-    assert (decision.start, decision.offset) == (FROM_SLOT, first)
+    # No commit was seen before it. Its own change lies before its commit, so from there the server sends it whole again.
+    assert (decision.start, decision.offset) == (300, first)
 
 
 ONWARD = {  # strategy: what happens when the slot is confirmed beyond the offset, and when it is behind it

@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from connector.errors import CdcError, ErrorKind
+from connector.snapshot import (
+    Chunk,
+    SnapshotMode,
+    begin_statements,
+    lock_statements,
+    marker,
+    override_text,
+    page_chunks,
+    projected,
+    select_statement,
+    split_copy_line,
+)
+from connector.table import CatalogTable
+from connector.types.codec import Column
+
+TABLE = CatalogTable(9, 'in"v', "Odd Orders", (Column("id", 23), Column('a "b"', 25), Column("Straße", 25)), ("id",))
+PLAIN = CatalogTable(9, "inv", "orders", (Column("id", 23), Column("note", 25)), ("id",))
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "stream", "always", "when_needed"),
+    [
+        ("always", True, True, True, False),
+        ("initial", True, True, False, False),
+        ("initial_only", True, False, False, False),
+        ("no_data", False, True, False, False),
+        ("when_needed", True, True, False, True),
+    ],
+)
+def test_modes(name: str, data: bool, stream: bool, always: bool, when_needed: bool) -> None:
+    assert SnapshotMode.of(name) == SnapshotMode(name, data, stream, always, when_needed)
+
+
+@pytest.mark.parametrize(("data", "stream", "again"), list(product([False, True], repeat=3)))
+def test_configuration_based_mode_has_its_own_flags(data: bool, stream: bool, again: bool) -> None:
+    mode = SnapshotMode.of("configuration_based", based_on={"data": data, "stream": stream, "on_data_error": again})
+    assert (mode.snapshot_data, mode.stream, mode.when_needed, mode.always) == (data, stream, again, False)
+
+
+def test_configuration_based_mode_does_nothing_unasked() -> None:
+    mode = SnapshotMode.of("configuration_based")
+    assert (mode.snapshot_data, mode.stream, mode.when_needed) == (False, False, False)
+
+
+def test_unknown_mode_is_refused_with_the_choice() -> None:
+    with pytest.raises(CdcError) as told:
+        SnapshotMode.of("sometimes")
+    assert told.value.kind is ErrorKind.CONFIG_INVALID
+    assert "'sometimes'" in told.value.message
+    for name in ("always", "initial", "initial_only", "no_data", "when_needed", "configuration_based"):
+        assert name in told.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("isolation", "statement"),
+    [
+        ("serializable", "BEGIN ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE"),
+        ("repeatable_read", "BEGIN ISOLATION LEVEL REPEATABLE READ"),
+        ("read_committed", "BEGIN ISOLATION LEVEL READ COMMITTED"),
+        ("read_uncommitted", "BEGIN ISOLATION LEVEL READ UNCOMMITTED"),
+    ],
+)
+def test_isolation(isolation: str, statement: str) -> None:
+    assert begin_statements(isolation, None) == [statement]
+    # Only REPEATABLE READ and above may take over a snapshot, and a deferrable one may not.
+    assert begin_statements(isolation, "00000003-1'B-1") == [
+        "BEGIN ISOLATION LEVEL REPEATABLE READ",
+        "SET TRANSACTION SNAPSHOT '00000003-1''B-1'",
+    ]
+
+
+def test_locks_are_taken_only_in_shared_mode() -> None:
+    assert lock_statements("none", [PLAIN], 10) == []
+    assert lock_statements("shared", [], 10) == []
+    assert lock_statements("shared", [PLAIN, TABLE], 1500) == [
+        "SET LOCAL lock_timeout = 1500",
+        'LOCK TABLE "inv"."orders" IN ACCESS SHARE MODE',
+        'LOCK TABLE "in""v"."Odd Orders" IN ACCESS SHARE MODE',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "chunk", "expected"),
+    [
+        (["id", "note"], None, 'SELECT "id", "note" FROM "inv"."orders"'),
+        # The table's order counts, not the caller's.
+        (["note", "id"], None, 'SELECT "id", "note" FROM "inv"."orders"'),
+        (["note", "gone"], None, 'SELECT "note" FROM "inv"."orders"'),
+        (["id"], Chunk(), 'SELECT "id" FROM "inv"."orders"'),
+        (["id"], Chunk(0, 10, last=False), """SELECT "id" FROM "inv"."orders" WHERE ctid >= '(0,0)'::tid AND ctid < '(10,0)'::tid"""),
+        (["id"], Chunk(10, 20, last=True), """SELECT "id" FROM "inv"."orders" WHERE ctid >= '(10,0)'::tid"""),
+    ],
+)
+def test_select_statement(columns: list[str], chunk: Chunk | None, expected: str) -> None:
+    assert select_statement(PLAIN, columns, chunk=chunk) == expected
+
+
+def test_odd_names_are_quoted() -> None:
+    assert select_statement(TABLE, ['a "b"', "Straße"]) == 'SELECT "a ""b""", "Straße" FROM "in""v"."Odd Orders"'
+
+
+@pytest.mark.parametrize("override", ["select id from x", "select id from x;", "  select id from x ; ;\n", "select id from x;\n\n"])
+def test_override_is_projected_to_the_columns_wanted(override: str) -> None:
+    statement = select_statement(PLAIN, ["id", "note"], override, ["id"])
+    assert statement == 'SELECT "id", NULL AS "note" FROM (select id from x) AS overridden'
+
+
+def test_override_ignores_columns_nobody_wants() -> None:
+    assert select_statement(PLAIN, ["id"], "select * from x", ["note", "id"]) == 'SELECT "id" FROM (select * from x) AS overridden'
+
+
+def test_override_text_keeps_semicolons_inside() -> None:
+    assert override_text("select ';' from x;") == "select ';' from x"
+
+
+def test_projected_keeps_order_and_everything_else() -> None:
+    table = projected(TABLE, {"Straße", "id"})
+    assert [column.name for column in table.columns] == ["id", "Straße"]
+    assert (table.name, table.primary_key) == (TABLE.name, TABLE.primary_key)
+
+
+@given(st.integers(0, 5000), st.integers(-2, 40))
+def test_chunks_cover_every_page_once(pages: int, parts: int) -> None:
+    chunks = page_chunks(pages, parts)
+    assert 1 <= len(chunks) <= max(1, parts)
+    if len(chunks) == 1:
+        assert chunks == [Chunk()]
+        return
+    covered = [page for chunk in chunks for page in range(chunk.first, chunk.end or 0)]
+    assert covered == list(range(pages))
+    assert [chunk.last for chunk in chunks] == [False] * (len(chunks) - 1) + [True]
+    sizes = [(chunk.end or 0) - chunk.first for chunk in chunks]
+    assert max(sizes) - min(sizes) <= 1
+
+
+MARKERS = {
+    # first, last, first_of_table, last_of_table
+    (True, False, True, False): "first",
+    (True, False, True, True): "first",
+    (True, True, True, True): "last",
+    (False, True, False, True): "last",
+    (False, True, True, True): "last",
+    (False, False, False, False): "true",
+    (False, False, True, False): "first_in_data_collection",
+    (False, False, False, True): "last_in_data_collection",
+    (False, False, True, True): "last_in_data_collection",
+}
+
+
+@pytest.mark.parametrize(("flags", "expected"), MARKERS.items())
+def test_markers(flags: tuple[bool, bool, bool, bool], expected: str) -> None:
+    first, last, first_of_table, last_of_table = flags
+    assert marker(first=first, last=last, first_of_table=first_of_table, last_of_table=last_of_table) == expected
+
+
+def escape(cell: bytes | None) -> bytes:
+    """A cell as COPY TO writes it (PostgreSQL manual, COPY, "Text Format")."""
+    if cell is None:
+        return b"\\N"
+    letters = {ord("\\"): b"\\\\", 8: b"\\b", 9: b"\\t", 10: b"\\n", 11: b"\\v", 12: b"\\f", 13: b"\\r"}
+    return b"".join(letters.get(byte, bytes([byte])) for byte in cell)
+
+
+def copy_line(cells: list[bytes | None]) -> bytes:
+    return b"\t".join(escape(cell) for cell in cells) + b"\n"
+
+
+CELL = st.none() | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20).map(str.encode)
+TRICKY = st.lists(st.sampled_from([b"\\", b"\\\\", b"N", b"\\N", b"n", b"t", b"\t", b"\n", b"\r", b"\b", b"\f", b"\v", b"x"]), max_size=8)
+
+
+@given(st.lists(CELL | TRICKY.map(b"".join), min_size=1, max_size=8))
+def test_copy_line_is_unescaped(cells: list[bytes | None]) -> None:
+    assert split_copy_line(copy_line(cells)) == cells
+
+
+@pytest.mark.parametrize(
+    ("line", "cells"),
+    [
+        (b"\n", [b""]),
+        (b"\t\n", [b"", b""]),
+        (b"\\N\n", [None]),
+        (b"\\\\N\n", [b"\\N"]),
+        (b"\\N\tN\t\\\\\n", [None, b"N", b"\\"]),
+        (b"a\\tb\\nc\tplain\n", [b"a\tb\nc", b"plain"]),
+        (b"\\\\\\\\n\n", [b"\\\\n"]),
+        (b"\\\\\\n\n", [b"\\\n"]),
+        (b"{\"a\": \"C:\\\\\\\\dir\"}\n", [b'{"a": "C:\\\\dir"}']),
+        (b"\\x41\n", [b"x41"]),
+    ],
+)
+def test_copy_lines(line: bytes, cells: list[bytes | None]) -> None:
+    assert split_copy_line(line) == cells

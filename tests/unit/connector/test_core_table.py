@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import pytest
+
+from connector.errors import CdcError, ErrorKind
+from connector.filters import Matcher, matcher
+from connector.pgoutput import Relation, RelationColumn
+from connector.table import (
+    CatalogTable,
+    case_duplicates,
+    join_relation,
+    key_columns,
+    quote_identifier,
+    quote_literal,
+    quote_table,
+    same_shape,
+)
+from connector.types.codec import Column
+
+ID = Column("id", 23, -1, not_null=True, default="nextval('s')", serial=True)
+NAME = Column("name", 25, -1, default="'x'::text", comment="who")
+CATALOG = CatalogTable(7, "inv", "a", (ID, NAME), ("id",), ("name", "id"), identity="d", estimate=40)
+
+
+def relation(*columns: RelationColumn, identity: str = "d", oid: int = 7) -> Relation:
+    return Relation(oid, "inv", "a", identity, columns)
+
+
+R_ID, R_NAME = RelationColumn("id", 23, -1, key=True), RelationColumn("name", 25, -1, key=False)
+
+
+def test_catalog_and_stream_agree() -> None:
+    assert join_relation(relation(R_ID, R_NAME), CATALOG) == CATALOG
+
+
+def test_catalog_has_a_column_the_stream_does_not_know_yet() -> None:
+    table = join_relation(relation(R_NAME), CATALOG)
+    assert table.columns == (NAME,)
+    # A key column that no row brings cannot be in the key.
+    assert (table.primary_key, table.unique_key) == ((), ("name",))
+
+
+def test_stream_has_a_column_the_catalog_dropped() -> None:
+    table = join_relation(relation(R_ID, RelationColumn("old", 1700, 655366, key=False), R_NAME), CATALOG)
+    assert table.columns == (ID, Column("old", 1700, 655366), NAME)
+    assert not table.columns[1].not_null
+
+
+def test_type_and_order_are_those_of_the_stream() -> None:
+    table = join_relation(relation(RelationColumn("name", 1043, 44, key=False), RelationColumn("id", 20, -1, key=True)), CATALOG)
+    assert [(c.name, c.type_oid, c.modifier) for c in table.columns] == [("name", 1043, 44), ("id", 20, -1)]
+    # What only the catalog knows stays with its column.
+    assert (table.columns[0].comment, table.columns[1].serial, table.columns[1].not_null) == ("who", True, True)
+
+
+def test_table_is_gone_from_the_catalog() -> None:
+    table = join_relation(relation(R_ID, R_NAME, oid=9), None)
+    assert table == CatalogTable(9, "inv", "a", (Column("id", 23), Column("name", 25)))
+
+
+def test_oid_and_identity_are_those_of_the_stream() -> None:
+    table = join_relation(relation(R_ID, R_NAME, identity="f", oid=99), CATALOG)
+    assert (table.oid, table.identity, table.estimate) == (99, "f", 40)
+
+
+@pytest.mark.parametrize(
+    ("columns", "same"),
+    [
+        ((R_ID, R_NAME), True),
+        ((R_NAME, R_ID), False),
+        ((R_ID,), False),
+        ((R_ID, RelationColumn("name", 25, 5, key=False)), False),
+        ((R_ID, RelationColumn("name", 1043, -1, key=False)), False),
+        ((R_ID, RelationColumn("Name", 25, -1, key=False)), False),
+        ((R_ID, RelationColumn("name", 25, -1, key=True)), True),
+    ],
+)
+def test_same_shape(columns: tuple[RelationColumn, ...], same: bool) -> None:
+    assert same_shape(relation(*columns), CATALOG) is same
+
+
+def rule(pattern: str, *columns: str) -> tuple[Matcher, tuple[str, ...]]:
+    return matcher([pattern], "message.key.columns"), columns
+
+
+@pytest.mark.parametrize(
+    ("primary", "unique", "rules", "expected"),
+    [
+        (("id",), ("name",), [], ("id",)),
+        ((), ("name", "id"), [], ("name", "id")),
+        ((), (), [], ()),
+        (("id",), (), [rule("inv.a", "name")], ("name",)),
+        (("id",), (), [rule("inv.a", "name", "id")], ("name", "id")),
+        (("id",), (), [rule("inv.b", "name")], ("id",)),
+        ((), (), [rule(".*", "id"), rule("inv.a", "name")], ("id",)),
+        (("id",), (), [rule("INV.A", "name")], ("name",)),
+    ],
+)
+def test_key_columns(
+    primary: tuple[str, ...], unique: tuple[str, ...], rules: list[tuple[Matcher, tuple[str, ...]]], expected: tuple[str, ...]
+) -> None:
+    assert key_columns(CatalogTable(7, "inv", "a", (ID, NAME), primary, unique), rules) == expected
+
+
+def test_key_rule_with_an_unknown_column_names_it() -> None:
+    with pytest.raises(CdcError) as told:
+        key_columns(CATALOG, [rule("inv.a", "id", "nmae")])
+    assert told.value.kind is ErrorKind.CONFIG_INVALID
+    assert all(word in told.value.message for word in ("message.key.columns", "nmae", "inv.a"))
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ([], []),
+        (["id", "name"], []),
+        (["id", "Id"], ["id", "Id"]),
+        (["id", "x", "ID", "iD"], ["id", "ID", "ID", "iD"]),
+        (["Ä", "ä"], ["Ä", "ä"]),
+    ],
+)
+def test_case_duplicates(names: list[str], expected: list[str]) -> None:
+    assert case_duplicates([Column(name, 25) for name in names]) == expected
+
+
+@pytest.mark.parametrize(("name", "quoted"), [("a", '"a"'), ('a"b', '"a""b"'), ("A b", '"A b"'), ("", '""'), ('"', '""""')])
+def test_identifiers(name: str, quoted: str) -> None:
+    assert quote_identifier(name) == quoted
+    assert quote_table(name, "t") == f'{quoted}."t"'
+
+
+def test_literals() -> None:
+    assert quote_literal("it's") == "'it''s'"
+    assert CATALOG.name == "inv.a"
