@@ -6,8 +6,12 @@ The pure modules know none of these; :mod:`connector.runner` joins both sides.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
+
+from connector.progress import Progress, TableProgress
+
+__all__ = ["Clock", "ConverterSettings", "JsonObject", "KafkaSettings", "OffsetStore", "Progress", "TableProgress", "TaskContext"]
 
 JsonObject = Mapping[str, object]
 
@@ -30,35 +34,6 @@ class Clock(Protocol):
 
     def monotonic(self) -> float:
         """Time that never goes back."""
-
-
-@dataclass(slots=True)
-class TableProgress:
-    """How far the snapshot of one table has come. ``estimate`` is the planner's row count, -1 when unknown."""
-
-    table: str
-    rows: int = 0
-    estimate: int = -1
-    seconds: float = 0.0
-    done: bool = False
-
-
-@dataclass(slots=True)
-class Progress:
-    """What a running task tells about itself; written by the task alone, read by anyone on the same event loop."""
-
-    phase: str = "starting"
-    """starting, snapshot, streaming, idle (initial_only after its snapshot), stopped"""
-    tables: list[TableProgress] = field(default_factory=list)
-    snapshot_started_at: float = 0.0
-    """Monotonic seconds; 0 when there was no snapshot in this run."""
-    snapshot_seconds: float = 0.0
-    events: int = 0
-    """Records handed to Kafka by this run, tombstones included."""
-    acknowledged_lsn: int = 0
-    received_lsn: int = 0
-    last_event_source_ms: int = 0
-    """Commit time of the last event sent, ms since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)

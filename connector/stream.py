@@ -152,6 +152,7 @@ class Stream:
         self._resume = resume
         self._skipping = False
         self._skip_to = resume
+        self._broken = False
         self._on_conversion_failure = on_conversion_failure
         self._facts = SourceFacts(0, None, last_commit)
         self._transaction = 0
@@ -196,12 +197,16 @@ class Stream:
         self._create_tail, self._update_tail, self._delete_tail = b"c" + tails, b"u" + tails, b"d" + tails
         self._truncate_tail = b"t" + tails
         self._now_ms = now_ns // 1_000_000
+        reached = self.position
         try:
             used = self._work(frames)
             self._end_runs()
-        finally:
-            if self._state is State.INSIDE and not self._skipping and self._nth:
-                self.position = Position(self._lsn, self._last_commit, self._kind, self._txid, self._facts.ts_us, self._nth)
+        except BaseException:
+            # Records of this burst may be missing: the position stays before it, and must not be taken for an idle one.
+            self.position, self._broken = reached, True
+            raise
+        if self._state is State.INSIDE and not self._skipping and self._nth:
+            self.position = Position(self._lsn, self._last_commit, self._kind, self._txid, self._facts.ts_us, self._nth)
         return used
 
     def _work(self, frames: Sequence[bytes]) -> int:
@@ -358,7 +363,7 @@ class Stream:
 
         Everything before a keepalive's WAL position has been decoded and sent to us, and what is still open commits after it.
         """
-        if self._state is not State.BETWEEN or self._resume is not None:
+        if self._broken or self._state is not State.BETWEEN or self._resume is not None:
             return None
         at = self.position
         if at is not None and at.event >= self.received:

@@ -15,7 +15,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Final
 
 from connect_api.herder import (
@@ -31,7 +30,7 @@ from connect_api.herder import (
     TaskInfo,
 )
 from connector.errors import CdcError
-from connector.ports import Progress
+from connector.progress import Progress
 from workers.logging import connector_context
 from workers.plugins import CONNECTOR_VERSION, CONNECTORS, KAFKA_COMMIT, KAFKA_VERSION, OTHERS, check_class
 from workers.settings import WorkerSettings
@@ -193,7 +192,7 @@ class WorkerHerder:
     def progress(self, name: str) -> Mapping[str, object]:
         """The running task's figures."""
         self._known(name)
-        return asdict(self._supervisor.progress(name) or Progress(phase="stopped"))
+        return (self._supervisor.progress(name) or Progress(phase="stopped")).describe()
 
     # Verbs
 

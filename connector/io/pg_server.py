@@ -94,6 +94,17 @@ async def current_txid(connection: Connection) -> int | None:
     return int(row[0]) & 0xFFFFFFFF if row and row[0] is not None else None
 
 
+async def export_snapshot(connection: Connection) -> str:
+    """The name under which other transactions can take the snapshot of this one, as long as this one lasts."""
+    try:
+        cursor = await connection.execute("select pg_catalog.pg_export_snapshot()")
+        row = await cursor.fetchone()
+    except psycopg.Error as error:
+        raise source_error(error, "exporting the snapshot") from error
+    assert row is not None  # noqa: S101 (a select without from has one row)
+    return str(row[0])
+
+
 async def advance_slot(connection: Connection, slot: str, lsn: int) -> None:
     """``pg_replication_slot_advance``."""
     try:

@@ -1,34 +1,32 @@
-"""The initial snapshot: one transaction, table after table by COPY, every row an ``r`` event."""
+"""The initial snapshot: one transaction, every table by COPY, every row an ``r`` event.
+
+One table after the other in this process, or by parts in several (``snapshot.max.threads``) that share the transaction's snapshot.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Final
 
-import psycopg
-
 from connector.capture import Capture
+from connector.chunks import Deal, Part, TableSize, table_parts, wanted_parts
 from connector.config import ConnectorConfig
-from connector.encoders import HEAD, TableEncoder
-from connector.envelope import SourceFacts, SourceText, TableSource, event_tail
-from connector.errors import CdcError, ErrorKind
-from connector.io import pg_catalog, pg_server
+from connector.envelope import SourceFacts
+from connector.io import pg_catalog, pg_server, pg_sizes
 from connector.io.kafka_sink import KafkaSink
-from connector.io.pg_connection import Connection, connect, source_error
-from connector.io.pg_copy import copy_rows
+from connector.io.pg_connection import Connection, connect
 from connector.offsets import partition, snapshot_offset
 from connector.ports import TableProgress, TaskContext
-from connector.snapshot import begin_statements, lock_statements, marker, override_text, projected, select_statement, split_copy_line
-from connector.stream import Out
+from connector.runner.snapshot_pipe import EdgeRow, Job
+from connector.runner.snapshot_rows import RowWriter, TableReader, TableWork, execute, lift_timeouts, override_of
+from connector.runner.snapshot_workers import SnapshotWorkers
+from connector.snapshot import begin_statements, lock_statements, marker
 from connector.table import CatalogTable
 
 _log = logging.getLogger(__name__)
 
-_FETCH_SIZE: Final = 512
-"""Rows worked on before other tasks of the worker get their turn, when snapshot.fetch.size does not say less: about 5 ms."""
 _REPORT_S: Final = 10.0
 
 
@@ -41,20 +39,10 @@ class SnapshotPoint:
 
 
 @dataclass(slots=True)
-class _Table:
-    """A table while it is read. ``blocks`` are its source blocks by marker, complete up to the op."""
-
-    encoder: TableEncoder
-    source: TableSource
-    out: Out
-    blocks: dict[str, bytes] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
 class _Held:
     """The row that came last: what marks it is known only when the next one comes, or none."""
 
-    table: _Table
+    table: TableWork
     line: bytes
     first: bool
     first_of_table: bool
@@ -62,18 +50,15 @@ class _Held:
 
 
 class RowSender:
-    """Turns rows into ``r`` events with their markers; keeps the last row back until it is known whether it is the last."""
+    """Sends rows with their markers; keeps the last row back until it is known whether it is the last."""
 
-    def __init__(self, lsn: int, facts: SourceFacts, headers: bytes, conversion_failure: str) -> None:
-        self._lsn = lsn
-        self._facts = facts
-        self._headers = headers
-        self._conversion_failure = conversion_failure
+    def __init__(self, writer: RowWriter) -> None:
+        self._writer = writer
         self._held: _Held | None = None
         self.sent = 0
         """Rows given, the one kept back included."""
 
-    def rows(self, table: _Table, lines: list[bytes], *, first_of_table: bool) -> None:
+    def rows(self, table: TableWork, lines: list[bytes], *, first_of_table: bool) -> None:
         """Send all of ``lines`` but the last, which takes the place of the one kept back before."""
         now_ns = time.time_ns()
         self._release(now_ns, last=False)
@@ -82,9 +67,9 @@ class RowSender:
         held = lines.pop()
         alone = not lines
         if first_of_table and lines:
-            self._send(table, lines[:1], marker(first=first, last=False, first_of_table=True, last_of_table=False), now_ns)
+            self._writer.send(table, lines[:1], marker(first=first, last=False, first_of_table=True, last_of_table=False), now_ns)
             del lines[0]
-        self._send(table, lines, "true", now_ns)
+        self._writer.send(table, lines, "true", now_ns)
         self._held = _Held(table, held, first and alone, first_of_table and alone)
 
     def table_ends(self) -> None:
@@ -100,39 +85,7 @@ class RowSender:
         held, self._held = self._held, None
         if held is not None:
             word = marker(first=held.first, last=last, first_of_table=held.first_of_table, last_of_table=held.last_of_table)
-            self._send(held.table, [held.line], word, now_ns)
-
-    def _send(self, table: _Table, lines: list[bytes], word: str, now_ns: int) -> None:
-        if not lines:
-            return
-        block = table.blocks.get(word)
-        if block is None:
-            text = SourceText(table.source, self._facts, word)
-            block = table.blocks[word] = text.head + b"%d" % self._lsn + text.middle + b"%d" % self._lsn + text.tail + b"r"
-        encoder = table.encoder
-        end = block + event_tail(now_ns, encoder.closing)
-        rows = [split_copy_line(line) for line in lines]
-        columns = list(zip(*rows, strict=True))
-        nulls = any(b"\\N" in line for line in lines)
-        try:
-            payloads = encoder.snapshot(columns, nulls, [end] * len(rows))
-        except ValueError:
-            payloads = [b"".join((HEAD, self._tolerant(encoder, cells), end)) for cells in rows]
-        keys = encoder.keys(columns, nulls) if encoder.has_key else None
-        table.out.extend(keys, encoder.prefix, payloads, self._headers, now_ns // 1_000_000)
-
-    def _tolerant(self, encoder: TableEncoder, cells: list[bytes | None]) -> bytes:
-        after, failures = encoder.tolerant(cells)
-        for failure in failures:
-            if self._conversion_failure == "fail":
-                raise CdcError(
-                    ErrorKind.VALUE,
-                    f"A value of column {failure.column} of table {encoder.table.name} cannot be converted: {failure.reason}",
-                    "Set event.converting.failure.handling.mode to warn to send null in its place",
-                )
-            if self._conversion_failure == "warn":
-                _log.warning("value sent as null table=%s column=%s reason=%s", encoder.table.name, failure.column, failure.reason)
-        return after
+            self._writer.send(held.table, [held.line], word, now_ns)
 
 
 class SnapshotRun:
@@ -155,14 +108,14 @@ class SnapshotRun:
     async def run(self, exported: str | None, consistent_point: int | None) -> SnapshotPoint:
         """Take the snapshot: from an exported one and its exact position, or in a transaction of its own."""
         config, progress = self._config, self._context.progress
+        failure_mode = config.event_converting_failure_handling_mode
         progress.phase = "snapshot"
         progress.snapshot_started_at = self._reported = time.monotonic()
         connection = await connect(config, "Understudy Snapshot")
         try:
-            # Nobody may end the snapshot for being slow; locks have a timeout of their own.
-            await _execute(connection, "SET statement_timeout = 0")
+            await lift_timeouts(connection)
             for statement in begin_statements(config.snapshot_isolation_mode, exported):
-                await _execute(connection, statement)
+                await execute(connection, statement)
             ts_us = time.time_ns() // 1000
             txid = await pg_server.current_txid(connection)
             lsn = consistent_point if consistent_point is not None else await pg_server.current_lsn(connection)
@@ -172,22 +125,22 @@ class SnapshotRun:
             await self._context.offsets.store(source, snapshot_offset(stream_from, txid, ts_us, completed=False))
             tables = await self._tables(connection)
             for statement in lock_statements(config.snapshot_locking_mode, tables, config.snapshot_lock_timeout_ms):
-                await _execute(connection, statement)
+                await execute(connection, statement)
             progress.tables[:] = [TableProgress(table.name, estimate=table.estimate) for table in tables]
             _log.info("snapshot begins tables=%d lsn=%d", len(tables), lsn)
-            sender = RowSender(
-                lsn, SourceFacts(ts_us, txid, None), self._headers, config.event_converting_failure_handling_mode
-            )
-            for table, shown in zip(tables, progress.tables, strict=True):
-                await self._read(connection, sender, table, shown)
-            sender.finish()
+            facts = SourceFacts(ts_us, txid, None)
+            parts, sizes = await self._parts(connection, tables)
+            if sum(map(len, parts)) > 1:
+                rows = await self._read_in_parallel(connection, tables, parts, sizes, lsn, facts)
+            else:
+                rows = await self._read_all(connection, tables, RowWriter(lsn, facts, self._headers, failure_mode))
             await self._sink.drained()
             await self._context.offsets.store(source, snapshot_offset(stream_from, txid, ts_us, completed=True))
-            await _execute(connection, "COMMIT")
+            await execute(connection, "COMMIT")
         finally:
             await connection.close()
         progress.snapshot_seconds = time.monotonic() - progress.snapshot_started_at
-        _log.info("snapshot ends rows=%d seconds=%.1f", sender.sent, progress.snapshot_seconds)
+        _log.info("snapshot ends rows=%d seconds=%.1f", rows, progress.snapshot_seconds)
         return SnapshotPoint(lsn, stream_from)
 
     async def _tables(self, connection: Connection) -> list[CatalogTable]:
@@ -198,36 +151,88 @@ class SnapshotRun:
             tables.sort(key=lambda table: table.estimate, reverse=order == "descending")
         return tables
 
-    async def _read(self, connection: Connection, sender: RowSender, table: CatalogTable, shown: TableProgress) -> None:
-        needed = self._capture.needed_columns(table)
-        encoder = self._capture.encoder(projected(table, needed))
-        work = _Table(encoder, self._capture.source(table), self._sink.out(encoder.topic))
-        override = self._override(table)
-        names = await _column_names(connection, override, table.name) if override else ()
-        query = select_statement(table, needed, override, names)
-        fetch = min(self._config.snapshot_fetch_size or _FETCH_SIZE, _FETCH_SIZE)
-        begun = time.monotonic()
-        async for lines in copy_rows(connection, query, f"reading table {table.name}", most=fetch):
-            count = len(lines)
-            sender.rows(work, lines, first_of_table=shown.rows == 0)
-            shown.rows += count
-            shown.seconds = time.monotonic() - begun
-            self._context.progress.events += count
-            self._sink.pump()
-            self._report(shown)
-            # The producer's tasks run on this loop too.
-            await asyncio.sleep(0)
-            await self._sink.room()
-        sender.table_ends()
-        shown.done = True
-        _log.info("table read table=%s rows=%d seconds=%.1f", table.name, shown.rows, time.monotonic() - begun)
+    async def _parts(self, connection: Connection, tables: list[CatalogTable]) -> tuple[list[list[Part]], list[TableSize]]:
+        """What reader processes are to read, by table; nothing when this process reads alone."""
+        config = self._config
+        threads = config.snapshot_max_threads
+        if threads == 1:
+            return [], []
+        sizes = await pg_sizes.table_sizes(connection, [table.oid for table in tables])
+        parts: list[list[Part]] = []
+        for number, (table, size) in enumerate(zip(tables, sizes, strict=True)):
+            whole = self._one_a_table or override_of(config, table) is not None
+            wanted = wanted_parts(table.name, threads, config.snapshot_max_threads_multiplier, config.snapshot_thread_multipliers)
+            parts.append(table_parts(number, size, 1 if whole else wanted))
+        return parts, sizes
 
-    def _override(self, table: CatalogTable) -> str | None:
-        overrides = self._config.snapshot_select_overrides
-        for name in (table.name, f'"{table.schema}"."{table.table}"', f"{self._config.database_dbname}.{table.name}"):
-            if name in overrides:
-                return overrides[name]
-        return None
+    @property
+    def _one_a_table(self) -> bool:
+        return self._config.legacy_snapshot_max_threads or self._config.version < (3,)
+
+    async def _read_in_parallel(
+        self,
+        connection: Connection,
+        tables: list[CatalogTable],
+        parts: list[list[Part]],
+        sizes: list[TableSize],
+        lsn: int,
+        facts: SourceFacts,
+    ) -> int:
+        config, context, progress = self._config, self._context, self._context.progress
+        kafka = context.kafka
+        job = Job(
+            config=dict(context.config),
+            key_converter=context.key_converter,
+            value_converter=context.value_converter,
+            kafka=replace(kafka, producer=dict(kafka.producer), admin=dict(kafka.admin)),
+            types=dict(self._capture.types),
+            exported=await pg_server.export_snapshot(connection),
+            lsn=lsn,
+            facts=facts,
+            headers=self._headers,
+            log_level=logging.getLogger().getEffectiveLevel(),
+        )
+        begun: dict[int, float] = {}
+
+        def read(table: int, rows: int) -> None:
+            shown = progress.tables[table]
+            now = time.monotonic()
+            shown.rows += rows
+            shown.seconds = now - begun.setdefault(table, now)
+            progress.events += rows
+            self._report(shown)
+
+        def complete(table: int) -> None:
+            self._ends(progress.tables[table])
+
+        count = min(config.snapshot_max_threads, sum(map(len, parts)))
+        _log.info("snapshot reads in parallel processes=%d parts=%d", count, sum(map(len, parts)))
+        by_weight = config.snapshot_tables_order_by_row_count == "disabled"
+        deal: Deal[EdgeRow] = Deal(parts, [size.weight for size in sizes] if by_weight else None, opening=not self._one_a_table)
+        await SnapshotWorkers(job, count, self._sink, context.topic_used, read, complete).run(tables, deal)
+        return sum(shown.rows for shown in progress.tables)
+
+    async def _read_all(self, connection: Connection, tables: list[CatalogTable], writer: RowWriter) -> int:
+        reader = TableReader(self._config, self._capture, self._sink, connection)
+        sender = RowSender(writer)
+        for table, shown in zip(tables, self._context.progress.tables, strict=True):
+            work = reader.open(table)
+            begun = time.monotonic()
+            async for lines in reader.bursts(table):
+                count = len(lines)
+                sender.rows(work, lines, first_of_table=shown.rows == 0)
+                shown.rows += count
+                shown.seconds = time.monotonic() - begun
+                self._context.progress.events += count
+                self._report(shown)
+            sender.table_ends()
+            self._ends(shown)
+        sender.finish()
+        return sender.sent
+
+    def _ends(self, shown: TableProgress) -> None:
+        shown.done = True
+        _log.info("table read table=%s rows=%d seconds=%.1f", shown.table, shown.rows, shown.seconds)
 
     def _report(self, shown: TableProgress) -> None:
         now = time.monotonic()
@@ -243,18 +248,3 @@ class SnapshotRun:
                 rate,
                 left,
             )
-
-
-async def _execute(connection: Connection, statement: str) -> None:
-    try:
-        await connection.execute(statement.encode())
-    except psycopg.Error as error:
-        raise source_error(error, f"preparing the snapshot ({statement.split(chr(39), maxsplit=1)[0].strip()})") from error
-
-
-async def _column_names(connection: Connection, override: str, table: str) -> tuple[str, ...]:
-    try:
-        cursor = await connection.execute(f"SELECT * FROM ({override_text(override)}) AS overridden LIMIT 0".encode())
-    except psycopg.Error as error:
-        raise source_error(error, f"reading the columns of snapshot.select.statement.overrides.{table}") from error
-    return tuple(column.name for column in cursor.description or ())

@@ -7,7 +7,7 @@ not show in arguments or the environment.
 from __future__ import annotations
 
 import asyncio
-import pickle  # noqa: S403 (between two processes of this program, over a socket without a name)
+import pickle
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -141,6 +141,6 @@ async def receive(reader: asyncio.StreamReader) -> object | None:
     """The next message; None when the other side has gone."""
     try:
         (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
-        return pickle.loads(await reader.readexactly(length))  # type: ignore[no-any-return]  # noqa: S301 (see the top)
+        return pickle.loads(await reader.readexactly(length))  # type: ignore[no-any-return]  # noqa: S301 (both ends are ours: see the top)
     except (asyncio.IncompleteReadError, ConnectionError):
         return None

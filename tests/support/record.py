@@ -12,7 +12,7 @@ import httpx
 import psycopg
 
 from .recording import difference
-from .scenario import Place, Scenario, play
+from .scenario import Place, Scenario, ScenarioError, play
 
 PARITY = Path(__file__).resolve().parents[1] / "parity"
 
@@ -31,6 +31,9 @@ async def record(file: Path, arguments: argparse.Namespace) -> bool:
             try:
                 tag = "parityfixed" if scenario.fixed_prefix else f"pr{turn}x{int(time.time() * 1000) % 0xFFFFFFFF:x}"
                 results.append(await play(scenario, place, tag))
+            except ScenarioError as error:
+                print(f"nothing was kept: {error}")
+                return False
             finally:
                 connection.execute(f'DROP DATABASE IF EXISTS "{database}" WITH (FORCE)'.encode())
     if len(results) == 2 and (differs := difference(*results)):

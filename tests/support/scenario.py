@@ -146,7 +146,10 @@ class Play:
         answer = await self.client.post("/connectors", json={"name": self.tag, "config": self.config(self.scenario.config)})
         if answer.status_code != httpx.codes.CREATED:
             raise ScenarioError(f"{self.scenario.name}: the connector was refused: {answer.text}")
-        await self._streaming()
+        try:
+            await self._streaming()
+        except TimeoutError as error:
+            raise ScenarioError(f"{self.scenario.name}: {error}") from error
         for number, step in enumerate(self.scenario.steps, 1):
             [(kind, argument)] = step.items()
             act = getattr(self, f"_step_{kind}", None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 from connector.capture import Capture
@@ -64,6 +65,7 @@ _CONFIG: Final = {
 }
 
 
+@cache
 def configured(**properties: str) -> ConnectorConfig:
     """A connector's configuration; an underscore in a name stands for a dot."""
     config, _ = parse({**_CONFIG, **{name.replace("_", "."): value for name, value in properties.items()}})

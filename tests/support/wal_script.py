@@ -150,7 +150,7 @@ class WalScript:
         return at
 
     def begin(self, xid: int | None = None, *, commit_us: int = 1_700_000_000_123_456) -> int:
-        """Open a transaction; answers its xid. Its final LSN is filled in by :meth:`commit`."""
+        """Open a transaction; answers its xid. :meth:`commit` fills in its final LSN, unless the frame was taken before."""
         self._xid = self._xid + 1 if xid is None else xid
         self._begin = (len(self.frames), self.lsn, commit_us, self._xid)
         self.frames.append(xlog_data(self.lsn, begin(0, commit_us, self._xid)))
@@ -162,7 +162,8 @@ class WalScript:
             raise ValueError("commit() before begin()")
         at, first, commit_us, xid = self._begin
         commit_lsn, end = self.lsn, self.lsn + self.COMMIT_SIZE
-        self.frames[at] = xlog_data(first, begin(commit_lsn, commit_us, xid))
+        if at >= 0:
+            self.frames[at] = xlog_data(first, begin(commit_lsn, commit_us, xid))
         self.frames.append(xlog_data(end, commit(commit_lsn, end, commit_us)))
         self._begin = None
         self.lsn = end
@@ -215,4 +216,6 @@ class WalScript:
     def take(self) -> list[bytes]:
         """The frames made since the last call."""
         frames, self.frames = self.frames, []
+        if self._begin is not None:
+            self._begin = (-1, *self._begin[1:])
         return frames

@@ -1,8 +1,6 @@
-"""How fast the worker is here, with its defaults, on servers of its own: ``make bench``.
+"""The command line: which servers, which runs, where the figures go.
 
-Prints, and writes as one line of JSON where ``--out`` says: seconds from the worker's start until it is healthy, from POST to
-the first event, rows a second of a snapshot, events a second of a backlog of 100-row transactions, the delay from commit to a
-consumer at a steady rate, CPU and memory of the worker. Figures of two machines do not compare.
+A run is one line of JSON on stdout, and in the file of ``--out``; progress and the table for people go to stderr.
 """
 
 # ruff: noqa: T201 - its output is for the terminal
@@ -13,181 +11,184 @@ import argparse
 import asyncio
 import json
 import os
-import statistics
-import time
-import urllib.request
-from collections.abc import Awaitable, Callable
+import platform
+import signal
+import sys
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import psycopg
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import KafkaError
 
-from workers.demo.stack import Stack
+from workers.bench import machine, orders, report
+from workers.bench.failure import BenchError
+from workers.bench.race import CONNECTOR, PHASES, Plan, Race
+from workers.bench.servers import Servers, own_servers, own_worker, running_servers
+from workers.embedded.failure import EmbeddedError
 
-TABLE = "measured"
-TOPIC = f"bench.public.{TABLE}"
-CREATE = f"""
-CREATE TABLE {TABLE} (
-    id bigint PRIMARY KEY, customer integer NOT NULL, sku text NOT NULL, quantity smallint NOT NULL, price numeric(10, 2) NOT NULL,
-    paid boolean NOT NULL, placed timestamptz NOT NULL, reference uuid NOT NULL, details jsonb, note text
-)"""
-ROWS = """
-INSERT INTO measured SELECT i, i % 5000, 'sku-' || i % 700, i % 9, (i % 90000) / 100.0, i % 3 = 0, now(), md5(i::text)::uuid,
-    jsonb_build_object('gift', i % 7 = 0, 'lines', i % 4), repeat('x', 40) FROM generate_series({first}, {last}) i"""
-SMALL = 100
-"""Rows of a transaction of the backlog."""
-PAUSE = 0.01
-"""Between two looks, in seconds: they cost the worker's own cores."""
+JSON_CONVERTER: Final = "org.apache.kafka.connect.json.JsonConverter"
+SCHEMAS: Final = {"both": ("on", "off"), "on": ("on",), "off": ("off",)}
 
 
-async def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(prog="make bench", description="Measures one worker with its defaults.")
-    parser.add_argument("--rows", type=int, default=200_000, help="rows of the snapshot and events of the backlog")
-    parser.add_argument("--rate", type=int, default=1_000, help="rows a second while the delay is measured")
-    parser.add_argument("--seconds", type=int, default=10, help="how long the delay is measured")
-    parser.add_argument("--out", type=Path, help="a file that gets the result as a line of JSON")
-    chosen = parser.parse_args()
-    with Stack() as stack:
-        figures = await Bench(stack).run(chosen.rows, chosen.rate, chosen.seconds)
-    for name, value in figures.items():
-        print(f"{name:<34} {value:>12,.3f}" if isinstance(value, float) else f"{name:<34} {value:>12,}")
-    if chosen.out:
-        with chosen.out.open("a", encoding="utf-8") as out:
-            out.write(json.dumps(figures) + "\n")
+def main(arguments: list[str] | None = None) -> int:
+    """Measure; the exit code is 0 when all runs came to their end, 1 with a message when not, 130 on Ctrl-C."""
+    chosen = options(arguments)
+    # What `kill` sends ends it as Ctrl-C does: with its servers.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        runs = _measure(chosen)
+    except (BenchError, EmbeddedError, TimeoutError, psycopg.Error, KafkaError) as problem:
+        print(f"\nNo figures: {problem}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nStopped.", file=sys.stderr)
+        return 130
+    print(f"\n{report.table(runs)}", file=sys.stderr)
+    return 0
 
 
-class Bench:
-    """One run over a started stack."""
+def options(arguments: list[str] | None = None) -> argparse.Namespace:
+    """The command line, checked; ends the program with a message when it cannot be followed."""
+    parser = argparse.ArgumentParser(prog="python -m workers.bench", description="Measures a worker on this machine.")
+    parser.add_argument("--rows", type=_positive, default=500_000, help="rows of the snapshot; half as many in each backlog")
+    parser.add_argument("--update-rows", type=_positive, help="rows that the one big transaction updates (default: half of --rows)")
+    parser.add_argument("--rate", type=_positive, default=1_000, help="rows a second while delays are taken")
+    parser.add_argument("--seconds", type=_positive, default=15, help="how long delays are taken")
+    parser.add_argument("--phases", type=_phases, default=PHASES, help=f"some of {','.join(PHASES)}, with commas; none for the start alone")
+    parser.add_argument("--schemas", choices=SCHEMAS, default="both", help="JSON with schemas, without, or a run of each")
+    parser.add_argument("--set", type=_setting, action="append", default=[], metavar="KEY=VALUE", help="a property of the connector")
+    parser.add_argument("--name", default="understudy", help="what the runs are called in the figures")
+    parser.add_argument("--out", type=Path, help="a file to which the lines of JSON are added")
+    given = parser.add_argument_group(
+        "servers that run already", "--url, --dsn and --bootstrap go together; without them servers are started."
+    )
+    given.add_argument("--url", help="the worker's REST interface")
+    given.add_argument("--dsn", help="a database of the PostgreSQL server; one for the run is made beside it")
+    given.add_argument("--bootstrap", help="the Kafka that the worker writes to")
+    given.add_argument("--pid", type=int, help="the worker's process on this machine, for CPU time and memory")
+    chosen = parser.parse_args(arguments)
+    places = (chosen.url, chosen.dsn, chosen.bootstrap)
+    if any(places) and not all(places):
+        parser.error("--url, --dsn and --bootstrap go together")
+    if chosen.pid is not None and not chosen.url:
+        parser.error("--pid is the process of the worker at --url")
+    chosen.update_rows = chosen.update_rows or max(chosen.rows // 2, 1)
+    return chosen
 
-    def __init__(self, stack: Stack) -> None:
-        self.stack = stack
-        self.place = TopicPartition(TOPIC, 0)
-        self.pid = stack.processes()[0][1]
 
-    async def run(self, rows: int, rate: int, seconds: int) -> dict[str, float | int]:
-        """All figures by name."""
-        figures: dict[str, float | int] = {"rows": rows, "start, s": round(self.stack.worker_seconds, 3)}
-        self._execute(CREATE, ROWS.format(first=1, last=rows), f"ANALYZE {TABLE}")
-        consumer = AIOKafkaConsumer(bootstrap_servers=self.stack.kafka.bootstrap, enable_auto_commit=False)
-        await consumer.start()
-        try:
-            first, pace, cpu = await self._until(consumer, rows, self._post)
-            figures["POST to first event, s"] = round(first, 3)
-            figures["snapshot, rows/s"] = int(pace)
-            figures["snapshot, rows/CPU s"] = int(rows / cpu)
-            await self._state("pause", "PAUSED")
-            self._backlog(rows)
-            first, pace, cpu = await self._until(consumer, 2 * rows, lambda: self._state("resume", "RUNNING"))
-            figures["stream, events/s"] = int(pace)
-            figures["stream, events/CPU s"] = int(rows / cpu)
-            delays = await self._delays(consumer, 2 * rows, rate, seconds)
-            quantiles = statistics.quantiles(delays, n=100)
-            figures["delay p50, ms"], figures["delay p99, ms"] = round(quantiles[49], 3), round(quantiles[98], 3)
-            figures["memory at its peak, MB"] = round(self._peak() / 1024, 1)
-        finally:
-            await consumer.stop()
-        return figures
+def _measure(chosen: argparse.Namespace) -> list[tuple[str, dict[str, object]]]:
+    runs: list[tuple[str, dict[str, object]]] = []
+    with ExitStack() as stack:
+        if chosen.url:
+            servers = partial(_running, chosen)
+        else:
+            _tell("starting PostgreSQL and Kafka")
+            servers = partial(own_worker, *stack.enter_context(own_servers()))
+        for schemas in SCHEMAS[chosen.schemas]:
+            name = f"bench_{uuid.uuid4().hex[:8]}"
+            heading = f"schemas {schemas}"
+            with servers(name) as place:
+                around = _surroundings(place)
+                _tell(report.surroundings(*around))
+                plan = _plan(chosen, name, schemas)
+                figures = asyncio.run(Race(place, plan, lambda part, heading=heading: _tell(f"{heading}: {part}")).run())  # type: ignore[misc]
+            result = _result(chosen, schemas, around, place, figures)
+            runs.append((heading, result))
+            _keep(json.dumps(result), chosen.out)
+    return runs
 
-    async def _until(self, consumer: AIOKafkaConsumer, end: int, begin: Callable[[], Awaitable[object]]) -> tuple[float, float, float]:
-        """Begin and wait until the topic ends at ``end``; seconds to the first new records, records a second from then, CPU seconds."""
-        before, cpu, begun = await self._end(consumer), self._cpu(), time.monotonic()
-        await begin()
-        first, seen = 0.0, end
-        async with asyncio.timeout(900):
-            while (reached := await self._end(consumer)) < end:
-                if reached > before and not first:
-                    first, seen = time.monotonic() - begun, reached
-                await asyncio.sleep(PAUSE)
-        return first, (end - seen) / (time.monotonic() - begun - first), self._cpu() - cpu
 
-    async def _end(self, consumer: AIOKafkaConsumer) -> int:
-        known = await consumer.topics()
-        return int((await consumer.end_offsets([self.place]))[self.place]) if TOPIC in known else 0
+@contextmanager
+def _running(chosen: argparse.Namespace, _name: str) -> Iterator[Servers]:
+    yield running_servers(chosen.url, chosen.dsn, chosen.bootstrap, chosen.pid)
 
-    async def _post(self) -> None:
-        server = self.stack.postgres
-        config = {
-            "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
-            "database.hostname": server.host,
-            "database.port": str(server.port),
-            "database.user": server.user,
-            "database.password": "unused",
-            "database.dbname": "shop",
-            "plugin.name": "pgoutput",
-            "slot.name": "bench",
-            "topic.prefix": "bench",
-            "table.include.list": f"public.{TABLE}",
-        }
-        await self._rest("POST", "/connectors", {"name": "bench", "config": config})
 
-    async def _state(self, verb: str, wanted: str) -> None:
-        await self._rest("PUT", f"/connectors/bench/{verb}")
-        async with asyncio.timeout(60):
-            while True:
-                status = await self._rest("GET", "/connectors/bench/status")
-                if [task["state"] for task in status["tasks"]] == [wanted]:
-                    return
-                await asyncio.sleep(PAUSE)
+def _plan(chosen: argparse.Namespace, name: str, schemas: str) -> Plan:
+    enable = "true" if schemas == "on" else "false"
+    # Connect heeds a converter's property in a connector only where the connector names the converter too.
+    settings = {}
+    for side in ("key", "value"):
+        settings |= {f"{side}.converter": JSON_CONVERTER, f"{side}.converter.schemas.enable": enable}
+    settings |= dict(chosen.set)
+    return Plan(name, chosen.rows, chosen.update_rows, chosen.rate, chosen.seconds, chosen.phases, settings)
 
-    async def _rest(self, method: str, path: str, body: object = None) -> Any:
-        content = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(  # noqa: S310 - our own address
-            self.stack.rest + path, content, {"Content-Type": "application/json"}, method=method
-        )
 
-        def call() -> Any:
-            with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - the same
-                text = answer.read()
-                return json.loads(text) if text else None
+def _surroundings(place: Servers) -> tuple[dict[str, str | int | float], dict[str, str]]:
+    versions = {
+        "Connect": place.rest.version(),
+        "connector": place.rest.plugin_version(CONNECTOR),
+        "PostgreSQL": orders.server_version(place.dsn),
+    }
+    if place.kafka_version is not None:
+        # Servers that were started here, and a worker of this very program.
+        versions |= {"Kafka": place.kafka_version, "Understudy": _own_version(), "Python": platform.python_version()}
+    return machine.describe(), versions
 
-        return await asyncio.to_thread(call)
 
-    def _backlog(self, rows: int) -> None:
-        with psycopg.connect(self.stack.dsn, autocommit=True) as connection:
-            for first in range(rows + 1, 2 * rows + 1, SMALL):
-                connection.execute(ROWS.format(first=first, last=min(first + SMALL - 1, 2 * rows)).encode())
+def _own_version() -> str:
+    try:
+        return version("understudy")
+    except PackageNotFoundError:
+        return "from a source tree"
 
-    async def _delays(self, consumer: AIOKafkaConsumer, written: int, rate: int, seconds: int) -> list[float]:
-        """Milliseconds from each row's commit to its arrival here."""
-        consumer.assign([self.place])
-        await consumer.seek_to_end()
-        count = rate * seconds
-        writer = asyncio.create_task(self._write_steadily(written + 1, rate, count))
-        delays: list[float] = []
-        async with asyncio.timeout(seconds + 60):
-            while len(delays) < count:
-                for batch in (await consumer.getmany(timeout_ms=1000)).values():
-                    arrived = time.time_ns() / 1e6
-                    delays += [arrived - json.loads(record.value)["payload"]["source"]["ts_us"] / 1e3 for record in batch]
-        await writer
-        return delays
 
-    async def _write_steadily(self, first: int, rate: int, count: int) -> None:
-        begun = time.monotonic()
-        async with await psycopg.AsyncConnection.connect(self.stack.dsn, autocommit=True) as connection:
-            for number in range(count):
-                await connection.execute(ROWS.format(first=first + number, last=first + number).encode())
-                ahead = begun + (number + 1) / rate - time.monotonic()
-                if ahead > 0:
-                    await asyncio.sleep(ahead)
+def _result(
+    chosen: argparse.Namespace,
+    schemas: str,
+    around: tuple[dict[str, str | int | float], dict[str, str]],
+    place: Servers,
+    figures: dict[str, object],
+) -> dict[str, object]:
+    described: dict[str, object] = {
+        "name": chosen.name,
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "schemas": schemas,
+        "rows": chosen.rows,
+        "set": dict(chosen.set),
+        "machine": around[0],
+        "versions": around[1],
+    }
+    return described | ({"start": dict(place.start)} if place.start else {}) | figures
 
-    def _execute(self, *statements: str) -> None:
-        with psycopg.connect(self.stack.dsn, autocommit=True) as connection:
-            for statement in statements:
-                connection.execute(statement.encode())
 
-    def _cpu(self) -> float:
-        """CPU seconds of the worker so far, with its children."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        return sum(int(field) for field in fields[11:15]) / os.sysconf("SC_CLK_TCK")
+def _keep(line: str, out: Path | None) -> None:
+    print(line, flush=True)
+    if out is not None:
+        with out.open("a", encoding="utf-8") as file:
+            file.write(line + os.linesep)
 
-    def _peak(self) -> int:
-        """The worker's largest resident set in KiB."""
-        lines = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii").splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+
+def _tell(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)
+
+
+def _positive(text: str) -> int:
+    number = int(text.replace("_", "").replace(",", ""))
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of 1 or more")
+    return number
+
+
+def _phases(text: str) -> Sequence[str]:
+    names = [] if text == "none" else text.split(",")
+    unknown = [name for name in names if name not in PHASES]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: the phases are {', '.join(PHASES)}")
+    return names
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise argparse.ArgumentTypeError(f"{text} is not of the form key=value")
+    return key, value
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    sys.exit(main())

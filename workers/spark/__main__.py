@@ -61,6 +61,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _rebuild(options: argparse.Namespace) -> int:
     java = find_java()
+    # A wrong --dsn is told before Spark starts; the rows are read in a later transaction, after the topics.
+    psycopg.connect(options.dsn).close()
     spark = open_session("rebuild", java, kafka_jars(java, options.ivy))
     try:
         pattern = options.topics or topics_of(options.prefix)

@@ -25,6 +25,10 @@ def read_topics(spark: SparkSession, bootstrap: str, pattern: str) -> DataFrame:
         .option("startingOffsets", "earliest")
         .option("endingOffsets", "latest")
         .option("kafka.isolation.level", "read_committed")
+        # An unreachable broker is told in seconds; the clients' own patience is a minute, tried three times over.
+        .option("kafka.request.timeout.ms", "10000")
+        .option("kafka.default.api.timeout.ms", "10000")
+        .option("fetchOffset.numRetries", "1")
         .load()
         .select(
             "topic",

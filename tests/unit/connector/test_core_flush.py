@@ -3,7 +3,7 @@ from __future__ import annotations
 from itertools import permutations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connector.flush import AckLedger
@@ -114,6 +114,7 @@ def test_every_small_interleaving_of_open_mark_and_acknowledge() -> None:
     assert walk(()) > 1000
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=40).flatmap(lambda steps: st.tuples(st.just(steps), st.permutations(range(len(steps))))))
 def test_many_batches_in_any_order(case: tuple[list[int], list[int]]) -> None:
     check(*case)

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connector.lsn import format_lsn, parse_lsn
@@ -110,6 +110,7 @@ def test_confirmable_never_passes_the_transaction_that_is_half_sent() -> None:
     assert (Position(90, 80, "UPDATE").inside, Position(90, 80).inside) == (True, False)
 
 
+@settings(deadline=None)
 @given(
     st.builds(
         Position,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import calc_crc32c
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connector.errors import CdcError, ErrorKind
@@ -100,6 +100,7 @@ def test_more_records_than_small_varints(codec: str, count: int) -> None:
     assert rows[-1][1:] == (b"%d" % (count - 1), b"prefix value %d" % (count - 1), [], 1000 + count - 1)
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connector.topics import TopicNames, sanitize_topic
@@ -31,6 +31,7 @@ def test_sanitize(name: str, topic: str) -> None:
     assert sanitize_topic(name) == topic
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_every_name_becomes_a_legal_topic(name: str) -> None:
     topic = sanitize_topic(name)

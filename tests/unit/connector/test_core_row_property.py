@@ -1,0 +1,274 @@
+"""The compiled path must give the bytes of the generic one, whatever the table and the row."""
+
+from __future__ import annotations
+
+import json
+import string
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.stream_rig import NOW_NS, TYPES, Failures, RecordingOut, Sent, relation_of
+from support.wal_script import UNCHANGED, Cell, WalScript
+
+from connector.capture import Capture
+from connector.encoders import EventColumn, TableEncoder
+from connector.envelope import TableSource
+from connector.json_converter import schema_json, value_json
+from connector.ports import ConverterSettings
+from connector.schema import NO_DEFAULT, Field, Schema
+from connector.stream import LiveTable, Stream, StreamSettings
+from connector.table import CatalogTable
+from connector.types.codec import Codec, Column, TypeInfo, TypeSettings
+from connector.types.defaults import default_value
+from connector.types.registry import resolve
+
+KINDS = TYPES | {
+    info.oid: info
+    for info in (
+        TypeInfo(26, "oid", "pg_catalog", category="N"),
+        TypeInfo(142, "xml", "pg_catalog"),
+        TypeInfo(600, "point", "pg_catalog", category="G"),
+        TypeInfo(790, "money", "pg_catalog", category="N"),
+        TypeInfo(1560, "bit", "pg_catalog", category="V"),
+        TypeInfo(1562, "varbit", "pg_catalog", category="V"),
+        TypeInfo(1231, "_numeric", "pg_catalog", category="A", element=1700),
+        TypeInfo(90_001, "mood", "public", "e", "E", labels=("sad", "ok", 'very "happy"')),
+        TypeInfo(90_002, "_mood", "public", category="A", element=90_001),
+        TypeInfo(90_003, "price", "public", "d", "N", base=1700, base_modifier=655366),
+        TypeInfo(90_004, "year", "public", "d", "N", base=23),
+        TypeInfo(90_005, "hstore", "public"),
+        TypeInfo(90_006, "citext", "public", category="S"),
+    )
+}
+
+TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
+ODD_TEXTS = st.sampled_from(["", "\x01\x1f\x7f", '"\\/', "漢字", "😀", "tab\tnew\nline", "\u2028", "NULL", "long " * 50])
+STRINGS = TEXTS | ODD_TEXTS
+
+
+def integers(bits: int) -> st.SearchStrategy[str]:
+    return st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1).map(str)
+
+
+def fixed(digits: int, scale: int) -> st.SearchStrategy[str]:
+    return st.integers(-(10**digits) + 1, 10**digits - 1).map(lambda n: format(Decimal(n).scaleb(-scale), "f"))
+
+
+def quoted(element: str) -> str:
+    return '"' + element.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def listed(elements: st.SearchStrategy[str], *, quote: bool) -> st.SearchStrategy[str]:
+    def shown(members: list[str | None]) -> str:
+        return "{" + ",".join("NULL" if m is None else quoted(m) if quote else m for m in members) + "}"
+
+    return st.lists(st.none() | elements, max_size=5).map(shown)
+
+
+def pairs(members: dict[str, str | None]) -> str:
+    return ", ".join(f"{quoted(key)}=>{'NULL' if value is None else quoted(value)}" for key, value in members.items())
+
+
+DATES = st.dates().map(str) | st.sampled_from(["infinity", "-infinity", "0044-03-15 BC", "12345-06-07"])
+TIMES = st.sampled_from(["00:00:00", "23:59:59", "24:00:00", "12:34:56.7", "12:34:56.789", "01:02:03.000004"])
+MOMENTS = st.tuples(st.dates(), TIMES).map(lambda parts: f"{parts[0]} {parts[1].replace('24:00:00', '00:00:00')}") | st.sampled_from(
+    ["infinity", "-infinity"]
+)
+
+
+def zoned(moment: str) -> str:
+    return moment if moment.endswith("y") else f"{moment}+00"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A column type: oid, modifier, texts as the server prints them, and defaults as pg_get_expr prints them."""
+
+    oid: int
+    modifier: int
+    texts: st.SearchStrategy[str]
+    defaults: tuple[str, ...] = ()
+
+
+COLUMNS = [
+    Kind(16, -1, st.sampled_from(["t", "f"]), ("true", "false")),
+    Kind(17, -1, st.binary(max_size=20).map(lambda data: "\\x" + data.hex())),
+    Kind(20, -1, integers(64), ("7",)),
+    Kind(21, -1, integers(16), ("'-7'::integer",)),
+    Kind(23, -1, integers(32), ("0", "nextval('s'::regclass)")),
+    Kind(25, -1, STRINGS, ("'it''s'::text", "''::text", "upper('x'::text)")),
+    Kind(26, -1, st.integers(0, 2**32 - 1).map(str)),
+    Kind(114, -1, STRINGS.map(json.dumps), ("'{}'::json",)),
+    Kind(142, -1, st.sampled_from(["<a/>", '<a b="c">ä</a>'])),
+    Kind(600, -1, st.tuples(st.integers(-99, 99), st.integers(-99, 99)).map(lambda p: f"({p[0]},{p[1]}.5)")),
+    Kind(700, -1, st.floats(width=32, allow_nan=False, allow_infinity=False).map(repr) | st.sampled_from(["NaN", "Infinity", "-Infinity"])),
+    Kind(701, -1, st.floats(allow_nan=False, allow_infinity=False).map(repr) | st.sampled_from(["NaN", "Infinity", "-0"]), ("1.5",)),
+    Kind(790, -1, st.sampled_from(["$1,234.50", "-$0.05", "$0.00", "$92,233,720,368,547,758.07"])),
+    Kind(869, -1, st.sampled_from(["10.0.0.1", "::1", "192.168.0.0/24"])),
+    Kind(1007, -1, listed(integers(32), quote=False)),
+    Kind(1009, -1, listed(STRINGS, quote=True)),
+    Kind(1231, 655366, listed(fixed(10, 2), quote=False)),
+    Kind(1043, 44, STRINGS, ("'nobody'::character varying",)),
+    Kind(1082, -1, DATES, ("'2020-02-29'::date", "now()")),
+    Kind(1083, 0, TIMES),
+    Kind(1083, 6, TIMES, ("'12:34:56'::time without time zone",)),
+    Kind(1114, 3, MOMENTS),
+    Kind(1114, 6, MOMENTS, ("now()",)),
+    Kind(1184, -1, MOMENTS.map(zoned)),
+    Kind(1186, -1, st.sampled_from(["1 year 2 mons 3 days 04:05:06.789", "-00:00:00.5", "00:00:00", "-3 days"])),
+    Kind(1266, -1, TIMES.map(lambda time: f"{time}+00")),
+    Kind(1560, 1, st.sampled_from(["0", "1"])),
+    Kind(1560, 12, st.text("01", min_size=12, max_size=12)),
+    Kind(1562, -1, st.text("01", max_size=40)),
+    Kind(1700, -1, fixed(20, 5) | fixed(30, 0) | st.sampled_from(["0", "0.00", "1" * 60])),
+    Kind(1700, 655366, fixed(10, 2), ("9.90", "'-1'::integer")),
+    Kind(1700, (12 << 16) + 9 + 4, fixed(12, 9)),
+    Kind(1700, (3 << 16) + (-2 & 0x7FF) + 4, st.integers(-999, 999).map(lambda n: str(n * 100))),
+    Kind(2950, -1, st.uuids().map(str)),
+    Kind(3802, -1, STRINGS.map(json.dumps), ("""'{"a": "\\""}'::jsonb""",)),
+    Kind(90_001, -1, st.sampled_from(["sad", "ok", 'very "happy"']), ("'sad'::mood",)),
+    Kind(90_002, -1, st.sampled_from(["{}", "{sad,ok}", '{"very \\"happy\\""}'])),
+    Kind(90_003, -1, fixed(10, 2)),
+    Kind(90_004, -1, integers(32)),
+    Kind(90_005, -1, st.dictionaries(STRINGS, st.none() | STRINGS, max_size=4).map(pairs)),
+    Kind(90_006, -1, STRINGS),
+]
+
+TYPE_SETTINGS = st.builds(
+    TypeSettings,
+    decimal_handling_mode=st.sampled_from(["precise", "double", "string"]),
+    time_precision_mode=st.sampled_from(["adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds"]),
+    interval_handling_mode=st.sampled_from(["numeric", "string"]),
+    binary_handling_mode=st.sampled_from(["bytes", "base64", "base64-url-safe", "hex"]),
+    hstore_handling_mode=st.sampled_from(["json", "map"]),
+    decimal_format=st.sampled_from(["BASE64", "NUMERIC"]),
+)
+NAMES = st.text(string.ascii_letters + ' "\\é漢', min_size=1, max_size=8)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table, its codecs, and rows with the Connect value that each cell stands for."""
+
+    columns: tuple[EventColumn, ...]
+    catalog: CatalogTable
+    keys: tuple[int, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    converter: ConverterSettings
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    chosen = draw(st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=7))
+    names = draw(st.lists(NAMES, min_size=len(chosen), max_size=len(chosen), unique_by=str.lower))
+    types = draw(TYPE_SETTINGS)
+    described, events = [], []
+    for index, (kind, name) in enumerate(zip(chosen, names, strict=True)):
+        column = Column(
+            name, kind.oid, kind.modifier, not_null=draw(st.booleans()), default=draw(st.none() | st.sampled_from(kind.defaults or (None,)))
+        )
+        codec = resolve(column, KINDS, types)
+        assert codec is not None
+        schema = codec.schema.as_optional(not column.not_null)
+        default = default_value(column, codec, KINDS, types)
+        described.append(column)
+        events.append(EventColumn(name, index, codec, schema if default is NO_DEFAULT else schema.with_default(default)))
+    cells = [
+        kind.texts | st.none() | st.just(UNCHANGED) if draw(st.booleans()) else kind.texts for kind in chosen
+    ]
+    rows = draw(st.lists(st.tuples(*cells), min_size=1, max_size=4))
+    keys = draw(st.lists(st.integers(0, len(chosen) - 1), unique=True, max_size=3))
+    converter = ConverterSettings(
+        schemas_enable=draw(st.booleans()), decimal_format=types.decimal_format, replace_null_with_default=draw(st.booleans())
+    )
+    catalog = CatalogTable(7, "public", "t", tuple(described), tuple(names[index] for index in keys))
+    return Case(tuple(events), catalog, tuple(keys), tuple(rows), converter)
+
+
+def meant(column: EventColumn, cell: Cell) -> object:
+    """The Connect value of a cell: by the generic path, and by the rules for NULL in a required column and for what was not sent."""
+    codec: Codec = column.codec
+    if isinstance(cell, str):
+        return codec.decode(cell.encode())
+    if cell is UNCHANGED and codec.unavailable is not None:
+        return codec.unavailable
+    if column.schema.optional:
+        return None
+    return codec.fallback if column.schema.default is NO_DEFAULT else column.schema.default
+
+
+def generic(columns: Sequence[EventColumn], row: Sequence[Cell], converter: ConverterSettings) -> bytes:
+    schema = Schema("struct", fields=tuple(Field(c.name, c.schema) for c in columns))
+    return value_json(schema, {c.name: meant(c, row[c.index]) for c in columns}, converter)
+
+
+def streamed(case: Case, encoder: TableEncoder, change: Callable[[WalScript, Sequence[Cell]], None]) -> list[Sent]:
+    """The records of one burst that holds a change for each row."""
+    records: list[Sent] = []
+    failures = Failures()
+    stream = Stream(StreamSettings(), last_commit=None, resume=None, on_conversion_failure=failures)
+    source = TableSource.of(server="s", database="d", schema="public", table="t")
+    stream.adopt(relation_of(case.catalog), LiveTable(encoder, source, RecordingOut("s.public.t", records)))
+    wal = WalScript()
+    wal.begin()
+    for row in case.rows:
+        change(wal, row)
+    stream.feed(wal.take(), NOW_NS)
+    assert failures.told == []
+    return records
+
+
+@settings(deadline=None, max_examples=150)
+@given(cases())
+def test_fast_and_generic_path_give_the_same_bytes(case: Case) -> None:
+    converter = case.converter
+    keys = [case.columns[index] for index in case.keys]
+    encoder = TableEncoder(case.catalog, "s.public.t", case.columns, keys, keys, converter, converter)
+    relation = relation_of(case.catalog)
+    head, tail = b'{"before":null,"after":', b',"source":{'
+    key_schema = Schema("struct", name="s.public.t.Key", fields=tuple(Field(c.name, c.schema) for c in keys))
+    opening = b'{"schema":' + schema_json(key_schema, None, converter) + b',"payload":' if converter.schemas_enable else b""
+
+    # Whole rows in one burst, as inserts; a server never leaves a value of an insert unsent.
+    whole = replace(case, rows=tuple(tuple(None if cell is UNCHANGED else cell for cell in row) for row in case.rows))
+    rows_and_changes: list[tuple[Case, Callable[[WalScript, Sequence[Cell]], None]]] = [
+        (whole, lambda wal, row: void(wal.insert(relation, *row))),
+        (case, lambda wal, row: void(wal.update(relation, *row))),
+    ]
+    for played, change in rows_and_changes:
+        records = streamed(played, encoder, change)
+        assert len(records) == len(played.rows)
+        for sent, row in zip(records, played.rows, strict=True):
+            assert sent.value is not None
+            expected = encoder.prefix + head + generic(case.columns, row, converter) + tail
+            assert sent.value[: len(expected)] == expected
+            if keys:
+                closing = b"}" if converter.schemas_enable else b""
+                assert sent.key == opening + generic(keys, row, converter) + closing
+            else:
+                assert sent.key is None
+    for row in whole.rows:
+        cells = [cell.encode() if isinstance(cell, str) else None for cell in row]
+        expected = generic(case.columns, row, converter)
+        assert encoder.row(cells) == encoder.row_with_unchanged(cells) == expected
+        assert encoder.tolerant(cells) == (expected, [])
+
+
+def void(_lsn: int) -> None:
+    """Drops the LSN that a change answers."""
+
+
+def test_each_converter_writes_decimals_in_its_own_format() -> None:
+    from support.stream_rig import catalog_table, configured  # noqa: PLC0415
+
+    table = catalog_table("t", Column("id", 1700, 655366, not_null=True), primary_key=["id"])
+    for key_format, key in (("NUMERIC", b'{"id":1.50}'), ("BASE64", b'{"id":"AJY="}')):
+        for value_format, value in (("NUMERIC", b'{"id":1.50}'), ("BASE64", b'{"id":"AJY="}')):
+            settings_of = [ConverterSettings(schemas_enable=False, decimal_format=name) for name in (key_format, value_format)]
+            encoder = Capture(configured(), TYPES, *settings_of, [].append).encoder(table)
+            assert (encoder.key([b"1.50"]), encoder.row([b"1.50"])) == (key, value)
+            # Headers are written by a converter of their own, which has no base64.
+            assert encoder.key_header([b"1.50"]) == b'{"id":1.50}'

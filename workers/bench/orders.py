@@ -1,0 +1,106 @@
+"""The table that is raced over: ten columns of the usual types, in a database that is made for the run and dropped after it."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+import psycopg
+from psycopg import sql
+
+from workers.embedded.wait import wait_until
+
+TABLE: Final = "bench.orders"
+SMALL: Final = 100
+"""Rows of a small transaction."""
+FILL: Final = 50_000
+"""Rows of one statement while the table is filled: a few seconds at most, so that Ctrl-C is heard."""
+SLOT_SECONDS: Final = 60.0
+"""How long a connector that was deleted may hold its slot. Connect gives a task that long at most to end."""
+CREATE: Final = """
+CREATE SCHEMA bench;
+CREATE TABLE bench.orders (
+    id bigint PRIMARY KEY,
+    customer_no integer NOT NULL,
+    state text NOT NULL,
+    total numeric(12, 2) NOT NULL,
+    remark varchar(200),
+    placed_at timestamptz NOT NULL DEFAULT now(),
+    changed_at timestamp,
+    billed boolean DEFAULT true,
+    pieces smallint,
+    weight double precision
+)"""
+INSERT: Final = """
+INSERT INTO bench.orders
+SELECT i, mod(i, 10000), (ARRAY['open', 'paid', 'sent', 'back'])[1 + mod(i, 4)], mod(i, 100000) / 100.0, 'remark on order ' || i,
+    now(), now(), mod(i, 2) = 0, mod(i, 100), i * 1.5
+FROM generate_series(%s::bigint, %s::bigint) AS i"""
+UPDATE: Final = "UPDATE bench.orders SET state = 'done', pieces = pieces + 1 WHERE id BETWEEN 1 AND %s"
+
+
+def create_database(dsn: str, name: str) -> str:
+    """Make the database ``name`` with the empty table on the server of ``dsn``; how libpq reaches it."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    made = psycopg.conninfo.make_conninfo(dsn, dbname=name)
+    with psycopg.connect(made) as connection:
+        connection.execute(CREATE.encode())
+    return made
+
+
+def drop_database(dsn: str, name: str, slot: str) -> None:
+    """Drop the slot once nobody reads it, and the database with its publication and whoever is still connected.
+
+    Raises TimeoutError when the slot stays in use: the connector outlives its DELETE.
+    """
+    with psycopg.connect(dsn, autocommit=True) as connection:
+
+        def unread() -> bool:
+            row = connection.execute("SELECT active FROM pg_replication_slots WHERE slot_name = %s", (slot,)).fetchone()
+            if row is not None and not row[0]:
+                connection.execute("SELECT pg_drop_replication_slot(%s)", (slot,))
+            return row is None or not row[0]
+
+        wait_until(unread, f"the connector to leave the slot {slot}", SLOT_SECONDS, pause=0.2)
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def server_version(dsn: str) -> str:
+    """PostgreSQL's version as the server tells it, without the builder's remarks."""
+    with psycopg.connect(dsn) as connection:
+        version = connection.info.parameter_status("server_version") or "unknown"
+    return version.split()[0]
+
+
+def insert(dsn: str, first: int, count: int, at_once: int) -> None:
+    """Insert ``count`` rows from the id ``first`` on, in transactions of ``at_once`` rows."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        for start in range(first, first + count, at_once):
+            connection.execute(INSERT.encode(), (start, min(start + at_once, first + count) - 1))
+
+
+def update_first(dsn: str, count: int) -> None:
+    """Update the rows with the ids from 1 to ``count`` in one transaction."""
+    with psycopg.connect(dsn) as connection:
+        changed = connection.execute(UPDATE.encode(), (count,)).rowcount
+        if changed != count:
+            raise ValueError(f"{count} rows were to be updated, {changed} are there")
+
+
+def insert_steadily(dsn: str, first: int, count: int, rate: int) -> list[int]:
+    """Insert ``count`` rows from the id ``first`` on, one a transaction, ``rate`` a second; when each commit was answered.
+
+    The times are nanoseconds of the monotonic clock, which all processes of a machine share. A late row is not waited for:
+    the next ones follow at once until the rate is kept again.
+    """
+    committed = []
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        begun = time.monotonic()
+        for number in range(count):
+            connection.execute(INSERT.encode(), (first + number, first + number))
+            committed.append(time.monotonic_ns())
+            ahead = begun + (number + 1) / rate - time.monotonic()
+            if ahead > 0:
+                time.sleep(ahead)
+    return committed

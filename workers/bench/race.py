@@ -1,0 +1,234 @@
+"""One run: a connector on a table of orders, phase by phase.
+
+A phase's backlog is written while the connector is paused, and its rate counts from the first new record after it was
+resumed: neither the writing nor the start of a task is part of it. Every row makes one record, so that the end of the topic
+tells what has been delivered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import get_context
+from typing import Final
+
+from psycopg.conninfo import conninfo_to_dict
+
+from workers.bench import orders
+from workers.bench.cost import Cost
+from workers.bench.failure import BenchError
+from workers.bench.percentiles import spread
+from workers.bench.servers import Servers
+from workers.bench.topic import Topic
+
+CONNECTOR: Final = "io.debezium.connector.postgresql.PostgresConnector"
+PHASES: Final = ("snapshot", "stream", "big", "latency")
+QUICK: Final = 0.01
+"""Seconds between two looks at the topic's end until the first record is there."""
+PAUSE: Final = 0.05
+"""Seconds between two looks from then on: each costs the machine that is measured."""
+STATUS: Final = 2.0
+"""Seconds between two looks whether the task has failed."""
+SILENCE: Final = 120.0
+"""Seconds without a new record after which a run is given up. A big transaction is silent until PostgreSQL has decoded it."""
+
+Figures = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one run does. ``rows`` are the snapshot's, half of them make each backlog; ``rate`` is rows a second."""
+
+    name: str
+    """Of the connector, its slot, its topics and the run's database; a plain identifier."""
+    rows: int
+    update_rows: int
+    rate: int
+    seconds: int
+    phases: Collection[str] = PHASES
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Added to the connector's configuration."""
+
+    @property
+    def table_rows(self) -> int:
+        """Rows that are there when the connector is made: the snapshot's, those the big transaction updates, one at least."""
+        return max(1, self.rows if "snapshot" in self.phases else 0, self.update_rows if "big" in self.phases else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How a number of records came. Seconds count from what set them going."""
+
+    first: float
+    """Until the first new record was seen."""
+    total: float
+    """Until the last."""
+    rest: int
+    """Records that came after those seen first."""
+
+    def pace(self, count: int) -> int:
+        """Records a second from the first on; over all the time when they came all at once."""
+        return round(self.rest / (self.total - self.first) if self.rest else count / self.total)
+
+
+def connector_config(plan: Plan, dsn: str) -> dict[str, str]:
+    """The connector's configuration: what must be said, and the plan's settings over it."""
+    place = conninfo_to_dict(dsn)
+    return {
+        "connector.class": CONNECTOR,
+        "plugin.name": "pgoutput",
+        "database.hostname": str(place.get("host") or "localhost"),
+        "database.port": str(place.get("port") or 5432),
+        "database.user": str(place.get("user") or "postgres"),
+        "database.password": str(place.get("password") or "unused"),
+        "database.dbname": str(place["dbname"]),
+        "topic.prefix": plan.name,
+        "slot.name": plan.name,
+        "publication.name": plan.name,
+        "publication.autocreate.mode": "filtered",
+        "table.include.list": orders.TABLE,
+        "snapshot.mode": "initial",
+        **plan.settings,
+    }
+
+
+class Race:
+    """The run. ``tell`` gets a line before each part of it."""
+
+    def __init__(self, servers: Servers, plan: Plan, tell: Callable[[str], None]) -> None:
+        self._servers = servers
+        self._plan = plan
+        self._tell = tell
+        self._cost = Cost(servers.tree)
+        self._dsn = ""
+        self._delivered = 0
+        """Records that the topic holds, or more when some came twice."""
+        self._next_id = 1
+
+    async def run(self) -> dict[str, object]:
+        """All figures; what it made on the servers is gone afterwards, whether it ends well or not.
+
+        Raises BenchError when the connector fails, stalls or is refused, psycopg.Error and KafkaError when a server refuses.
+        """
+        plan, servers = self._plan, self._servers
+        async with AsyncExitStack() as undo:
+            self._tell(f"writing {plan.table_rows:,} rows")
+            self._dsn = await asyncio.to_thread(orders.create_database, servers.dsn, plan.name)
+            undo.push_async_callback(asyncio.to_thread, orders.drop_database, servers.dsn, plan.name, plan.name)
+            await self._insert(plan.table_rows, orders.FILL)
+            topic = await undo.enter_async_context(Topic(servers.bootstrap, f"{plan.name}.{orders.TABLE}"))
+            undo.push_async_callback(topic.delete)
+            with self._cost.watching():
+                return await self._phases(topic, undo)
+
+    async def _phases(self, topic: Topic, undo: AsyncExitStack) -> dict[str, object]:
+        plan, rest = self._plan, self._servers.rest
+        result: dict[str, object] = {}
+
+        def create() -> None:
+            rest.create(plan.name, connector_config(plan, self._dsn))
+            # Deleted before the topic and the slot are: what is pushed last is undone first.
+            undo.push_async_callback(asyncio.to_thread, rest.delete, plan.name)
+
+        self._tell("snapshot")
+        self._cost.begin()
+        result |= self._cost.idle()
+        came = await self._deliver(topic, plan.table_rows, create)
+        result["first_event_s"] = round(came.first, 2)
+        if "snapshot" in plan.phases:
+            # Counted from POST: what comes before the first row is part of a snapshot.
+            pace: Figures = {"rows": plan.table_rows, "s": round(came.total, 2), "rows_s": round(plan.table_rows / came.total)}
+            result["snapshot"] = pace | self._cost.figures(plan.table_rows)
+        result["event_bytes"] = await topic.value_size()
+        if "stream" in plan.phases:
+            count = max(plan.rows // 2, orders.SMALL)
+            self._tell(f"{count:,} rows in transactions of {orders.SMALL}")
+            result["stream"] = await self._backlog(topic, count, lambda: self._insert(count, orders.SMALL))
+        if "big" in plan.phases:
+            self._tell(f"one transaction of {plan.update_rows:,} updates")
+            update = partial(asyncio.to_thread, orders.update_first, self._dsn, plan.update_rows)
+            result["big_tx"] = await self._backlog(topic, plan.update_rows, update)
+        if "latency" in plan.phases:
+            self._tell(f"{plan.rate:,} rows a second for {plan.seconds} s")
+            result["latency_ms"] = await self._delays(topic)
+        # At least once is what Connect promises; a run without a failure should still bring none twice.
+        result["extra_events"] = await topic.end() - self._delivered
+        return result | self._cost.peak()
+
+    async def _backlog(self, topic: Topic, count: int, write: Callable[[], Awaitable[None]]) -> Figures:
+        name, rest = self._plan.name, self._servers.rest
+        await asyncio.to_thread(rest.turn, name, "pause")
+        async with asyncio.timeout(SILENCE):
+            while await asyncio.to_thread(rest.task_states, name) != ["PAUSED"]:
+                await asyncio.sleep(PAUSE)
+        await write()
+        self._cost.begin()
+        came = await self._deliver(topic, count, lambda: rest.turn(name, "resume"))
+        figures = {"events": count, "resume_s": round(came.first, 2), "s": round(came.total - came.first, 2), "events_s": came.pace(count)}
+        return figures | self._cost.figures(count)
+
+    async def _delays(self, topic: Topic) -> Figures:
+        plan = self._plan
+        # A row ahead of the others: all connections are warm then, and the reader stands where the next row will be.
+        await topic.to_end()
+        first = self._next_id
+        await self._insert(1, 1)
+        await topic.arrivals({first}, SILENCE)
+        first, count = self._next_id, plan.rate * plan.seconds
+        self._next_id += count
+        self._cost.begin()
+        begun = time.monotonic()
+        # A process of its own, so that writing does not delay the taking of the times here.
+        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+            writing = asyncio.get_running_loop().run_in_executor(pool, orders.insert_steadily, self._dsn, first, count, plan.rate)
+            came = await topic.arrivals(range(first, first + count), SILENCE)
+            committed = await writing
+        self._delivered += count
+        # A record may overtake the answer to the commit.
+        delays = [max(came[first + number] - at, 0) / 1e6 for number, at in enumerate(committed)]
+        kept = (count - 1) / max((committed[-1] - committed[0]) / 1e9, 1e-9)
+        figures = {"n": count, "rate": round(kept), **spread(delays), "s": round(time.monotonic() - begun, 2)}
+        return figures | self._cost.figures(count)
+
+    async def _deliver(self, topic: Topic, count: int, begin: Callable[[], None]) -> Delivery:
+        """Set ``count`` further records going and wait until the topic has them all.
+
+        Raises BenchError when the task fails or nothing comes for long.
+        """
+        before, target = await topic.end(), self._delivered + count
+        begun = looked = moved = time.monotonic()
+        going = asyncio.create_task(asyncio.to_thread(begin))
+        first, reached, seen = 0.0, before, before
+        try:
+            while True:
+                if going.done():
+                    going.result()
+                end, now = await topic.end(), time.monotonic()
+                if end > before and not first:
+                    first, seen = now - begun, end
+                if end >= target:
+                    self._delivered = target
+                    return Delivery(first or now - begun, now - begun, target - seen)
+                if end > reached:
+                    reached, moved = end, now
+                elif now - moved > SILENCE:
+                    raise BenchError(
+                        f"{topic.name} has {end:,} records of {target:,}, and no new one for {SILENCE:g} s. Look at the worker's log."
+                    )
+                if going.done() and now - looked > STATUS:
+                    looked = now
+                    await asyncio.to_thread(self._servers.rest.task_states, self._plan.name)
+                await asyncio.sleep(PAUSE if first else QUICK)
+        finally:
+            await asyncio.wait([going])
+
+    async def _insert(self, count: int, at_once: int) -> None:
+        """Insert further rows; the first one ever has the id 1."""
+        first = self._next_id
+        await asyncio.to_thread(orders.insert, self._dsn, first, count, at_once)
+        self._next_id = first + count

@@ -1,0 +1,97 @@
+"""The topic as its reader sees it: how far it reaches, and when each row arrives."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from types import TracebackType
+from typing import Any, Final, Self
+
+import orjson
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+
+from workers.bench.failure import BenchError
+
+READ_MS: Final = 1_000
+
+
+class Topic:
+    """A consumer of one topic, outside any group, as an async context manager."""
+
+    def __init__(self, bootstrap: str, name: str) -> None:
+        self.name = name
+        self._bootstrap = bootstrap
+        self._consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False, auto_offset_reset="earliest")
+        self._partitions: list[TopicPartition] = []
+
+    async def __aenter__(self) -> Self:
+        await self._consumer.start()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._consumer.stop()
+
+    async def end(self) -> int:
+        """How many records it holds, over all partitions; 0 while it does not exist."""
+        if not self._partitions:
+            # All topics' metadata is asked for: naming one that is not there would create it.
+            if self.name not in await self._consumer.topics():
+                return 0
+            self._partitions = [TopicPartition(self.name, number) for number in self._consumer.partitions_for_topic(self.name) or ()]
+        return int(sum((await self._consumer.end_offsets(self._partitions)).values()))
+
+    async def value_size(self) -> int:
+        """Bytes of the first record's value. The topic must have a record."""
+        self._consumer.assign(self._partitions)
+        await self._consumer.seek_to_beginning()
+        return len((await self._consumer.getone()).value or b"")
+
+    async def to_end(self) -> None:
+        """Read from here on only."""
+        self._consumer.assign(self._partitions)
+        await self._consumer.seek_to_end()
+        for partition in self._partitions:
+            # Seeking takes effect at the first read, which may come after the next record; asking for the place makes it now.
+            await self._consumer.position(partition)
+
+    async def arrivals(self, wanted: Collection[int], silence: float) -> dict[int, int]:
+        """When the rows with the ids ``wanted`` arrived, in nanoseconds of the monotonic clock. Reads on until all have come.
+
+        Raises BenchError when nothing comes for ``silence`` seconds.
+        """
+        missing, came = set(wanted), {}
+        heard = time.monotonic_ns()
+        while missing:
+            batches = await self._consumer.getmany(timeout_ms=READ_MS)
+            now = time.monotonic_ns()
+            for records in batches.values():
+                for record in records:
+                    row = row_id(record.key)
+                    if row in missing:
+                        missing.discard(row)
+                        came[row] = now
+            if batches:
+                heard = now
+            elif now - heard > silence * 1e9:
+                raise BenchError(f"{len(missing)} of {len(wanted)} rows have not come to {self.name}, and nothing for {silence:g} s")
+        return came
+
+    async def delete(self) -> None:
+        """Delete the topic when it exists."""
+        if await self.end() or self._partitions:
+            admin = AIOKafkaAdminClient(bootstrap_servers=self._bootstrap)
+            await admin.start()
+            try:
+                await admin.delete_topics([self.name])
+            finally:
+                await admin.close()
+
+
+def row_id(key: bytes | None) -> int:
+    """The id in a record's JSON key, with or without its schema. Raises BenchError when there is none."""
+    try:
+        found: Any = orjson.loads(key or b"")
+        return int(found.get("payload", found)["id"])
+    except (ValueError, AttributeError, KeyError, TypeError):
+        raise BenchError("A record's key is not the row's id in JSON. The delays need JSON keys: leave the phase latency out.") from None
