@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from connector.column_rules import ColumnRules
 from connector.config import ConnectorConfig
 from connector.encoders import EventColumn, TableEncoder
-from connector.envelope import TableSource
+from connector.envelope import TableSource, event_form
 from connector.errors import CdcError, ErrorKind
 from connector.filters import ColumnFilter, TableFilter, matcher
+from connector.names import name_adjuster
 from connector.ports import ConverterSettings
 from connector.record_batch import encode_headers
 from connector.schema import NO_DEFAULT
@@ -47,7 +49,9 @@ class Capture:
             ignore_builtin=config.table_ignore_builtin,
         )
         self._columns = ColumnFilter(include=config.column_include_list, exclude=config.column_exclude_list)
-        self._key_rules = [(matcher([rule.table], "message.key.columns"), rule.columns) for rule in config.key_columns]
+        self._key_rules = [
+            matcher([rf"{rule.table}\.{column}"], "message.key.columns") for rule in config.key_columns for column in rule.columns
+        ]
         self._snapshot_tables = (
             matcher(config.snapshot_include_collection_list, "snapshot.include.collection.list")
             if config.snapshot_include_collection_list
@@ -59,7 +63,11 @@ class Capture:
             config.topic_heartbeat_prefix,
             config.topic_heartbeat_name,
             config.topic_transaction,
+            with_schema=not config.topic_naming_strategy.endswith(".DefaultTopicNamingStrategy"),
         )
+        self._rules = ColumnRules(config, warn)
+        self._field_name = name_adjuster(config.field_name_adjustment_mode, dots=False)
+        self._schema_name = name_adjuster(config.schema_name_adjustment_mode, dots=True)
         self._settings = TypeSettings(
             decimal_handling_mode=config.decimal_handling_mode,
             time_precision_mode=config.time_precision_mode,
@@ -72,6 +80,8 @@ class Capture:
             decimal_format=value_settings.decimal_format,
             version=config.version,
         )
+        # The key's converter has a decimal.format of its own.
+        self._key_types = replace(self._settings, decimal_format=key_settings.decimal_format)
         # Connect's header converter writes a struct as JSON of its own: decimals as numbers, no schema.
         self._header_settings = replace(self._settings, decimal_format="NUMERIC")
 
@@ -81,8 +91,22 @@ class Capture:
 
     def source(self, table: CatalogTable) -> TableSource:
         """The table's part of the source block."""
+        return self._source(table.schema, table.table)
+
+    def message_source(self) -> TableSource:
+        """The same for logical decoding messages, which have no table."""
+        return self._source("", "")
+
+    def _source(self, schema: str, table: str) -> TableSource:
         config = self._config
-        return TableSource.of(server=config.topic_prefix, database=config.database_dbname, schema=table.schema, table=table.table)
+        return TableSource.of(
+            server=config.topic_prefix,
+            database=config.database_dbname,
+            schema=schema,
+            table=table,
+            defaults=self._value_settings.replace_null_with_default,
+            form=event_form(config.version),
+        )
 
     def needed_columns(self, table: CatalogTable) -> frozenset[str]:
         """Columns that values or keys hold."""
@@ -94,7 +118,7 @@ class Capture:
         return any(column.type_oid not in self.types for column in table.columns)
 
     def encoder(self, table: CatalogTable) -> TableEncoder:
-        """Compile the table. CdcError(SCHEMA) for a table the reference refuses too: columns that differ by case alone."""
+        """Compile the table. CdcError(SCHEMA) for columns whose names are the same but for case, or after their adjustment."""
         duplicates = case_duplicates(table.columns)
         if duplicates:
             raise CdcError(
@@ -102,48 +126,83 @@ class Capture:
                 f"Table '{table.name}' has columns that differ only by case: {', '.join(duplicates)}",
                 "Rename one of them, or exclude the table with table.exclude.list",
             )
-        resolved = {column.name: self._resolve(table, index, column, self._settings) for index, column in enumerate(table.columns)}
         keys = key_columns(table, self._key_rules)
-        values = [
-            event for name, event in resolved.items() if event is not None and self._columns.includes(table.schema, table.table, name)
-        ]
+        topic = self.topics.table(table.schema, table.table)
+        values = self._values(table)
+        self._check_names(table, values)
         return TableEncoder(
             table,
-            self.topics.table(table.schema, table.table),
+            topic,
             values,
-            [event for name in keys if (event := resolved[name]) is not None],
-            [
-                event
-                for index, column in enumerate(table.columns)
-                if column.name in keys and (event := self._resolve(table, index, column, self._header_settings)) is not None
-            ],
+            self._key(table, keys, self._key_types),
+            self._key(table, keys, self._header_settings),
             self._key_settings,
             self._value_settings,
+            event_form(self._config.version),
+            self._schema_name(topic),
         )
 
-    def _resolve(self, table: CatalogTable, index: int, column: Column, settings: TypeSettings) -> EventColumn | None:
-        codec = resolve(column, self.types, settings)
-        if codec is None:
-            if self._columns.includes(table.schema, table.table, column.name):
+    def _values(self, table: CatalogTable) -> list[EventColumn]:
+        found = []
+        for index, column in enumerate(table.columns):
+            if not self._columns.includes(table.schema, table.table, column.name):
+                continue
+            event = self._resolve(table, index, column, self._settings)
+            if event is None:
                 known = self.types.get(column.type_oid)
                 self._warn(
                     f"column left out: its type has no mapping table={table.name} column={column.name}"
                     f" type={known.name if known else column.type_oid}; set include.unknown.datatypes=true to send it as bytes"
                 )
+            else:
+                found.append(self._ruled(table, column, event) if self._rules else event)
+        return found
+
+    def _key(self, table: CatalogTable, keys: Sequence[str], settings: TypeSettings) -> list[EventColumn]:
+        """The key's columns in its order. Rules about single columns do not count for keys, as recorded."""
+        placed = {column.name: (index, self._in_key(table, column)) for index, column in enumerate(table.columns)}
+        resolved = (self._resolve(table, *placed[name], settings) for name in keys)
+        return [event for event in resolved if event is not None]
+
+    def _in_key(self, table: CatalogTable, column: Column) -> Column:
+        # As recorded: of an excluded column the reference knows no more than the stream tells, so it is optional in streamed keys.
+        # Its snapshots put the type's zero into such keys; ours hold the value.
+        if table.streamed and not self._columns.includes(table.schema, table.table, column.name):
+            return replace(column, not_null=False, default=None)
+        return column
+
+    def _resolve(self, table: CatalogTable, index: int, column: Column, settings: TypeSettings) -> EventColumn | None:
+        codec = resolve(column, self.types, settings, streamed=table.streamed)
+        if codec is None:
             return None
         # PostGIS columns are optional whatever the table says, as in the reference.
         schema = codec.schema.as_optional(codec.schema.optional or not column.not_null)
         default = default_value(column, codec, self.types, self._settings)
         if default is not NO_DEFAULT:
             schema = schema.with_default(default)
-        if self._config.include_schema_comments and column.comment:
-            schema = schema.with_doc(column.comment)
-        return EventColumn(column.name, index, codec, schema, column.not_null)
+        return EventColumn(self._field_name(column.name), index, codec, schema, column.not_null)
+
+    def _ruled(self, table: CatalogTable, column: Column, event: EventColumn) -> EventColumn:
+        """The column as the first rule that names it wants it shown."""
+        schema, mask = self._rules.apply(table, column, self.types, event.schema)
+        codec = event.codec if mask is None else mask.over(event.codec, self._value_settings)
+        return replace(event, codec=codec, schema=schema, mask=mask)
+
+    def _check_names(self, table: CatalogTable, values: Sequence[EventColumn]) -> None:
+        names = [event.name for event in values]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            clashing = ", ".join(table.columns[event.index].name for event in values if event.name in twice)
+            raise CdcError(
+                ErrorKind.SCHEMA,
+                f"Table '{table.name}' has columns whose adjusted names are the same: {clashing}",
+                "Set field.name.adjustment.mode to avro_unicode, rename one of them, or leave one out with column.exclude.list",
+            )
 
 
 def context_headers(config: ConnectorConfig, task_id: int, run_id: str) -> Sequence[tuple[str, bytes]]:
     """Debezium's headers on every record (``extended.headers.enabled``): which connector, task and run sent it."""
-    if not config.extended_headers_enabled:
+    if not config.extended_headers_enabled or config.version < (3, 0, 0):
         return ()
     return (
         ("__debezium.context.connectorLogicalName", config.topic_prefix.encode()),

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-
-from connector.envelope import envelope_schema
+from connector.envelope import PRESENT, EventForm
 from connector.json_converter import quote, schema_json, value_encoder
+from connector.masks import Mask
 from connector.pgoutput import UNCHANGED
 from connector.ports import ConverterSettings
 from connector.schema import NO_DEFAULT, Field, Schema
@@ -42,6 +42,8 @@ class EventColumn:
     schema: Schema
     not_null: bool = False
     """The table's own rule, which a schema need not follow (PostGIS)."""
+    mask: Mask | None = None
+    """What ``codec`` already does to values, to be done to the default that stands in for a NULL too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,8 @@ class TableEncoder:
         "_key_columns",
         "_settings",
         "closing",
-        "has_key",
         "created",
+        "has_key",
         "key",
         "key_header",
         "keys",
@@ -82,6 +84,8 @@ class TableEncoder:
         header_columns: Sequence[EventColumn],
         key_settings: ConverterSettings,
         value_settings: ConverterSettings,
+        form: EventForm = PRESENT,
+        namespace: str | None = None,
     ) -> None:
         self.table = table
         self.topic = topic
@@ -89,9 +93,11 @@ class TableEncoder:
         self._key_columns = tuple(key_columns)
         self._settings = value_settings
         width = len(table.columns)
-        row_schema = Schema("struct", name=f"{topic}.Value", fields=tuple(Field(c.name, c.schema) for c in columns))
+        # Schemas are named after the topic, in letters that schema.name.adjustment.mode allows.
+        named = topic if namespace is None else namespace
+        row_schema = Schema("struct", name=f"{named}.Value", fields=tuple(Field(c.name, c.schema) for c in columns))
         if value_settings.schemas_enable:
-            self.prefix = b'{"schema":' + schema_json(envelope_schema(topic, row_schema), None, value_settings) + b',"payload":'
+            self.prefix = b'{"schema":' + schema_json(form.envelope(named, row_schema), None, value_settings) + b',"payload":'
             self.closing = b"}"
         else:
             self.prefix = self.closing = b""
@@ -100,7 +106,7 @@ class TableEncoder:
         self.row_with_unchanged: RowFunction = _compile(self._columns, width, value_settings, unchanged=True)
         self.key_header: RowFunction = _compile(tuple(header_columns), width, _HEADER_SETTINGS, unchanged=True)
         """The key alone, as the headers of a primary-key change hold it (fields in the order of ``header_columns``)."""
-        key_schema = Schema("struct", name=f"{topic}.Key", fields=tuple(Field(c.name, c.schema) for c in key_columns))
+        key_schema = Schema("struct", name=f"{named}.Key", fields=tuple(Field(c.name, c.schema) for c in key_columns))
         before, after = b"", b""
         if key_settings.schemas_enable:
             before, after = b'{"schema":' + schema_json(key_schema, None, key_settings) + b',"payload":', b"}"
@@ -111,6 +117,17 @@ class TableEncoder:
         """``created(columns, nulls, head, lsn, middle, lsn, tail, end)``: payloads of events without an old row (see SourceText)."""
         self.snapshot = _compile_rows(self._columns, value_settings, before=HEAD, after=b"", extra=1)
         """``snapshot(columns, nulls, tails)``: the same with all that follows the row in one piece."""
+
+    def unchanged(self, old: Sequence[bytes | None], new: Sequence[bytes | None], before: bytes, after: bytes) -> bool:
+        """Whether an update changed nothing that is shown: equal rows as JSON, and no NULL came or went.
+
+        ``old`` and ``new`` are the cells that ``before`` and ``after`` were made of. A NULL may look like the default in JSON.
+        """
+        return before == after and all(
+            (old[column.index] is None) == (new[column.index] is None)
+            for column in self._columns
+            if column.mask is None or column.mask.constant is None
+        )
 
     def tolerant(self, cells: Sequence[bytes | None]) -> tuple[bytes, list[ConversionFailure]]:
         """The row with null for every value that cannot be converted, and what went wrong where."""
@@ -136,12 +153,14 @@ def _constants(column: EventColumn, settings: ConverterSettings) -> tuple[bytes,
     """JSON for a NULL, for the fallback, and for an unchanged TOAST value.
 
     A NULL in a required column (the ``before`` of a delete under replica identity DEFAULT) becomes the column's default,
-    else the type's fallback; in an optional one JsonConverter puts the default in its place (KIP-581).
+    else the type's fallback; in an optional one JsonConverter puts the default in its place (KIP-581). A mask changes what stands in
+    for a NULL, but not what the converter does; asterisks stand for every NULL.
     """
-    schema, codec = column.schema, column.codec
+    schema, codec, mask = column.schema, column.codec, column.mask
     encode = value_encoder(schema, settings)
-    fallback = encode(codec.fallback if schema.default is NO_DEFAULT or schema.default is None else schema.default)
-    null = fallback if column.not_null else encode(None)
+    has_default = schema.default is not NO_DEFAULT and schema.default is not None
+    fallback = encode(codec.fallback if not has_default else schema.default if mask is None else mask.shown(schema.default))
+    null = fallback if column.not_null or (mask is not None and mask.constant is not None) else encode(None)
     placeholder = null if codec.unavailable is None else encode(codec.unavailable)
     return null, fallback, placeholder
 

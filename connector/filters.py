@@ -29,7 +29,8 @@ def compile_pattern(pattern: str, key: str) -> re.Pattern[str]:
     """A Java-style regular expression, whole name and case-insensitive. CdcError(CONFIG_INVALID) names ``key`` and the fault."""
     translated = _QUOTED.sub(lambda m: re.escape(m.group(1)), pattern)
     try:
-        return re.compile(translated, re.IGNORECASE)
+        # Java's classes and its matching without case know ASCII alone, unless they are asked for more.
+        return re.compile(translated, re.IGNORECASE | re.ASCII)
     except re.error as error:
         raise CdcError(
             ErrorKind.CONFIG_INVALID,

@@ -124,6 +124,13 @@ def schema_json(schema: Schema, field: str | None = None, settings: ConverterSet
     return b"{" + b",".join(members) + b"}"
 
 
+def around_payload(schema: Schema, settings: ConverterSettings = _DEFAULTS) -> tuple[bytes, bytes]:
+    """What comes before and after a payload of ``schema``: nothing when schemas are off."""
+    if not settings.schemas_enable:
+        return b"", b""
+    return b'{"schema":' + schema_json(schema, None, settings) + b',"payload":', b"}"
+
+
 def value_encoder(schema: Schema, settings: ConverterSettings = _DEFAULTS) -> ValueEncoder:
     """A function that writes values of ``schema``; it handles null by the schema's default and optionality."""
     build = _BUILDERS.get(schema.type)

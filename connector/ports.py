@@ -5,7 +5,7 @@ The pure modules know none of these; :mod:`connector.runner` joins both sides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -24,6 +24,16 @@ class OffsetStore(Protocol):
 
     async def store(self, partition: JsonObject, offset: JsonObject | None) -> None:
         """Write and wait until Kafka has acknowledged. None removes the offset. Raises CdcError(STORE)."""
+
+
+class Out(Protocol):
+    """Where one topic's records go."""
+
+    def append(self, key: bytes | None, prefix: bytes, payload: bytes | None, headers: bytes, timestamp: int) -> None:
+        """Take a record; see :meth:`connector.record_batch.RecordBatch.append`."""
+
+    def extend(self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int) -> None:
+        """Take many; see :meth:`connector.record_batch.RecordBatch.extend`."""
 
 
 class Clock(Protocol):

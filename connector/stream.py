@@ -3,47 +3,49 @@
 Theory of operation
 -------------------
 pgoutput (protocol version 1) sends a transaction after it has committed, whole and in commit order: BEGIN, changes, COMMIT.
-A RELATION message comes before the first change of a table, and again after anything about the table may have changed.
+A RELATION message comes before the first change of a table, and again after anything about the table may have changed. A logical
+decoding message that is not part of a transaction comes as soon as the server reads it, so before the transactions that were open.
 
 Rules
 1. Everything that decides what a frame means is in this file. It holds no transaction: a record leaves with its change.
 2. Only ends of transactions are ordered. A position between transactions is the end of the last one; a position inside one
    counts changes at its last LSN, because many changes may share an LSN (a multi-row COPY is one WAL record).
-3. A keepalive moves the position only between transactions, and is confirmed only when nothing is in flight.
+3. A keepalive moves the position only between transactions, and is confirmed only when nothing is in flight. That serves
+   a database whose changes are all filtered out as well: the reference warns after 10,000 such events that its offset stands
+   still, ours does not.
 4. After a restart inside a transaction the server sends that transaction again: what was sent is passed over by
    (LSN, count), and only if the first transaction is really that one.
 5. A RELATION stops the machine until somebody brings the catalog's facts (:meth:`Stream.adopt`): frames behind it wait.
 6. ``source.sequence`` holds the end of the last transaction seen, of captured tables or not, and the event's LSN.
+7. A message outside of transactions is a commit of its own: its LSN takes the place of the last transaction's end, in
+   positions and in ``source.sequence``, also when its prefix is filtered out. Its time, and its origin, are those of the last
+   transaction. The server sends it again when it is asked for changes after its very LSN: it is passed over then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
-from typing import Final, Protocol
+from typing import Final
 
-from connector.encoders import HEAD, TableEncoder
-from connector.envelope import SourceFacts, SourceText, TableSource, event_tail
+from connector.changes import ChangeWriter, LiveTable, StreamSettings
+from connector.envelope import SourceFacts
 from connector.errors import CdcError, ErrorKind
-from connector.offsets import Position, Resume
+from connector.messages import MessageTopic
+from connector.offsets import Position, Resume, TransactionCounts
 from connector.pgoutput import (
     BEGIN,
     BODY,
     COMMIT,
     DELETE,
     HAS_NULL,
-    HAS_UNCHANGED,
     INSERT,
     KEEPALIVE,
     MESSAGE,
-    NEW_TUPLE,
-    OLD_TUPLE,
     ORIGIN,
     RELATION,
     TRUNCATE,
     TYPE,
-    UNCHANGED,
     UPDATE,
     XLOG_DATA,
     Keepalive,
@@ -51,11 +53,16 @@ from connector.pgoutput import (
     parse_begin,
     parse_commit,
     parse_keepalive,
+    parse_message,
     parse_origin,
     parse_relation,
     parse_truncate,
     split_tuple,
 )
+from connector.ports import Out
+from connector.transactions import TransactionLog
+
+__all__ = ["TRANSITIONS", "LiveTable", "Out", "State", "Stream", "StreamSettings"]
 
 State = Enum("State", ["BETWEEN", "INSIDE"])
 """Between transactions, or inside one."""
@@ -85,56 +92,12 @@ TRANSITIONS: Final[Mapping[State, Mapping[int, State]]] = {
 _KINDS: Final = {INSERT: "INSERT", UPDATE: "UPDATE", DELETE: "DELETE", TRUNCATE: "TRUNCATE"}
 
 
-class Out(Protocol):
-    """Where one table's records go."""
-
-    def append(self, key: bytes | None, prefix: bytes, payload: bytes | None, headers: bytes, timestamp: int) -> None:
-        """Take a record; see :meth:`connector.record_batch.RecordBatch.append`."""
-
-    def extend(self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int) -> None:
-        """Take many; see :meth:`connector.record_batch.RecordBatch.extend`."""
-
-
-@dataclass(frozen=True, slots=True)
-class StreamSettings:
-    """What the configuration decides about events. ``skipped`` holds letters of ``skipped.operations``."""
-
-    tombstones: bool = True
-    skipped: frozenset[str] = frozenset("t")
-    headers: bytes = b"\0"
-    """The headers of every record, encoded."""
-    key_change_headers: Callable[[bytes, str], bytes] = lambda _key, _name: b"\0"
-    """Given the other key's JSON and the header's name (newkey, oldkey): all headers of such a record, encoded."""
-    conversion_failure: str = "warn"
-    """``event.converting.failure.handling.mode``: warn, skip (null, silently) or fail."""
-
-
-class LiveTable:
-    """A captured table while its changes stream.
-
-    Changes without an old row wait in a run until the burst ends or another change of the table comes, and are encoded
-    together (:attr:`connector.encoders.TableEncoder.created`): topics keep their order, and nothing waits longer than its burst.
-    """
-
-    __slots__ = ("encoder", "ends", "lsns", "nulls", "out", "rows", "source", "text", "texts", "transaction")
-
-    def __init__(self, encoder: TableEncoder, source: TableSource, out: Out) -> None:
-        self.encoder = encoder
-        self.source = source
-        self.out = out
-        self.transaction = -1
-        """Number of the transaction that ``text`` was made for."""
-        self.text: SourceText | None = None
-        self.rows: list[list[bytes | None]] = []
-        self.lsns: list[bytes] = []
-        self.texts: list[SourceText] = []
-        self.ends: list[bytes] = []
-        """Of each row of the run: cells, LSN, source block, and the event's end after its op."""
-        self.nulls = 0
-
-
 class Stream:
-    """Feed it frames; it appends records to its tables' outs and keeps the position before which all are made."""
+    """Feed it frames; it appends records to its tables' outs and keeps the position before which all are made.
+
+    ``last_commit``, ``resume``, ``passed_message``, ``counts`` and ``ts_us`` come from the offset that streaming goes on from
+    (:class:`connector.offsets.StoredOffset`).
+    """
 
     def __init__(
         self,
@@ -143,44 +106,62 @@ class Stream:
         last_commit: int | None,
         resume: Resume | None,
         on_conversion_failure: Callable[[str, str, str], None],
+        on_event_failure: Callable[[str, int, str], None] = lambda _table, _lsn, _reason: None,
+        passed_message: int = 0,
+        counts: TransactionCounts | None = None,
+        ts_us: int = 0,
+        transactions: TransactionLog | None = None,
+        messages: MessageTopic | None = None,
     ) -> None:
-        self._settings = settings
+        self._changes = ChangeWriter(
+            settings,
+            on_conversion_failure=on_conversion_failure,
+            on_event_failure=on_event_failure,
+            transactions=transactions,
+            messages=messages,
+        )
+        self._transactions = transactions
+        self._fast = transactions is None and "c" not in settings.skipped
         self._tables: dict[bytes, LiveTable | None] = {}
         """By the relation's oid as it stands in change messages; None for tables that are not captured."""
         self._state = State.BETWEEN
         self._last_commit = last_commit
         self._resume = resume
+        self._counts = counts
+        """What an earlier run counted of the transaction to resume in."""
+        self._passed_message = passed_message
         self._skipping = False
         self._skip_to = resume
+        self._plain_inserts = False
+        """Inserts need no second look: inside a transaction, nothing of it was sent before, none of its events is counted."""
         self._broken = False
-        self._on_conversion_failure = on_conversion_failure
-        self._facts = SourceFacts(0, None, last_commit)
-        self._transaction = 0
+        self._facts = SourceFacts(ts_us, None, last_commit)
         self._lsn = 0
         self._nth = 0
         self._kind = "BEGIN"
         self._txid = 0
-        self._create_tail = self._update_tail = self._delete_tail = self._truncate_tail = b""
-        self._now_ms = 0
-        self._runs: list[LiveTable] = []
-        """Tables with a run, in the order of their first rows."""
         self.wanted: Relation | None = None
         """The relation whose catalog facts must be adopted before the next frame is fed."""
         self.position: Position | None = None
         """The latest position; None until the first frame that has one."""
-        self.events = 0
-        """Records made."""
         self.source_ms = 0
         """Commit time of the transaction seen last, ms since the epoch."""
         self.received = 0
         """The WAL position the server has told of last."""
         self.reply_asked = False
         """The server wants a status update at once."""
+        self.xmin: int | None = None
+        """The slot's catalog_xmin as it was seen last; transactions that begin from now on tell of it."""
 
     @property
     def between(self) -> bool:
         """No transaction is half read."""
         return self._state is State.BETWEEN
+
+    @property
+    def events(self) -> int:
+        """Records made."""
+        return self._changes.records + (self._transactions.records if self._transactions is not None else 0)
 
     def adopt(self, relation: Relation, table: LiveTable | None) -> None:
         """Take the table that ``wanted`` asked for; None when it is not captured."""
@@ -190,36 +171,35 @@ class Stream:
     def feed(self, frames: Sequence[bytes], now_ns: int) -> int:
         """Work through ``frames``; answers how many were used: fewer than all when ``wanted`` is set.
 
-        ``now_ns`` (wall clock) becomes the events' ``ts_*``: one reading serves a burst, formatting three numbers per event cost
-        0.4 µs of its 10.
+        ``now_ns`` (wall clock) becomes the events' ``ts_*``.
         """
-        tails = event_tail(now_ns, b"")
-        self._create_tail, self._update_tail, self._delete_tail = b"c" + tails, b"u" + tails, b"d" + tails
-        self._truncate_tail = b"t" + tails
-        self._now_ms = now_ns // 1_000_000
         reached = self.position
         try:
-            used = self._work(frames)
-            self._end_runs()
+            used = self._work(frames, self._changes.burst(now_ns))
+            self._changes.end_runs()
         except BaseException:
             # Records of this burst may be missing: the position stays before it, and must not be taken for an idle one.
             self.position, self._broken = reached, True
             raise
         if self._state is State.INSIDE and not self._skipping and self._nth:
-            self.position = Position(self._lsn, self._last_commit, self._kind, self._txid, self._facts.ts_us, self._nth)
+            self.position = self._position(self._lsn, self._kind, self._txid, self._nth)
         return used
 
-    def _work(self, frames: Sequence[bytes]) -> int:
+    def _position(self, event: int, kind: str, txid: int | None, nth: int = 1) -> Position:
+        facts, log = self._facts, self._transactions
+        counts = log.counts if log is not None and txid is not None else None
+        return Position(event, self._last_commit, kind, txid, facts.ts_us, nth, facts.xmin, counts)
+
+    def _work(self, frames: Sequence[bytes], create_end: bytes) -> int:
         tables = self._tables
-        runs = self._runs
-        skip_insert = "c" in self._settings.skipped
-        create_end = self._create_tail
+        changes = self._changes
+        runs, text_of = changes.runs, changes.text
         for number, frame in enumerate(frames):
             if frame[0] != XLOG_DATA:
                 self._keepalive(frame)
                 continue
             tag = frame[BODY]
-            if tag == INSERT and self._state is State.INSIDE and not self._skipping:
+            if tag == INSERT and self._plain_inserts:
                 lsn = int.from_bytes(frame[1:9], "big")
                 if lsn == self._lsn:
                     self._nth += 1
@@ -231,7 +211,7 @@ class Stream:
                     table = tables[frame[26:30]]
                 except KeyError:
                     raise _unknown_relation(frame) from None
-                if table is None or skip_insert:
+                if table is None:
                     continue
                 cells: list[bytes | None] = []
                 table.nulls |= split_tuple(frame, 31, cells) & HAS_NULL
@@ -239,55 +219,11 @@ class Stream:
                     runs.append(table)
                 table.rows.append(cells)
                 table.lsns.append(b"%d" % lsn)
-                table.texts.append(self._text(table))
+                table.texts.append(text_of(table))
                 table.ends.append(create_end)
             elif self._other(tag, frame):
                 return number + 1
         return len(frames)
-
-    def _join_run(self, table: LiveTable, cells: list[bytes | None], nulls: int, lsn: int, end: bytes) -> None:
-        if not table.rows:
-            self._runs.append(table)
-        table.nulls |= nulls
-        table.rows.append(cells)
-        table.lsns.append(b"%d" % lsn)
-        table.texts.append(self._text(table))
-        table.ends.append(end)
-
-    def _end_runs(self) -> None:
-        for table in self._runs:
-            self._end_run(table)
-        self._runs.clear()
-
-    def _end_run(self, table: LiveTable) -> None:
-        """Encode what waits for ``table`` and append it to its out."""
-        rows, texts = table.rows, table.texts
-        if not rows:
-            return
-        encoder, lsns = table.encoder, table.lsns
-        columns = list(zip(*rows, strict=True))
-        nulls = table.nulls != 0
-        ends = [end + encoder.closing for end in table.ends] if encoder.closing else table.ends
-        try:
-            payloads = encoder.created(
-                columns,
-                nulls,
-                [text.head for text in texts],
-                lsns,
-                [text.middle for text in texts],
-                lsns,
-                [text.tail for text in texts],
-                ends,
-            )
-        except ValueError:
-            payloads = [
-                b"".join((HEAD, self._row(encoder, row, unchanged=False), text.head, lsn, text.middle, lsn, text.tail, end))
-                for row, text, lsn, end in zip(rows, texts, lsns, ends, strict=True)
-            ]
-        keys = encoder.keys(columns, nulls) if encoder.has_key else None
-        table.out.extend(keys, encoder.prefix, payloads, self._settings.headers, self._now_ms)
-        self.events += len(rows)
-        table.rows, table.lsns, table.texts, table.ends, table.nulls = [], [], [], [], 0
 
     def _other(self, tag: int, frame: bytes) -> bool:
         """Any message but a plain insert. True when the machine must stop for the catalog."""
@@ -301,22 +237,17 @@ class Stream:
         self._state = following
         if tag in _KINDS:
             lsn = int.from_bytes(frame[1:9], "big")
-            if lsn == self._lsn:
-                self._nth += 1
-            else:
-                self._lsn = lsn
-                self._nth = 1
-            self._kind = _KINDS[tag]
-            if self._skipping and self._sent_before(lsn):
+            if self._sent_before(lsn, _KINDS[tag]):
                 return False
-            if tag == INSERT:
-                self._insert(frame, lsn)
-            elif tag == UPDATE:
-                self._update(frame, lsn)
-            elif tag == DELETE:
-                self._delete(frame, lsn)
-            else:
+            if tag == TRUNCATE:
                 self._truncate(frame, lsn)
+                return False
+            try:
+                table = self._tables[frame[26:30]]
+            except KeyError:
+                raise _unknown_relation(frame) from None
+            if table is not None:
+                self._changes.change(tag, table, frame, lsn)
         elif tag == BEGIN:
             self._begin(frame)
         elif tag == COMMIT:
@@ -326,35 +257,60 @@ class Stream:
             return True
         elif tag == ORIGIN:
             origin = parse_origin(frame)
-            self._facts = SourceFacts(self._facts.ts_us, self._facts.txid, self._facts.last_commit, None, (origin.name, origin.lsn))
-            self._transaction += 1
+            facts = self._facts
+            self._enter(SourceFacts(facts.ts_us, facts.txid, facts.last_commit, facts.xmin, (origin.name, origin.lsn)))
+        elif tag == MESSAGE:
+            self._message(frame)
         return False
+
+    def _enter(self, facts: SourceFacts) -> None:
+        self._facts = facts
+        self._changes.enter(facts)
 
     def _begin(self, frame: bytes) -> None:
         begin = parse_begin(frame)
-        self._transaction += 1
         self._txid = begin.xid
-        self._facts = SourceFacts(begin.commit_us, begin.xid, self._last_commit)
+        self._enter(SourceFacts(begin.commit_us, begin.xid, self._last_commit, self.xmin))
         self.source_ms = begin.commit_us // 1000
         self._lsn = self._nth = 0
         resume, self._resume = self._resume, None
         self._skipping = resume is not None and (resume.txid is None or resume.txid & 0xFFFFFFFF == begin.xid)
         self._skip_to = resume
+        self._plain_inserts = self._fast and not self._skipping
+        if self._transactions is not None:
+            lsn = int.from_bytes(frame[1:9], "big")
+            self._transactions.enter(begin.xid, self.source_ms, lsn, self._counts, resumed=self._skipping)
 
     def _commit(self, frame: bytes) -> None:
         commit = parse_commit(frame)
-        self._skipping = False
+        self._skipping = self._plain_inserts = False
         self._last_commit = commit.end_lsn
-        if commit.end_lsn > self.received:
-            self.received = commit.end_lsn
-        self.position = Position(commit.end_lsn, commit.end_lsn, "COMMIT", self._txid, commit.commit_us)
+        self.received = max(self.received, commit.end_lsn)
+        if self._transactions is not None:
+            self._transactions.leave(commit.end_lsn)
+        self.position = self._position(commit.end_lsn, "COMMIT", self._txid)
+
+    def _message(self, frame: bytes) -> None:
+        message = parse_message(frame)
+        lsn = int.from_bytes(frame[1:9], "big")
+        if message.transactional:
+            if self._sent_before(lsn, "MESSAGE"):
+                return
+        elif lsn <= self._passed_message:
+            return
+        else:
+            self._last_commit = lsn
+            self.received = max(self.received, lsn)
+            facts = self._facts
+            self._enter(SourceFacts(facts.ts_us, None, lsn, self.xmin, facts.origin))
+            self.position = self._position(lsn, "MESSAGE", None)
+        self._changes.message(message, lsn)
 
     def _keepalive(self, frame: bytes) -> None:
         if frame[0] != KEEPALIVE:
             raise CdcError(ErrorKind.PROTOCOL, f"The server sent a replication frame of unknown kind {frame[0]:#x}")
         keepalive: Keepalive = parse_keepalive(frame)
-        if keepalive.wal_end > self.received:
-            self.received = keepalive.wal_end
+        self.received = max(self.received, keepalive.wal_end)
         if keepalive.reply:
             self.reply_asked = True
 
@@ -368,138 +324,31 @@ class Stream:
         at = self.position
         if at is not None and at.event >= self.received:
             return None
-        if at is None:
-            return Position(self.received, self._last_commit, "COMMIT", None, 0)
-        return Position(self.received, self._last_commit, "COMMIT", at.txid, at.ts_us)
+        txid = None if at is None else at.txid
+        return Position(self.received, self._last_commit, "COMMIT", txid, self._facts.ts_us, 1, self._facts.xmin)
 
-    def _sent_before(self, lsn: int) -> bool:
+    def _sent_before(self, lsn: int, kind: str) -> bool:
+        """Count a change or message of the open transaction; whether an earlier run has sent it."""
+        if lsn == self._lsn:
+            self._nth += 1
+        else:
+            self._lsn = lsn
+            self._nth = 1
+        self._kind = kind
+        if not self._skipping:
+            return False
         resume = self._skip_to
         if resume is not None and (lsn < resume.lsn or (lsn == resume.lsn and self._nth <= resume.nth)):
             return True
         self._skipping = False
+        self._plain_inserts = self._fast
         return False
 
-    def _table(self, frame: bytes) -> LiveTable | None:
-        try:
-            return self._tables[frame[26:30]]
-        except KeyError:
-            raise _unknown_relation(frame) from None
-
-    def _text(self, table: LiveTable) -> SourceText:
-        text = table.text
-        if text is None or table.transaction != self._transaction:
-            table.text = text = SourceText(table.source, self._facts)
-            table.transaction = self._transaction
-        return text
-
-    def _tolerant(self, encoder: TableEncoder, cells: Sequence[bytes | None]) -> bytes:
-        row, failures = encoder.tolerant(cells)
-        for failure in failures:
-            if self._settings.conversion_failure == "fail":
-                raise CdcError(
-                    ErrorKind.VALUE,
-                    f"A value of column {failure.column} of table {encoder.table.name} cannot be converted: {failure.reason}",
-                    "Set event.converting.failure.handling.mode to warn to send null in its place",
-                )
-            if self._settings.conversion_failure == "warn":
-                self._on_conversion_failure(encoder.table.name, failure.column, failure.reason)
-        return row
-
-    def _row(self, encoder: TableEncoder, cells: Sequence[bytes | None], *, unchanged: bool) -> bytes:
-        try:
-            return encoder.row_with_unchanged(cells) if unchanged else encoder.row(cells)
-        except ValueError:
-            return self._tolerant(encoder, cells)
-
-    def _insert(self, frame: bytes, lsn: int) -> None:
-        table = self._table(frame)
-        if table is None or "c" in self._settings.skipped:
-            return
-        cells: list[bytes | None] = []
-        nulls = split_tuple(frame, 31, cells) & HAS_NULL
-        self._join_run(table, cells, nulls, lsn, self._create_tail)
-
-    def _send(self, table: LiveTable, key: bytes | None, lsn: int, rows: tuple[bytes, ...], tail: bytes, headers: bytes) -> None:
-        text = self._text(table)
-        digits = b"%d" % lsn
-        payload = b"".join((*rows, text.head, digits, text.middle, digits, text.tail, tail, table.encoder.closing))
-        table.out.append(key, table.encoder.prefix, payload, headers, self._now_ms)
-        self.events += 1
-
-    def _update(self, frame: bytes, lsn: int) -> None:
-        table = self._table(frame)
-        if table is None or "u" in self._settings.skipped:
-            return
-        encoder = table.encoder
-        old: list[bytes | None] = []
-        at = 30
-        if frame[at] != NEW_TUPLE:
-            at = split_tuple(frame, at + 1, old) >> 2
-        cells: list[bytes | None] = []
-        flags = split_tuple(frame, at + 1, cells)
-        unchanged = flags & HAS_UNCHANGED != 0
-        if not old and not unchanged:
-            self._join_run(table, cells, flags & HAS_NULL, lsn, self._update_tail)
-            return
-        self._end_run(table)
-        if unchanged and old and frame[30] == OLD_TUPLE:
-            # Replica identity FULL sends the whole old row: what did not change has its old value.
-            cells = [before if cell is UNCHANGED else cell for cell, before in zip(cells, old, strict=True)]
-            unchanged = any(cell is UNCHANGED for cell in cells)
-        after = self._row(encoder, cells, unchanged=unchanged)
-        key = encoder.key(cells) if encoder.has_key else None
-        before = self._row(encoder, old, unchanged=True) if old else b"null"
-        if old and key is not None:
-            old_key = encoder.key(old)
-            if old_key != key:
-                self._key_change(table, lsn, (old_key, old, before), (key, cells, after))
-                return
-        self._send(table, key, lsn, (b'{"before":', before, b',"after":', after), self._update_tail, self._settings.headers)
-
-    def _key_change(
-        self,
-        table: LiveTable,
-        lsn: int,
-        old: tuple[bytes, Sequence[bytes | None], bytes],
-        new: tuple[bytes, Sequence[bytes | None], bytes],
-    ) -> None:
-        """A new key is another record: delete under the old key, tombstone, create under the new one."""
-        settings, encoder = self._settings, table.encoder
-        old_key, old_cells, before = old
-        new_key, new_cells, after = new
-        leaving = settings.key_change_headers(encoder.key_header(new_cells), "__debezium.newkey")
-        self._send(table, old_key, lsn, (b'{"before":', before, b',"after":null'), self._delete_tail, leaving)
-        if settings.tombstones:
-            self._tombstone(table, old_key, leaving)
-        coming = settings.key_change_headers(encoder.key_header(old_cells), "__debezium.oldkey")
-        self._send(table, new_key, lsn, (HEAD, after), self._create_tail, coming)
-
-    def _tombstone(self, table: LiveTable, key: bytes | None, headers: bytes) -> None:
-        table.out.append(key, b"", None, headers, self._now_ms)
-        self.events += 1
-
-    def _delete(self, frame: bytes, lsn: int) -> None:
-        table = self._table(frame)
-        if table is None or "d" in self._settings.skipped:
-            return
-        self._end_run(table)
-        encoder = table.encoder
-        old: list[bytes | None] = []
-        split_tuple(frame, 31, old)
-        before = self._row(encoder, old, unchanged=True)
-        key = encoder.key(old) if encoder.has_key else None
-        self._send(table, key, lsn, (b'{"before":', before, b',"after":null'), self._delete_tail, self._settings.headers)
-        if self._settings.tombstones:
-            self._tombstone(table, key, self._settings.headers)
-
     def _truncate(self, frame: bytes, lsn: int) -> None:
-        if "t" in self._settings.skipped:
-            return
         for oid in parse_truncate(frame).relations:
             table = self._tables.get(oid.to_bytes(4, "big"))
             if table is not None:
-                self._end_run(table)
-                self._send(table, None, lsn, (b'{"before":null,"after":null',), self._truncate_tail, self._settings.headers)
+                self._changes.truncate(table, lsn)
 
 
 def _unknown_relation(frame: bytes) -> CdcError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from connector.errors import CdcError, ErrorKind
 from connector.filters import Matcher
 from connector.pgoutput import Relation
 from connector.types.codec import Column
@@ -28,6 +27,8 @@ class CatalogTable:
     identity: str = "d"
     estimate: int = -1
     """Rows as the planner estimates them (pg_class.reltuples), -1 when never analysed."""
+    streamed: bool = False
+    """The columns are a RELATION message's: the reference sees some types otherwise then."""
 
     @property
     def name(self) -> str:
@@ -60,6 +61,7 @@ def join_relation(relation: Relation, catalog: CatalogTable | None) -> CatalogTa
         primary_key=tuple(name for name in base.primary_key if name in names),
         unique_key=tuple(name for name in base.unique_key if name in names),
         identity=relation.identity,
+        streamed=True,
     )
 
 
@@ -68,24 +70,14 @@ def same_shape(relation: Relation, table: CatalogTable) -> bool:
     return [(c.name, c.type_oid, c.modifier) for c in relation.columns] == [(c.name, c.type_oid, c.modifier) for c in table.columns]
 
 
-def key_columns(table: CatalogTable, rules: Sequence[tuple[Matcher, tuple[str, ...]]]) -> tuple[str, ...]:
+def key_columns(table: CatalogTable, rules: Sequence[Matcher]) -> tuple[str, ...]:
     """The key's columns in order.
 
-    By the first rule of ``message.key.columns`` that matches the table, else the primary key, else the first unique index, else
-    none. CdcError(CONFIG_INVALID) when a rule names a column the table does not have.
+    By ``message.key.columns``, else the primary key, else the first unique index, else none. Each rule matches whole names of
+    columns (schema.table.column); all rules count in their order, and one that matches nothing counts for nothing.
     """
-    for matches, names in rules:
-        if matches(table.name):
-            present = {column.name for column in table.columns}
-            missing = [name for name in names if name not in present]
-            if missing:
-                raise CdcError(
-                    ErrorKind.CONFIG_INVALID,
-                    f"Property message.key.columns names column {missing[0]} that table {table.name} does not have",
-                    "Correct the column's name",
-                )
-            return names
-    return table.primary_key or table.unique_key
+    chosen = dict.fromkeys(column.name for rule in rules for column in table.columns if rule(f"{table.name}.{column.name}"))
+    return tuple(chosen) or table.primary_key or table.unique_key
 
 
 def quote_identifier(name: str) -> str:

@@ -30,10 +30,12 @@ class TopicNames:
     heartbeat_prefix: str = "__debezium-heartbeat"
     heartbeat_name: str | None = None
     transaction_name: str = "transaction"
+    with_schema: bool = True
+    """Whether a table's schema is part of its topic's name (SchemaTopicNamingStrategy; not so DefaultTopicNamingStrategy)."""
 
     def table(self, schema: str, table: str) -> str:
         """Where a table's changes go."""
-        return sanitize_topic(self.delimiter.join((self.prefix, schema, table)))
+        return sanitize_topic(self.delimiter.join((self.prefix, schema, table) if self.with_schema else (self.prefix, table)))
 
     def heartbeat(self) -> str:
         """Where heartbeats go."""
@@ -42,3 +44,7 @@ class TopicNames:
     def transaction(self) -> str:
         """Where transaction boundaries go."""
         return sanitize_topic(self.delimiter.join((self.prefix, self.transaction_name)))
+
+    def message(self) -> str:
+        """Where logical decoding messages go; a dot comes before the word, whatever ``delimiter`` is."""
+        return sanitize_topic(f"{self.prefix}.message")

@@ -56,6 +56,7 @@ class Worker:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.bootstrap = properties["bootstrap.servers"]
+        self.group = properties["group.id"]
         self._folder = folder
         self._environment = environment
         self._process: Process | None = None

@@ -13,7 +13,7 @@ from connector.config_keys import BadVersionError, select_version
 from connector.errors import CdcError, ErrorKind
 from connector.ports import KafkaSettings, Progress, TaskContext
 from workers.converters import check_header_converter, converter
-from workers.plugins import CONNECTOR_VERSION, TASK_CLASS
+from workers.plugins import TASK_CLASS
 from workers.settings import WorkerSettings
 from workers.stores.offset_store import AllOffsets, ConnectorOffsets
 from workers.supervisor import RetryPolicy
@@ -127,14 +127,9 @@ class TaskPlanner:
 
 def _check_version(config: Mapping[str, str]) -> None:
     try:
-        version = select_version(config.get("connector.plugin.version"))
+        select_version(config.get("connector.plugin.version"))
     except BadVersionError as problem:
         raise CdcError(ErrorKind.CONFIG_INVALID, str(problem)) from problem
-    if version != CONNECTOR_VERSION:
-        raise CdcError(
-            ErrorKind.CONFIG_INVALID,
-            f"Invalid value {version} for configuration connector.plugin.version: This worker plays {CONNECTOR_VERSION} only; leave it out",
-        )
 
 
 _CHECKS: Final[tuple[tuple[str, Callable[[Mapping[str, str]], object]], ...]] = (

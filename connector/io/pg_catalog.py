@@ -14,7 +14,8 @@ from connector.types.codec import Column, TypeInfo
 _TYPES: Final = """
 select t.oid, t.typname, n.nspname, t.typtype, t.typcategory,
        case when t.typcategory = 'A' then t.typelem else 0 end, t.typbasetype, t.typtypmod,
-       (select array_agg(e.enumlabel order by e.enumsortorder) from pg_catalog.pg_enum e where e.enumtypid = t.oid)
+       (select array_agg(e.enumlabel order by e.enumsortorder) from pg_catalog.pg_enum e where e.enumtypid = t.oid),
+       n.nspname = any(current_schemas(true))
 from pg_catalog.pg_type t join pg_catalog.pg_namespace n on n.oid = t.typnamespace
 where (t.typrelid = 0 or (select c.relkind from pg_catalog.pg_class c where c.oid = t.typrelid) = 'c')
   and (n.nspname <> 'information_schema')
@@ -46,12 +47,12 @@ order by a.attrelid, a.attnum
 """
 
 # Unique indexes in the order JDBC lists them (by name); indexes over expressions cannot be keys. A key part's place is its place
-# in the index, not in the table.
+# in the index, not in the table. JDBC counts a unique index's INCLUDE columns among its columns, but not a primary key's.
 _KEYS: Final = """
 select i.indrelid, i.indisprimary, ic.relname, a.attname
 from pg_catalog.pg_index i
 join pg_catalog.pg_class ic on ic.oid = i.indexrelid
-cross join lateral unnest(i.indkey[0:i.indnkeyatts - 1]) with ordinality as k(attnum, place)
+cross join lateral unnest(i.indkey[0:case when i.indisprimary then i.indnkeyatts else i.indnatts end - 1]) with ordinality as k(attnum, place)
 join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
 where i.indrelid = any(%s) and i.indisunique and i.indisvalid and not (0 = any(i.indkey::int2[]))
 order by i.indrelid, not i.indisprimary, ic.relname collate "C", k.place
@@ -66,8 +67,8 @@ async def read_types(connection: Connection) -> dict[int, TypeInfo]:
     except psycopg.Error as error:
         raise source_error(error, "reading the types") from error
     return {
-        oid: TypeInfo(oid, name, schema, _letter(kind), _letter(category), element, base, modifier, tuple(labels or ()))
-        for oid, name, schema, kind, category, element, base, modifier, labels in rows
+        oid: TypeInfo(oid, name, schema, _letter(kind), _letter(category), element, base, modifier, tuple(labels or ()), visible)
+        for oid, name, schema, kind, category, element, base, modifier, labels, visible in rows
     }
 
 

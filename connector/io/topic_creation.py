@@ -16,6 +16,7 @@ from connector.io.kafka_client import client_arguments
 _log = logging.getLogger(__name__)
 
 DEFAULT_GROUP: Final = "default"
+_COUNTS: Final = ("partitions", "replication.factor")
 
 
 class TopicCreator:
@@ -23,7 +24,8 @@ class TopicCreator:
 
     ``groups`` is ``topic.creation.<group>.<setting>`` by group; without a ``default`` group nothing is made here (KIP-158),
     and the broker makes topics by itself when ``auto.create.topics.enable`` is on. Each topic takes the settings of the first group
-    (in the order of ``topic.creation.groups``) whose ``include`` matches and ``exclude`` does not, over the default's.
+    (in the order of ``topic.creation.groups``) whose ``include`` matches and ``exclude`` does not; from the default group it has
+    only what it does not say of partitions and replicas, as in the reference.
     """
 
     def __init__(self, admin: Mapping[str, str], groups: Mapping[str, Mapping[str, str]], topic_used: Any, *, enabled: bool = True) -> None:
@@ -53,15 +55,16 @@ class TopicCreator:
         settings = dict(self._default)
         for matches, own in self._groups:
             if matches(topic):
-                settings.update(own)
+                settings = {key: settings[key] for key in _COUNTS if key in settings} | dict(own)
                 break
-        configs = {key: value for key, value in settings.items() if key not in ("partitions", "replication.factor", "include", "exclude")}
+        configs = {key: value for key, value in settings.items() if key not in (*_COUNTS, "include", "exclude")}
+        partitions, replicas = int(settings.get("partitions", "1")), int(settings.get("replication.factor", "-1"))
         new = NewTopic(
             topic,
-            num_partitions=int(settings.get("partitions", "1")),
-            replication_factor=int(settings.get("replication.factor", "-1")),
-            # Without this aiokafka refuses -1, which leaves the count to the broker.
-            replica_assignments={},
+            num_partitions=partitions,
+            replication_factor=replicas,
+            # aiokafka takes -1, which leaves the count to the broker, with assignments only, and refuses them without it.
+            replica_assignments={} if -1 in (partitions, replicas) else None,
             topic_configs=configs,
         )
         response = await self._admin.create_topics([new])

@@ -13,8 +13,8 @@ from connector.config import ConnectorConfig
 from connector.errors import CdcError, ErrorKind
 from connector.io.kafka_sink import KafkaSink
 from connector.io.pg_connection import connect, source_error
-from connector.json_converter import quote, schema_json
-from connector.ports import ConverterSettings, TaskContext
+from connector.json_converter import around_payload, quote
+from connector.ports import TaskContext
 from connector.record_batch import NO_HEADERS
 from connector.schema import INT64, STRING, Field, Schema
 
@@ -25,10 +25,6 @@ _VALUE = Schema("struct", name="io.debezium.connector.common.Heartbeat", version
 
 _FINAL_STATES = ("57P01", "42P01")
 """SQLSTATEs of the action query that end the task, as in the reference: shutdown, and a table that is not there."""
-
-
-def _wrapped(schema: Schema, payload: bytes, settings: ConverterSettings) -> bytes:
-    return b'{"schema":' + schema_json(schema) + b',"payload":' + payload + b"}" if settings.schemas_enable else payload
 
 
 class Heartbeat:
@@ -57,15 +53,16 @@ class Heartbeat:
 
     async def _beat(self) -> None:
         config, context = self._config, self._context
-        key = _wrapped(_KEY, b'{"serverName":' + quote(config.topic_prefix) + b"}", context.key_converter)
+        before, after = around_payload(_KEY, context.key_converter)
+        key = b'%b{"serverName":%b}%b' % (before, quote(config.topic_prefix), after)
+        before, after = around_payload(_VALUE, context.value_converter)
         connection = await connect(config, "Understudy Heartbeat") if config.heartbeat_action_query else None
         try:
             # The first beat comes at once. The reference counts from the task's start, and is past its first interval when
             # streaming begins: what is captured next has a transaction before it in source.sequence.
             while True:
                 now_ms = time.time_ns() // 1_000_000
-                value = _wrapped(_VALUE, b'{"ts_ms":%d}' % now_ms, context.value_converter)
-                self._sink.out(self._topic).append(key, b"", value, NO_HEADERS, now_ms)
+                self._sink.out(self._topic).append(key, before, b'{"ts_ms":%d}%b' % (now_ms, after), NO_HEADERS, now_ms)
                 self._sink.pump()
                 if connection is not None:
                     try:

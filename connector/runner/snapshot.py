@@ -55,6 +55,8 @@ class RowSender:
     def __init__(self, writer: RowWriter) -> None:
         self._writer = writer
         self._held: _Held | None = None
+        self._ended = False
+        """A table has been read, with or without rows."""
         self.sent = 0
         """Rows given, the one kept back included."""
 
@@ -62,7 +64,8 @@ class RowSender:
         """Send all of ``lines`` but the last, which takes the place of the one kept back before."""
         now_ns = time.time_ns()
         self._release(now_ns, last=False)
-        first = self.sent == 0
+        # As recorded: a first table without rows leaves the snapshot without the marker first.
+        first = self.sent == 0 and not self._ended
         self.sent += len(lines)
         held = lines.pop()
         alone = not lines
@@ -74,6 +77,7 @@ class RowSender:
 
     def table_ends(self) -> None:
         """The row kept back, if it is of the table that was read, is its last."""
+        self._ended = True
         if self._held is not None:
             self._held.last_of_table = True
 
@@ -121,8 +125,9 @@ class SnapshotRun:
             lsn = consistent_point if consistent_point is not None else await pg_server.current_lsn(connection)
             stream_from = lsn if self._stream_from is None else self._stream_from
             source = partition(config.topic_prefix)
+            former = config.version < (3, 0, 0)
             # Before the first row: a restart must know that this snapshot began.
-            await self._context.offsets.store(source, snapshot_offset(stream_from, txid, ts_us, completed=False))
+            await self._context.offsets.store(source, snapshot_offset(stream_from, txid, ts_us, completed=False, former=former))
             tables = await self._tables(connection)
             for statement in lock_statements(config.snapshot_locking_mode, tables, config.snapshot_lock_timeout_ms):
                 await execute(connection, statement)
@@ -135,7 +140,7 @@ class SnapshotRun:
             else:
                 rows = await self._read_all(connection, tables, RowWriter(lsn, facts, self._headers, failure_mode))
             await self._sink.drained()
-            await self._context.offsets.store(source, snapshot_offset(stream_from, txid, ts_us, completed=True))
+            await self._context.offsets.store(source, snapshot_offset(stream_from, txid, ts_us, completed=True, former=former))
             await execute(connection, "COMMIT")
         finally:
             await connection.close()

@@ -13,7 +13,7 @@ import psycopg
 from connector.capture import Capture
 from connector.config import ConnectorConfig
 from connector.encoders import HEAD, TableEncoder
-from connector.envelope import SourceFacts, SourceText, TableSource, event_tail
+from connector.envelope import SourceFacts, SourceText, TableSource
 from connector.errors import CdcError, ErrorKind
 from connector.io.kafka_sink import KafkaSink
 from connector.io.pg_connection import Connection, source_error
@@ -30,7 +30,7 @@ _FETCH_SIZE: Final = 512
 
 @dataclass(slots=True)
 class TableWork:
-    """A table while it is read. ``blocks`` are its source blocks by marker, complete up to the op."""
+    """A table while it is read. ``blocks`` are its source blocks by marker."""
 
     encoder: TableEncoder
     source: TableSource
@@ -57,9 +57,9 @@ class RowWriter:
         block = table.blocks.get(word)
         if block is None:
             text = SourceText(table.source, self._facts, word)
-            block = table.blocks[word] = text.head + b"%d" % self._lsn + text.middle + b"%d" % self._lsn + text.tail + b"r"
+            block = table.blocks[word] = text.head + b"%d" % self._lsn + text.middle + b"%d" % self._lsn + text.tail
         encoder = table.encoder
-        end = block + event_tail(now_ns, encoder.closing)
+        end = block + table.source.form.end(b"r", now_ns) + encoder.closing
         rows = [split_copy_line(line) for line in lines]
         columns = list(zip(*rows, strict=True))
         nulls = any(b"\\N" in line for line in lines)

@@ -14,11 +14,14 @@ from connector.io import pg_catalog
 from connector.io.kafka_sink import KafkaSink
 from connector.io.pg_connection import Connection
 from connector.io.pg_replication import Replication
-from connector.offsets import Position, Resume, partition
+from connector.lsn import format_lsn
+from connector.messages import MessageTopic, prefix_filter
+from connector.offsets import Position, StoredOffset, partition, resume_point
 from connector.ports import TaskContext
 from connector.runner.heartbeat import Heartbeat
 from connector.stream import LiveTable, Stream, StreamSettings
 from connector.table import CatalogTable, join_relation, same_shape
+from connector.transactions import TransactionLog
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +35,11 @@ _DRAIN_S: Final = 3.0
 
 
 class StreamRun:
-    """One run of the stream, from START_REPLICATION to the stop or the first failure."""
+    """One run of the stream, from START_REPLICATION to the stop or the first failure.
+
+    ``offset`` is the one that streaming goes on from, if any; ``ts_us`` the time of the last transaction or of the snapshot (µs
+    since 1970, 0 when unknown); ``start`` the LSN the server was asked to begin at.
+    """
 
     def __init__(
         self,
@@ -44,8 +51,8 @@ class StreamRun:
         replication: Replication,
         settings: StreamSettings,
         *,
-        last_commit: int | None,
-        resume: Resume | None,
+        offset: StoredOffset | None,
+        ts_us: int,
         start: int,
     ) -> None:
         self._context = context
@@ -54,7 +61,19 @@ class StreamRun:
         self._sink = sink
         self._query = query
         self._replication = replication
-        self._stream = Stream(settings, last_commit=last_commit, resume=resume, on_conversion_failure=_warn_conversion)
+        self._former = settings.form.former
+        self._stream = Stream(
+            settings,
+            last_commit=offset.commit if offset else None,
+            resume=resume_point(offset),
+            on_conversion_failure=_warn_conversion,
+            on_event_failure=_warn_event,
+            passed_message=offset.passed_message if offset else 0,
+            counts=offset.counts if offset else None,
+            ts_us=ts_us,
+            transactions=_transaction_log(context, config, capture, sink),
+            messages=_message_topic(context, config, capture, sink),
+        )
         self._known: dict[tuple[str, str], CatalogTable] = {}
         self._stored: Position | None = None
         self._confirmed = start
@@ -155,7 +174,7 @@ class StreamRun:
         reached = self._sink.reached
         if reached is None or reached == self._stored:
             return False
-        await self._context.offsets.store(partition(self._config.topic_prefix), reached.to_offset())
+        await self._context.offsets.store(partition(self._config.topic_prefix), reached.to_offset(former=self._former))
         self._stored = reached
         self._confirmed = max(self._confirmed, reached.confirmable)
         self._context.progress.acknowledged_lsn = self._confirmed
@@ -164,6 +183,27 @@ class StreamRun:
     async def _confirm(self) -> None:
         flushed = 0 if self._config.lsn_flush_mode == "manual" else self._confirmed
         await self._replication.confirm(max(self._stream.received, self._confirmed), flushed, time.time_ns())
+
+
+def _transaction_log(context: TaskContext, config: ConnectorConfig, capture: Capture, sink: KafkaSink) -> TransactionLog | None:
+    if not config.provide_transaction_metadata:
+        return None
+    return TransactionLog(context.key_converter, context.value_converter, sink.out(capture.topics.transaction()))
+
+
+def _message_topic(context: TaskContext, config: ConnectorConfig, capture: Capture, sink: KafkaSink) -> MessageTopic:
+    return MessageTopic(
+        prefix_filter(config.message_prefix_include_list, config.message_prefix_exclude_list),
+        capture.message_source(),
+        config.binary_handling_mode,
+        context.key_converter,
+        context.value_converter,
+        sink.out(capture.topics.message()),
+    )
+
+
+def _warn_event(table: str, lsn: int, reason: str) -> None:
+    _log.warning("event left out table=%s lsn=%s reason=%s", table, format_lsn(lsn), reason)
 
 
 def _warn_conversion(table: str, column: str, reason: str) -> None:

@@ -9,9 +9,11 @@ import asyncio
 import contextlib
 import logging
 import uuid
+from typing import Final
 
 from connector.capture import Capture, context_headers, key_change_headers
 from connector.config import ConnectorConfig, parse
+from connector.envelope import event_form
 from connector.errors import CdcError, ErrorKind
 from connector.io import pg_catalog, pg_server
 from connector.io.kafka_sink import KafkaSink
@@ -19,7 +21,7 @@ from connector.io.pg_connection import Connection, connect
 from connector.io.pg_publication import ensure_publication
 from connector.io.pg_replication import CreatedSlot, Replication
 from connector.io.topic_creation import TopicCreator
-from connector.offsets import StoredOffset, partition, resume_point
+from connector.offsets import StoredOffset, partition
 from connector.ports import TaskContext
 from connector.reconcile import FROM_SLOT, FROM_SNAPSHOT, Decision, SlotState, decide
 from connector.record_batch import encode_headers
@@ -33,6 +35,8 @@ _log = logging.getLogger(__name__)
 
 _SLOT_RETRY_S = 0.25
 """How soon a busy slot is asked for again while its last walsender may still be ending; then slot.retry.delay.ms."""
+_MESSAGES_SINCE: Final = 140000
+"""The server version whose pgoutput can send logical decoding messages."""
 
 
 async def run_task(context: TaskContext, stop: asyncio.Event) -> None:
@@ -225,6 +229,7 @@ class _Task:
         options = {
             "proto_version": "1",
             "publication_names": config.publication_name,
+            **({"messages": "true"} if query.info.server_version >= _MESSAGES_SINCE else {}),
             **config.slot_stream_options,
         }
         await self._start_replication(replication, start, options)
@@ -234,8 +239,11 @@ class _Task:
             headers=encode_headers(self._headers),
             key_change_headers=key_change_headers(self._headers),
             conversion_failure=config.event_converting_failure_handling_mode,
+            processing_failure=config.event_processing_failure_handling_mode,
+            form=event_form(config.version),
+            skip_unchanged=config.skip_messages_without_change,
         )
-        offset = decision.offset
+        stored = await self._context.offsets.load(partition(config.topic_prefix))
         run = StreamRun(
             self._context,
             config,
@@ -244,8 +252,8 @@ class _Task:
             query,
             replication,
             settings,
-            last_commit=offset.commit if offset else None,
-            resume=resume_point(offset),
+            offset=decision.offset,
+            ts_us=StoredOffset.parse(stored).ts_us if stored is not None else 0,
             start=start,
         )
         heartbeat = Heartbeat(config, sink, capture.topics.heartbeat(), self._context)

@@ -26,6 +26,8 @@ class TypeInfo:
     base: int = 0
     base_modifier: int = -1
     labels: tuple[str, ...] = ()
+    visible: bool = True
+    """Its schema is in the connection's search path."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from connector.types.integer import BIGINT, INTEGER, SMALLINT
 from connector.types.interval import interval
 from connector.types.money import money
 from connector.types.numeric import numeric
-from connector.types.text import JSON, LTREE, TSVECTOR, UUID, XML, enum_codec, plain_codec, text_codec
+from connector.types.text import JSON, LTREE, TSVECTOR, UUID, XML, enum_codec, plain_codec, text_codec, unread_codec
 from connector.types.vector import HALFVEC, SPARSEVEC, VECTOR
 from connector.types.zoned import timestamptz, timetz
 
@@ -164,11 +164,16 @@ _REQUIRED_ITEMS: Final = frozenset({"tsvector", "isbn"})
 """The items of these arrays are not nullable; neither are those of enums and of unknown types."""
 
 
-def resolve(column: Column, types: Types, settings: TypeSettings) -> Codec | None:
-    """The codec of ``column``, or None when it has no mapping and is left out of the events."""
+def resolve(column: Column, types: Types, settings: TypeSettings, *, streamed: bool = False) -> Codec | None:
+    """The codec of ``column``, or None when it has no mapping and is left out of the events.
+
+    ``streamed`` tells that the texts come from the stream: of type ``name`` the reference reads them only in snapshots.
+    """
     info, modifier = base_type(column, types)
     if info is None:
         return None
+    if streamed and info.name == "name" and info.schema == _CATALOG and not settings.include_unknown_datatypes:
+        return unread_codec(required=column.not_null)
     placeholder = settings.unavailable_value_placeholder
     raw = bytes.fromhex(placeholder[4:]) if placeholder.startswith("hex:") else placeholder.encode()
     context = _Context(modifier, settings, raw.decode(errors="replace"), raw)

@@ -63,6 +63,19 @@ def plain_codec(unavailable: str | None, name: str | None = None) -> Codec:
     )
 
 
+def unread_codec(*, required: bool) -> Codec:
+    """A string column whose texts are passed over: null, or an empty string where null is not allowed."""
+    value, written = ("", b'""') if required else (None, b"null")
+    return Codec(
+        schema=Schema("string"),
+        encode=lambda _text: written,
+        decode=lambda _text: value,
+        fallback="",
+        unavailable=value,
+        inline=repr(written),
+    )
+
+
 def enum_codec(unavailable: str | None, labels: tuple[str, ...]) -> Codec:
     """An enum column; its labels in sort order become the parameter ``allowed``."""
     return text_codec(unavailable, ENUM, (("allowed", ",".join(labels)),))

@@ -29,7 +29,7 @@ async def record(file: Path, arguments: argparse.Namespace) -> bool:
             connection.execute(f'CREATE DATABASE "{database}" TEMPLATE template0'.encode())
             version = connection.info.server_version // 10000
             try:
-                tag = "parityfixed" if scenario.fixed_prefix else f"pr{turn}x{int(time.time() * 1000) % 0xFFFFFFFF:x}"
+                tag = f"pr{turn}x{int(time.time() * 1000) % 0xFFFFFFFF:x}"
                 results.append(await play(scenario, place, tag))
             except ScenarioError as error:
                 print(f"nothing was kept: {error}")

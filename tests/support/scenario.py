@@ -32,6 +32,7 @@ BASE: Final = {
     "slot.name": "{slot}",
     "publication.name": "{publication}",
 }
+FIXED_PREFIX: Final = "parityfixed"
 SECONDS: Final = 60.0
 PACE: Final = 0.03
 TOKEN: Final = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|\$(\w*)\$.*?\$\1\$|--[^\n]*|;|[^'\"$;-]+|[$-]", re.DOTALL)
@@ -123,9 +124,9 @@ class Play:
     def fill(self, value: Any) -> Any:
         """Put the run's names in: ``{p}`` topic prefix, ``{name}`` connector, ``{slot}``, ``{publication}``, ``{db}`` database."""
         if isinstance(value, str):
-            for name in ("p", "name", "slot", "publication"):
+            for name in ("name", "slot", "publication"):
                 value = value.replace(f"{{{name}}}", self.tag)
-            return value.replace("{db}", self.place.database)
+            return value.replace("{p}", self.prefix).replace("{db}", self.place.database)
         if isinstance(value, Mapping):
             return {self.fill(key): self.fill(part) for key, part in value.items()}
         if isinstance(value, list):
@@ -139,6 +140,11 @@ class Play:
         all_of = {**BASE, **{f"database.{key}": value for key, value in database.items()}, **changes}
         filled: dict[str, str] = self.fill({key: value for key, value in all_of.items() if value is not None})
         return filled
+
+    @property
+    def prefix(self) -> str:
+        """The topic prefix. Offsets stay behind under the connector's name, which is another one in every run."""
+        return FIXED_PREFIX if self.scenario.fixed_prefix else self.tag
 
     async def run(self) -> Recording:
         """Play every step; the recording of what came."""
@@ -271,7 +277,7 @@ class Play:
             await until(active, lambda: "the slot to be in use")
 
     async def _topics(self) -> list[str]:
-        return sorted(topic for topic in await self.reader.topics() if self.tag in topic)
+        return sorted(topic for topic in await self.reader.topics() if self.prefix in topic)
 
     async def _counts(self) -> dict[str, int]:
         """Records by topic, the run's names taken out; for ``last`` the number of different keys."""
@@ -284,7 +290,7 @@ class Play:
         return counts
 
     def _named(self, topic: str) -> str:
-        return topic.replace(self.tag, "PREFIX")
+        return topic.replace(self.prefix, "PREFIX")
 
     async def _quiet(self, seconds: float) -> dict[str, int]:
         """Wait until nothing has come for so long; the counts."""
@@ -311,7 +317,7 @@ class Play:
             named = self._named(topic)
             if compare.ignores(named):
                 continue
-            topics[named] = topic_records(await self.reader.read(topic), compare, self.tag, self.place.database)
+            topics[named] = topic_records(await self.reader.read(topic), compare, self.prefix, self.place.database)
             if compare.settings:
                 partitions = len((await self.reader.topics())[topic])
                 settings[named] = {"partitions": str(partitions), **await self.reader.settings(topic, compare.settings)}

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import platform
 import signal
 import sys
@@ -28,7 +27,7 @@ from aiokafka.errors import KafkaError
 
 from workers.bench import machine, orders, report
 from workers.bench.failure import BenchError
-from workers.bench.race import CONNECTOR, PHASES, Plan, Race
+from workers.bench.race import CONNECTOR, OWN, PHASES, Plan, Race
 from workers.bench.servers import Servers, own_servers, own_worker, running_servers
 from workers.embedded.failure import EmbeddedError
 
@@ -40,15 +39,18 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure; the exit code is 0 when all runs came to their end, 1 with a message when not, 130 on Ctrl-C."""
     chosen = options(arguments)
     # What `kill` sends ends it as Ctrl-C does: with its servers.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    former = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         runs = _measure(chosen)
     except (BenchError, EmbeddedError, TimeoutError, psycopg.Error, KafkaError) as problem:
         print(f"\nNo figures: {problem}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):
         print("\nStopped.", file=sys.stderr)
         return 130
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
     print(f"\n{report.table(runs)}", file=sys.stderr)
     return 0
 
@@ -90,6 +92,8 @@ def _measure(chosen: argparse.Namespace) -> list[tuple[str, dict[str, object]]]:
         else:
             _tell("starting PostgreSQL and Kafka")
             servers = partial(own_worker, *stack.enter_context(own_servers()))
+            # A second Ctrl-C must not leave servers behind.
+            stack.callback(signal.signal, signal.SIGINT, signal.SIG_IGN)
         for schemas in SCHEMAS[chosen.schemas]:
             name = f"bench_{uuid.uuid4().hex[:8]}"
             heading = f"schemas {schemas}"
@@ -97,11 +101,33 @@ def _measure(chosen: argparse.Namespace) -> list[tuple[str, dict[str, object]]]:
                 around = _surroundings(place)
                 _tell(report.surroundings(*around))
                 plan = _plan(chosen, name, schemas)
-                figures = asyncio.run(Race(place, plan, lambda part, heading=heading: _tell(f"{heading}: {part}")).run())  # type: ignore[misc]
+                figures = _run(Race(place, plan, partial(_tell_of, heading)))
             result = _result(chosen, schemas, around, place, figures)
             runs.append((heading, result))
             _keep(json.dumps(result), chosen.out)
     return runs
+
+
+def _run(race: Race) -> dict[str, object]:
+    """The run's figures. A signal cancels it, so that what it made on the servers is removed; asyncio.CancelledError then."""
+
+    async def run() -> dict[str, object]:
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+
+        def stop() -> None:
+            if task is not None and not task.cancelling():
+                task.cancel()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop)
+        return await race.run()
+
+    try:
+        return asyncio.run(run())
+    finally:
+        # The loop has given them back to the system.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.default_int_handler)
 
 
 @contextmanager
@@ -112,7 +138,7 @@ def _running(chosen: argparse.Namespace, _name: str) -> Iterator[Servers]:
 def _plan(chosen: argparse.Namespace, name: str, schemas: str) -> Plan:
     enable = "true" if schemas == "on" else "false"
     # Connect heeds a converter's property in a connector only where the connector names the converter too.
-    settings = {}
+    settings: dict[str, str] = {}
     for side in ("key", "value"):
         settings |= {f"{side}.converter": JSON_CONVERTER, f"{side}.converter.schemas.enable": enable}
     settings |= dict(chosen.set)
@@ -161,11 +187,15 @@ def _keep(line: str, out: Path | None) -> None:
     print(line, flush=True)
     if out is not None:
         with out.open("a", encoding="utf-8") as file:
-            file.write(line + os.linesep)
+            file.write(line + "\n")
 
 
 def _tell(words: str) -> None:
     print(words, file=sys.stderr, flush=True)
+
+
+def _tell_of(heading: str, part: str) -> None:
+    _tell(f"{heading}: {part}")
 
 
 def _positive(text: str) -> int:
@@ -187,6 +217,8 @@ def _setting(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise argparse.ArgumentTypeError(f"{text} is not of the form key=value")
+    if key in OWN:
+        raise argparse.ArgumentTypeError(f"{key} is given by the run itself")
     return key, value
 
 

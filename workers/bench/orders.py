@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Final
 
 import psycopg
@@ -49,20 +48,21 @@ def create_database(dsn: str, name: str) -> str:
     return made
 
 
-def drop_database(dsn: str, name: str, slot: str) -> None:
-    """Drop the slot once nobody reads it, and the database with its publication and whoever is still connected.
+def drop_database(dsn: str, name: str) -> None:
+    """Drop the database's slots once nobody reads them, and then itself with its publication and whoever is still connected.
 
-    Raises TimeoutError when the slot stays in use: the connector outlives its DELETE.
+    Raises TimeoutError when a slot stays in use: the connector outlives its DELETE.
     """
     with psycopg.connect(dsn, autocommit=True) as connection:
 
         def unread() -> bool:
-            row = connection.execute("SELECT active FROM pg_replication_slots WHERE slot_name = %s", (slot,)).fetchone()
-            if row is not None and not row[0]:
-                connection.execute("SELECT pg_drop_replication_slot(%s)", (slot,))
-            return row is None or not row[0]
+            slots = connection.execute("SELECT slot_name, active FROM pg_replication_slots WHERE database = %s", (name,)).fetchall()
+            for slot, active in slots:
+                if not active:
+                    connection.execute("SELECT pg_drop_replication_slot(%s)", (slot,))
+            return not any(active for _, active in slots)
 
-        wait_until(unread, f"the connector to leave the slot {slot}", SLOT_SECONDS, pause=0.2)
+        wait_until(unread, f"the connector to leave its slot in the database {name}", SLOT_SECONDS, pause=0.2)
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
@@ -86,21 +86,3 @@ def update_first(dsn: str, count: int) -> None:
         changed = connection.execute(UPDATE.encode(), (count,)).rowcount
         if changed != count:
             raise ValueError(f"{count} rows were to be updated, {changed} are there")
-
-
-def insert_steadily(dsn: str, first: int, count: int, rate: int) -> list[int]:
-    """Insert ``count`` rows from the id ``first`` on, one a transaction, ``rate`` a second; when each commit was answered.
-
-    The times are nanoseconds of the monotonic clock, which all processes of a machine share. A late row is not waited for:
-    the next ones follow at once until the rate is kept again.
-    """
-    committed = []
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        begun = time.monotonic()
-        for number in range(count):
-            connection.execute(INSERT.encode(), (first + number, first + number))
-            committed.append(time.monotonic_ns())
-            ahead = begun + (number + 1) / rate - time.monotonic()
-            if ahead > 0:
-                time.sleep(ahead)
-    return committed

@@ -113,7 +113,7 @@ class PeakMemory:
         self._pause = pause
         self._over = threading.Event()
         self._lock = threading.Lock()
-        self._failure: BenchError | None = None
+        self._failure: Exception | None = None
         self._total = self._since = 0
         self._thread = threading.Thread(target=self._watch, name="peak-memory", daemon=True)
 
@@ -135,11 +135,11 @@ class PeakMemory:
         return now
 
     def since_restart(self) -> int:
-        """The largest, in bytes, since :meth:`restart`. Raises the BenchError of a look that failed."""
+        """The largest, in bytes, since :meth:`restart`. Raises what a look failed with."""
         return self._looked(self._tree.memory())[0]
 
     def total(self) -> int:
-        """The largest, in bytes, since the start. Raises the BenchError of a look that failed."""
+        """The largest, in bytes, since the start. Raises what a look failed with."""
         return self._looked(self._tree.memory())[1]
 
     def _looked(self, now: int) -> tuple[int, int]:
@@ -153,7 +153,7 @@ class PeakMemory:
         while not self._over.wait(self._pause):
             try:
                 self._looked(self._tree.memory())
-            except BenchError as failure:
+            except (BenchError, OSError, ValueError) as failure:
                 with self._lock:
                     self._failure = failure
                 return

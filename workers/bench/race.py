@@ -10,11 +10,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from multiprocessing import get_context
 from typing import Final
 
 from psycopg.conninfo import conninfo_to_dict
@@ -25,6 +23,8 @@ from workers.bench.failure import BenchError
 from workers.bench.percentiles import spread
 from workers.bench.servers import Servers
 from workers.bench.topic import Topic
+from workers.bench.writer import Order, Writer
+from workers.embedded.wait import wait_until
 
 CONNECTOR: Final = "io.debezium.connector.postgresql.PostgresConnector"
 PHASES: Final = ("snapshot", "stream", "big", "latency")
@@ -36,6 +36,9 @@ STATUS: Final = 2.0
 """Seconds between two looks whether the task has failed."""
 SILENCE: Final = 120.0
 """Seconds without a new record after which a run is given up. A big transaction is silent until PostgreSQL has decoded it."""
+
+OWN: Final = frozenset({"name", "database.dbname", "topic.prefix", "slot.name", "publication.name", "table.include.list"})
+"""Properties that every run has values of its own for: it finds its records by them, and removes what it made."""
 
 Figures = dict[str, float]
 
@@ -117,12 +120,13 @@ class Race:
         """
         plan, servers = self._plan, self._servers
         async with AsyncExitStack() as undo:
-            self._tell(f"writing {plan.table_rows:,} rows")
-            self._dsn = await asyncio.to_thread(orders.create_database, servers.dsn, plan.name)
-            undo.push_async_callback(asyncio.to_thread, orders.drop_database, servers.dsn, plan.name, plan.name)
-            await self._insert(plan.table_rows, orders.FILL)
+            # Undone from the last to the first: the connector, the database with its slot, and the topic when nobody writes to it.
             topic = await undo.enter_async_context(Topic(servers.bootstrap, f"{plan.name}.{orders.TABLE}"))
             undo.push_async_callback(topic.delete)
+            self._tell(f"writing {plan.table_rows:,} rows")
+            self._dsn = await asyncio.to_thread(orders.create_database, servers.dsn, plan.name)
+            undo.push_async_callback(asyncio.to_thread, orders.drop_database, servers.dsn, plan.name)
+            await self._insert(plan.table_rows, orders.FILL)
             with self._cost.watching():
                 return await self._phases(topic, undo)
 
@@ -132,7 +136,6 @@ class Race:
 
         def create() -> None:
             rest.create(plan.name, connector_config(plan, self._dsn))
-            # Deleted before the topic and the slot are: what is pushed last is undone first.
             undo.push_async_callback(asyncio.to_thread, rest.delete, plan.name)
 
         self._tell("snapshot")
@@ -163,9 +166,7 @@ class Race:
     async def _backlog(self, topic: Topic, count: int, write: Callable[[], Awaitable[None]]) -> Figures:
         name, rest = self._plan.name, self._servers.rest
         await asyncio.to_thread(rest.turn, name, "pause")
-        async with asyncio.timeout(SILENCE):
-            while await asyncio.to_thread(rest.task_states, name) != ["PAUSED"]:
-                await asyncio.sleep(PAUSE)
+        await asyncio.to_thread(wait_until, lambda: rest.task_states(name) == ["PAUSED"], "the task to be paused", SILENCE, PAUSE)
         await write()
         self._cost.begin()
         came = await self._deliver(topic, count, lambda: rest.turn(name, "resume"))
@@ -174,26 +175,22 @@ class Race:
 
     async def _delays(self, topic: Topic) -> Figures:
         plan = self._plan
-        # A row ahead of the others: all connections are warm then, and the reader stands where the next row will be.
-        await topic.to_end()
-        first = self._next_id
-        await self._insert(1, 1)
-        await topic.arrivals({first}, SILENCE)
         first, count = self._next_id, plan.rate * plan.seconds
-        self._next_id += count
-        self._cost.begin()
-        begun = time.monotonic()
-        # A process of its own, so that writing does not delay the taking of the times here.
-        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-            writing = asyncio.get_running_loop().run_in_executor(pool, orders.insert_steadily, self._dsn, first, count, plan.rate)
-            came = await topic.arrivals(range(first, first + count), SILENCE)
-            committed = await writing
-        self._delivered += count
+        wanted = range(first + 1, first + 1 + count)
+        self._next_id = wanted.stop
+        await topic.to_end()
+        async with Writer(self._dsn) as writer:
+            # A row ahead of the others: what is slow the first time is over then.
+            await asyncio.gather(writer.write(Order(first, 1, 1)), topic.arrivals({first}, SILENCE))
+            self._cost.begin()
+            order = Order(wanted.start, count, plan.rate)
+            committed, came = await asyncio.gather(writer.write(order), topic.arrivals(wanted, SILENCE))
+            cost = self._cost.figures(count)
+        self._delivered += 1 + count
         # A record may overtake the answer to the commit.
-        delays = [max(came[first + number] - at, 0) / 1e6 for number, at in enumerate(committed)]
+        delays = [max(came[row] - at, 0) / 1e6 for row, at in zip(wanted, committed, strict=True)]
         kept = (count - 1) / max((committed[-1] - committed[0]) / 1e9, 1e-9)
-        figures = {"n": count, "rate": round(kept), **spread(delays), "s": round(time.monotonic() - begun, 2)}
-        return figures | self._cost.figures(count)
+        return {"n": count, "rate": round(kept), **spread(delays)} | cost
 
     async def _deliver(self, topic: Topic, count: int, begin: Callable[[], None]) -> Delivery:
         """Set ``count`` further records going and wait until the topic has them all.

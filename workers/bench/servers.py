@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import sys
@@ -11,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from workers.bench.connect_rest import ConnectRest
@@ -24,7 +22,6 @@ from workers.embedded.postgres import EmbeddedPostgres
 from workers.embedded.process import Process
 from workers.embedded.wait import wait_until
 
-PROJECT: Final = Path(__file__).resolve().parents[2]
 START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 30.0
 LOOK: Final = 0.002
@@ -70,9 +67,9 @@ def own_servers() -> Iterator[tuple[EmbeddedPostgres, EmbeddedKafka]]:
     postgres, kafka = EmbeddedPostgres(), EmbeddedKafka()
     try:
         with ThreadPoolExecutor(2) as both:
-            starts = [both.submit(postgres.start), both.submit(kafka.start)]
-        for start in starts:
-            start.result()
+            first, second = both.submit(postgres.start), both.submit(kafka.start)
+            first.result()
+            second.result()
         yield postgres, kafka
     finally:
         kafka.stop()
@@ -92,9 +89,8 @@ def own_worker(postgres: EmbeddedPostgres, kafka: EmbeddedKafka, run: str) -> It
         properties = {"bootstrap.servers": kafka.bootstrap, "listeners": rest.url, **own}
         file = folder / "connect-distributed.properties"
         file.write_text("".join(f"{name}={value}\n" for name, value in properties.items()), encoding="utf-8")
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(PROJECT), os.environ.get("PYTHONPATH"))))}
         begun = time.monotonic()
-        worker = Process([sys.executable, "-m", "workers", "worker", str(file)], folder / "log", environment=environment)
+        worker = Process([sys.executable, "-m", "workers", "worker", str(file)], folder / "log")
         try:
             start = {"first_answer_s": _until(rest, "/", worker, begun), "ready_s": _until(rest, "/connectors", worker, begun)}
             tree = ProcessTree(worker.pid) if CAN_MEASURE else None

@@ -21,24 +21,28 @@ class Topic:
 
     def __init__(self, bootstrap: str, name: str) -> None:
         self.name = name
-        self._bootstrap = bootstrap
+        self._admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
         self._consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False, auto_offset_reset="earliest")
         self._partitions: list[TopicPartition] = []
 
     async def __aenter__(self) -> Self:
-        await self._consumer.start()
+        try:
+            await self._admin.start()
+            await self._consumer.start()
+        except BaseException:
+            await self._close()
+            raise
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self._consumer.stop()
+        await self._close()
 
     async def end(self) -> int:
         """How many records it holds, over all partitions; 0 while it does not exist."""
         if not self._partitions:
-            # All topics' metadata is asked for: naming one that is not there would create it.
-            if self.name not in await self._consumer.topics():
+            self._partitions = await self._find()
+            if not self._partitions:
                 return 0
-            self._partitions = [TopicPartition(self.name, number) for number in self._consumer.partitions_for_topic(self.name) or ()]
         return int(sum((await self._consumer.end_offsets(self._partitions)).values()))
 
     async def value_size(self) -> int:
@@ -78,14 +82,20 @@ class Topic:
         return came
 
     async def delete(self) -> None:
-        """Delete the topic when it exists."""
-        if await self.end() or self._partitions:
-            admin = AIOKafkaAdminClient(bootstrap_servers=self._bootstrap)
-            await admin.start()
-            try:
-                await admin.delete_topics([self.name])
-            finally:
-                await admin.close()
+        """Delete the topic when it exists; nothing can be read afterwards."""
+        # A consumer of a deleted topic asks for it again, and a broker that makes topics on demand brings it back.
+        await self._consumer.stop()
+        if await self._find():
+            await self._admin.delete_topics([self.name])
+
+    async def _find(self) -> list[TopicPartition]:
+        # All topics are asked for: naming one that is not there would create it.
+        known = {topic["topic"]: topic["partitions"] for topic in await self._admin.describe_topics()}
+        return [TopicPartition(self.name, found["partition"]) for found in known.get(self.name, ())]
+
+    async def _close(self) -> None:
+        await self._consumer.stop()
+        await self._admin.close()
 
 
 def row_id(key: bytes | None) -> int:

@@ -115,6 +115,10 @@ def test_every_small_interleaving_of_open_mark_and_acknowledge() -> None:
 
 
 @settings(deadline=None)
-@given(st.lists(st.integers(0, 2), min_size=1, max_size=40).flatmap(lambda steps: st.tuples(st.just(steps), st.permutations(range(len(steps))))))
+@given(
+    st.lists(st.integers(0, 2), min_size=1, max_size=40).flatmap(
+        lambda steps: st.tuples(st.just(steps), st.permutations(range(len(steps))))
+    )
+)
 def test_many_batches_in_any_order(case: tuple[list[int], list[int]]) -> None:
     check(*case)

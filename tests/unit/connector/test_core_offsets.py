@@ -135,7 +135,9 @@ def test_a_position_survives_the_offset_topic(position: Position) -> None:
         assert offset.start >= position.confirmable
 
 
-@pytest.mark.parametrize(("text", "lsn"), [("0/0", 0), ("16/B374D848", 0x16_B374_D848), ("FFFFFFFF/FFFFFFFF", 2**64 - 1), ("0/2211FFD8", 571604952)])
+@pytest.mark.parametrize(
+    ("text", "lsn"), [("0/0", 0), ("16/B374D848", 0x16_B374_D848), ("FFFFFFFF/FFFFFFFF", 2**64 - 1), ("0/2211FFD8", 571604952)]
+)
 def test_lsn_text(text: str, lsn: int) -> None:
     assert parse_lsn(text) == lsn
     assert parse_lsn(format_lsn(lsn)) == lsn

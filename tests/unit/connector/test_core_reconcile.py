@@ -125,6 +125,10 @@ def test_offset_before_the_slot(mode: str, offset: StoredOffset) -> None:
     assert "offset.mismatch.strategy=trust_slot" in error.remedy
 
 
+def test_an_offset_right_at_the_slots_wal_is_not_before_it() -> None:
+    assert shape(run("initial", SLOT, at(100, 100))) == (False, False, False, True, 100)
+
+
 @pytest.mark.parametrize("mode", STREAMING_MODES)
 def test_slot_without_an_offset(mode: str) -> None:
     expected = (False, False, False, True, FROM_SLOT) if mode == "no_data" else (False, False, True, True, FROM_SNAPSHOT)

@@ -196,7 +196,7 @@ def test_copy_line_is_unescaped(cells: list[bytes | None]) -> None:
         (b"a\\tb\\nc\tplain\n", [b"a\tb\nc", b"plain"]),
         (b"\\\\\\\\n\n", [b"\\\\n"]),
         (b"\\\\\\n\n", [b"\\\n"]),
-        (b"{\"a\": \"C:\\\\\\\\dir\"}\n", [b'{"a": "C:\\\\dir"}']),
+        (b'{"a": "C:\\\\\\\\dir"}\n', [b'{"a": "C:\\\\dir"}']),
         (b"\\x41\n", [b"x41"]),
     ],
 )

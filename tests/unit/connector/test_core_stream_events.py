@@ -98,7 +98,9 @@ def test_delete_without_tombstones() -> None:
 
 
 def test_delete_of_a_row_with_required_columns_fills_in_what_the_key_does_not_hold() -> None:
-    table = catalog_table("t", ID, Column("n", INT4, not_null=True), Column("d", TEXT, not_null=True, default="'dflt'::text"), primary_key=["id"])
+    table = catalog_table(
+        "t", ID, Column("n", INT4, not_null=True), Column("d", TEXT, not_null=True, default="'dflt'::text"), primary_key=["id"]
+    )
     rig, wal = started(table)
     wal.delete(relation_of(table), key=["1", None, None])
     assert rows(rig.feed(wal.take())[:1]) == [("d", {"id": 1, "n": 0, "d": "dflt"}, None)]
@@ -415,7 +417,8 @@ def test_one_reading_of_the_clock_serves_a_burst() -> None:
     wal.insert(R_ORDERS, "1", None, None)
     wal.delete(R_ORDERS, key=("1", None, None))
     sent = rig.feed(wal.take(), now_ns=5_000_001_999)
-    assert [(s.payload["ts_ms"], s.payload["ts_us"], s.payload["ts_ns"], s.timestamp) for s in sent[:2]] == [(5000, 5000001, 5_000_001_999, 5000)] * 2
+    times = [(s.payload["ts_ms"], s.payload["ts_us"], s.payload["ts_ns"], s.timestamp) for s in sent[:2]]
+    assert times == [(5000, 5000001, 5_000_001_999, 5000)] * 2
     assert sent[2].timestamp == 5000
 
 

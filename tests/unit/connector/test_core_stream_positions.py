@@ -165,7 +165,7 @@ def test_position_stays_before_a_burst_that_failed(after: str) -> None:
 
 
 def test_keepalives_move_what_was_received_and_nothing_else() -> None:
-    rig, wal = started()
+    rig, _ = started()
     rig.feed([wal_script.keepalive(500), wal_script.keepalive(400)])
     assert (rig.stream.received, rig.stream.position, rig.stream.reply_asked) == (500, None, False)
     rig.feed([wal_script.keepalive(300, reply=True)])
@@ -208,7 +208,7 @@ def test_idle_position_waits_until_the_transaction_to_resume_in_is_there() -> No
 
 # One transaction: (LSN, statement) of each change. Three changes share an LSN, as after a COPY of many rows.
 SCRIPT = [(10, "insert"), (20, "insert"), (20, "insert"), (20, "insert"), (30, "update"), (40, "delete"), (50, "truncate"), (60, "insert")]
-RECORDS = {"insert": ["c"], "update": ["u"], "delete": ["d", None], "truncate": ["t"]}
+RECORDS: dict[str, list[str | None]] = {"insert": ["c"], "update": ["u"], "delete": ["d", None], "truncate": ["t"]}
 BASE = 0x1000_0000
 
 

@@ -1,0 +1,94 @@
+"""Logical decoding messages (``pg_logical_emit_message``) as events of one topic (Debezium documentation, "Message events")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from connector.envelope import TRANSACTION_BLOCK_SCHEMA, EventForm, SourceText, TableSource
+from connector.filters import Matcher, matcher
+from connector.json_converter import around_payload, quote
+from connector.pgoutput import Message
+from connector.ports import ConverterSettings, Out
+from connector.record_batch import NO_HEADERS
+from connector.schema import INT64, STRING, Field, Schema
+from connector.types.binary import unknown
+
+_KEY = Schema(
+    "struct",
+    name="io.debezium.connector.postgresql.MessageKey",
+    version=1,
+    fields=(Field("prefix", STRING.as_optional()),),
+)
+
+
+def prefix_filter(include: Sequence[str], exclude: Sequence[str]) -> Matcher:
+    """Which prefixes are wanted: ``message.prefix.include.list``, else all but those of ``message.prefix.exclude.list``."""
+    if include:
+        return matcher(include, "message.prefix.include.list")
+    excluded = matcher(exclude, "message.prefix.exclude.list")
+    return lambda prefix: not excluded(prefix)
+
+
+class MessageTopic:
+    """Encodes messages and appends them to their topic."""
+
+    def __init__(
+        self,
+        wanted: Matcher,
+        source: TableSource,
+        binary_mode: str,
+        key_settings: ConverterSettings,
+        value_settings: ConverterSettings,
+        out: Out,
+    ) -> None:
+        """``source`` has neither schema nor table; ``binary_mode`` is ``binary.handling.mode``."""
+        content = unknown(binary_mode, b"")
+        self.wanted = wanted
+        self.source = source
+        self._content = content.encode
+        self._key = around_payload(_KEY, key_settings)
+        self._value = around_payload(_value_schema(source.form, content.schema), value_settings)
+        self._out = out
+
+    def send(self, message: Message, text: SourceText, lsn: int, transaction: bytes, now_ms: int) -> None:
+        """Append the event of ``message`` at ``lsn``. ``transaction`` is its transaction block as JSON, ``null`` without one."""
+        prefix = quote(message.prefix)
+        digits = b"%d" % lsn
+        block = b"" if self.source.form.former else b',"transaction":' + transaction
+        payload = b"".join(
+            (
+                b'{"op":"m","ts_ms":%d' % now_ms,
+                text.head,
+                digits,
+                text.middle,
+                digits,
+                text.tail,
+                block,
+                b',"message":{"prefix":%b,"content":%b}}' % (prefix, self._content(message.content)),
+                self._value[1],
+            )
+        )
+        key = b'%b{"prefix":%b}%b' % (self._key[0], prefix, self._key[1])
+        self._out.append(key, self._value[0], payload, NO_HEADERS, now_ms)
+
+
+def _value_schema(form: EventForm, content: Schema) -> Schema:
+    message = Schema(
+        "struct",
+        name="io.debezium.connector.postgresql.Message",
+        version=1,
+        fields=(Field("prefix", STRING.as_optional()), Field("content", content.as_optional())),
+    )
+    transaction = () if form.former else (Field("transaction", TRANSACTION_BLOCK_SCHEMA),)
+    return Schema(
+        "struct",
+        name="io.debezium.connector.postgresql.MessageValue",
+        version=1,
+        fields=(
+            Field("op", STRING),
+            Field("ts_ms", INT64.as_optional()),
+            Field("source", form.source),
+            *transaction,
+            Field("message", message),
+        ),
+    )

@@ -1,0 +1,92 @@
+"""The dependency rules of ``pyproject.toml``, checked with the tests, and shown to be able to fail."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import grimp
+import pytest
+from importlinter.application.user_options import UserOptions
+from importlinter.cli import lint_imports
+from importlinter.contracts.forbidden import ForbiddenContract
+from importlinter.contracts.protected import ProtectedContract
+from importlinter.domain.contract import Contract
+
+ROOT = Path(__file__).resolve().parents[3]
+OPTIONS: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+CONTRACTS: dict[str, dict[str, Any]] = {options["name"]: options for options in OPTIONS["contracts"]}
+KINDS: dict[str, type[Contract]] = {"forbidden": ForbiddenContract, "protected": ProtectedContract}
+
+
+@pytest.fixture(scope="module")
+def graph() -> grimp.ImportGraph:
+    return grimp.build_graph(*OPTIONS["root_packages"], include_external_packages=True, cache_dir=None)
+
+
+def kept(name: str, graph: grimp.ImportGraph) -> bool:
+    options = CONTRACTS[name]
+    session = UserOptions(session_options=OPTIONS, contracts_options=[]).session_options
+    contract = KINDS[options["type"]](name, session, {k: v for k, v in options.items() if k not in ("name", "type")})
+    return contract.check(graph, verbose=False).kept
+
+
+def test_all_rules_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    code = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True)
+    assert code == 0, capsys.readouterr().out
+
+
+BREACHES = [
+    ("The connector knows neither the worker nor the REST dialect", "connector.io.kafka_sink", "workers.herder"),
+    ("The connector knows neither the worker nor the REST dialect", "connector.stream", "connect_api.errors"),
+    ("Of the connector only io and runner talk to PostgreSQL and Kafka", "connector.types.array", "psycopg"),
+    ("Of the connector only io and runner talk to PostgreSQL and Kafka", "connector.stream", "aiokafka"),
+    ("Of the connector only io and runner talk to PostgreSQL and Kafka", "connect_api.app", "aiokafka"),
+    ("The connector's core waits for nothing, reads no clock and writes no log", "connector.stream", "time"),
+    ("The connector's core waits for nothing, reads no clock and writes no log", "connector.config_keys.key", "asyncio"),
+    ("The connector's core waits for nothing, reads no clock and writes no log", "connector.capture", "logging"),
+    ("HTTP is the REST dialect's and the worker's", "connector.io.pg_server", "fastapi"),
+    ("The connector's core does not know its edges", "connector.encoders", "connector.io.compression"),
+    ("The connector's core and its edges do not know the runner", "connector.io.kafka_sink", "connector.runner.task"),
+    ("The connector's core and its edges do not know the runner", "connector.stream", "connector.runner"),
+    ("The REST dialect never imports the worker", "connect_api.app", "workers.herder"),
+    ("Of the connector the REST dialect knows the properties and the errors", "connect_api.plugins", "connector.stream"),
+    ("The Spark jobs read topics and know nothing of who writes them", "workers.spark.envelope", "connector.envelope"),
+    ("The Spark jobs read topics and know nothing of who writes them", "workers.spark.source", "connect_api.errors"),
+    ("The Spark jobs read topics and know nothing of who writes them", "workers.spark.source", "workers.settings"),
+]
+
+
+@pytest.mark.parametrize(("name", "importer", "imported"), BREACHES)
+def test_a_breach_is_found(name: str, importer: str, imported: str, graph: grimp.ImportGraph) -> None:
+    assert {importer, imported} <= graph.modules
+    assert kept(name, graph)
+    graph.add_import(importer=importer, imported=imported)
+    try:
+        assert not kept(name, graph)
+    finally:
+        graph.remove_import(importer=importer, imported=imported)
+
+
+@pytest.mark.parametrize(
+    "imported", ["connector.errors", "connector.config_keys", "connector.config_keys.source", "connector.config_validation"]
+)
+def test_what_the_rest_dialect_may_know(imported: str, graph: grimp.ImportGraph) -> None:
+    name = "Of the connector the REST dialect knows the properties and the errors"
+    graph.add_import(importer="connect_api.plugins", imported=imported)
+    try:
+        assert kept(name, graph)
+    finally:
+        graph.remove_import(importer="connect_api.plugins", imported=imported)
+
+
+def test_every_rule_is_shown_to_fail() -> None:
+    assert {name for name, _, _ in BREACHES} == set(CONTRACTS)
+
+
+def test_no_module_is_named_after_nothing(graph: grimp.ImportGraph) -> None:
+    words = {"utils", "util", "common", "helpers", "helper", "manager"}
+    ours = [module for module in graph.modules if not graph.is_module_squashed(module)]
+    assert len(ours) > 100
+    assert [module for module in ours if words & set(module.split("."))] == []
