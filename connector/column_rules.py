@@ -79,7 +79,7 @@ class ColumnRules:
                 self._warn(f"column rule has no effect: {first.shown} names the column too and comes first {where} rule={other.shown}")
         if first.mask is None:
             return value.with_parameters(told.parameters(column.name, self._version)), None
-        mask = mask_of(first.mask, base, told.length, value)
+        mask = mask_of(first.mask, base, told.length, value, self._version)
         if mask.idle and first.mask.kind != "truncate":
             self._warn(f"column is not masked: its type is no text {where} type={told.name}")
         if mask.parameter is not None:

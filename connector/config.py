@@ -31,6 +31,7 @@ from connector.config_keys import ALIASES, BY_NAME, FORMER_VALUES, KEYS, Key, fa
 from connector.config_keys.checks import java_long
 from connector.config_keys.patterns import split_regexes
 from connector.config_validation import Validation, connector_problems, error_lines, refusals, rename, validate
+from connector.driver_settings import idle_settings
 from connector.errors import CdcError, ErrorKind
 
 __all__ = ["ColumnMask", "ConnectorConfig", "KeyColumns", "ReplicaIdentity", "Validation", "error_lines", "parse", "validate"]
@@ -179,6 +180,7 @@ class ConnectorConfig:
     post_processors: str | None
     tombstones_on_delete: bool
     heartbeat_interval_ms: int
+    heartbeat_topics_prefix: str
     signal_data_collection: tuple[str, ...]
     signal_poll_interval_ms: int
     signal_enabled_channels: tuple[str, ...]
@@ -260,7 +262,7 @@ class ConnectorConfig:
     topic_creation: Mapping[str, Mapping[str, str]]
     """Group (``default`` or one of ``topic.creation.groups``) to its settings (``partitions``, ``replication.factor``, ...)."""
     driver: Mapping[str, str] = field(repr=False)
-    """Further connection settings, by the driver's own names."""
+    """Further connection settings, by the driver's own names; see :mod:`connector.driver_settings`."""
     producer_overrides: Mapping[str, str] = field(repr=False)
     """Kafka's names, without ``producer.override.``."""
     admin_overrides: Mapping[str, str] = field(repr=False)
@@ -332,7 +334,7 @@ def parse(config: Mapping[str, str]) -> tuple[ConnectorConfig, list[str]]:
         producer_overrides=prefixed(settings, "producer.override."),
         admin_overrides=prefixed(settings, "admin.override."),
     )
-    return made, [*renamed.notices, *notices, *oddities(settings), *_idle_notices(settings)]
+    return made, [*renamed.notices, *notices, *oddities(settings), *idle_settings(made.driver), *_idle_notices(settings)]
 
 
 def _packed_problems(reader: Callable[[Mapping[str, str]], object], settings: Mapping[str, str]) -> list[str]:

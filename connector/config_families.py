@@ -104,7 +104,8 @@ def _digest(algorithm: str) -> str | None:
     """Hashlib's name for an algorithm of Java's MessageDigest (SHA-256, SHA3-256, MD5, SHA-512/256); None when unknown."""
     wanted = algorithm.upper()
     name = _JAVA_DIGESTS.get(wanted) or wanted.lower().replace("sha-", "sha").replace("/", "_").replace("-", "_")
-    return name if name in hashlib.algorithms_available else None
+    # SHAKE has no length of its own.
+    return name if name in hashlib.algorithms_available and not name.startswith("shake") else None
 
 
 def key_columns(settings: Mapping[str, str]) -> tuple[KeyColumns, ...]:

@@ -97,7 +97,14 @@ class DriverSettings:
     idle: tuple[str, ...]
 
 
-def driver_settings(given: Mapping[str, str]) -> DriverSettings:
+def idle_settings(given: Mapping[str, str]) -> list[str]:
+    """Tell of settings without effect, by the names they may have been given under."""
+    return [
+        f"Property driver.{name} or database.{name} has no effect: libpq has no such setting." for name in connection_settings(given).idle
+    ]
+
+
+def connection_settings(given: Mapping[str, str]) -> DriverSettings:
     """Translate pass-through settings (names without their prefix). No value is ever told of: some are secret."""
     taken: dict[str, str] = {}
     options: list[str] = []

@@ -21,7 +21,7 @@ BUILTIN_SCHEMAS: Final = ("pg_catalog", "information_schema")
 
 
 def split_patterns(text: str) -> list[str]:
-    """The entries of a list; ``\\,`` is a comma inside an entry, blanks around entries do not count."""
+    r"""The entries of a list; ``\,`` is a comma inside an entry, blanks around entries do not count."""
     return [entry.strip().replace("\\,", ",") for entry in _SPLIT.split(text) if entry.strip()]
 
 

@@ -70,18 +70,19 @@ class Mask:
         )
 
 
-def mask_of(rule: ColumnMask, base: TypeInfo, length: int | None, schema: Schema) -> Mask:
-    """What ``rule`` does to a column of the type ``base`` (below all domains), the driver's ``length`` and the value's ``schema``."""
+def mask_of(rule: ColumnMask, base: TypeInfo, length: int | None, schema: Schema, version: tuple[int, int, int] = (3, 6, 3)) -> Mask:
+    """What ``rule`` does to a column of the type ``base`` (below all domains), the driver's ``length`` and the value's ``schema``.
+
+    Up to ``version`` 2 bytes were not cut.
+    """
     if rule.kind == "truncate":
         if length is not None and length <= rule.length:
             return Mask()
-        cut = (
-            _cut_text(rule.length)
-            if schema.type == "string"
-            else _cut_bytes(rule.length)
-            if (schema.type, schema.name) == ("bytes", None)
-            else None
-        )
+        cut = None
+        if schema.type == "string":
+            cut = _cut_text(rule.length)
+        elif (schema.type, schema.name) == ("bytes", None) and version >= (3, 0, 0):
+            cut = _cut_bytes(rule.length)
         return Mask(("truncateLength", str(rule.length)), change=cut)
     masked = ("masked", "true")
     if not (base.kind == "e" or (base.schema == "pg_catalog" and base.name in _CHARACTERS)):

@@ -150,23 +150,32 @@ def parse_commit(frame: bytes) -> Commit:
     return Commit(commit_lsn, end_lsn, commit_us + EPOCH_2000_US)
 
 
-def _text(frame: bytes, at: int) -> tuple[str, int]:
+_SIGN_EXTENDED: Final = {byte: 0xFF00 | byte for byte in range(0x80, 0x100)}
+
+
+def _text(frame: bytes, at: int, *, former: bool) -> tuple[str, int]:
+    """A name. ``former``: as Debezium 2.3.4 reads it, whose every byte beyond ASCII becomes a character from U+FF80 on."""
     end = frame.index(0, at)
-    return frame[at:end].decode(), end + 1
+    raw = frame[at:end]
+    return raw.decode("latin-1").translate(_SIGN_EXTENDED) if former else raw.decode(), end + 1
 
 
-def parse_relation(frame: bytes) -> Relation:
-    """The RELATION message of an XLogData frame. An empty schema name means pg_catalog."""
+def parse_relation(frame: bytes, *, former: bool = False) -> Relation:
+    """The RELATION message of an XLogData frame. An empty schema name means pg_catalog.
+
+    ``former`` gives the names that Debezium 2.3.4 knows tables and columns by while it streams: one beyond ASCII is not the
+    catalog's, so that such a table goes to another topic and has no key.
+    """
     oid = int.from_bytes(frame[BODY + 1 : BODY + 5], "big")
-    schema, at = _text(frame, BODY + 5)
-    table, at = _text(frame, at)
+    schema, at = _text(frame, BODY + 5, former=former)
+    table, at = _text(frame, at, former=former)
     identity = chr(frame[at])
     count = int.from_bytes(frame[at + 1 : at + 3], "big")
     at += 3
     columns = []
     for _ in range(count):
         flags = frame[at]
-        name, at = _text(frame, at + 1)
+        name, at = _text(frame, at + 1, former=former)
         type_oid, modifier = _COLUMN.unpack_from(frame, at)
         at += 8
         columns.append(RelationColumn(name, type_oid, modifier, flags & 1 == 1))
@@ -180,10 +189,10 @@ def parse_truncate(frame: bytes) -> Truncate:
     return Truncate(oids, options & 1 == 1, options & 2 == 2)
 
 
-def parse_message(frame: bytes) -> Message:
-    """The logical decoding MESSAGE of an XLogData frame."""
+def parse_message(frame: bytes, *, former: bool = False) -> Message:
+    """The logical decoding MESSAGE of an XLogData frame; ``former`` as for :func:`parse_relation`."""
     flags, lsn = struct.unpack_from("!Bq", frame, BODY + 1)
-    prefix, at = _text(frame, BODY + 10)
+    prefix, at = _text(frame, BODY + 10, former=former)
     size = int.from_bytes(frame[at : at + 4], "big")
     return Message(flags & 1 == 1, lsn, prefix, frame[at + 4 : at + 4 + size])
 
@@ -191,7 +200,7 @@ def parse_message(frame: bytes) -> Message:
 def parse_origin(frame: bytes) -> Origin:
     """The ORIGIN message of an XLogData frame."""
     lsn = int.from_bytes(frame[BODY + 1 : BODY + 9], "big")
-    name, _ = _text(frame, BODY + 9)
+    name, _ = _text(frame, BODY + 9, former=False)
     return Origin(lsn, name)
 
 

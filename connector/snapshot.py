@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 from connector.errors import CdcError, ErrorKind
@@ -127,7 +128,7 @@ def page_chunks(pages: int, parts: int) -> list[Chunk]:
     if parts == 1:
         return [Chunk()]
     edges = [pages * part // parts for part in range(parts + 1)]
-    return [Chunk(first, end, end == pages) for first, end in zip(edges, edges[1:], strict=False)]
+    return [Chunk(first, end, end == pages) for first, end in pairwise(edges)]
 
 
 def marker(*, first: bool, last: bool, first_of_table: bool, last_of_table: bool) -> str:
@@ -145,7 +146,7 @@ _ESCAPES: Final = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\
 
 
 def split_copy_line(line: bytes) -> list[bytes | None]:
-    """A line of COPY's text format (PostgreSQL manual, COPY, "Text Format") as cells; ``\\N`` is None."""
+    r"""A line of COPY's text format (PostgreSQL manual, COPY, "Text Format") as cells; ``\N`` is None."""
     cells = line[:-1].split(b"\t")
     if b"\\" not in line:
         return cells  # type: ignore[return-value]

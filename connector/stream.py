@@ -121,6 +121,7 @@ class Stream:
             messages=messages,
         )
         self._transactions = transactions
+        self._former = settings.form.former
         self._fast = transactions is None and "c" not in settings.skipped
         self._tables: dict[bytes, LiveTable | None] = {}
         """By the relation's oid as it stands in change messages; None for tables that are not captured."""
@@ -253,7 +254,7 @@ class Stream:
         elif tag == COMMIT:
             self._commit(frame)
         elif tag == RELATION:
-            self.wanted = parse_relation(frame)
+            self.wanted = parse_relation(frame, former=self._former)
             return True
         elif tag == ORIGIN:
             origin = parse_origin(frame)
@@ -291,7 +292,7 @@ class Stream:
         self.position = self._position(commit.end_lsn, "COMMIT", self._txid)
 
     def _message(self, frame: bytes) -> None:
-        message = parse_message(frame)
+        message = parse_message(frame, former=self._former)
         lsn = int.from_bytes(frame[1:9], "big")
         if message.transactional:
             if self._sent_before(lsn, "MESSAGE"):

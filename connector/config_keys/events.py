@@ -75,6 +75,8 @@ EVENTS: Final[tuple[Key, ...]] = (
         "A prefix used for naming of heartbeat topics",
         "Former name of topic.heartbeat.prefix.",
         width="MEDIUM",
+        support="ignored",
+        reason="The naming strategies read topic.heartbeat.prefix, in the Java connector too",
     ),
     Key(
         "signal.data.collection",
@@ -315,6 +317,8 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Add the comments of columns to the schema.",
         width="SHORT",
         checks=(boolean, boolean),
+        support="ignored",
+        reason="It has no effect for PostgreSQL in the Java connector either",
     ),
     Key(
         "column.propagate.source.type",

@@ -1,0 +1,1 @@
+"""The connector's edges: libpq and Kafka, each in one place."""

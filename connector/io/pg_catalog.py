@@ -52,7 +52,8 @@ _KEYS: Final = """
 select i.indrelid, i.indisprimary, ic.relname, a.attname
 from pg_catalog.pg_index i
 join pg_catalog.pg_class ic on ic.oid = i.indexrelid
-cross join lateral unnest(i.indkey[0:case when i.indisprimary then i.indnkeyatts else i.indnatts end - 1]) with ordinality as k(attnum, place)
+cross join lateral
+    unnest(i.indkey[0:case when i.indisprimary then i.indnkeyatts else i.indnatts end - 1]) with ordinality as k(attnum, place)
 join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
 where i.indrelid = any(%s) and i.indisunique and i.indisvalid and not (0 = any(i.indkey::int2[]))
 order by i.indrelid, not i.indisprimary, ic.relname collate "C", k.place

@@ -12,6 +12,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
 
 from connector.config import ConnectorConfig
+from connector.driver_settings import connection_settings
 from connector.errors import CdcError, ErrorKind
 
 _SETTINGS: Final = (
@@ -27,6 +28,7 @@ async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = 
 
     Raises CdcError: SOURCE_UNREACHABLE, SOURCE_AUTHENTICATION, SOURCE_PERMISSION (no REPLICATION) or what the server says.
     """
+    driver = connection_settings(config.driver)
     arguments: dict[str, object] = {
         "host": config.database_hostname,
         "port": config.database_port,
@@ -34,7 +36,8 @@ async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = 
         "password": config.database_password,
         "dbname": config.database_dbname,
         "application_name": purpose[:63],
-        "options": _SETTINGS,
+        # The last setting of a name counts: nobody may change how values are printed.
+        "options": f"{driver.options} {_SETTINGS}".lstrip(),
         "connect_timeout": timeout_s,
         "sslmode": config.database_sslmode,
         "sslcert": config.database_sslcert,
@@ -43,6 +46,7 @@ async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = 
         "sslrootcert": config.database_sslrootcert,
         "keepalives": 1 if config.database_tcp_keep_alive else 0,
     }
+    arguments.update(driver.libpq)
     if replication:
         arguments["replication"] = "database"
     given = {key: value for key, value in arguments.items() if value is not None}
@@ -88,6 +92,11 @@ def source_error(error: psycopg.Error, doing: str) -> CdcError:
         text = str(error).lower()
         if "password" in text or "authentication" in text or "pg_hba" in text or "does not exist" in text:
             kind, remedy = _KINDS["28"] if "database" not in text.split("fatal:")[-1] else _KINDS["3D000"]
+        elif "to start wal" in text:
+            # "permission denied to start WAL sender"; before 16 "must be superuser or replication role to start walsender".
+            kind, remedy = ErrorKind.SOURCE_PERMISSION, "Run ALTER ROLE … REPLICATION; for the role of database.user"
+        elif "permission denied" in text:
+            kind, remedy = _KINDS["42501"]
         elif isinstance(error, psycopg.OperationalError):
             kind, remedy = ErrorKind.SOURCE_UNREACHABLE, "Check database.hostname, database.port and that PostgreSQL runs"
         else:

@@ -23,9 +23,7 @@ where c.relkind in ('r', 'p')
 """
 
 
-async def set_replica_identities(
-    connection: Connection, rules: Sequence[ReplicaIdentity], captures: Callable[[str, str], bool]
-) -> None:
+async def set_replica_identities(connection: Connection, rules: Sequence[ReplicaIdentity], captures: Callable[[str, str], bool]) -> None:
     """Change the tables for which ``captures(schema, table)`` holds and a rule asks for another identity than they have.
 
     As in the reference a table that several rules name is left alone, and so is one that the connector's role may not change; the
@@ -38,7 +36,9 @@ async def set_replica_identities(
         rows = await cursor.fetchall()
     except psycopg.Error as error:
         raise source_error(error, "looking at the tables' replica identities") from error
-    captured = [TableIdentity(schema, table, _letter(identity), index) for schema, table, identity, index in rows if captures(schema, table)]
+    captured = [
+        TableIdentity(schema, table, _letter(identity), index) for schema, table, identity, index in rows if captures(schema, table)
+    ]
     plan = plan_identities(rules, captured)
     for table in plan.conflicts:
         _log.error("replica identity left alone: several entries of replica.identity.autoset.values match table=%s", table)

@@ -47,7 +47,8 @@ async def slot_state(connection: Connection, slot: str) -> SlotState | None:
         cursor = await connection.execute(
             "select s.plugin, s.slot_type, s.database, s.active, s.active_pid, s.restart_lsn::text, s.confirmed_flush_lsn::text,"
             " to_jsonb(s) ->> 'wal_status', current_database(),"
-            " (select format('%%s, %%s, since %%s', a.application_name, coalesce(host(a.client_addr), 'local'), a.backend_start::timestamptz(0))"
+            " (select format('%%s, %%s, since %%s', a.application_name, coalesce(host(a.client_addr), 'local'),"
+            "    a.backend_start::timestamptz(0))"
             "    from pg_stat_activity a where a.pid = s.active_pid)"
             " from pg_replication_slots s where s.slot_name = %s",
             (slot,),
@@ -70,6 +71,16 @@ async def slot_state(connection: Connection, slot: str) -> SlotState | None:
         confirmed=parse_lsn(confirmed) if confirmed else (parse_lsn(restart) if restart else 0),
         wal_status=wal_status or "reserved",
     )
+
+
+async def slot_xmin(connection: Connection, slot: str) -> int | None:
+    """The slot's catalog_xmin; None when there is no such slot, or when it keeps no rows."""
+    try:
+        cursor = await connection.execute("select catalog_xmin::text::bigint from pg_replication_slots where slot_name = %s", (slot,))
+        row = await cursor.fetchone()
+    except psycopg.Error as error:
+        raise source_error(error, f"looking at replication slot {slot}") from error
+    return int(row[0]) if row and row[0] is not None else None
 
 
 async def current_lsn(connection: Connection) -> int:

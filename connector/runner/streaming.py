@@ -14,11 +14,13 @@ from connector.io import pg_catalog
 from connector.io.kafka_sink import KafkaSink
 from connector.io.pg_connection import Connection
 from connector.io.pg_replication import Replication
+from connector.io.pg_server import slot_xmin
 from connector.lsn import format_lsn
 from connector.messages import MessageTopic, prefix_filter
 from connector.offsets import Position, StoredOffset, partition, resume_point
 from connector.ports import TaskContext
 from connector.runner.heartbeat import Heartbeat
+from connector.runner.xmin import watch_xmin
 from connector.stream import LiveTable, Stream, StreamSettings
 from connector.table import CatalogTable, join_relation, same_shape
 from connector.transactions import TransactionLog
@@ -82,23 +84,34 @@ class StreamRun:
 
     async def run(self, stop: asyncio.Event, heartbeat: Heartbeat) -> None:
         """Stream until ``stop`` is set, then wait for the acknowledgements and store the last offset. Raises what broke it."""
+        xmin_ms = self._config.xmin_fetch_interval_ms
+        if xmin_ms:
+            # Known before the first event, as in the reference.
+            self._see_xmin(await slot_xmin(self._query, self._config.slot_name))
         reader = asyncio.create_task(self._read(), name="read the stream")
         keeper = asyncio.create_task(self._keep(), name="keep the slot")
         stopped = asyncio.create_task(stop.wait(), name="stop the stream")
-        watched = {reader, keeper, stopped} | ({heartbeat.task} if heartbeat.task else set())
+        own = [reader, keeper, stopped]
+        if xmin_ms:
+            watch = watch_xmin(self._query, self._config.slot_name, xmin_ms, self._see_xmin)
+            own.append(asyncio.create_task(watch, name="look at the slot's xmin"))
+        watched = {*own} | ({heartbeat.task} if heartbeat.task else set())
         try:
             done, _ = await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
             for task in done - {stopped}:
                 task.result()
         finally:
-            for task in (reader, keeper, stopped):
+            for task in own:
                 task.cancel()
-            await asyncio.gather(reader, keeper, stopped, return_exceptions=True)
+            await asyncio.gather(*own, return_exceptions=True)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._sink.drained(), _DRAIN_S)
         self._mark()
         if await self._store():
             await self._confirm()
+
+    def _see_xmin(self, xmin: int | None) -> None:
+        self._stream.xmin = xmin
 
     async def _read(self) -> None:
         stream, sink, progress = self._stream, self._sink, self._context.progress

@@ -15,10 +15,12 @@ from connector.capture import Capture, context_headers, key_change_headers
 from connector.config import ConnectorConfig, parse
 from connector.envelope import event_form
 from connector.errors import CdcError, ErrorKind
+from connector.guardrail import check_guardrail
 from connector.io import pg_catalog, pg_server
 from connector.io.kafka_sink import KafkaSink
 from connector.io.pg_connection import Connection, connect
 from connector.io.pg_publication import ensure_publication
+from connector.io.pg_replica_identity import set_replica_identities
 from connector.io.pg_replication import CreatedSlot, Replication
 from connector.io.topic_creation import TopicCreator
 from connector.offsets import StoredOffset, partition
@@ -80,21 +82,26 @@ class _Task:
             stack.push_async_callback(query.close)
             if config.database_query_timeout_ms:
                 await query.execute(f"SET statement_timeout = {config.database_query_timeout_ms}".encode())
-            decision, offset, facts = await self._decide(query)
+            decision, facts = await self._decide(query)
             _log.info("start decided why=%s snapshot=%s stream=%s", decision.why, decision.snapshot, decision.stream)
             types = await pg_catalog.read_types(query)
             capture = Capture(config, types, self._context.key_converter, self._context.value_converter, _log.warning)
+            if config.guardrail_collections_max:
+                listed = await pg_catalog.list_tables(query)
+                captured = sum(capture.tables.captures(table.schema, table.table) for table in listed)
+                check_guardrail(config, captured, _log.warning)
             sink = await self._open_sink(stack)
             replication: Replication | None = None
             created: CreatedSlot | None = None
             if decision.stream:
                 await self._publication(query, capture)
+                await set_replica_identities(query, config.replica_identities, capture.tables.captures)
                 if decision.drop_slot:
                     await pg_server.drop_slot(query, config.slot_name)
-                replication, created = await self._slot(stack, query, decision, facts)
+                replication, created = await self._slot(stack, decision, facts)
             start = decision.start
             if decision.snapshot:
-                point = await self._snapshot(stack, query, sink, capture, decision, created, offset)
+                point = await self._snapshot(query, sink, capture, decision, created)
                 start = point.stream_from
             elif decision.stream and start == FROM_SNAPSHOT:
                 # No offset is stored yet, as in the reference: until the first event the slot alone knows where to go on.
@@ -108,14 +115,14 @@ class _Task:
                 await pg_server.advance_slot(query, config.slot_name, decision.advance_slot)
             await self._stream(stack, stop, replication, sink, capture, query, decision, start)
 
-    async def _decide(self, query: Connection) -> tuple[Decision, StoredOffset | None, pg_server.ServerFacts]:
+    async def _decide(self, query: Connection) -> tuple[Decision, pg_server.ServerFacts]:
         config = self._config
         facts = await pg_server.server_facts(query)
         mode = self._mode()
         slot: SlotState | None = await pg_server.slot_state(query, config.slot_name) if mode.stream else None
         stored = await self._context.offsets.load(partition(config.topic_prefix))
         offset = StoredOffset.parse(stored) if stored is not None else None
-        return decide(mode, slot, offset, config.offset_mismatch_strategy), offset, facts
+        return decide(mode, slot, offset, config.offset_mismatch_strategy), facts
 
     def _mode(self) -> SnapshotMode:
         config = self._config
@@ -154,7 +161,7 @@ class _Task:
         )
 
     async def _slot(
-        self, stack: contextlib.AsyncExitStack, query: Connection, decision: Decision, facts: pg_server.ServerFacts
+        self, stack: contextlib.AsyncExitStack, decision: Decision, facts: pg_server.ServerFacts
     ) -> tuple[Replication, CreatedSlot | None]:
         """The replication connection; with it the slot when it is made now, else a temporary one for its exact snapshot."""
         config = self._config
@@ -170,7 +177,12 @@ class _Task:
             # misses transactions that are written but not yet visible.
             helper = await self._replication(stack)
             name = f"understudy_{uuid.uuid4().hex[:20]}"
-            return replication, await helper.create_slot(name, "pgoutput", temporary=True, timeout_s=timeout)
+            try:
+                return replication, await helper.create_slot(name, "pgoutput", temporary=True, timeout_s=timeout)
+            except CdcError as error:
+                if error.kind is not ErrorKind.SOURCE_SETTING:
+                    raise
+                _log.warning("no slot free for an exact snapshot: changes since slot=%s are sent again after it", config.slot_name)
         return replication, None
 
     async def _replication(self, stack: contextlib.AsyncExitStack) -> Replication:
@@ -179,20 +191,13 @@ class _Task:
         return replication
 
     async def _snapshot(
-        self,
-        stack: contextlib.AsyncExitStack,
-        query: Connection,
-        sink: KafkaSink,
-        capture: Capture,
-        decision: Decision,
-        created: CreatedSlot | None,
-        offset: StoredOffset | None,
+        self, query: Connection, sink: KafkaSink, capture: Capture, decision: Decision, created: CreatedSlot | None
     ) -> SnapshotPoint:
         config = self._config
         if config.snapshot_delay_ms:
             _log.info("snapshot delayed ms=%d", config.snapshot_delay_ms)
             await asyncio.sleep(config.snapshot_delay_ms / 1000)
-        broken_off = decision.stream and decision.start != FROM_SNAPSHOT
+        broken_off = decision.stream and created is None
         slot = await pg_server.slot_state(query, config.slot_name) if broken_off else None
         run = SnapshotRun(
             self._context,

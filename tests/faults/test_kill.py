@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -48,7 +49,7 @@ async def check(connector: Connector, load: Load, restarts: int) -> None:
 
 
 async def test_twenty_kills_lose_nothing(pg: PgServer, worker: Callable[..., Worker]) -> None:
-    print(f"seed {SEED}")
+    sys.stdout.write(f"seed {SEED}\n")
     choice = random.Random(SEED)
     connect = worker()
     connector = Connector(connect, pg.database("kill"), "kill_twenty")
@@ -56,7 +57,9 @@ async def test_twenty_kills_lose_nothing(pg: PgServer, worker: Callable[..., Wor
     load.prepare()
     # A snapshot of about two seconds: every row of one table costs five milliseconds.
     override = "snapshot.select.statement.overrides"
-    connector.post({**CONFIG, override: "public.item", f"{override}.public.item": "SELECT * FROM public.item WHERE pg_sleep(0.005) IS NOT NULL"})
+    connector.post(
+        {**CONFIG, override: "public.item", f"{override}.public.item": "SELECT * FROM public.item WHERE pg_sleep(0.005) IS NOT NULL"}
+    )
     connector.await_phase("snapshot")
     with running(load):
         for kill in range(KILLS):

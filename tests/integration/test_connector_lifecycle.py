@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import uuid
 
 import httpx
 import pytest
 from fix_pg import PgServer
 from fix_worker import Worker
 from support.connector import SECONDS, Connector
-from support.topics import read_to_end
 
 from workers.embedded.wait import wait_until
 
@@ -19,8 +18,10 @@ pytestmark = pytest.mark.pg_once
 @pytest.fixture
 def connector(pg: PgServer, shared_worker: Worker, request: pytest.FixtureRequest) -> Connector:
     database = pg.database("lifecycle")
-    database.execute("CREATE TABLE t (id int PRIMARY KEY)", "CREATE TABLE u (id int PRIMARY KEY)", "INSERT INTO t SELECT generate_series(1, 3)")
-    return Connector(shared_worker, database, request.node.originalname.removeprefix("test_")[:50])
+    database.execute(
+        "CREATE TABLE t (id int PRIMARY KEY)", "CREATE TABLE u (id int PRIMARY KEY)", "INSERT INTO t SELECT generate_series(1, 3)"
+    )
+    return Connector(shared_worker, database, f"{request.node.originalname.removeprefix('test_')[:40]}_{uuid.uuid4().hex[:8]}")
 
 
 @pytest.mark.parametrize(("verb", "state"), [("pause", "PAUSED"), ("stop", "STOPPED")])
@@ -89,7 +90,9 @@ def test_progress(connector: Connector) -> None:
 async def test_offsets_are_what_the_reference_reads(connector: Connector) -> None:
     """Names, types and partition as Debezium stores them, in the record format of Kafka Connect's offset topic."""
     connector.create({"status.update.interval.ms": "60000"})
-    wait_until(lambda: connector.offset().get("snapshot_completed") is True, lambda: f"the snapshot's offset: {connector.offset()}", SECONDS)
+    wait_until(
+        lambda: connector.offset().get("snapshot_completed") is True, lambda: f"the snapshot's offset: {connector.offset()}", SECONDS
+    )
     first = connector.offset()
     assert {key: type(value) for key, value in first.items()} == {
         "last_snapshot_record": bool,
@@ -117,8 +120,5 @@ async def test_offsets_are_what_the_reference_reads(connector: Connector) -> Non
     assert offset["ts_usec"] == event["source"]["ts_us"]
     assert offset["lsn"] == offset["lsn_proc"] == offset["lsn_commit"] > event["source"]["lsn"] > first["lsn"]
     # The topic itself, which a real worker would read.
-    store = f"{connector.worker.group}-offset"
-    raw = [raw for raw in await read_to_end(connector.worker.bootstrap, store) if raw.key and json.loads(raw.key)[0] == connector.name]
-    assert {raw.key for raw in raw} == {json.dumps([connector.name, {"server": connector.name}], separators=(",", ":")).encode()}
-    assert json.loads(raw[-1].value or b"null") == offset
+    assert (await connector.stored())[-1] == offset
     connector.delete()

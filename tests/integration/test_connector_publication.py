@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 import pytest
 from fix_pg import Database, PgServer
 from fix_worker import Worker
@@ -15,7 +17,7 @@ OPERATIONS = "pubinsert, pubupdate, pubdelete, pubtruncate"
 
 @pytest.fixture
 def connector(pg: PgServer, shared_worker: Worker, request: pytest.FixtureRequest) -> Connector:
-    name = request.node.originalname.removeprefix("test_")[:50]
+    name = f"{request.node.originalname.removeprefix('test_')[:40]}_{uuid.uuid4().hex[:8]}"
     database = pg.database("publication")
     database.execute(*TABLES)
     return Connector(shared_worker, database, name)
@@ -33,7 +35,14 @@ def publication(database: Database, name: str, columns: str) -> tuple[object, ..
 
 def test_all_tables_is_the_default(connector: Connector) -> None:
     connector.create({"table.include.list": "public.one"})
-    assert publication(connector.database, connector.name, f"puballtables, pubviaroot, {OPERATIONS}") == (True, False, True, True, True, True)
+    assert publication(connector.database, connector.name, f"puballtables, pubviaroot, {OPERATIONS}") == (
+        True,
+        False,
+        True,
+        True,
+        True,
+        True,
+    )
     connector.delete()
     # The publication is left to its owner.
     assert published(connector) == ["public.one", "public.three", "public.two"]

@@ -93,6 +93,17 @@ def test_a_role_without_replication_is_told(owner: Database, shared_worker: Work
     owner.execute(f"ALTER ROLE {owner.name}_role NOREPLICATION")
     connector.post({**user(owner), "publication.autocreate.mode": "filtered", "table.include.list": "public.own"})
     told = connector.trace()
-    assert "REPLICATION" in told
-    assert "permission" in told.lower()
+    assert "to start wal" in told.lower()
+    assert "ALTER ROLE … REPLICATION;" in told
+    assert connector.slot() == {}
+    connector.delete()
+
+
+def test_a_role_that_may_not_connect_is_told(owner: Database, shared_worker: Worker) -> None:
+    connector = connector_of(owner, shared_worker, "role_shut_out")
+    connector.create({**user(owner), "publication.autocreate.mode": "filtered", "table.include.list": "public.own"})
+    connector.stop()
+    owner.execute(f"REVOKE CONNECT, TEMPORARY ON DATABASE {owner.name} FROM PUBLIC")
+    connector.put("resume")
+    assert "permission denied for database" in connector.trace()
     connector.delete()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 
 import pytest
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.pg_once
 def connector(pg: PgServer, shared_worker: Worker, request: pytest.FixtureRequest) -> Connector:
     database = pg.database("slot")
     database.execute("CREATE TABLE t (id int PRIMARY KEY)")
-    return Connector(shared_worker, database, request.node.originalname.removeprefix("test_")[:50])
+    return Connector(shared_worker, database, f"{request.node.originalname.removeprefix('test_')[:40]}_{uuid.uuid4().hex[:8]}")
 
 
 def test_slot_is_logical_pgoutput_and_stays(connector: Connector) -> None:
@@ -185,7 +186,7 @@ def test_slot_follows_kafka_never_leads(pg: PgServer, kafka: EmbeddedKafka, work
     times: set[object] = set()
 
     def told_often() -> bool:
-        query = f"SELECT reply_time FROM pg_stat_replication r JOIN pg_replication_slots s ON s.active_pid = r.pid WHERE slot_name = '{connector.name}'"
+        query = f"SELECT reply_time FROM pg_stat_replication WHERE pid = {connector.slot()['active_pid']}"
         times.update(row[0] for row in connector.database.execute(query))
         return len(times) >= 4
 

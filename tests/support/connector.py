@@ -108,6 +108,11 @@ class Connector:
         found: dict[str, Any] = offsets[0]["offset"] if offsets else {}
         return found
 
+    async def stored(self) -> list[dict[str, Any]]:
+        """All offsets that the worker's offset topic holds for the connector, oldest first."""
+        key = json.dumps([self.name, {"server": self.name}], separators=(",", ":")).encode()
+        return [parsed(raw.value) for raw in await self.raw(f"{self.worker.group}-offset") if raw.key == key]
+
     def slot(self) -> dict[str, Any]:
         """The slot as the server shows it; empty when there is none."""
         rows = self.database.execute(f"SELECT to_jsonb(s)::text FROM pg_replication_slots s WHERE slot_name = '{self.name}'")

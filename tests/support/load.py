@@ -98,7 +98,9 @@ class Load:
                 count = 0
                 while not self._stop.is_set():
                     count += 1
-                    steps = self._bulk_update(connection, writer, choice) if count % BULK_EVERY == 0 else self._few(connection, writer, choice)
+                    steps = (
+                        self._bulk_update(connection, writer, choice) if count % BULK_EVERY == 0 else self._few(connection, writer, choice)
+                    )
                     for table, key, step in steps:
                         writer.done.setdefault((table, key), []).append(step)
                     self.transactions += 1
@@ -162,7 +164,9 @@ def seen(key: Mapping[str, int], event: Mapping[str, Any] | None) -> Seen:
     return Seen(key["id"], event["op"], row["version"])
 
 
-def faults(table: str, histories: Mapping[tuple[str, int], list[Step]], records: Iterable[Seen], rows: Mapping[int, int], restarts: int) -> list[str]:
+def faults(
+    table: str, histories: Mapping[tuple[str, int], list[Step]], records: Iterable[Seen], rows: Mapping[int, int], restarts: int
+) -> list[str]:
     """What is wrong with a topic: steps missing, out of order, invented, or replayed more often than there were restarts.
 
     A replay goes back to a step that was seen before and goes on from there without a gap. A snapshot's row must be a version
@@ -195,12 +199,12 @@ def faults(table: str, histories: Mapping[tuple[str, int], list[Step]], records:
             replays[key] = replays.get(key, 0) + 1
         at[key] = place
         covered[key] = max(covered.get(key, -1), place)
-    for key, steps in histories.items():
-        if key[0] == table and covered.get(key[1], -1) != len(steps) - 1:
-            found.append(f"{table} {key[1]}: {len(steps) - 1 - covered.get(key[1], -1)} last steps are missing")
+    for (of, number), steps in histories.items():
+        if of == table and covered.get(number, -1) != len(steps) - 1:
+            found.append(f"{table} {number}: {len(steps) - 1 - covered.get(number, -1)} last steps are missing")
     found += [f"{table} {key}: replayed {count} times in {restarts} restarts" for key, count in replays.items() if count > restarts]
     ends = {key: version for key, version in last.items() if version is not None}
     if ends != rows:
-        different = {key for key in ends.keys() | rows.keys() if ends.get(key) != rows.get(key)}
-        found += [f"{table} {key}: the last event says {ends.get(key)}, the table {rows.get(key)}" for key in sorted(different)]
+        different = sorted(number for number in ends.keys() | rows.keys() if ends.get(number) != rows.get(number))
+        found += [f"{table} {number}: the last event says {ends.get(number)}, the table {rows.get(number)}" for number in different]
     return found

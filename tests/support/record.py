@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import sys
 import time
 from pathlib import Path
 
@@ -32,15 +33,15 @@ async def record(file: Path, arguments: argparse.Namespace) -> bool:
                 tag = f"pr{turn}x{int(time.time() * 1000) % 0xFFFFFFFF:x}"
                 results.append(await play(scenario, place, tag))
             except ScenarioError as error:
-                print(f"nothing was kept: {error}")
+                sys.stdout.write(f"nothing was kept: {error}\n")
                 return False
             finally:
                 connection.execute(f'DROP DATABASE IF EXISTS "{database}" WITH (FORCE)'.encode())
-    if len(results) == 2 and (differs := difference(*results)):
-        print(f"{scenario.name}: two runs differ, nothing was kept\n{differs}")
+    if len(results) == 2 and (differs := difference(results[0], results[1])):
+        sys.stdout.write(f"{scenario.name}: two runs differ, nothing was kept\n{differs}\n")
         return False
     results[0].write(arguments.out / f"{scenario.name}.json", reference=_reference(arguments.url), postgresql=str(version))
-    print(f"{scenario.name}: {sum(len(records) for records in results[0].topics.values())} records")
+    sys.stdout.write(f"{scenario.name}: {sum(len(records) for records in results[0].topics.values())} records\n")
     return True
 
 

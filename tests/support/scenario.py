@@ -177,6 +177,7 @@ class Play:
             return await self._rows(f"SELECT 1 {where}") == []
 
         await until(free, lambda: f"the slots of {self.place.database} to be free")
+
         # A task that was just ended may have a topic's creation under way: look again until none is left.
         async def gone() -> bool:
             topics = await self._topics()
@@ -228,7 +229,7 @@ class Play:
                 return False
             status = answer.json()
             tasks = {task["state"] for task in status["tasks"]}
-            return tasks == {state} if state not in {"STOPPED"} else status["connector"]["state"] == state and not tasks
+            return tasks == {state} if state != "STOPPED" else status["connector"]["state"] == state and not tasks
 
         await until(reached, lambda: f"the connector to be {state}")
 

@@ -13,11 +13,14 @@ from typing import Any, Final
 
 from connector.capture import Capture
 from connector.config import ConnectorConfig, parse
-from connector.offsets import Resume
+from connector.envelope import event_form
+from connector.messages import MessageTopic, prefix_filter
+from connector.offsets import Resume, StoredOffset, resume_point
 from connector.pgoutput import Relation, RelationColumn
 from connector.ports import ConverterSettings
 from connector.stream import LiveTable, Stream, StreamSettings
 from connector.table import CatalogTable, join_relation
+from connector.transactions import TransactionLog
 from connector.types.codec import Column, TypeInfo
 
 NOW_NS: Final = 1_800_000_000_123_456_789
@@ -119,6 +122,22 @@ class RecordingOut:
 
 
 @dataclass(slots=True)
+class TopicOut:
+    """A :class:`RecordingOut` whose topic is there only once it has a record."""
+
+    topic: str
+    sent: dict[str, list[Sent]]
+
+    def append(self, key: bytes | None, prefix: bytes, payload: bytes | None, headers: bytes, timestamp: int) -> None:
+        """Take a record."""
+        RecordingOut(self.topic, self.sent.setdefault(self.topic, [])).append(key, prefix, payload, headers, timestamp)
+
+    def extend(self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int) -> None:
+        """Take many records."""
+        RecordingOut(self.topic, self.sent.setdefault(self.topic, [])).extend(keys, prefix, payloads, headers, timestamp)
+
+
+@dataclass(slots=True)
 class Failures:
     """What the stream told of values that could not be converted: (table, column, reason)."""
 
@@ -140,14 +159,39 @@ class StreamRig:
         last_commit: int | None = None,
         resume: Resume | None = None,
         types: dict[int, TypeInfo] | None = None,
+        offset: StoredOffset | None = None,
     ) -> None:
+        """``offset`` is what an earlier run stored: it takes the place of ``last_commit`` and ``resume``."""
+        config = config or configured()
         converter = converter or ConverterSettings(schemas_enable=False)
         self.warnings: list[str] = []
         self.failures = Failures()
-        self.capture = Capture(config or configured(), types or TYPES, converter, converter, self.warnings.append)
+        self.capture = Capture(config, types or TYPES, converter, converter, self.warnings.append)
         self.catalog = {(table.schema, table.table): table for table in tables}
-        self.stream = Stream(settings or StreamSettings(), last_commit=last_commit, resume=resume, on_conversion_failure=self.failures)
         self.sent: dict[str, list[Sent]] = {}
+        self.left_out: list[tuple[str, int, str]] = []
+        """Events left out: (table, LSN, reason)."""
+        self.stream = Stream(
+            settings or StreamSettings(form=event_form(config.version)),
+            last_commit=offset.commit if offset else last_commit,
+            resume=resume_point(offset) if offset else resume,
+            on_conversion_failure=self.failures,
+            on_event_failure=lambda table, lsn, reason: self.left_out.append((table, lsn, reason)),
+            passed_message=offset.passed_message if offset else 0,
+            counts=offset.counts if offset else None,
+            ts_us=offset.ts_us if offset else 0,
+            transactions=TransactionLog(converter, converter, TopicOut("srv.transaction", self.sent))
+            if config.provide_transaction_metadata
+            else None,
+            messages=MessageTopic(
+                prefix_filter(config.message_prefix_include_list, config.message_prefix_exclude_list),
+                self.capture.message_source(),
+                config.binary_handling_mode,
+                converter,
+                converter,
+                TopicOut(self.capture.topics.message(), self.sent),
+            ),
+        )
         self.asked: list[Relation] = []
         """Relations whose facts the stream stopped for."""
 

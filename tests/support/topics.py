@@ -56,19 +56,23 @@ class TopicReader:
 
     async def read(self, topic: str) -> list[Raw]:
         """The records up to the present end: partition after partition."""
+        missing = {TopicPartition(topic, number): end for (_, number), end in (await self.ends(topic)).items() if end > 0}
         records: list[Raw] = []
-        for (_, number), end in sorted((await self.ends(topic)).items()):
-            place = TopicPartition(topic, number)
-            self._consumer.assign([place])
-            await self._consumer.seek_to_beginning(place)
-            while await self._consumer.position(place) < end:
-                for message in (await self._consumer.getmany(place, timeout_ms=1000)).get(place, []):
-                    if message.offset < end:
+        self._consumer.assign(list(missing))
+        if missing:
+            await self._consumer.seek_to_beginning(*missing)
+        ends = dict(missing)
+        while missing:
+            for place, messages in (await self._consumer.getmany(*missing, timeout_ms=100)).items():
+                for message in messages:
+                    if message.offset < ends[place]:
                         headers = tuple((str(name), bytes(value)) for name, value in message.headers)
-                        records.append(Raw(number, message.offset, message.key, message.value, headers))
+                        records.append(Raw(place.partition, message.offset, message.key, message.value, headers))
+            # By position, not by record: compaction may have removed the last ones.
+            missing = {place: end for place, end in missing.items() if await self._consumer.position(place) < end}
         # An assigned consumer would ask for the topic's leader again and again once the topic is gone.
         self._consumer.unsubscribe()
-        return records
+        return sorted(records, key=lambda raw: (raw.partition, raw.offset))
 
 
 @asynccontextmanager

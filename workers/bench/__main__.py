@@ -176,6 +176,7 @@ def _result(
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "schemas": schemas,
         "rows": chosen.rows,
+        "phases": list(chosen.phases),
         "set": dict(chosen.set),
         "machine": around[0],
         "versions": around[1],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,6 @@ from typing import Any
 import grimp
 import pytest
 from importlinter.application.user_options import UserOptions
-from importlinter.cli import lint_imports
 from importlinter.contracts.forbidden import ForbiddenContract
 from importlinter.contracts.protected import ProtectedContract
 from importlinter.domain.contract import Contract
@@ -32,9 +33,12 @@ def kept(name: str, graph: grimp.ImportGraph) -> bool:
     return contract.check(graph, verbose=False).kept
 
 
-def test_all_rules_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
-    code = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True)
-    assert code == 0, capsys.readouterr().out
+def test_all_rules_are_kept() -> None:
+    # In a process of its own: the linter's command line switches off the loggers of whoever calls it.
+    linted = subprocess.run(
+        [Path(sys.executable).parent / "lint-imports", "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert linted.returncode == 0, linted.stdout
 
 
 BREACHES = [

@@ -243,9 +243,9 @@ def test_skipped_operations(skipped: str) -> None:
     wal.delete(R_ORDERS, key=("2", None, None))
     last = wal.truncate(R_ORDERS)
     ops = [sent.op for sent in rig.feed(wal.take())]
-    # A key change is an update, whatever records come of it.
-    wanted = [("c", ["c"]), ("u", ["u", "d", "c"]), ("d", ["d"]), ("t", ["t"])]
-    assert ops == [op for letter, made in wanted if letter not in skipped for op in made]
+    # A key change goes with the updates, and each of its halves with its own operation too.
+    wanted = [("c", "c"), ("u", "u"), ("ud", "d"), ("uc", "c"), ("d", "d"), ("t", "t")]
+    assert ops == [op for letters, op in wanted if not set(letters) & set(skipped)]
     # What is skipped counts as done.
     assert rig.stream.position is not None
     assert rig.stream.position.event == last
@@ -410,6 +410,31 @@ def test_value_that_cannot_be_converted(mode: str, change: str) -> None:
     assert bad.payload[side] == {"id": 1, "n": None, "r": "AA=="}
     told_of = [(table, column) for table, column, _ in rig.failures.told]
     assert told_of == ([("public.m", "n"), ("public.m", "r")] if mode == "warn" else [])
+
+
+NUMERIC_KEY = catalog_table("m", Column("n", 1700, 655366, not_null=True), primary_key=["n"])
+
+
+@pytest.mark.parametrize("mode", ["fail", "warn", "skip"])
+@pytest.mark.parametrize("change", ["insert", "update", "delete"])
+def test_key_that_cannot_be_converted(mode: str, change: str) -> None:
+    rig, wal = started(NUMERIC_KEY, settings=StreamSettings(processing_failure=mode, tombstones=False))
+    relation = relation_of(NUMERIC_KEY)
+    wal.insert(relation, "1.00")
+    if change == "insert":
+        wal.insert(relation, "NaN")
+    elif change == "update":
+        wal.update(relation, "NaN", key=["1.00"])
+    else:
+        wal.delete(relation, key=["NaN"])
+    wal.insert(relation, "2.00")
+    if mode == "fail":
+        with pytest.raises(CdcError, match=r"key of a row of table public\.m") as told:
+            rig.feed(wal.take())
+        assert told.value.kind is ErrorKind.VALUE
+        return
+    # Only that event is left out.
+    assert [sent.op for sent in rig.feed(wal.take())] == ["c", "c"]
 
 
 def test_one_reading_of_the_clock_serves_a_burst() -> None:

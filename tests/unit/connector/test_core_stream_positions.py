@@ -207,8 +207,18 @@ def test_idle_position_waits_until_the_transaction_to_resume_in_is_there() -> No
 
 
 # One transaction: (LSN, statement) of each change. Three changes share an LSN, as after a COPY of many rows.
-SCRIPT = [(10, "insert"), (20, "insert"), (20, "insert"), (20, "insert"), (30, "update"), (40, "delete"), (50, "truncate"), (60, "insert")]
-RECORDS: dict[str, list[str | None]] = {"insert": ["c"], "update": ["u"], "delete": ["d", None], "truncate": ["t"]}
+SCRIPT = [
+    (10, "insert"),
+    (20, "insert"),
+    (20, "insert"),
+    (20, "insert"),
+    (30, "update"),
+    (40, "delete"),
+    (50, "truncate"),
+    (55, "message"),
+    (60, "insert"),
+]
+RECORDS: dict[str, list[str | None]] = {"insert": ["c"], "update": ["u"], "delete": ["d", None], "truncate": ["t"], "message": []}
 BASE = 0x1000_0000
 
 
@@ -225,6 +235,8 @@ def transaction(wal: WalScript, xid: int, *, shift: int = 0) -> list[int]:
             wal.update(R_ORDERS, str(number), UNCHANGED, lsn=at)
         elif statement == "delete":
             wal.delete(R_ORDERS, key=(str(number), None), lsn=at)
+        elif statement == "message":
+            wal.frames.append(wal_script.xlog_data(at, wal_script.message("p", b"c", lsn=at, transactional=True)))
         else:
             wal.frames.append(wal_script.xlog_data(at, wal_script.truncate(R_ORDERS.oid)))
         lsns.append(at)

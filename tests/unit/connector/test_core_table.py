@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from connector.filters import Matcher, matcher
@@ -29,7 +31,7 @@ R_ID, R_NAME = RelationColumn("id", 23, -1, key=True), RelationColumn("name", 25
 
 
 def test_catalog_and_stream_agree() -> None:
-    assert join_relation(relation(R_ID, R_NAME), CATALOG) == CATALOG
+    assert join_relation(relation(R_ID, R_NAME), CATALOG) == replace(CATALOG, streamed=True)
 
 
 def test_catalog_has_a_column_the_stream_does_not_know_yet() -> None:
@@ -54,7 +56,7 @@ def test_type_and_order_are_those_of_the_stream() -> None:
 
 def test_table_is_gone_from_the_catalog() -> None:
     table = join_relation(relation(R_ID, R_NAME, oid=9), None)
-    assert table == CatalogTable(9, "inv", "a", (Column("id", 23), Column("name", 25)))
+    assert table == CatalogTable(9, "inv", "a", (Column("id", 23), Column("name", 25)), streamed=True)
 
 
 def test_oid_and_identity_are_those_of_the_stream() -> None:

@@ -2,7 +2,8 @@ from connector.progress import Progress, TableProgress
 
 
 def test_pace_and_estimate() -> None:
-    progress = Progress(phase="snapshot", tables=[TableProgress("s.a", rows=100, estimate=400, seconds=2.0), TableProgress("s.b", done=True)])
+    begun = TableProgress("s.a", rows=100, estimate=400, seconds=2.0)
+    progress = Progress(phase="snapshot", tables=[begun, TableProgress("s.b", done=True)])
     shown = progress.describe()
     assert shown["rows"] == 100
     assert shown["tables_done"] == 1
