@@ -34,6 +34,14 @@ NEW_TUPLE: Final = 0x4E
 KEY_TUPLE: Final = 0x4B
 OLD_TUPLE: Final = 0x4F
 
+KEY_COLUMN: Final = 1
+NULLS_TOLD: Final = 2
+NOT_NULL: Final = 4
+"""Flags of a RELATION's column. PostgreSQL knows the first alone; the others are set where other plugins' messages are put into
+pgoutput's form: they tell whether the column may be null."""
+UNTOLD_MODIFIER: Final = -2
+"""A type modifier that only the catalog knows; PostgreSQL itself sends -1 or more."""
+
 EPOCH_2000_US: Final = 946_684_800_000_000
 """PostgreSQL counts microseconds from 2000-01-01; this is that moment since 1970."""
 
@@ -73,12 +81,16 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class RelationColumn:
-    """A published column: ``key`` tells that the replica identity holds it."""
+    """A published column: ``key`` tells that the replica identity holds it.
+
+    ``not_null`` is None where the message does not tell, as pgoutput's own do not.
+    """
 
     name: str
     type_oid: int
     modifier: int
     key: bool
+    not_null: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +190,8 @@ def parse_relation(frame: bytes, *, former: bool = False) -> Relation:
         name, at = _text(frame, at + 1, former=former)
         type_oid, modifier = _COLUMN.unpack_from(frame, at)
         at += 8
-        columns.append(RelationColumn(name, type_oid, modifier, flags & 1 == 1))
+        not_null = flags & NOT_NULL != 0 if flags & NULLS_TOLD else None
+        columns.append(RelationColumn(name, type_oid, modifier, flags & KEY_COLUMN != 0, not_null))
     return Relation(oid, schema or "pg_catalog", table, identity, tuple(columns))
 
 

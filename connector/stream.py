@@ -295,17 +295,21 @@ class Stream:
         message = parse_message(frame, former=self._former)
         lsn = int.from_bytes(frame[1:9], "big")
         if message.transactional:
-            if self._sent_before(lsn, "MESSAGE"):
-                return
-        elif lsn <= self._passed_message:
+            if not self._sent_before(lsn, "MESSAGE"):
+                self._changes.message(message, lsn)
             return
-        else:
-            self._last_commit = lsn
-            self.received = max(self.received, lsn)
-            facts = self._facts
-            self._enter(SourceFacts(facts.ts_us, None, lsn, self.xmin, facts.origin))
-            self.position = self._position(lsn, "MESSAGE", None)
+        if lsn <= self._passed_message:
+            return
+        facts = self._facts
+        self._enter(SourceFacts(facts.ts_us, None, lsn, self.xmin, facts.origin))
         self._changes.message(message, lsn)
+        if self._state is State.INSIDE:
+            # Not what pgoutput does as we ask for it. Nothing between transactions has been reached then.
+            self._enter(facts)
+            return
+        self._last_commit = lsn
+        self.received = max(self.received, lsn)
+        self.position = self._position(lsn, "MESSAGE", None)
 
     def _keepalive(self, frame: bytes) -> None:
         if frame[0] != KEEPALIVE:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from connector.filters import Matcher
-from connector.pgoutput import Relation
+from connector.pgoutput import UNTOLD_MODIFIER, Relation
 from connector.types.codec import Column
 
 
@@ -45,11 +45,10 @@ def join_relation(relation: Relation, catalog: CatalogTable | None) -> CatalogTa
     known = {column.name: column for column in catalog.columns} if catalog else {}
     columns = []
     for published in relation.columns:
-        facts = known.get(published.name)
-        if facts is None:
-            columns.append(Column(published.name, published.type_oid, published.modifier))
-        else:
-            columns.append(replace(facts, type_oid=published.type_oid, modifier=published.modifier))
+        facts = known.get(published.name) or Column(published.name, published.type_oid)
+        modifier = facts.modifier if published.modifier == UNTOLD_MODIFIER else published.modifier
+        not_null = facts.not_null if published.not_null is None else published.not_null
+        columns.append(replace(facts, type_oid=published.type_oid, modifier=modifier, not_null=not_null))
     names = {column.name for column in columns}
     base = catalog or CatalogTable(relation.oid, relation.schema, relation.table, ())
     return replace(
@@ -67,7 +66,12 @@ def join_relation(relation: Relation, catalog: CatalogTable | None) -> CatalogTa
 
 def same_shape(relation: Relation, table: CatalogTable) -> bool:
     """Whether the relation's columns are those the table already had, in name, type and order."""
-    return [(c.name, c.type_oid, c.modifier) for c in relation.columns] == [(c.name, c.type_oid, c.modifier) for c in table.columns]
+    if len(relation.columns) != len(table.columns):
+        return False
+    return all(
+        (told.name, told.type_oid) == (known.name, known.type_oid) and told.modifier in (known.modifier, UNTOLD_MODIFIER)
+        for told, known in zip(relation.columns, table.columns, strict=True)
+    )
 
 
 def key_columns(table: CatalogTable, rules: Sequence[Matcher]) -> tuple[str, ...]:

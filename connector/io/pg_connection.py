@@ -38,7 +38,7 @@ async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = 
         "application_name": purpose[:63],
         # The last setting of a name counts: nobody may change how values are printed.
         "options": f"{driver.options} {_SETTINGS}".lstrip(),
-        "connect_timeout": timeout_s,
+        "connect_timeout": connect_timeout(config, timeout_s),
         "sslmode": config.database_sslmode,
         "sslcert": config.database_sslcert,
         "sslkey": config.database_sslkey,
@@ -60,6 +60,13 @@ async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = 
     except psycopg.Error as error:
         raise source_error(error, f"connecting to {config.database_hostname}:{config.database_port}/{config.database_dbname}") from error
     return connection
+
+
+def connect_timeout(config: ConnectorConfig, default_s: int) -> int:
+    """Seconds for opening a connection: ``database.connection.timeout.ms`` when it is given, rounded up; libpq knows no less than 2."""
+    if "database.connection.timeout.ms" not in config.raw:
+        return default_s
+    return max(2, -(-config.database_connection_timeout_ms // 1000))
 
 
 _KINDS: Final = {

@@ -60,6 +60,9 @@ async def send_command(connection: Connection, command: str, expected: pq.ExecSt
             pgconn.consume_input()
         result = pgconn.get_result()
         if result is not None and result.status != expected:
+            # libpq takes the next command only when this one's results are all fetched, and a busy slot is asked for again.
+            while result.status == pq.ExecStatus.FATAL_ERROR and pgconn.get_result() is not None:
+                pass
             raise error_from_result(result)
     except psycopg.Error as error:
         raise source_error(error, doing) from error

@@ -160,8 +160,9 @@ class StreamRig:
         resume: Resume | None = None,
         types: dict[int, TypeInfo] | None = None,
         offset: StoredOffset | None = None,
+        messages: bool = False,
     ) -> None:
-        """``offset`` is what an earlier run stored: it takes the place of ``last_commit`` and ``resume``."""
+        """``offset`` is what an earlier run stored: it takes the place of ``last_commit`` and ``resume``; ``messages``: sent too."""
         config = config or configured()
         converter = converter or ConverterSettings(schemas_enable=False)
         self.warnings: list[str] = []
@@ -183,14 +184,7 @@ class StreamRig:
             transactions=TransactionLog(converter, converter, TopicOut("srv.transaction", self.sent))
             if config.provide_transaction_metadata
             else None,
-            messages=MessageTopic(
-                prefix_filter(config.message_prefix_include_list, config.message_prefix_exclude_list),
-                self.capture.message_source(),
-                config.binary_handling_mode,
-                converter,
-                converter,
-                TopicOut(self.capture.topics.message(), self.sent),
-            ),
+            messages=self._message_topic(config, converter) if messages else None,
         )
         self.asked: list[Relation] = []
         """Relations whose facts the stream stopped for."""
@@ -204,6 +198,16 @@ class StreamRig:
             frames = frames[used:]
             used = self.stream.feed(frames, now_ns)
         return [record for topic, records in self.sent.items() for record in records[before.get(topic, 0) :]]
+
+    def _message_topic(self, config: ConnectorConfig, converter: ConverterSettings) -> MessageTopic:
+        return MessageTopic(
+            prefix_filter(config.message_prefix_include_list, config.message_prefix_exclude_list),
+            self.capture.message_source(),
+            config.binary_handling_mode,
+            converter,
+            converter,
+            TopicOut(self.capture.topics.message(), self.sent),
+        )
 
     def _adopt(self) -> None:
         relation = self.stream.wanted

@@ -22,6 +22,7 @@ LINES: Final = (
     ("delay p99, ms", "latency_ms.p99", ",.1f"),
     ("CPU at that rate, % of a core", "latency_ms.cpu_pct", ".1f"),
     ("memory idle, MiB", "idle_mb", ",d"),
+    ("memory before one big transaction, MiB", "big_tx.before_mb", ",d"),
     ("memory peak, one big transaction, MiB", "big_tx.peak_mb", ",d"),
     ("memory peak, whole run, MiB", "peak_mb", ",d"),
     ("events delivered twice", "extra_events", ",d"),

@@ -1,0 +1,377 @@
+"""The output plugin decoderbufs: its protobuf messages put into pgoutput's form, so that one state machine reads both.
+
+A message is ``RowMessage`` of the plugin's ``pg_logicaldec.proto``: 1 transaction id, 2 commit time (µs since 1970), 3 table (quoted
+where SQL needs it), 4 operation, 5 new row, 6 old row (a ``DatumMessage`` each column), 7 declared types of the new row. A
+``DatumMessage`` is 1 name, 2 type's oid, and one of 3 int32, 4 int64, 5 float, 6 double, 7 bool, 8 string, 9 bytes, 10 point,
+11 missing (a TOAST value that did not change); none of them is NULL.
+
+What the plugin does not send: truncates, logical decoding messages, origins; the row of an update or delete in a table without
+replica identity (told of once a table); the final LSN in BEGIN; the offset a timetz was written with (it is brought to UTC).
+It sends all tables of the database, leaves of partitioned ones under their own names, and generated columns.
+Numbers stand where pgoutput prints text: they are printed as PostgreSQL would. A timestamp beyond the year 294247 overflows
+in the plugin; it is put right here.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from connector.declared_type import modifier_of
+from connector.errors import CdcError, ErrorKind
+from connector.pgoutput import BODY, UNCHANGED, XLOG_DATA, Relation, RelationColumn
+from connector.pgoutput_messages import begin, commit, delete, insert, relation, update
+from connector.plain_text import date_text, float4_text, float8_text, interval_text, money_text, time_text, timestamp_text
+
+_INSERT: Final = 0
+_UPDATE: Final = 1
+_DELETE: Final = 2
+_BEGIN: Final = 3
+_COMMIT: Final = 4
+
+_VARINT: Final = 0
+_FIXED64: Final = 1
+_BYTES: Final = 2
+_FIXED32: Final = 5
+
+_BYTEA: Final = 17
+_OID: Final = 26
+_MONEY: Final = 790
+_DATE: Final = 1082
+_TIME: Final = 1083
+_TIMESTAMP: Final = 1114
+_TIMESTAMPTZ: Final = 1184
+_INTERVAL: Final = 1186
+_TIMETZ: Final = 1266
+
+_FLOAT: Final = struct.Struct("<f").unpack_from
+_DOUBLE: Final = struct.Struct("<d").unpack_from
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Column:
+    """A column as its datums begin: one object for each beginning, so that rows are compared by identity."""
+
+    name: str
+    type_oid: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """What the stream was told of a table. ``declared`` is the bytes of the declared types, None when only an old row came."""
+
+    relation_id: bytes
+    columns: list[_Column]
+    declared: bytes | None
+
+
+class Decoderbufs:
+    """Turns frames with decoderbufs' messages into frames with pgoutput's.
+
+    Relations have numbers of their own in place of oids, which the plugin does not send. ``encoding`` is Python's name of the
+    database's encoding: the plugin's texts are not converted to the client's.
+    """
+
+    wanted: Final = None
+    """No message needs the catalog; see :class:`connector.output_plugin.Adapter`."""
+
+    def __init__(self, encoding: str = "utf-8") -> None:
+        self._encoding = encoding
+        self._utf8 = encoding == "utf-8"
+        self._columns: dict[bytes, _Column] = {}
+        self._tables: dict[bytes, _Table] = {}
+        self._silent: set[bytes] = set()
+        self._open = False
+        self.notices: list[str] = []
+
+    def learn(self, table: object) -> None:
+        """Nothing is ever asked."""
+        raise RuntimeError("decoderbufs asked for no table")
+
+    def translate(self, frames: Sequence[bytes], out: list[bytes]) -> int:
+        """Append each frame in pgoutput's form to ``out``; answers that all were used.
+
+        Raises CdcError(PROTOCOL) for messages that are not decoderbufs' or that an old version of it sent.
+        """
+        for frame in frames:
+            if frame[0] != XLOG_DATA:
+                out.append(frame)
+                continue
+            try:
+                self._message(frame, out)
+            except (IndexError, struct.error, UnicodeDecodeError) as error:
+                raise CdcError(
+                    ErrorKind.PROTOCOL,
+                    "A replication message is not in the form of decoderbufs",
+                    "Check the options in slot.stream.params (debug-mode must be off), or set plugin.name=pgoutput",
+                ) from error
+        return len(frames)
+
+    def _message(self, frame: bytes, out: list[bytes]) -> None:
+        at, end = BODY, len(frame)
+        xid = commit_us = 0
+        operation = -1
+        table = b""
+        rows: tuple[list[_Column], list[bytes | None], list[_Column], list[bytes | None]] = ([], [], [], [])
+        new_columns, new, old_columns, old = rows
+        declared_at = end
+        while at < end:
+            tag, value, at = _field(frame, at)
+            if tag == 0x2A:
+                self._datum(frame, at, at + value, new_columns, new)
+                at += value
+            elif tag == 0x32:
+                self._datum(frame, at, at + value, old_columns, old)
+                at += value
+            elif tag == 0x3A:
+                # The declared types come last and are the same for every row: they are compared in one piece.
+                declared_at = frame.rindex(b"\x3a", BODY, at)
+                break
+            elif tag == 0x1A:
+                table = frame[at : at + value]
+                at += value
+            elif tag == 0x20:
+                operation = value
+            elif tag == 0x08:
+                xid = value
+            elif tag == 0x10:
+                commit_us = value
+            else:
+                at = _skip(tag, value, at)
+        head = frame[:BODY]
+        if operation == _BEGIN:
+            self._open = True
+            out.append(head + begin(0, commit_us, xid))
+        elif operation == _COMMIT:
+            self._open = False
+            lsn = int.from_bytes(frame[1:9], "big")
+            out.append(head + commit(0, lsn, commit_us))
+        elif not self._open or operation not in (_INSERT, _UPDATE, _DELETE):
+            raise CdcError(
+                ErrorKind.PROTOCOL,
+                "The server's decoderbufs does not mark where transactions begin, or sends what is unknown here",
+                "Install a release of it between 1.0 and 3.x, or set plugin.name=pgoutput and another slot.name",
+            )
+        else:
+            self._change(operation, table, rows, frame[declared_at:], head, out)
+
+    def _change(
+        self,
+        operation: int,
+        name: bytes,
+        rows: tuple[list[_Column], list[bytes | None], list[_Column], list[bytes | None]],
+        declared: bytes,
+        head: bytes,
+        out: list[bytes],
+    ) -> None:
+        new_columns, new, old_columns, old = rows
+        if operation == _DELETE:
+            if not old_columns:
+                self._unidentified(name)
+                return
+            out.append(head + delete(self._known(name, old_columns, None, head, out).relation_id, old))
+            return
+        if operation == _UPDATE and not new_columns:
+            self._unidentified(name)
+            return
+        relation_id = self._known(name, new_columns, declared, head, out).relation_id
+        if operation == _INSERT:
+            out.append(head + insert(relation_id, new))
+            return
+        if old_columns:
+            # Replica identity FULL sends the whole old row: what did not change has its old value.
+            new = [before if cell is UNCHANGED and before is not None else cell for cell, before in zip(new, old, strict=True)]
+        out.append(head + update(relation_id, old if old_columns else None, new))
+
+    def _known(self, name: bytes, columns: list[_Column], declared: bytes | None, head: bytes, out: list[bytes]) -> _Table:
+        """The table as the stream knows it; tells the stream of it first when this row is of another shape."""
+        known = self._tables.get(name)
+        if known is not None and known.columns == columns and (declared is None or known.declared == declared):
+            return known
+        schema, table = split_name(name.decode(self._encoding))
+        relation_id = known.relation_id if known else (len(self._tables) + 1).to_bytes(4, "big")
+        told = list(self._declared(declared)) if declared else [(None, None)] * len(columns)
+        described = Relation(
+            int.from_bytes(relation_id, "big"),
+            schema,
+            table,
+            "d",
+            tuple(
+                RelationColumn(column.name, column.type_oid, modifier_of(text), False, None if optional is None else not optional)
+                for column, (text, optional) in zip(columns, told, strict=True)
+            ),
+        )
+        out.append(head + relation(described))
+        known = self._tables[name] = _Table(relation_id, columns, declared)
+        return known
+
+    def _declared(self, types: bytes) -> list[tuple[str, bool]]:
+        """Each column's declared type and whether it may be null."""
+        found = []
+        at = 0
+        while at < len(types):
+            tag, value, at = _field(types, at)
+            end = at + value
+            if tag != 0x3A:
+                at = _skip(tag, value, at)
+                continue
+            text, optional = "", True
+            while at < end:
+                tag, value, at = _field(types, at)
+                if tag == 0x0A:
+                    text = types[at : at + value].decode(self._encoding)
+                    at += value
+                elif tag == 0x10:
+                    optional = value != 0
+                else:
+                    at = _skip(tag, value, at)
+            found.append((text, optional))
+        return found
+
+    def _unidentified(self, name: bytes) -> None:
+        if name not in self._silent:
+            self._silent.add(name)
+            schema, table = split_name(name.decode(self._encoding))
+            self.notices.append(
+                f"updates and deletes are not sent: decoderbufs gives no row for a table without replica identity table={schema}.{table};"
+                " add a primary key, or ALTER TABLE ... REPLICA IDENTITY FULL"
+            )
+
+    def _datum(self, frame: bytes, at: int, end: int, columns: list[_Column], cells: list[bytes | None]) -> None:
+        """Append a datum's column and its text."""
+        after = _after_head(frame, at)
+        head = frame[at:after]
+        column = self._columns.get(head)
+        if column is None:
+            column = self._columns[head] = self._column(head)
+        columns.append(column)
+        cells.append(None if after >= end else self._text(column.type_oid, frame, after))
+
+    def _column(self, head: bytes) -> _Column:
+        _, size, at = _field(head, 0)
+        quoted = head[at : at + size].decode(self._encoding)
+        _, type_oid, _ = _field(head, at + size)
+        return _Column(unquote(quoted), type_oid)
+
+    def _text(self, type_oid: int, frame: bytes, at: int) -> bytes:
+        tag, value, at = _field(frame, at)
+        field = tag >> 3
+        if field == 8:
+            text = frame[at : at + value]
+            return text if self._utf8 else text.decode(self._encoding).encode()
+        if field == 3:
+            number = _signed(value)
+            return date_text(number) if type_oid == _DATE else b"%d" % number
+        if field == 4:
+            return _int8_text(type_oid, _signed(value))
+        if field == 9:
+            raw = frame[at : at + value]
+            if type_oid == _BYTEA:
+                return b"\\x" + raw.hex().encode()
+            return raw if self._utf8 else raw.decode(self._encoding).encode()
+        if field == 7:
+            return b"t" if value else b"f"
+        if field == 5:
+            return float4_text(_FLOAT(frame, at)[0])
+        if field == 6:
+            return _double_text(type_oid, _DOUBLE(frame, at)[0])
+        if field == 10:
+            # Both parts are required in this order: tag 09 and eight bytes, tag 11 and eight bytes.
+            return b"(%b,%b)" % (float8_text(_DOUBLE(frame, at + 1)[0]), float8_text(_DOUBLE(frame, at + 10)[0]))
+        if field == 11:
+            return UNCHANGED
+        raise CdcError(
+            ErrorKind.PROTOCOL,
+            f"The server's decoderbufs sends values in a form that is unknown here (field {field})",
+            "Set plugin.name=pgoutput and another slot.name",
+        )
+
+
+def _int8_text(type_oid: int, number: int) -> bytes:
+    if type_oid in (_TIMESTAMP, _TIMESTAMPTZ):
+        return timestamp_text(number, zoned=type_oid == _TIMESTAMPTZ)
+    if type_oid == _TIME:
+        return time_text(number)
+    if type_oid == _MONEY:
+        return money_text(number)
+    return b"%d" % (number & 0xFFFFFFFF if type_oid == _OID else number)
+
+
+def _double_text(type_oid: int, number: float) -> bytes:
+    if type_oid == _TIMETZ:
+        return time_text(int(number) % 86_400_000_000) + b"+00"
+    if type_oid == _INTERVAL:
+        return interval_text(int(number))
+    return float8_text(number)
+
+
+def _field(data: bytes, at: int) -> tuple[int, int, int]:
+    """A field's tag, its number or length, and where its content begins, which for a number is where it ends.
+
+    For a field of fixed width nothing is read beyond the tag.
+    """
+    tag = data[at]
+    at += 1
+    if tag >= 0x80:
+        tag, at = _varint(data, at - 1)
+    if tag & 5:
+        # Wire types 1 and 5 are eight and four bytes of their own.
+        return tag, 0, at
+    value = data[at]
+    at += 1
+    if value >= 0x80:
+        value, at = _varint(data, at - 1)
+    return tag, value, at
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        part = data[at]
+        at += 1
+        value |= (part & 0x7F) << shift
+        if part < 0x80:
+            return value, at
+        shift += 7
+
+
+def _skip(tag: int, value: int, at: int) -> int:
+    """Where a field ends that this reader does not know."""
+    wire = tag & 7
+    if wire == _BYTES:
+        return at + value
+    return at + {_VARINT: 0, _FIXED64: 8, _FIXED32: 4}[wire]
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >> 63 else value
+
+
+def _after_head(frame: bytes, at: int) -> int:
+    """Where the name and the type end, which every datum begins with."""
+    size = frame[at + 1]
+    at += 2
+    if size >= 0x80:
+        size, at = _varint(frame, at - 1)
+    at += size + 1
+    while frame[at] >= 0x80:
+        at += 1
+    return at + 1
+
+
+def unquote(identifier: str) -> str:
+    """An identifier as it is, of one that ``quote_identifier`` may have quoted."""
+    return identifier[1:-1].replace('""', '"') if identifier.startswith('"') else identifier
+
+
+def split_name(qualified: str) -> tuple[str, str]:
+    """Schema and table of what ``quote_qualified_identifier`` made: the point between them is the first outside of quotes."""
+    inside = False
+    for at, letter in enumerate(qualified):
+        if letter == '"':
+            inside = not inside
+        elif letter == "." and not inside:
+            return unquote(qualified[:at]), unquote(qualified[at + 1 :])
+    return "", unquote(qualified)

@@ -1,0 +1,86 @@
+"""Replica identities set by a role that owns one of the tables only, and xmin, on a real server."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import psycopg
+import pytest
+from fix_pg import Database, PgServer
+
+from connector.config_families import ReplicaIdentity
+from connector.errors import CdcError
+from connector.io.pg_connection import Connection
+from connector.io.pg_replica_identity import set_replica_identities
+from connector.io.pg_server import slot_xmin
+
+pytestmark = pytest.mark.pg_once
+
+
+@asynccontextmanager
+async def connected(database: Database, role: str | None = None) -> AsyncIterator[Connection]:
+    connection = await psycopg.AsyncConnection.connect(database.dsn, autocommit=True)
+    async with connection:
+        if role:
+            await connection.execute(f'SET SESSION AUTHORIZATION "{role}"'.encode())
+        yield connection
+
+
+def identities(database: Database) -> dict[object, object]:
+    rows = database.execute("SELECT relname::text, relreplident::text FROM pg_class WHERE relname IN ('a', 'b', 'other')")
+    return {row[0]: row[1] for row in rows}
+
+
+def every_table(_schema: str, table: str) -> bool:
+    return table != "other"
+
+
+async def test_identities_are_set_once(pg: PgServer, caplog: pytest.LogCaptureFixture) -> None:
+    database = pg.database("identity")
+    database.execute("CREATE TABLE a (id int PRIMARY KEY); CREATE TABLE b (id int PRIMARY KEY); CREATE TABLE other (id int PRIMARY KEY)")
+    rules = [ReplicaIdentity("public.(a|other)", "FULL"), ReplicaIdentity("public.b", "INDEX", "b_pkey")]
+    caplog.set_level(logging.INFO, "connector.io.pg_replica_identity")
+    async with connected(database) as connection:
+        await set_replica_identities(connection, rules, every_table)
+        assert identities(database) == {"a": "f", "b": "i", "other": "d"}
+        await set_replica_identities(connection, rules, every_table)
+    told = [record.getMessage().split(" table=")[0] for record in caplog.records]
+    assert told == ["replica identity set"] * 2 + ["replica identity is already set"] * 2
+
+
+async def test_a_table_of_somebody_else_is_told_of_and_left(pg: PgServer, caplog: pytest.LogCaptureFixture) -> None:
+    database = pg.database("identity")
+    database.execute(
+        "CREATE TABLE a (id int PRIMARY KEY); CREATE TABLE b (id int PRIMARY KEY)",
+        f'CREATE ROLE "{database.name}_role"',
+        f'ALTER TABLE b OWNER TO "{database.name}_role"',
+    )
+    async with connected(database, f"{database.name}_role") as connection:
+        await set_replica_identities(connection, [ReplicaIdentity("public.*", "FULL")], every_table)
+    assert identities(database) == {"a": "d", "b": "f"}
+    [warning] = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert 'ALTER TABLE "public"."a" REPLICA IDENTITY FULL;' in warning
+
+
+async def test_an_index_that_cannot_be_used_is_an_error(pg: PgServer) -> None:
+    database = pg.database("identity")
+    database.execute("CREATE TABLE a (id int PRIMARY KEY)")
+    async with connected(database) as connection:
+        with pytest.raises(CdcError, match=r"setting the replica identity of table public\.a"):
+            await set_replica_identities(connection, [ReplicaIdentity("public.a", "INDEX", "nothing")], every_table)
+
+
+async def test_xmin_of_a_slot(pg: PgServer) -> None:
+    database = pg.database("xmin")
+    slot = f"{database.name}_slot"
+    database.execute(f"SELECT pg_create_logical_replication_slot('{slot}', 'pgoutput')")
+    try:
+        async with connected(database) as connection:
+            xmin = await slot_xmin(connection, slot)
+            assert xmin is not None
+            assert xmin > 0
+            assert await slot_xmin(connection, "no_such_slot") is None
+    finally:
+        database.execute(f"SELECT pg_drop_replication_slot('{slot}')")
