@@ -118,6 +118,7 @@ class Decoderbufs:
         new_columns, new, old_columns, old = rows
         declared_at = end
         while at < end:
+            start = at
             tag, value, at = _field(frame, at)
             if tag == 0x2A:
                 self._datum(frame, at, at + value, new_columns, new)
@@ -127,7 +128,7 @@ class Decoderbufs:
                 at += value
             elif tag == 0x3A:
                 # The declared types come last and are the same for every row: they are compared in one piece.
-                declared_at = frame.rindex(b"\x3a", BODY, at)
+                declared_at = start
                 break
             elif tag == 0x1A:
                 table = frame[at : at + value]
@@ -316,8 +317,8 @@ def _field(data: bytes, at: int) -> tuple[int, int, int]:
     at += 1
     if tag >= 0x80:
         tag, at = _varint(data, at - 1)
-    if tag & 5:
-        # Wire types 1 and 5 are eight and four bytes of their own.
+    if tag & 1:
+        # Wire types 1 and 5: eight and four bytes of their own.
         return tag, 0, at
     value = data[at]
     at += 1

@@ -63,7 +63,7 @@ class TopicReader:
             await self._consumer.seek_to_beginning(*missing)
         ends = dict(missing)
         while missing:
-            for place, messages in (await self._consumer.getmany(*missing, timeout_ms=100)).items():
+            for place, messages in (await self._consumer.getmany(timeout_ms=100)).items():
                 for message in messages:
                     if message.offset < ends[place]:
                         headers = tuple((str(name), bytes(value)) for name, value in message.headers)

@@ -10,6 +10,7 @@ from typing import Any
 
 import grimp
 import pytest
+from importlinter import configuration
 from importlinter.application.user_options import UserOptions
 from importlinter.contracts.forbidden import ForbiddenContract
 from importlinter.contracts.protected import ProtectedContract
@@ -19,6 +20,9 @@ ROOT = Path(__file__).resolve().parents[3]
 OPTIONS: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
 CONTRACTS: dict[str, dict[str, Any]] = {options["name"]: options for options in OPTIONS["contracts"]}
 KINDS: dict[str, type[Contract]] = {"forbidden": ForbiddenContract, "protected": ProtectedContract}
+
+
+configuration.configure()
 
 
 @pytest.fixture(scope="module")

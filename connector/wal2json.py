@@ -1,0 +1,306 @@
+"""The output plugin wal2json: its JSON messages put into pgoutput's form, so that one state machine reads both.
+
+Both formats are read, told apart by their first words. Format 2 (``{"action":"I",…}``) is one object a message. Format 1 is asked
+for in chunks: a transaction's head, its changes one by one, ``]}``.
+
+What the plugin does not send: changes of a table without replica identity (the server logs a warning), origins, in format 1
+truncates, and before release 2.6 NaN and infinities of float and numeric columns, which come as null. It leaves a TOAST value that did
+not change out of the row, and sends the old key with every update. Which column a row lacks because it was dropped, and whether an
+update's old row is asked for (replica identity FULL), only the catalog tells; it may be ahead of the stream.
+All tables of the database come, leaves of partitioned ones under their own names, and generated columns.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from connector.declared_type import modifier_of
+from connector.errors import CdcError, ErrorKind
+from connector.lsn import parse_lsn
+from connector.pgoutput import BODY, UNCHANGED, XLOG_DATA, Relation, RelationColumn
+from connector.pgoutput_messages import Cells, begin, commit, delete, insert, message, relation, truncate, update
+from connector.table import CatalogTable
+from connector.types.calendar import parse_timestamp
+
+_BYTEA: Final = 17
+_DAY_US: Final = 86_400_000_000
+_FIXED: Final = frozenset({16, 18, 20, 21, 23, 26, 600, 700, 701, 774, 790, 829, 1082, 1083, 1114, 1184, 1186, 1266, 2950})
+"""Built-in types whose values are never out of line, so that a row never lacks one for being TOASTed."""
+_KINDS: Final = {"insert": "I", "update": "U", "delete": "D", "message": "M", "truncate": "T"}
+
+# Numbers stay the text they are; ids and oids are made ints where they are used.
+_decode: Final = json.JSONDecoder(parse_int=str, parse_float=str).decode
+
+TableName = tuple[str, str]
+Told = tuple[str, int, str, bool | None]
+"""A column as a message tells it: name, type's oid, declared type, and whether it may be null (None: not told)."""
+
+
+class _CatalogNeeded(Exception):
+    """A message waits for the description of ``table``."""
+
+    def __init__(self, table: TableName) -> None:
+        super().__init__(table)
+        self.table = table
+
+
+@dataclass(slots=True)
+class _Change:
+    """One change, whatever format it came in. ``new`` and ``old`` are values by name; None when not sent."""
+
+    action: str
+    table: TableName
+    told: tuple[Told, ...]
+    new: dict[str, object] | None
+    old: dict[str, object] | None
+    old_types: dict[str, int]
+
+
+@dataclass(slots=True)
+class _Table:
+    """What the stream was told of a table: ``columns`` are (name, type's oid); ``told`` what messages must say to fit."""
+
+    relation_id: bytes
+    columns: tuple[tuple[str, int], ...]
+    told: tuple[Told, ...] | None
+    full: bool = False
+    """Replica identity FULL, as far as the catalog told when ``identities`` last grew."""
+    identities: set[frozenset[str]] = field(default_factory=set)
+    """Names that old rows came with since then."""
+
+
+class Wal2Json:
+    """Turns frames with wal2json's messages into frames with pgoutput's.
+
+    Relations have numbers of their own in place of oids, which the plugin does not send. ``encoding`` is Python's name of the
+    database's encoding: the plugin's texts are not converted to the client's.
+    """
+
+    def __init__(self, encoding: str = "utf-8") -> None:
+        self._encoding = encoding
+        self._tables: dict[TableName, _Table] = {}
+        self._catalog: dict[TableName, CatalogTable | None] = {}
+        """Descriptions read for this burst."""
+        self._commit_us = 0
+        self.wanted: TableName | None = None
+        self.notices: list[str] = []
+
+    def learn(self, table: CatalogTable | None) -> None:
+        """The description of ``wanted``; see :class:`connector.output_plugin.Adapter`."""
+        if self.wanted is None:
+            raise RuntimeError("wal2json asked for no table")
+        self._catalog[self.wanted] = table
+
+    def translate(self, frames: Sequence[bytes], out: list[bytes]) -> int:
+        """Append frames in pgoutput's form; see :class:`connector.output_plugin.Adapter`."""
+        if self.wanted is None:
+            # The catalog may have changed since the last burst.
+            self._catalog.clear()
+        self.wanted = None
+        for number, frame in enumerate(frames):
+            if frame[0] != XLOG_DATA:
+                out.append(frame)
+                continue
+            try:
+                self._message(frame, out)
+            except _CatalogNeeded as needed:
+                self.wanted = needed.table
+                return number
+            except (ValueError, KeyError, TypeError) as error:
+                raise CdcError(
+                    ErrorKind.PROTOCOL,
+                    f"A replication message is not in a form of wal2json that is known here ({type(error).__name__})",
+                    "Check the options in slot.stream.params (pretty-print must be off), or set plugin.name=pgoutput",
+                ) from None
+        return len(frames)
+
+    def _message(self, frame: bytes, out: list[bytes]) -> None:
+        text = frame[BODY:].decode(self._encoding).strip().removeprefix(",")
+        head = frame[:BODY]
+        if text.startswith('{"xid"') and text.endswith("["):
+            opened = _decode(text + "]}")
+            self._commit_us = _micros(opened["timestamp"])
+            out.append(head + begin(0, self._commit_us, int(opened["xid"])))
+            return
+        if text == "]}":
+            out.append(head + commit(0, int.from_bytes(frame[1:9], "big"), self._commit_us))
+            return
+        said = _decode(text)
+        action = said.get("action")
+        if action == "B":
+            self._commit_us = _micros(said["timestamp"])
+            out.append(head + begin(parse_lsn(said["lsn"]) if "lsn" in said else 0, self._commit_us, int(said["xid"])))
+        elif action == "C":
+            out.append(head + commit(0, int.from_bytes(frame[1:9], "big"), self._commit_us))
+        elif action == "M":
+            self._emitted(said, head, out)
+        elif action is not None:
+            self._change(_second(said), head, out)
+        else:
+            # A message outside of transactions comes with a list around it.
+            for change in said.get("change", [said]):
+                if change["kind"] == "message":
+                    self._emitted(change, head, out)
+                else:
+                    self._change(_first(change), head, out)
+
+    def _emitted(self, said: dict[str, Any], head: bytes, out: list[bytes]) -> None:
+        lsn = int.from_bytes(head[1:9], "big")
+        content = said["content"].encode(self._encoding)
+        out.append(head + message(said["transactional"] is True, lsn, said["prefix"], content))
+
+    def _change(self, change: _Change, head: bytes, out: list[bytes]) -> None:
+        if change.action == "I":
+            table = self._whole(change, head, out)
+            out.append(head + insert(table.relation_id, [_text(value, oid) for value, (_, _, oid) in _cells(change, table)]))
+        elif change.action == "U":
+            self._updated(change, head, out)
+        elif change.action == "D":
+            table = self._table_of_old(change, head, out)
+            out.append(head + delete(table.relation_id, self._old(change, table)))
+        elif change.action == "T":
+            out.append(head + truncate(self._table_of_old(change, head, out).relation_id))
+        else:
+            raise ValueError(change.action)
+
+    def _updated(self, change: _Change, head: bytes, out: list[bytes]) -> None:
+        table = self._tables.get(change.table)
+        if table is None or change.told != table.told:
+            table = self._partial(change, head, out)
+        new = change.new or {}
+        old = change.old
+        cells: Cells = [
+            _text(new[name], oid) if name in new else _text(old[name], oid) if old and old.get(name) is not None else UNCHANGED
+            for name, oid in table.columns
+        ]
+        before = None
+        if old is not None:
+            identity = frozenset(old)
+            if identity not in table.identities:
+                described = self._described(change.table)
+                table.full = described is not None and described.identity == "f"
+                table.identities.add(identity)
+            if table.full or any(name in new and new[name] != value for name, value in old.items()):
+                before = self._old(change, table)
+        out.append(head + update(table.relation_id, before, cells))
+
+    def _old(self, change: _Change, table: _Table) -> Cells:
+        old = change.old or {}
+        return [_text(old.get(name), oid) for name, oid in table.columns]
+
+    def _whole(self, change: _Change, head: bytes, out: list[bytes]) -> _Table:
+        """The table of a change that tells all its columns."""
+        known = self._tables.get(change.table)
+        if known is not None and known.told == change.told:
+            return known
+        return self._tell(change.table, [_published(column) for column in change.told], change.told, head, out)
+
+    def _partial(self, change: _Change, head: bytes, out: list[bytes]) -> _Table:
+        """The table of an update whose row may lack columns, because they are TOASTed and did not change or because they are gone."""
+        known = self._tables.get(change.table)
+        described = self._described(change.table)
+        there = {column.name: column for column in described.columns} if described else {}
+        before = dict(known.columns) if known else None
+        told = {column[0]: column for column in change.told}
+        columns = []
+        for name, oid in known.columns if known else [(column.name, column.type_oid) for column in there.values()]:
+            if name in told:
+                columns.append(_published(told.pop(name)))
+            elif oid not in _FIXED and (name in there or described is None):
+                columns.append(self._unsent(known, name, oid, there))
+        columns += [_published(column) for column in told.values()]
+        if known is not None and before is not None and known.told is not None:
+            facts = {column[0]: column for column in known.told}
+            if len(columns) == len(before) and all(facts.get(column[0]) == column for column in change.told):
+                return known
+        return self._tell(change.table, columns, None, head, out)
+
+    def _unsent(self, known: _Table | None, name: str, oid: int, there: dict[str, Any]) -> RelationColumn:
+        for told in (known.told or ()) if known else ():
+            if told[0] == name:
+                return _published(told)
+        column = there.get(name)
+        return RelationColumn(name, oid, column.modifier if column else -1, False, None)
+
+    def _table_of_old(self, change: _Change, head: bytes, out: list[bytes]) -> _Table:
+        """The table of a change that tells columns of the replica identity at most."""
+        known = self._tables.get(change.table)
+        types = dict(known.columns) if known else {}
+        if known is not None and all(types.get(name) == oid for name, oid in change.old_types.items()):
+            return known
+        described = self._described(change.table)
+        columns = [RelationColumn(c.name, c.type_oid, c.modifier, False, None) for c in described.columns] if described else []
+        names = {column.name for column in columns}
+        columns += [RelationColumn(name, oid, -1, False, None) for name, oid in change.old_types.items() if name not in names]
+        return self._tell(change.table, columns, None, head, out)
+
+    def _tell(
+        self, name: TableName, columns: Sequence[RelationColumn], told: tuple[Told, ...] | None, head: bytes, out: list[bytes]
+    ) -> _Table:
+        """Describe the table to the stream."""
+        known = self._tables.get(name)
+        relation_id = known.relation_id if known else (len(self._tables) + 1).to_bytes(4, "big")
+        out.append(head + relation(Relation(int.from_bytes(relation_id, "big"), *name, "d", tuple(columns))))
+        table = _Table(relation_id, tuple((column.name, column.type_oid) for column in columns), told)
+        self._tables[name] = table
+        return table
+
+    def _described(self, name: TableName) -> CatalogTable | None:
+        if name not in self._catalog:
+            raise _CatalogNeeded(name)
+        return self._catalog[name]
+
+
+def _published(told: Told) -> RelationColumn:
+    name, oid, declared, optional = told
+    return RelationColumn(name, oid, modifier_of(declared), False, None if optional is None else not optional)
+
+
+def _second(said: dict[str, Any]) -> _Change:
+    """A change of format 2."""
+    columns, identity = said.get("columns"), said.get("identity")
+    return _Change(
+        said["action"],
+        (said["schema"], said["table"]),
+        tuple((c["name"], int(c["typeoid"]), c["type"], c.get("optional")) for c in columns) if columns else (),
+        {c["name"]: c["value"] for c in columns} if columns is not None else None,
+        {c["name"]: c["value"] for c in identity} if identity is not None else None,
+        {c["name"]: int(c["typeoid"]) for c in identity} if identity is not None else {},
+    )
+
+
+def _first(said: dict[str, Any]) -> _Change:
+    """A change of format 1."""
+    names, keys = said.get("columnnames"), said.get("oldkeys")
+    told: tuple[Told, ...] = ()
+    if names:
+        optional = said.get("columnoptionals") or [None] * len(names)
+        told = tuple(zip(names, map(int, said["columntypeoids"]), said["columntypes"], optional, strict=True))
+    return _Change(
+        _KINDS[said["kind"]],
+        (said["schema"], said["table"]),
+        told,
+        dict(zip(names, said["columnvalues"], strict=True)) if names is not None else None,
+        dict(zip(keys["keynames"], keys["keyvalues"], strict=True)) if keys else None,
+        dict(zip(keys["keynames"], map(int, keys["keytypeoids"]), strict=True)) if keys else {},
+    )
+
+
+def _text(value: object, oid: int) -> bytes | None:
+    """A value as PostgreSQL prints it: the plugin quotes all but numbers and booleans, and takes the ``\\x`` off a bytea."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return (b"\\x" if oid == _BYTEA else b"") + value.encode()
+    if isinstance(value, bool):
+        return b"t" if value else b"f"
+    raise TypeError("a value that is neither text nor a number")
+
+
+def _micros(timestamp: str) -> int:
+    """A commit time in µs since 1970; the connection's time zone is UTC."""
+    days, rest = parse_timestamp(timestamp.encode().removesuffix(b"+00"))
+    return days * _DAY_US + rest
