@@ -90,7 +90,7 @@ class ConnectorConfig:
     database_password: str | None = field(repr=False)
     database_dbname: str
     database_query_timeout_ms: int
-    plugin_name: str
+    plugin_name: str | None
     slot_name: str
     publication_name: str
     publication_autocreate_mode: str
@@ -315,8 +315,8 @@ def parse(config: Mapping[str, str]) -> tuple[ConnectorConfig, list[str]]:
     values: dict[str, Any] = {key.attribute: _value(key, settings.get(key.name, key.default)) for key in KEYS if key.name not in UNREAD}
     values["connector_plugin_version"] = validation.version
     values["lsn_flush_mode"] = values["lsn_flush_mode"] or "connector"
-    # Debezium's default needs a plugin of its own in the server; the one that is always there is played instead.
-    values["plugin_name"] = "pgoutput"
+    # The default is a wish: an existing slot's plugin, and what the server has, go before it.
+    values["plugin_name"] = values["plugin_name"] if "plugin.name" in settings else None
     numbers = validation.version.split(".")
     made = ConnectorConfig(
         **values,

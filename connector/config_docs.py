@@ -78,7 +78,7 @@ def _table(keys: Iterable[Key]) -> list[str]:
         default = "" if key.default is None else f"`{_code(key.default)}`" if key.default else "empty"
         meaning = _text(key.doc)
         if key.enumerated:
-            meaning += f" One of {', '.join(f'`{choice}`' for choice in key.choices)}."
+            meaning += f" One of {', '.join(f'`{choice}`' for choice in (*key.choices, *key.unlisted_choices))}."
         if key.choices_before:
             meaning += f" {FORMER}: {', '.join(f'`{choice}`' for choice in key.choices_before)}."
         if key.read_only:

@@ -251,7 +251,8 @@ def connector_problems(key: Key, value: str | None, present: Mapping[str, str], 
     """Return what is wrong with a connector property's value, without the words that name it."""
     choices = key.choices_in(version)
     problems: list[str] = []
-    if key.enumerated and value is not None and value.strip().lower() not in [choice.lower() for choice in choices]:
+    legal = [choice.lower() for choice in (*choices, *key.unlisted_choices)]
+    if key.enumerated and value is not None and value.strip().lower() not in legal:
         problems.append(f"Value must be one of {', '.join(choices)}")
     for check in key.checks_in(version):
         problems += check(key, value, present)

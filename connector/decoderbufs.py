@@ -88,7 +88,7 @@ class Decoderbufs:
 
     def learn(self, table: object) -> None:
         """Nothing is ever asked."""
-        raise RuntimeError("decoderbufs asked for no table")
+        raise RuntimeError(f"decoderbufs asked for no table, and was given {table}")
 
     def translate(self, frames: Sequence[bytes], out: list[bytes]) -> int:
         """Append each frame in pgoutput's form to ``out``; answers that all were used.

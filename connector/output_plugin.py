@@ -1,7 +1,7 @@
 """Output plugins by name (Debezium property ``plugin.name``): what they are called, how they are asked, how they are read.
 
 pgoutput's messages are what :mod:`connector.stream` reads; an :class:`Adapter` brings those of another plugin into that form, with
-the LSNs they came with. Pure; :mod:`connector.runner.plugin_stream` brings the catalog's facts.
+the LSNs they came with. Pure; :mod:`connector.runner.plugin_frames` brings the catalog's facts.
 """
 
 from __future__ import annotations

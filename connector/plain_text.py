@@ -7,6 +7,7 @@ Ranges and infinities: PostgreSQL manual, 8.5 Date/Time Types; ``DATEVAL_NOEND``
 from __future__ import annotations
 
 import struct
+from math import isinf, isnan
 from typing import Final
 
 _DAY_US: Final = 86_400_000_000
@@ -100,8 +101,8 @@ def float4_text(number: float) -> bytes:
 
 
 def _special(number: float) -> bytes:
-    if number != number:
+    if isnan(number):
         return b"NaN"
-    if number in (float("inf"), float("-inf")):
+    if isinf(number):
         return b"Infinity" if number > 0 else b"-Infinity"
     return b""

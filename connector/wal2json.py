@@ -24,6 +24,7 @@ from connector.pgoutput import BODY, UNCHANGED, XLOG_DATA, Relation, RelationCol
 from connector.pgoutput_messages import Cells, begin, commit, delete, insert, message, relation, truncate, update
 from connector.table import CatalogTable
 from connector.types.calendar import parse_timestamp
+from connector.types.codec import Column
 
 _BYTEA: Final = 17
 _DAY_US: Final = 86_400_000_000
@@ -39,7 +40,7 @@ Told = tuple[str, int, str, bool | None]
 """A column as a message tells it: name, type's oid, declared type, and whether it may be null (None: not told)."""
 
 
-class _CatalogNeeded(Exception):
+class _CatalogNeededError(Exception):
     """A message waits for the description of ``table``."""
 
     def __init__(self, table: TableName) -> None:
@@ -61,11 +62,14 @@ class _Change:
 
 @dataclass(slots=True)
 class _Table:
-    """What the stream was told of a table: ``columns`` are (name, type's oid); ``told`` what messages must say to fit."""
+    """What the stream was told of a table: ``columns`` are (name, type's oid), in order."""
 
     relation_id: bytes
     columns: tuple[tuple[str, int], ...]
     told: tuple[Told, ...] | None
+    """What a change must tell of all its columns to be of this shape; None after one that did not tell all."""
+    facts: dict[str, Told]
+    """What was told of each column, whenever it was."""
     full: bool = False
     """Replica identity FULL, as far as the catalog told when ``identities`` last grew."""
     identities: set[frozenset[str]] = field(default_factory=set)
@@ -106,7 +110,7 @@ class Wal2Json:
                 continue
             try:
                 self._message(frame, out)
-            except _CatalogNeeded as needed:
+            except _CatalogNeededError as needed:
                 self.wanted = needed.table
                 return number
             except (ValueError, KeyError, TypeError) as error:
@@ -114,7 +118,7 @@ class Wal2Json:
                     ErrorKind.PROTOCOL,
                     f"A replication message is not in a form of wal2json that is known here ({type(error).__name__})",
                     "Check the options in slot.stream.params (pretty-print must be off), or set plugin.name=pgoutput",
-                ) from None
+                ) from error
         return len(frames)
 
     def _message(self, frame: bytes, out: list[bytes]) -> None:
@@ -155,7 +159,8 @@ class Wal2Json:
     def _change(self, change: _Change, head: bytes, out: list[bytes]) -> None:
         if change.action == "I":
             table = self._whole(change, head, out)
-            out.append(head + insert(table.relation_id, [_text(value, oid) for value, (_, _, oid) in _cells(change, table)]))
+            values = (change.new or {}).values()
+            out.append(head + insert(table.relation_id, [_text(value, oid) for value, (_, oid) in zip(values, table.columns, strict=True)]))
         elif change.action == "U":
             self._updated(change, head, out)
         elif change.action == "D":
@@ -196,34 +201,29 @@ class Wal2Json:
         known = self._tables.get(change.table)
         if known is not None and known.told == change.told:
             return known
-        return self._tell(change.table, [_published(column) for column in change.told], change.told, head, out)
+        facts = {column[0]: column for column in change.told}
+        return self._tell(change.table, [_published(column) for column in change.told], change.told, facts, head, out)
 
     def _partial(self, change: _Change, head: bytes, out: list[bytes]) -> _Table:
         """The table of an update whose row may lack columns, because they are TOASTed and did not change or because they are gone."""
         known = self._tables.get(change.table)
         described = self._described(change.table)
         there = {column.name: column for column in described.columns} if described else {}
-        before = dict(known.columns) if known else None
         told = {column[0]: column for column in change.told}
+        facts = {**(known.facts if known else {}), **told}
         columns = []
         for name, oid in known.columns if known else [(column.name, column.type_oid) for column in there.values()]:
-            if name in told:
-                columns.append(_published(told.pop(name)))
-            elif oid not in _FIXED and (name in there or described is None):
-                columns.append(self._unsent(known, name, oid, there))
+            if name in told or (oid not in _FIXED and (name in there or described is None)):
+                columns.append(_published(facts[name]) if name in facts else _unsent(name, oid, there.get(name)))
+                told.pop(name, None)
+            else:
+                facts.pop(name, None)
         columns += [_published(column) for column in told.values()]
-        if known is not None and before is not None and known.told is not None:
-            facts = {column[0]: column for column in known.told}
-            if len(columns) == len(before) and all(facts.get(column[0]) == column for column in change.told):
-                return known
-        return self._tell(change.table, columns, None, head, out)
-
-    def _unsent(self, known: _Table | None, name: str, oid: int, there: dict[str, Any]) -> RelationColumn:
-        for told in (known.told or ()) if known else ():
-            if told[0] == name:
-                return _published(told)
-        column = there.get(name)
-        return RelationColumn(name, oid, column.modifier if column else -1, False, None)
+        complete = change.told if [column.name for column in columns] == [column[0] for column in change.told] else None
+        if known is not None and facts == known.facts and tuple((column.name, column.type_oid) for column in columns) == known.columns:
+            known.told = complete or known.told
+            return known
+        return self._tell(change.table, columns, complete, facts, head, out)
 
     def _table_of_old(self, change: _Change, head: bytes, out: list[bytes]) -> _Table:
         """The table of a change that tells columns of the replica identity at most."""
@@ -232,31 +232,42 @@ class Wal2Json:
         if known is not None and all(types.get(name) == oid for name, oid in change.old_types.items()):
             return known
         described = self._described(change.table)
-        columns = [RelationColumn(c.name, c.type_oid, c.modifier, False, None) for c in described.columns] if described else []
+        columns = [_unsent(column.name, column.type_oid, column) for column in described.columns] if described else []
         names = {column.name for column in columns}
-        columns += [RelationColumn(name, oid, -1, False, None) for name, oid in change.old_types.items() if name not in names]
-        return self._tell(change.table, columns, None, head, out)
+        columns += [_unsent(name, oid, None) for name, oid in change.old_types.items() if name not in names]
+        return self._tell(change.table, columns, None, {}, head, out)
 
     def _tell(
-        self, name: TableName, columns: Sequence[RelationColumn], told: tuple[Told, ...] | None, head: bytes, out: list[bytes]
+        self,
+        name: TableName,
+        columns: Sequence[RelationColumn],
+        told: tuple[Told, ...] | None,
+        facts: dict[str, Told],
+        head: bytes,
+        out: list[bytes],
     ) -> _Table:
         """Describe the table to the stream."""
         known = self._tables.get(name)
         relation_id = known.relation_id if known else (len(self._tables) + 1).to_bytes(4, "big")
         out.append(head + relation(Relation(int.from_bytes(relation_id, "big"), *name, "d", tuple(columns))))
-        table = _Table(relation_id, tuple((column.name, column.type_oid) for column in columns), told)
+        table = _Table(relation_id, tuple((column.name, column.type_oid) for column in columns), told, facts)
         self._tables[name] = table
         return table
 
     def _described(self, name: TableName) -> CatalogTable | None:
         if name not in self._catalog:
-            raise _CatalogNeeded(name)
+            raise _CatalogNeededError(name)
         return self._catalog[name]
 
 
 def _published(told: Told) -> RelationColumn:
     name, oid, declared, optional = told
     return RelationColumn(name, oid, modifier_of(declared), False, None if optional is None else not optional)
+
+
+def _unsent(name: str, oid: int, column: Column | None) -> RelationColumn:
+    """A column that no message told of."""
+    return RelationColumn(name, oid, column.modifier if column is not None and column.type_oid == oid else -1, False, None)
 
 
 def _second(said: dict[str, Any]) -> _Change:
@@ -290,7 +301,7 @@ def _first(said: dict[str, Any]) -> _Change:
 
 
 def _text(value: object, oid: int) -> bytes | None:
-    """A value as PostgreSQL prints it: the plugin quotes all but numbers and booleans, and takes the ``\\x`` off a bytea."""
+    """A value as PostgreSQL prints it: the plugin quotes all but numbers and booleans, and takes the first two letters off a bytea."""
     if value is None:
         return None
     if isinstance(value, str):

@@ -7,6 +7,8 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
+from connector.errors import CdcError
+
 LOGGER: Final = logging.getLogger(__name__)
 
 LookAtDatabase = Callable[[Mapping[str, str]], Awaitable[Sequence[tuple[str, str]]]]
@@ -34,6 +36,9 @@ class ConfigurationCheck:
             except TimeoutError:
                 line = f"Error while validating connector config: The database did not answer within {self._limit:g} seconds."
                 findings = [(CONNECTION_KEY, line)]
+            except CdcError as problem:
+                # What Connect's own validation does not see, the connector finds when it reads the configuration.
+                findings = [(CONNECTION_KEY, problem.message)]
             for key, line in findings:
                 validation = validation.with_error(key, line)
         return error_lines(validation)

@@ -41,5 +41,7 @@ ALIASES: Final[tuple[Alias, ...]] = (
 
 FORMER_VALUES: Final[dict[str, dict[str, str]]] = {
     "snapshot.mode": {"never": "no_data", "exported": "initial", "schema_only": "no_data"},
+    # 1.x: the same plugin, asked for a transaction in one piece or in chunks, and with or without what Amazon's old one lacked.
+    "plugin.name": {"wal2json_streaming": "wal2json", "wal2json_rds": "wal2json", "wal2json_rds_streaming": "wal2json"},
 }
 """Values that were renamed: property to former value to present value."""

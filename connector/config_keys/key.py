@@ -66,6 +66,8 @@ class Key:
     visible: bool = True
     framework: bool = False
     fixed_order: int = 0
+    unlisted_choices: tuple[str, ...] = ()
+    """Values that are legal beside ``choices`` although the real connector has them no more: it neither shows nor takes them."""
     regexes: bool = False
     """A list of regular expressions: ``\\,`` stands for a comma within one."""
     support: Support = "honoured"

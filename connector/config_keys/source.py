@@ -99,13 +99,12 @@ SOURCE: Final[tuple[Key, ...]] = (
         "MEDIUM",
         "Plugin",
         (
-            "Output plugin of the replication slot. Only pgoutput, which is part of PostgreSQL, is played; it is also what "
-            "happens when nothing is set."
+            "Output plugin of the replication slot. Without it, the plugin of the slot that exists, else decoderbufs where the server "
+            "has it, else pgoutput, which is part of PostgreSQL and sends most. wal2json, which 1.x had, is read too."
         ),
         width="MEDIUM",
         choices=("decoderbufs", "pgoutput"),
-        reason="The plugin decoderbufs must be compiled into the server and brings nothing that pgoutput lacks",
-        allowed=("pgoutput",),
+        unlisted_choices=("wal2json",),
     ),
     Key(
         "slot.name",

@@ -5,7 +5,7 @@ PostgreSQL manual, 55.4 Streaming Replication Protocol.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 import psycopg
@@ -34,6 +34,8 @@ class Replication:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._reader: CopyReader | None = None
+        self.translate: Callable[[list[bytes]], Awaitable[list[bytes]]] | None = None
+        """Brings another output plugin's frames into pgoutput's form; None for pgoutput itself."""
 
     async def create_slot(
         self, name: str, plugin: str, *, temporary: bool = False, failover: bool = False, timeout_s: int = 90
@@ -49,6 +51,13 @@ class Replication:
             await self._connection.execute(f"SET statement_timeout = {timeout_s * 1000}".encode())
             cursor = await self._connection.execute(f"CREATE_REPLICATION_SLOT {quote_identifier(name)} {options}{tail}".encode())
             row = await cursor.fetchone()
+        except psycopg.errors.UndefinedFile as error:
+            raise CdcError(
+                ErrorKind.SOURCE_OBJECT_MISSING,
+                f"Replication slot {name} cannot be made: the output plugin {plugin} is not installed in the server",
+                "Install it there, or set plugin.name=pgoutput",
+                f"SQLSTATE {error.sqlstate}",
+            ) from error
         except psycopg.Error as error:
             raise source_error(error, f"creating replication slot {name}") from error
         if row is None:
@@ -65,7 +74,8 @@ class Replication:
     async def start(self, slot: str, lsn: int, options: Mapping[str, str]) -> None:
         """``START_REPLICATION``: the server sends every transaction that ends after ``lsn`` (0: where the slot stands)."""
         told = ", ".join(f"{quote_identifier(key)} {quote_literal(value)}" for key, value in options.items())
-        command = f"START_REPLICATION SLOT {quote_identifier(slot)} LOGICAL {format_lsn(lsn)} ({told})"
+        listed = f" ({told})" if told else ""
+        command = f"START_REPLICATION SLOT {quote_identifier(slot)} LOGICAL {format_lsn(lsn)}{listed}"
         doing = f"starting replication from slot {slot}"
         await send_command(self._connection, command, pq.ExecStatus.COPY_BOTH, doing)
         self._reader = CopyReader(self._connection, f"streaming from slot {slot}")
@@ -77,7 +87,7 @@ class Replication:
         frames = await self._reader.burst(most, most_bytes)
         if not frames:
             raise CdcError(ErrorKind.SOURCE_CONNECTION_LOST, "PostgreSQL ended the replication stream", "It is started again by itself")
-        return frames
+        return frames if self.translate is None else await self.translate(frames)
 
     async def confirm(self, written: int, flushed: int, now_ns: int) -> None:
         """A standby status update; see :func:`connector.pgoutput.standby_status`."""

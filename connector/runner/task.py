@@ -24,10 +24,12 @@ from connector.io.pg_replica_identity import set_replica_identities
 from connector.io.pg_replication import CreatedSlot, Replication
 from connector.io.topic_creation import TopicCreator
 from connector.offsets import StoredOffset, partition
+from connector.output_plugin import DECODERBUFS, PGOUTPUT, PLUGINS, adapter, start_options
 from connector.ports import TaskContext
 from connector.reconcile import FROM_SLOT, FROM_SNAPSHOT, Decision, SlotState, decide
 from connector.record_batch import encode_headers
 from connector.runner.heartbeat import Heartbeat
+from connector.runner.plugin_frames import PluginFrames
 from connector.runner.snapshot import SnapshotPoint, SnapshotRun
 from connector.runner.streaming import StreamRun
 from connector.snapshot import SnapshotMode
@@ -37,8 +39,8 @@ _log = logging.getLogger(__name__)
 
 _SLOT_RETRY_S = 0.25
 """How soon a busy slot is asked for again while its last walsender may still be ending; then slot.retry.delay.ms."""
-_MESSAGES_SINCE: Final = 140000
-"""The server version whose pgoutput can send logical decoding messages."""
+_UNKNOWN_OPTION: Final = "22023"
+"""SQLSTATE of an output plugin's answer to an option it does not have."""
 
 
 async def run_task(context: TaskContext, stop: asyncio.Event) -> None:
@@ -73,6 +75,9 @@ class _Task:
     def __init__(self, context: TaskContext, config: ConnectorConfig) -> None:
         self._context = context
         self._config = config
+        self._plugin = config.plugin_name or DECODERBUFS
+        self._plugin_open = False
+        """Nothing says which output plugin it must be, so that pgoutput may take the default's place."""
         self.streaming = False
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -94,11 +99,12 @@ class _Task:
             replication: Replication | None = None
             created: CreatedSlot | None = None
             if decision.stream:
-                await self._publication(query, capture)
+                if self._plugin == PGOUTPUT:
+                    await self._publication(query, capture)
                 await set_replica_identities(query, config.replica_identities, capture.tables.captures)
                 if decision.drop_slot:
                     await pg_server.drop_slot(query, config.slot_name)
-                replication, created = await self._slot(stack, decision, facts)
+                replication, created = await self._slot(stack, query, capture, decision, facts)
             start = decision.start
             if decision.snapshot:
                 point = await self._snapshot(query, sink, capture, decision, created)
@@ -122,7 +128,10 @@ class _Task:
         slot: SlotState | None = await pg_server.slot_state(query, config.slot_name) if mode.stream else None
         stored = await self._context.offsets.load(partition(config.topic_prefix))
         offset = StoredOffset.parse(stored) if stored is not None else None
-        return decide(mode, slot, offset, config.offset_mismatch_strategy), facts
+        if config.plugin_name is None and slot is not None and slot.plugin in PLUGINS:
+            self._plugin = slot.plugin
+        self._plugin_open = config.plugin_name is None and slot is None
+        return decide(mode, slot, offset, config.offset_mismatch_strategy, self._plugin), facts
 
     def _mode(self) -> SnapshotMode:
         config = self._config
@@ -161,7 +170,12 @@ class _Task:
         )
 
     async def _slot(
-        self, stack: contextlib.AsyncExitStack, decision: Decision, facts: pg_server.ServerFacts
+        self,
+        stack: contextlib.AsyncExitStack,
+        query: Connection,
+        capture: Capture,
+        decision: Decision,
+        facts: pg_server.ServerFacts,
     ) -> tuple[Replication, CreatedSlot | None]:
         """The replication connection; with it the slot when it is made now, else a temporary one for its exact snapshot."""
         config = self._config
@@ -169,8 +183,16 @@ class _Task:
         timeout = config.internal_create_slot_command_timeout
         if decision.create_slot:
             failover = config.slot_failover and facts.version >= 170000 and not facts.standby
-            created = await replication.create_slot(config.slot_name, "pgoutput", failover=failover, timeout_s=timeout)
-            _log.info("slot created slot=%s", created.name)
+            try:
+                created = await replication.create_slot(config.slot_name, self._plugin, failover=failover, timeout_s=timeout)
+            except CdcError as error:
+                if not self._plugin_open or error.kind is not ErrorKind.SOURCE_OBJECT_MISSING:
+                    raise
+                _log.info("output plugin %s is not installed in the server: %s is used slot=%s", self._plugin, PGOUTPUT, config.slot_name)
+                self._plugin = PGOUTPUT
+                await self._publication(query, capture)
+                created = await replication.create_slot(config.slot_name, PGOUTPUT, failover=failover, timeout_s=timeout)
+            _log.info("slot created slot=%s plugin=%s", created.name, self._plugin)
             return replication, created
         if decision.snapshot and decision.start == FROM_SNAPSHOT:
             # Only a slot's exported snapshot ends exactly where a stream can begin: a position read beside a snapshot
@@ -178,7 +200,7 @@ class _Task:
             helper = await self._replication(stack)
             name = f"understudy_{uuid.uuid4().hex[:20]}"
             try:
-                return replication, await helper.create_slot(name, "pgoutput", temporary=True, timeout_s=timeout)
+                return replication, await helper.create_slot(name, PGOUTPUT, temporary=True, timeout_s=timeout)
             except CdcError as error:
                 if error.kind is not ErrorKind.SOURCE_SETTING:
                     raise
@@ -231,13 +253,18 @@ class _Task:
         start: int,
     ) -> None:
         config = self._config
-        options = {
-            "proto_version": "1",
-            "publication_names": config.publication_name,
-            **({"messages": "true"} if query.info.server_version >= _MESSAGES_SINCE else {}),
-            **config.slot_stream_options,
-        }
-        await self._start_replication(replication, start, options)
+        reader = adapter(self._plugin, query.info.parameter_status("server_encoding") or "UTF8")
+        if reader is not None:
+            replication.translate = PluginFrames(reader, query).translate
+        choices = start_options(self._plugin, query.info.server_version, config.publication_name, config.slot_stream_options)
+        for last, options in enumerate(choices, start=1):
+            try:
+                await self._start_replication(replication, start, options)
+            except CdcError as error:
+                if last == len(choices) or _UNKNOWN_OPTION not in error.detail:
+                    raise
+            else:
+                break
         settings = StreamSettings(
             tombstones=config.tombstones_on_delete,
             skipped=frozenset(config.skipped_operations) - {"none"},
@@ -264,7 +291,7 @@ class _Task:
         heartbeat = Heartbeat(config, sink, capture.topics.heartbeat(), self._context)
         self.streaming = True
         self._context.progress.phase = "streaming"
-        _log.info("streaming slot=%s publication=%s", config.slot_name, config.publication_name)
+        _log.info("streaming slot=%s plugin=%s publication=%s", config.slot_name, self._plugin, config.publication_name)
         await heartbeat.start(stack)
         await run.run(stop, heartbeat)
         if config.slot_drop_on_stop:

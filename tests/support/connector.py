@@ -36,6 +36,7 @@ class Connector:
             "database.user": self.database.user,
             "database.password": "unused",
             "database.dbname": self.database.name,
+            "plugin.name": "pgoutput",
             "topic.prefix": self.name,
             "slot.name": self.name,
             "publication.name": self.name,

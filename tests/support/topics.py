@@ -58,10 +58,11 @@ class TopicReader:
         """The records up to the present end: partition after partition."""
         missing = {TopicPartition(topic, number): end for (_, number), end in (await self.ends(topic)).items() if end > 0}
         records: list[Raw] = []
-        self._consumer.assign(list(missing))
-        if missing:
-            await self._consumer.seek_to_beginning(*missing)
+        if not missing:
+            return records
         ends = dict(missing)
+        self._consumer.assign(list(missing))
+        await self._consumer.seek_to_beginning(*missing)
         while missing:
             for place, messages in (await self._consumer.getmany(timeout_ms=100)).items():
                 for message in messages:

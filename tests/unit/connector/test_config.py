@@ -76,7 +76,7 @@ def test_defaults() -> None:
     assert plain.database_port == 5432
     assert plain.database_password is None
     assert plain.database_tcp_keep_alive is True
-    assert plain.plugin_name == "pgoutput"
+    assert plain.plugin_name is None
     assert plain.lsn_flush_mode == "connector"
     assert plain.offset_mismatch_strategy == "no_validation"
     assert plain.skipped_operations == ("t",)

@@ -282,6 +282,15 @@ def test_counts_of_another_transaction_do_not_matter() -> None:
     assert [(made["status"], made["event_count"]) for made in boundaries(second)] == [("BEGIN", None), ("END", 6)]
 
 
+def test_stored_counts_belong_to_the_transaction_they_name() -> None:
+    frames, first, _ = first_part(1)
+    assert first.stream.position is not None
+    offset = first.stream.position.to_offset() | {"transaction_id": "41"}
+    second, _ = started(offset=StoredOffset.parse(offset))
+    second.feed(frames)
+    assert [(made["status"], made["event_count"]) for made in boundaries(second)] == [("BEGIN", None), ("END", 5)]
+
+
 def test_offsets_are_the_recorded_ones() -> None:
     _, rig, _ = first_part(3)
     position = rig.stream.position
