@@ -77,8 +77,19 @@ class Decision:
     offset: StoredOffset | None = None
 
 
-def decide(mode: SnapshotMode, slot: SlotState | None, offset: StoredOffset | None, strategy: str, plugin: str = "pgoutput") -> Decision:
-    """The table above. Raises CdcError(SLOT_LOST, SLOT_MISMATCH) where only an operator can go on."""
+def decide(
+    mode: SnapshotMode,
+    slot: SlotState | None,
+    offset: StoredOffset | None,
+    strategy: str,
+    plugin: str = "pgoutput",
+    *,
+    check_position: bool = True,
+) -> Decision:
+    """The table above. Raises CdcError(SLOT_LOST, SLOT_MISMATCH) where only an operator can go on.
+
+    Without ``check_position`` (``internal.log.position.check.enable`` false) nobody asks whether the offset's WAL is still there.
+    """
     complete = offset is not None and not offset.snapshot_running
     if not mode.stream:
         wanted = mode.snapshot_data and (mode.always or not complete)
@@ -100,17 +111,17 @@ def decide(mode: SnapshotMode, slot: SlotState | None, offset: StoredOffset | No
         return Decision(False, False, True, FROM_SLOT, "a slot but no offset yet")
     if not complete:
         return Decision(False, mode.snapshot_data, True, FROM_SLOT, "the last snapshot did not end")
-    return _resume(mode, slot, offset, strategy)
+    return _resume(mode, slot, offset, strategy, check_position)
 
 
-def _resume(mode: SnapshotMode, slot: SlotState, offset: StoredOffset, strategy: str) -> Decision:
+def _resume(mode: SnapshotMode, slot: SlotState, offset: StoredOffset, strategy: str, check_position: bool) -> Decision:
     at = offset.start or offset.lsn or 0
     reached = max(at, offset.lsn or 0)
     if strategy in ("trust_slot", "trust_greater_lsn") and slot.confirmed > reached:
         return Decision(
             False, mode.always, True, FROM_SNAPSHOT if mode.always else slot.confirmed, "the slot is ahead: trusted", offset=offset
         )
-    if reached < slot.restart:
+    if check_position and reached < slot.restart:
         if mode.when_needed or mode.always:
             return Decision(False, True, True, FROM_SNAPSHOT, "the offset's WAL is gone")
         raise _gone(slot, reached)

@@ -285,11 +285,13 @@ class Stream:
     def _commit(self, frame: bytes) -> None:
         commit = parse_commit(frame)
         self._skipping = self._plain_inserts = False
-        self._last_commit = commit.end_lsn
-        self.received = max(self.received, commit.end_lsn)
-        if self._transactions is not None:
-            self._transactions.leave(commit.end_lsn)
-        self.position = self._position(commit.end_lsn, "COMMIT", self._txid)
+        end = self._last_commit = commit.end_lsn
+        self.received = max(self.received, end)
+        log, counts = self._transactions, None
+        if log is not None:
+            log.leave(end)
+            counts = log.counts
+        self.position = Position(end, end, "COMMIT", self._txid, commit.commit_us, 1, self._facts.xmin, counts)
 
     def _message(self, frame: bytes) -> None:
         message = parse_message(frame, former=self._former)

@@ -222,6 +222,8 @@ REPRESENTATION: Final[tuple[Key, ...]] = (
         ),
         width="SHORT",
         choices=("columns_diff", "columns_diff_exclude_unchanged_toast"),
+        support="ignored",
+        reason="The server tells of every change of a table's structure by itself",
     ),
     Key(
         "incremental.snapshot.chunk.size",

@@ -63,11 +63,12 @@ RUNNING: Final[tuple[Key, ...]] = (
         "500",
         "MEDIUM",
         "Poll interval (ms)",
-        "Pause of the Java connector between two looks at its queue, in milliseconds.",
+        (
+            "How long after a table's columns changed its keys and defaults are read from the catalog, in milliseconds, so that a run "
+            "of DDL is read once. Events themselves never wait for it."
+        ),
         width="SHORT",
         checks=(long, positive_integer),
-        support="ignored",
-        reason="Events are sent as they arrive; nothing polls",
     ),
     Key(
         "max.queue.size.in.bytes",
@@ -211,6 +212,8 @@ RUNNING: Final[tuple[Key, ...]] = (
         "With snapshot.mode=configuration_based: read the tables' structure.",
         width="MEDIUM",
         checks=(boolean,),
+        support="ignored",
+        reason="A table's structure is always read; nothing keeps a history of it",
         versions=SINCE_3,
     ),
     Key(
@@ -233,6 +236,8 @@ RUNNING: Final[tuple[Key, ...]] = (
         "With snapshot.mode=configuration_based: read the structure again when it is lost.",
         width="MEDIUM",
         checks=(boolean,),
+        support="ignored",
+        reason="A table's structure is always read; nothing keeps a history of it",
         versions=SINCE_3,
     ),
     Key(

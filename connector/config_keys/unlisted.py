@@ -62,6 +62,7 @@ UNLISTED: Final[tuple[Key, ...]] = (
         "false",
         "LOW",
         "Never write to the database: incremental snapshots then take their watermarks from transaction ids (PostgreSQL 13 and later).",
+        ignored="Nothing is ever written to the captured tables or to a signal table in this version",
     ),
     _row(
         "database.connection.timeout.ms",

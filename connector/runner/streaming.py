@@ -10,6 +10,7 @@ from typing import Final
 
 from connector.capture import Capture
 from connector.config import ConnectorConfig
+from connector.errors import CdcError, ErrorKind
 from connector.io import pg_catalog
 from connector.io.kafka_sink import KafkaSink
 from connector.io.pg_connection import Connection
@@ -32,8 +33,6 @@ _BURST: Final = 512
 _BURST_BYTES: Final = 262_144
 _STORE_S: Final = 0.5
 """How often at most the offset is written while events flow; offset.flush.interval.ms may ask for more often."""
-_DRAIN_S: Final = 3.0
-"""How long an orderly stop waits for Kafka's acknowledgements."""
 
 
 class StreamRun:
@@ -105,7 +104,7 @@ class StreamRun:
                 task.cancel()
             await asyncio.gather(*own, return_exceptions=True)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._sink.drained(), _DRAIN_S)
+            await asyncio.wait_for(self._sink.drained(), self._config.executor_shutdown_timeout_ms / 1000)
         self._mark()
         if await self._store():
             await self._confirm()
@@ -172,6 +171,8 @@ class StreamRun:
         while True:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._answer.wait(), pace)
+            # A batch that failed is told here when the database is silent and the reader waits.
+            self._sink.pump()
             asked = self._answer.is_set()
             self._answer.clear()
             self._stream.reply_asked = False
@@ -195,7 +196,19 @@ class StreamRun:
 
     async def _confirm(self) -> None:
         flushed = 0 if self._config.lsn_flush_mode == "manual" else self._confirmed
-        await self._replication.confirm(max(self._stream.received, self._confirmed), flushed, time.time_ns())
+        limit_ms, action = self._config.lsn_flush_timeout_ms, self._config.lsn_flush_timeout_action
+        try:
+            async with asyncio.timeout(limit_ms / 1000):
+                await self._replication.confirm(max(self._stream.received, self._confirmed), flushed, time.time_ns())
+        except TimeoutError as error:
+            if action == "fail":
+                raise CdcError(
+                    ErrorKind.SOURCE_TIMEOUT,
+                    f"The server did not take a confirmation for slot {self._config.slot_name} within {limit_ms} ms",
+                    "See to the network between worker and server, or raise lsn.flush.timeout.ms",
+                ) from error
+            if action == "warn":
+                _log.warning("confirmation not taken in time slot=%s ms=%d", self._config.slot_name, limit_ms)
 
 
 def _transaction_log(context: TaskContext, config: ConnectorConfig, capture: Capture, sink: KafkaSink) -> TransactionLog | None:
@@ -221,4 +234,3 @@ def _warn_event(table: str, lsn: int, reason: str) -> None:
 
 def _warn_conversion(table: str, column: str, reason: str) -> None:
     _log.warning("value sent as null table=%s column=%s reason=%s", table, column, reason)
-

@@ -131,7 +131,8 @@ class _Task:
         if config.plugin_name is None and slot is not None and slot.plugin in PLUGINS:
             self._plugin = slot.plugin
         self._plugin_open = config.plugin_name is None and slot is None
-        return decide(mode, slot, offset, config.offset_mismatch_strategy, self._plugin), facts
+        checked = config.internal_log_position_check_enable
+        return decide(mode, slot, offset, config.offset_mismatch_strategy, self._plugin, check_position=checked), facts
 
     def _mode(self) -> SnapshotMode:
         config = self._config

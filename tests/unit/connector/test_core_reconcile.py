@@ -226,3 +226,12 @@ def test_initial_only_needs_no_slot(slot: SlotState | None, offset: StoredOffset
 )
 def test_configuration_based(flags: dict[str, bool], offset: StoredOffset | None, expected: tuple[bool, bool, bool, bool, int]) -> None:
     assert shape(decide(SnapshotMode.of("configuration_based", based_on=flags), None, offset, "no_validation")) == expected
+
+
+def test_without_the_position_check_an_offset_before_the_slot_s_wal_is_no_reason_to_stop() -> None:
+    slot = SlotState("s", "pgoutput", True, True, "db", False, "", restart=200, confirmed=200, wal_status="reserved")
+    offset = StoredOffset.parse({"lsn": 100, "lsn_commit": 100, "messageType": "COMMIT"})
+    mode = SnapshotMode.of("initial")
+    with pytest.raises(CdcError):
+        decide(mode, slot, offset, "no_validation")
+    assert decide(mode, slot, offset, "no_validation", check_position=False).start == 100

@@ -153,7 +153,9 @@ async def test_versions_that_are_not_played(version: str) -> None:
         assert caught.value.status == 400
 
 
-@pytest.mark.parametrize("version", ["3.6.3.Final", "3.6.3", "latest", "[3.6,4)", "[3.6.3.Final]", "[1,2),[3,4)", "2.3.4.Final", "(,3.6.3.Final)"])
+@pytest.mark.parametrize(
+    "version", ["3.6.3.Final", "3.6.3", "latest", "[3.6,4)", "[3.6.3.Final]", "[1,2),[3,4)", "2.3.4.Final", "(,3.6.3.Final)"]
+)
 async def test_versions_that_are_played(version: str) -> None:
     async with worker() as bench:
         await bench.create({**CONFIG, "connector.plugin.version": version})

@@ -1,0 +1,35 @@
+"""A delivery that failed is noticed and repeated though nothing more happens in the database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from fix_pg import PgServer
+from fix_worker import Worker
+from support.connector import SECONDS, Connector
+from support.topics import read_to_end
+
+from workers.embedded.kafka import EmbeddedKafka
+from workers.embedded.wait import wait_until
+
+pytestmark = [pytest.mark.pg_once, pytest.mark.slow]
+
+
+async def test_the_last_event_before_a_silence_is_delivered(pg: PgServer, kafka: EmbeddedKafka, worker: Callable[..., Worker]) -> None:
+    database = pg.database("quiet")
+    # The server has no reason to send anything by itself.
+    database.execute(f"ALTER DATABASE {database.name} SET wal_sender_timeout = 0", "CREATE TABLE t (id int PRIMARY KEY)")
+    connector = Connector(worker(), database, "quiet_failure")
+    own = {f"{client}.override.bootstrap.servers": kafka.bootstrap for client in ("producer", "admin")}
+    connector.create({**own, "producer.override.request.timeout.ms": "1500"})
+    database.execute("INSERT INTO t VALUES (1)")
+    connector.await_confirmed(connector.lsn())
+    kafka.halt()
+    database.execute("INSERT INTO t VALUES (2)")
+    wait_until(lambda: "trying again" in connector.worker.log, lambda: f"the failure to be noticed\n{connector.worker.log[-3000:]}", SECONDS)
+    kafka.resume()
+    connector.await_confirmed(connector.lsn())
+    events = [json.loads(raw.value or b"null")["after"]["id"] for raw in await read_to_end(kafka.bootstrap, f"{connector.name}.public.t")]
+    assert (events[0], set(events)) == (1, {1, 2})
