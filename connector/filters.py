@@ -13,6 +13,7 @@ from typing import Final
 from connector.errors import CdcError, ErrorKind
 
 _SPLIT: Final = re.compile(r"(?<!\\),")
+_INTERSECTION: Final = re.compile(r"\[[^\]]*&&")
 _QUOTED: Final = re.compile(r"\\Q(.*?)(?:\\E|$)", re.DOTALL)
 
 Matcher = Callable[[str], bool]
@@ -27,6 +28,12 @@ def split_patterns(text: str) -> list[str]:
 
 def compile_pattern(pattern: str, key: str) -> re.Pattern[str]:
     """A Java-style regular expression, whole name and case-insensitive. CdcError(CONFIG_INVALID) names ``key`` and the fault."""
+    if _INTERSECTION.search(pattern):
+        raise CdcError(
+            ErrorKind.CONFIG_INVALID,
+            f"Property {key} holds {pattern!r}: an intersection of character classes (&&) would mean something else here",
+            "Write the class out, for instance [ac-z] for [a-z&&[^b]]",
+        )
     translated = _QUOTED.sub(lambda m: re.escape(m.group(1)), pattern)
     try:
         # Java's classes and its matching without case know ASCII alone, unless they are asked for more.

@@ -130,11 +130,9 @@ RUNNING: Final[tuple[Key, ...]] = (
         None,
         "MEDIUM",
         "Snapshot fetch size",
-        "Rows per round trip of the Java connector's snapshot.",
+        "Rows worked on at a time by the snapshot before other tasks of the worker have their turn; 512 at most.",
         width="MEDIUM",
         checks=(integer, non_negative_integer),
-        support="ignored",
-        reason="The snapshot is one COPY per table, which flows without round trips",
     ),
     Key(
         "snapshot.max.threads",
