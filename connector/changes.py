@@ -36,6 +36,8 @@ class StreamSettings:
     """``event.processing.failure.handling.mode``: an event that cannot be made fails the task, or is left out: told of
     (warn) or silently (skip, ignore)."""
     form: EventForm = PRESENT
+    pgoutput_names: bool = True
+    """Names come from pgoutput itself, which Debezium 2.3.4 misread; those of other plugins it read well."""
     skip_unchanged: bool = False
     """``skip.messages.without.change``: leave out updates that change nothing shown, where the server sends whole old rows."""
 

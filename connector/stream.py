@@ -121,7 +121,7 @@ class Stream:
             messages=messages,
         )
         self._transactions = transactions
-        self._former = settings.form.former
+        self._former = settings.form.former and settings.pgoutput_names
         self._fast = transactions is None and "c" not in settings.skipped
         self._tables: dict[bytes, LiveTable | None] = {}
         """By the relation's oid as it stands in change messages; None for tables that are not captured."""

@@ -274,6 +274,7 @@ class _Task:
             conversion_failure=config.event_converting_failure_handling_mode,
             processing_failure=config.event_processing_failure_handling_mode,
             form=event_form(config.version),
+            pgoutput_names=self._plugin == PGOUTPUT,
             skip_unchanged=config.skip_messages_without_change,
         )
         stored = await self._context.offsets.load(partition(config.topic_prefix))

@@ -19,16 +19,19 @@ pytestmark = [pytest.mark.pg_once, pytest.mark.slow]
 
 async def test_the_last_event_before_a_silence_is_delivered(pg: PgServer, kafka: EmbeddedKafka, worker: Callable[..., Worker]) -> None:
     database = pg.database("quiet")
-    # The server has no reason to send anything by itself.
+    # The server asks for no sign of life: what it sends by itself is all that wakes the reader.
     database.execute(f"ALTER DATABASE {database.name} SET wal_sender_timeout = 0", "CREATE TABLE t (id int PRIMARY KEY)")
     connector = Connector(worker(), database, "quiet_failure")
     own = {f"{client}.override.bootstrap.servers": kafka.bootstrap for client in ("producer", "admin")}
-    connector.create({**own, "producer.override.request.timeout.ms": "1500"})
+    # Status updates make the server answer; there is none for a minute.
+    own["status.update.interval.ms"] = "60000"
+    # An idempotent producer never gives up; this one does, and its task must begin again.
+    connector.create({**own, "producer.override.request.timeout.ms": "1500", "producer.override.enable.idempotence": "false"})
     database.execute("INSERT INTO t VALUES (1)")
     connector.await_confirmed(connector.lsn())
     kafka.halt()
     database.execute("INSERT INTO t VALUES (2)")
-    wait_until(lambda: "trying again" in connector.worker.log, lambda: f"the failure to be noticed\n{connector.worker.log[-3000:]}", SECONDS)
+    wait_until(lambda: "trying again" in connector.worker.log, lambda: f"the task to begin again\n{connector.worker.log[-3000:]}", 12)
     kafka.resume()
     connector.await_confirmed(connector.lsn())
     events = [json.loads(raw.value or b"null")["after"]["id"] for raw in await read_to_end(kafka.bootstrap, f"{connector.name}.public.t")]
