@@ -26,7 +26,8 @@ def modifier_of(declared: str | None) -> int:
         return UNTOLD_MODIFIER
     found = _DECLARED.fullmatch(declared)
     if found is None:
-        return UNTOLD_MODIFIER if "(" in declared or declared.startswith("interval") else -1
+        # An interval's fields and precision share one number; an extension's type may put anything in its own.
+        return UNTOLD_MODIFIER if "(" in declared or declared.startswith("interval ") else -1
     name, first, scale = found.groups()
     if first is None:
         # A bit or character without a length is printed by another name, or quoted.

@@ -101,7 +101,7 @@ class Decoderbufs:
                 continue
             try:
                 self._message(frame, out)
-            except (IndexError, struct.error, UnicodeDecodeError) as error:
+            except (LookupError, ValueError, struct.error) as error:
                 raise CdcError(
                     ErrorKind.PROTOCOL,
                     "A replication message is not in the form of decoderbufs",

@@ -117,12 +117,12 @@ class Wal2Json:
                 raise CdcError(
                     ErrorKind.PROTOCOL,
                     f"A replication message is not in a form of wal2json that is known here ({type(error).__name__})",
-                    "Check the options in slot.stream.params (pretty-print must be off), or set plugin.name=pgoutput",
+                    "Check the options in slot.stream.params (pretty-print must be off; format 1 needs write-in-chunks), or set plugin.name=pgoutput",
                 ) from error
         return len(frames)
 
     def _message(self, frame: bytes, out: list[bytes]) -> None:
-        text = frame[BODY:].decode(self._encoding).strip().removeprefix(",")
+        text = frame[BODY:].decode(self._encoding, "surrogateescape").strip().removeprefix(",")
         head = frame[:BODY]
         if text.startswith('{"xid"') and text.endswith("["):
             opened = _decode(text + "]}")
@@ -143,17 +143,19 @@ class Wal2Json:
             self._emitted(said, head, out)
         elif action is not None:
             self._change(_second(said), head, out)
+        elif said.get("kind", "message") != "message":
+            self._change(_first(said), head, out)
         else:
             # A message outside of transactions comes with a list around it.
-            for change in said.get("change", [said]):
-                if change["kind"] == "message":
-                    self._emitted(change, head, out)
-                else:
-                    self._change(_first(change), head, out)
+            [emitted] = said.get("change", [said])
+            if emitted["kind"] != "message":
+                raise ValueError("a transaction in one piece")
+            self._emitted(emitted, head, out)
 
     def _emitted(self, said: dict[str, Any], head: bytes, out: list[bytes]) -> None:
         lsn = int.from_bytes(head[1:9], "big")
-        content = said["content"].encode(self._encoding)
+        # What was no text comes through as the bytes it is, up to the first zero, where the plugin stops.
+        content = said["content"].encode(self._encoding, "surrogateescape")
         out.append(head + message(said["transactional"] is True, lsn, said["prefix"], content))
 
     def _change(self, change: _Change, head: bytes, out: list[bytes]) -> None:
@@ -305,7 +307,7 @@ def _text(value: object, oid: int) -> bytes | None:
     if value is None:
         return None
     if isinstance(value, str):
-        return (b"\\x" if oid == _BYTEA else b"") + value.encode()
+        return (b"\\x" if oid == _BYTEA else b"") + value.encode("utf-8", "surrogateescape")
     if isinstance(value, bool):
         return b"t" if value else b"f"
     raise TypeError("a value that is neither text nor a number")

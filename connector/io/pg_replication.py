@@ -51,11 +51,14 @@ class Replication:
             await self._connection.execute(f"SET statement_timeout = {timeout_s * 1000}".encode())
             cursor = await self._connection.execute(f"CREATE_REPLICATION_SLOT {quote_identifier(name)} {options}{tail}".encode())
             row = await cursor.fetchone()
-        except psycopg.errors.UndefinedFile as error:
+        except (psycopg.errors.UndefinedFile, psycopg.errors.InsufficientPrivilege) as error:
+            unlisted = "output_plugin_libraries" in (error.diag.message_hint or "")
+            if not unlisted and isinstance(error, psycopg.errors.InsufficientPrivilege):
+                raise source_error(error, f"creating replication slot {name}") from error
             raise CdcError(
                 ErrorKind.SOURCE_OBJECT_MISSING,
-                f"Replication slot {name} cannot be made: the output plugin {plugin} is not installed in the server",
-                "Install it there, or set plugin.name=pgoutput",
+                f"Replication slot {name} cannot be made: the server {'allows no' if unlisted else 'has no'} output plugin {plugin}",
+                ("Add it to output_plugin_libraries and reload" if unlisted else "Install it in") + " the server, or set plugin.name=pgoutput",
                 f"SQLSTATE {error.sqlstate}",
             ) from error
         except psycopg.Error as error:

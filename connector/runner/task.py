@@ -187,9 +187,10 @@ class _Task:
             try:
                 created = await replication.create_slot(config.slot_name, self._plugin, failover=failover, timeout_s=timeout)
             except CdcError as error:
-                if not self._plugin_open or error.kind is not ErrorKind.SOURCE_OBJECT_MISSING:
+                # Servers since 2026 say that such a library may not be an output plugin, older ones that there is no such file.
+                if not self._plugin_open or error.kind not in (ErrorKind.SOURCE_OBJECT_MISSING, ErrorKind.SOURCE_PERMISSION):
                     raise
-                _log.info("output plugin %s is not installed in the server: %s is used slot=%s", self._plugin, PGOUTPUT, config.slot_name)
+                _log.info("the server has or allows no output plugin %s: %s is used slot=%s", self._plugin, PGOUTPUT, config.slot_name)
                 self._plugin = PGOUTPUT
                 await self._publication(query, capture)
                 created = await replication.create_slot(config.slot_name, PGOUTPUT, failover=failover, timeout_s=timeout)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from fix_pg import PgServer
 from fix_worker import Worker
-from support.connector import SECONDS, Connector
+from support.connector import Connector
 from support.topics import read_to_end
 
 from workers.embedded.kafka import EmbeddedKafka

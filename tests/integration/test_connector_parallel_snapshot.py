@@ -99,7 +99,7 @@ def await_waiting(database: Database, count: int = 1) -> None:
 def await_snapshot(worker: Worker, name: str, seconds: float = 60) -> dict[str, Any]:
     def look() -> dict[str, Any] | None:
         status = worker.rest("GET", f"/connectors/{name}/status").json()
-        assert all(task["state"] != "FAILED" for task in status.get("tasks", [])), status
+        assert all(task["state"] != "FAILED" for task in status.get("tasks", [])), [task.get("trace") for task in status["tasks"]]
         progress: dict[str, Any] = worker.rest("GET", f"/connectors/{name}/progress").json()
         return progress if progress.get("phase") in ("streaming", "idle") else None
 

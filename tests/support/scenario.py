@@ -248,7 +248,7 @@ class Play:
     async def _step_settle(self, seconds: float) -> None:
         """All that comes has come: while recording when nothing came for so long, else when as many records are there."""
         if self.recorded is None:
-            self.marks.append(await self._quiet(seconds))
+            self.marks.append(dict(sorted((await self._quiet(seconds)).items())))
             return
         wanted = self.recorded.marks[len(self.marks)]
         counts: dict[str, int] = {}
