@@ -117,7 +117,7 @@ class Wal2Json:
                 raise CdcError(
                     ErrorKind.PROTOCOL,
                     f"A replication message is not in a form of wal2json that is known here ({type(error).__name__})",
-                    "Check the options in slot.stream.params (pretty-print must be off; format 1 needs write-in-chunks), or set plugin.name=pgoutput",
+                    "Check slot.stream.params (pretty-print must be off, format 1 needs write-in-chunks), or set plugin.name=pgoutput",
                 ) from error
         return len(frames)
 

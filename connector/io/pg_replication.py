@@ -58,7 +58,8 @@ class Replication:
             raise CdcError(
                 ErrorKind.SOURCE_OBJECT_MISSING,
                 f"Replication slot {name} cannot be made: the server {'allows no' if unlisted else 'has no'} output plugin {plugin}",
-                ("Add it to output_plugin_libraries and reload" if unlisted else "Install it in") + " the server, or set plugin.name=pgoutput",
+                ("Add it to output_plugin_libraries and reload" if unlisted else "Install it in")
+                + " the server, or set plugin.name=pgoutput",
                 f"SQLSTATE {error.sqlstate}",
             ) from error
         except psycopg.Error as error:

@@ -11,13 +11,17 @@ from connector.output_plugin import Adapter, adapter
 from connector.stream import StreamSettings
 from connector.table import CatalogTable
 from connector.types.codec import Column, TypeInfo
-from support.plugin_session import frames
-from support.stream_rig import TYPES, StreamRig, catalog_table, configured
 
-_MORE: Final = {
-    oid: TypeInfo(oid, name, "pg_catalog", category=category) for oid, name, category in ((26, "oid", "N"), (790, "money", "N"))
+from .plugin_session import frames
+from .stream_rig import TYPES, StreamRig, catalog_table, configured
+
+_TYPES: Final = {
+    **TYPES,
+    **{
+        oid: TypeInfo(oid, name, "pg_catalog", category=category)
+        for oid, name, category in ((26, "oid", "N"), (790, "money", "N"), (1042, "bpchar", "S"))
+    },
 }
-_BPCHAR: Final = TypeInfo(1042, "bpchar", "pg_catalog", category="S")
 
 Catalog = Mapping[tuple[str, str], CatalogTable]
 
@@ -58,7 +62,7 @@ def events(recorded: Mapping[str, Any], name: str) -> dict[str, list[Any]]:
     rig = StreamRig(
         config=configured(),
         settings=StreamSettings(skipped=frozenset()),
-        types={**TYPES, **_MORE, _BPCHAR.oid: _BPCHAR},
+        types=_TYPES,
     )
     moments = [(parse_lsn(lsn), catalog_of(listed)) for lsn, listed in recorded["catalogs"]]
     for frame in frames(recorded["messages"][name]):

@@ -134,6 +134,6 @@ def test_bad_pattern_of_a_list_names_that_list(side: str) -> None:
 
 
 def test_an_intersection_of_classes_is_refused_because_it_would_mean_something_else() -> None:
-    with pytest.raises(CdcError, match="table.include.list.*&&"):
+    with pytest.raises(CdcError, match=r"table\.include\.list.*&&"):
         compile_pattern("public.[a-z&&[^b]]+", "table.include.list")
     assert compile_pattern("public.a&&b", "table.include.list").fullmatch("public.a&&b")

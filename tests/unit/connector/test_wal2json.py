@@ -152,10 +152,8 @@ def test_a_transaction_of_the_first_format() -> None:
     ],
 )
 def test_values_are_the_text_that_postgresql_prints(oid: int, shown: str, text: bytes | None) -> None:
-    said = '{"action":"I","schema":"s","table":"t","columns":[{"name":"v","type":"x","typeoid":%d,"value":%s,"optional":true}]}' % (
-        oid,
-        shown,
-    )
+    column = f'{{"name":"v","type":"x","typeoid":{oid},"value":{shown},"optional":true}}'
+    said = f'{{"action":"I","schema":"s","table":"t","columns":[{column}]}}'
     assert cells(translate(Wal2Json(), framed(said))[-1]) == [text]
 
 
