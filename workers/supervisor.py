@@ -124,7 +124,7 @@ class Supervisor:
                     return
                 failures = 1 if progress is not None and progress.events else failures + 1
                 if problem.directive is not Directive.RETRY or 0 <= policy.retries < failures:
-                    self._end(name, describe(problem), str(problem))
+                    self._end(name, describe(problem), str(problem), problem.kind.value)
                     return
                 LOGGER.warning(
                     "task failed with an error that may pass, trying again",
@@ -135,15 +135,16 @@ class Supervisor:
                 if stop.is_set():
                     LOGGER.warning("task raised while stopping", extra={"fields": {"error": type(problem).__name__}})
                     return
-                self._end(name, describe(problem), f"unexpected {type(problem).__name__}")
+                self._end(name, describe(problem), f"unexpected {type(problem).__name__}", "internal")
                 return
             else:
                 if not stop.is_set():
                     LOGGER.info("task has done all there is to do")
                 return
 
-    def _end(self, name: str, trace: str, reason: str) -> None:
-        LOGGER.error("task failed and will not be tried again", extra={"fields": {"error": reason}})
+    def _end(self, name: str, trace: str, reason: str, kind: str) -> None:
+        # The kind is the anchor of its section in docs/runbook.md.
+        LOGGER.error("task failed and will not be tried again", extra={"fields": {"error": reason, "kind": kind}})
         self._running.pop(name, None)
         self._failed(name, trace)
 

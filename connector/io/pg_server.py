@@ -21,8 +21,8 @@ class ServerFacts:
     standby: bool
 
 
-async def server_facts(connection: Connection) -> ServerFacts:
-    """Ask once at start. CdcError(SOURCE_SETTING) when the server cannot decode its WAL logically."""
+async def server_facts(connection: Connection, *, streams: bool) -> ServerFacts:
+    """Ask once at start. CdcError(SOURCE_SETTING) when changes are to be streamed and the server cannot decode its WAL logically."""
     try:
         cursor = await connection.execute(
             "select current_setting('server_version_num')::int, current_setting('wal_level'), pg_is_in_recovery()"
@@ -32,7 +32,7 @@ async def server_facts(connection: Connection) -> ServerFacts:
         raise source_error(error, "asking for the server's settings") from error
     assert row is not None  # noqa: S101 (a select without from has one row)
     facts = ServerFacts(*row)
-    if facts.wal_level != "logical":
+    if streams and facts.wal_level != "logical":
         raise CdcError(
             ErrorKind.SOURCE_SETTING,
             f"The server's wal_level is {facts.wal_level}, and changes can be read with logical only",

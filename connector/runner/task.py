@@ -123,8 +123,8 @@ class _Task:
 
     async def _decide(self, query: Connection) -> tuple[Decision, pg_server.ServerFacts]:
         config = self._config
-        facts = await pg_server.server_facts(query)
         mode = self._mode()
+        facts = await pg_server.server_facts(query, streams=mode.stream)
         slot: SlotState | None = await pg_server.slot_state(query, config.slot_name) if mode.stream else None
         stored = await self._context.offsets.load(partition(config.topic_prefix))
         offset = StoredOffset.parse(stored) if stored is not None else None

@@ -159,6 +159,18 @@ def test_server_without_logical_decoding(shared_worker: Worker) -> None:
         assert shared_worker.rest("DELETE", f"/connectors/{connector.name}").is_success
 
 
+@pytest.mark.slow
+async def test_a_snapshot_alone_needs_no_logical_decoding(shared_worker: Worker) -> None:
+    with EmbeddedPostgres(settings={"wal_level": "replica"}) as server:
+        database = Database("postgres", server.host, server.port, server.user, server.dsn)
+        database.execute("CREATE TABLE t (id int PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+        connector = Connector(shared_worker, database, "snapshot_without_logical")
+        connector.post({"snapshot.mode": "initial_only"})
+        connector.await_phase("idle")
+        assert len(await connector.raw(f"{connector.name}.public.t")) == 1
+        assert shared_worker.rest("DELETE", f"/connectors/{connector.name}").is_success
+
+
 async def test_idle_slot_moves_with_what_others_write(connector: Connector, pg: PgServer) -> None:
     connector.database.execute("CREATE TABLE unpublished (id int)")
     connector.create({"publication.autocreate.mode": "filtered", "table.include.list": "public.t"})
