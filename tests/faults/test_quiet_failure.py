@@ -31,7 +31,8 @@ async def test_the_last_event_before_a_silence_is_delivered(pg: PgServer, kafka:
     connector.await_confirmed(connector.lsn())
     kafka.halt()
     database.execute("INSERT INTO t VALUES (2)")
-    wait_until(lambda: "trying again" in connector.worker.log, lambda: f"the task to begin again\n{connector.worker.log[-3000:]}", 12)
+    # Well before the minute after which the next status update would have shown it.
+    wait_until(lambda: "trying again" in connector.worker.log, lambda: f"the task to begin again\n{connector.worker.log[-3000:]}", 40)
     kafka.resume()
     connector.await_confirmed(connector.lsn())
     events = [json.loads(raw.value or b"null")["after"]["id"] for raw in await read_to_end(kafka.bootstrap, f"{connector.name}.public.t")]
