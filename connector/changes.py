@@ -112,7 +112,7 @@ class ChangeWriter:
     def burst(self, now_ns: int) -> bytes:
         """Events made from now on have this time (since 1970). Answers the end of a create event without transaction block.
 
-        One reading serves a burst: formatting three numbers per event cost 0.4 µs of its 10.
+        One reading serves a burst: formatting three numbers per event would cost 0.25 µs more on its 7.
         """
         form = self._settings.form
         self._create, self._update_end = _End(form, b"c", now_ns), _End(form, b"u", now_ns)

@@ -200,7 +200,7 @@ def _compile_rows(
     """Generate ``def rows(columns, nulls, x0, …)``: the same for a burst, column by column.
 
     ``columns`` are the burst's columns without unchanged values, ``nulls`` tells whether there are NULLs among them, and
-    each row is followed by its item of the ``extra`` iterables. Measured for ten columns: 1.7 µs a row, against 3.4 µs one by one.
+    each row is followed by its item of the ``extra`` iterables. Measured for ten columns: 1.7 µs a row, against 2.8 µs one by one.
     """
     names: dict[str, object] = dict(INLINE_NAMES)
     lines: list[str] = []

@@ -23,7 +23,7 @@ def java_double(value: float) -> bytes:
         return _special(value)
     text = repr(float(value))
     if (1e7 <= value < 1e16 or -1e16 < value <= -1e7) and "e" not in text:
-        # Plain digits on Python's side, an exponent on Java's: by cutting the text 0.6 µs, by way of Decimal 2.5 µs.
+        # Plain digits on Python's side, an exponent on Java's: by cutting the text 0.95 µs, by way of Decimal 2.0 µs.
         whole, _, fraction = text.lstrip("-").partition(".")
         number = (whole + fraction).rstrip("0")
         return f"{'-' if value < 0 else ''}{number[0]}.{number[1:] or '0'}E{len(whole) - 1}".encode()

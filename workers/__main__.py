@@ -78,7 +78,7 @@ async def _look_at_database(config: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _loop_factory() -> Any:
-    """Uvloop's loop where it is installed: 1.3 times asyncio's rate on the replication socket."""
+    """Uvloop's loop where it is installed, else asyncio's."""
     try:
         from uvloop import new_event_loop  # noqa: PLC0415
     except ImportError:

@@ -199,10 +199,10 @@ class _Task:
         if decision.snapshot and decision.start == FROM_SNAPSHOT:
             # Only a slot's exported snapshot ends exactly where a stream can begin: a position read beside a snapshot
             # misses transactions that are written but not yet visible.
-            helper = await self._replication(stack)
+            exporting = await self._replication(stack)
             name = f"understudy_{uuid.uuid4().hex[:20]}"
             try:
-                return replication, await helper.create_slot(name, PGOUTPUT, temporary=True, timeout_s=timeout)
+                return replication, await exporting.create_slot(name, PGOUTPUT, temporary=True, timeout_s=timeout)
             except CdcError as error:
                 if error.kind is not ErrorKind.SOURCE_SETTING:
                     raise

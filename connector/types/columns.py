@@ -50,7 +50,7 @@ _MICROS_LENGTH: Final = len(b"2026-11-21 06:29:11.358576")
 
 
 def encode_micro_timestamps(column: Sequence[bytes]) -> Sequence[bytes]:
-    """Microseconds since the epoch as JSON; seconds and fraction together are one number. 0.4 µs each, against 0.65 µs."""
+    """Microseconds since the epoch as JSON; seconds and fraction together are one number. 0.4 µs each, against 0.8 µs."""
     try:
         return [
             b"%d" % (_MINUTES[text[:16]] + int(text[17:19] + text[20:])) if len(text) == _MICROS_LENGTH else b"%d" % epoch_micros(text)
