@@ -61,12 +61,19 @@ class Mask:
             value = decode(text)
             return None if value is None else shown(value)
 
+        cell_value = codec.cell_value
+
+        def changed_cell(cell: bytes | None) -> object:
+            value = None if cell_value is None else cell_value(cell)
+            return None if value is None else shown(value)
+
         return Codec(
             schema=codec.schema,
             encode=lambda text: write(changed(text)),
             decode=changed,
-            fallback=shown(codec.fallback),
+            fallback=None if codec.fallback is None else shown(codec.fallback),
             unavailable=None if codec.unavailable is None else shown(codec.unavailable),
+            cell_value=None if cell_value is None else changed_cell,
         )
 
 

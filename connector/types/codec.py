@@ -77,7 +77,9 @@ class Codec:
     than a call (an int column is ``{c}`` itself); it may use only names that ``connector.encoders`` binds.
     ``fallback`` is what a NULL becomes in a required column (the ``before`` of a delete under replica identity DEFAULT).
     ``unavailable`` is the Connect value sent for an unchanged TOAST value; None where the type has no placeholder.
-    Both raise ValueError for text the type cannot have.
+    ``cell_value`` is there when a converter of the user's own has taken the column: it makes the Connect value of every cell, of NULL
+    (None) and of unchanged TOAST values too, and null is then written as ``schema``, which is complete, has it.
+    All raise ValueError for text the type cannot have.
     """
 
     schema: Schema
@@ -86,6 +88,7 @@ class Codec:
     fallback: object
     unavailable: object = None
     inline: str | None = None
+    cell_value: Callable[[bytes | None], object] | None = None
 
 
 Types = Mapping[int, TypeInfo]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
-from connector.schema import CONNECT_TIME, NO_DEFAULT
+from connector.schema import CONNECT_TIME, NO_DEFAULT, Schema
 from connector.types.calendar import INFINITY, NEGATIVE_INFINITY
 from connector.types.codec import Codec, Column, TypeInfo, Types, TypeSettings
 from connector.types.numeric import numeric_scale
@@ -32,6 +32,10 @@ _LAST_DAY, _FIRST_DAY = 365241780471, -365243219162
 
 _Reader = Callable[[str, str, Codec, int], object]
 """Makes a value of the expression, of its first literal (or the expression again), the codec and the column's modifier."""
+
+
+_AS_TEXT: Final = Codec(schema=Schema("string"), encode=bytes, decode=bytes.decode, fallback="")
+"""Reads a default as the text it stands for."""
 
 
 class _UnreadableError(ValueError):
@@ -57,6 +61,19 @@ def default_value(column: Column, codec: Codec, types: Types, settings: TypeSett
     except (ValueError, InvalidOperation, OverflowError):
         # A default that Debezium's own parsers refuse is only warned about there; the column stays without one.
         return NO_DEFAULT
+
+
+def default_text(column: Column, codec: Codec, types: Types, settings: TypeSettings) -> str | None:
+    """The same default as the text that PostgreSQL prints for a value, or None when it has none that can be told."""
+    if default_value(column, codec, types, settings) is NO_DEFAULT:
+        return None
+    value = default_value(column, _AS_TEXT, types, settings)
+    if isinstance(value, bool):
+        return "t" if value else "f"
+    if isinstance(value, float):
+        # Only the zero that stands for a function.
+        return "0"
+    return None if value is NO_DEFAULT else str(value)
 
 
 def _unquoted(expression: str, settings: TypeSettings) -> str:
@@ -131,7 +148,7 @@ def _temporal(zero: bytes, limits: Callable[[Codec, bytes], object] | None = Non
         if _FUNCTION.match(expression) or _WORD.match(expression):
             return codec.decode(zero)
         text = literal.strip().encode()
-        if limits is not None and text in {INFINITY, NEGATIVE_INFINITY, b"24:00:00"}:
+        if limits is not None and codec is not _AS_TEXT and text in {INFINITY, NEGATIVE_INFINITY, b"24:00:00"}:
             return limits(codec, text)
         return codec.decode(text)
 

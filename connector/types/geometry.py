@@ -19,7 +19,7 @@ _SRID_FLAG: Final = 0x20000000
 _EMPTY: Final = bytes.fromhex("010700000000000000")
 """A geometry collection without members."""
 
-_NUMBER: Final = re.compile(rb"[-+]?(?:\d[\d.]*(?:e[-+]?\d+)?|NaN|Infinity)")
+_NUMBER: Final = re.compile(rb"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|NaN|Infinity)")
 
 _WKB: Final = Field("wkb", BYTES)
 _OPTIONAL_WKB: Final = Field("wkb", BYTES.as_optional())

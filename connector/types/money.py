@@ -20,15 +20,18 @@ _WIDE = Context(prec=60)
 """Enough for the nineteen digits of a money value and any number of fraction digits one may ask for."""
 
 
-def money(mode: str, digits: int, decimal_format: str) -> Codec:
-    """A money column in the ``decimal.handling.mode`` ``mode``; amounts are rounded half up to ``digits`` when precise."""
+def money(mode: str, digits: int, decimal_format: str, *, by_driver: bool = False) -> Codec:
+    """A money column in the ``decimal.handling.mode`` ``mode``; amounts are rounded half up to ``digits`` when precise.
+
+    ``by_driver`` reads them as Debezium 2.3.4 does in its snapshots: as floating-point numbers, which hold 16 digits or so.
+    """
+    read = _amount_by_driver if by_driver else amount
     if mode == "string":
-        return Codec(
-            schema=STRING,
-            encode=lambda text: b'"' + str(amount(text)).encode() + b'"',
-            decode=lambda text: str(amount(text)),
-            fallback="0.00",
-        )
+
+        def word(text: bytes) -> str:
+            return java_double(float(amount(text))).decode() if by_driver else str(amount(text))
+
+        return Codec(schema=STRING, encode=lambda text: b'"' + word(text).encode() + b'"', decode=word, fallback="0.00")
     if mode == "double":
         return Codec(
             schema=FLOAT64,
@@ -39,7 +42,7 @@ def money(mode: str, digits: int, decimal_format: str) -> Codec:
     quantum = Decimal((0, (1,), -digits))
 
     def decode(text: bytes) -> Decimal:
-        rounded = amount(text).quantize(quantum, ROUND_HALF_UP, _WIDE)
+        rounded = read(text).quantize(quantum, ROUND_HALF_UP, _WIDE)
         return rounded or rounded.copy_abs()
 
     def encode(text: bytes) -> bytes:
@@ -52,6 +55,10 @@ def money(mode: str, digits: int, decimal_format: str) -> Codec:
         decode=decode,
         fallback=Decimal((0, (0,), -digits)),
     )
+
+
+def _amount_by_driver(text: bytes) -> Decimal:
+    return Decimal(repr(float(amount(text))))
 
 
 def amount(text: bytes) -> Decimal:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from connector.types import binary, temporal, text
@@ -20,6 +20,7 @@ from connector.types.bits import bits
 from connector.types.boolean import CODEC as BOOLEAN
 from connector.types.codec import Codec, Column, TypeInfo, Types, TypeSettings
 from connector.types.floating import DOUBLE, REAL
+from connector.types.former_driver import by_driver, date_as_read, timestamp_as_read, zoned_element_as_read
 from connector.types.geometry import GEOGRAPHY, GEOMETRY, POINT, driver_text
 from connector.types.hstore import hstore
 from connector.types.integer import BIGINT, INTEGER, SMALLINT
@@ -44,6 +45,8 @@ class _Context:
     settings: TypeSettings
     placeholder: str
     placeholder_bytes: bytes
+    by_driver: bool = False
+    """The reference reads the value through the JDBC driver of version 2.3.4, which has its own mind about old dates and money."""
 
 
 _Builder = Callable[[_Context], Codec]
@@ -75,7 +78,27 @@ def _time_element(context: _Context) -> Codec:
 
 def _money(context: _Context) -> Codec:
     settings = context.settings
-    return money(settings.decimal_handling_mode, settings.money_fraction_digits, settings.decimal_format)
+    return money(settings.decimal_handling_mode, settings.money_fraction_digits, settings.decimal_format, by_driver=context.by_driver)
+
+
+def _date(context: _Context, *, element: bool = False) -> Codec:
+    mode = context.settings.time_precision_mode
+    return by_driver(temporal.date(mode, element=True), date_as_read) if context.by_driver else temporal.date(mode, element=element)
+
+
+def _timestamp(context: _Context) -> Codec:
+    codec = temporal.timestamp(context.settings.time_precision_mode, context.modifier)
+    return by_driver(codec, timestamp_as_read) if context.by_driver else codec
+
+
+def _timestamptz(context: _Context) -> Codec:
+    codec = timestamptz(context.modifier)
+    return by_driver(codec, timestamp_as_read) if context.by_driver else codec
+
+
+def _timestamptz_element(context: _Context) -> Codec:
+    codec = timestamptz(context.modifier)
+    return by_driver(codec, zoned_element_as_read) if context.by_driver else codec
 
 
 def _bytea(context: _Context) -> Codec:
@@ -119,11 +142,11 @@ _BUILT_IN: Final[dict[str, _Builder]] = {
     "bytea": _bytea,
     "bit": lambda context: bits(context.modifier),
     "varbit": lambda context: bits(context.modifier),
-    "date": lambda context: temporal.date(context.settings.time_precision_mode),
+    "date": _date,
     "time": lambda context: temporal.time(context.settings.time_precision_mode, context.modifier),
-    "timestamp": lambda context: temporal.timestamp(context.settings.time_precision_mode, context.modifier),
+    "timestamp": _timestamp,
     "timetz": lambda _context: timetz(),
-    "timestamptz": lambda context: timestamptz(context.modifier),
+    "timestamptz": _timestamptz,
     "interval": lambda context: interval(context.settings.interval_handling_mode),
     "point": _fixed(POINT),
     "int2vector": _fixed(vector_array(SMALLINT)),
@@ -132,9 +155,10 @@ _BUILT_IN: Final[dict[str, _Builder]] = {
 """Types of the schema pg_catalog."""
 
 _ELEMENTS: Final[dict[str, _Builder]] = {
-    "date": lambda context: temporal.date(context.settings.time_precision_mode, element=True),
+    "date": lambda context: _date(context, element=True),
     "numeric": lambda context: _numeric(context, element=True),
     "time": _time_element,
+    "timestamptz": _timestamptz_element,
     "timetz": lambda _context: timetz(element=True),
 }
 """Types that look different inside arrays."""
@@ -167,7 +191,8 @@ _REQUIRED_ITEMS: Final = frozenset({"tsvector", "isbn"})
 def resolve(column: Column, types: Types, settings: TypeSettings, *, streamed: bool = False) -> Codec | None:
     """The codec of ``column``, or None when it has no mapping and is left out of the events.
 
-    ``streamed`` tells that the texts come from the stream: of type ``name`` the reference reads them only in snapshots.
+    ``streamed`` tells that the texts come from the stream: of type ``name`` the reference reads them only in snapshots, and
+    2.3.4 reads old dates and amounts of money differently there.
     """
     info, modifier = base_type(column, types)
     if info is None:
@@ -176,9 +201,10 @@ def resolve(column: Column, types: Types, settings: TypeSettings, *, streamed: b
         return unread_codec(required=column.not_null)
     placeholder = settings.unavailable_value_placeholder
     raw = bytes.fromhex(placeholder[4:]) if placeholder.startswith("hex:") else placeholder.encode()
-    context = _Context(modifier, settings, raw.decode(errors="replace"), raw)
+    former = settings.version < (3, 0, 0)
+    context = _Context(modifier, settings, raw.decode(errors="replace"), raw, by_driver=former and not streamed)
     if info.element and info.name not in _BUILT_IN:
-        return _array_codec(types.get(info.element), context)
+        return _array_codec(types.get(info.element), replace(context, by_driver=former))
     return _scalar(info, context) or _unknown(info, context)
 
 

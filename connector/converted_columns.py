@@ -1,0 +1,193 @@
+"""Columns that converters of the user's own have taken (``converters``): their codecs, made from what a converter registered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Final
+
+from connector.column_converter import PLACEHOLDER, ColumnConverter, ConvertibleColumn, Registration
+from connector.config_families import NamedConverter
+from connector.errors import CdcError, ErrorKind
+from connector.json_converter import value_encoder
+from connector.pgoutput import UNCHANGED
+from connector.schema import DECIMAL, NO_DEFAULT, Schema
+from connector.source_types import source_type
+from connector.spi import load
+from connector.table import CatalogTable
+from connector.types.codec import Codec, Column, Types, TypeSettings
+from connector.types.defaults import default_text
+from connector.types.registry import base_type
+
+Fits = Callable[[object], bool]
+"""Whether a Connect value is one of a schema; null is asked about apart."""
+
+_INTEGERS: Final = {"int8": 7, "int16": 15, "int32": 31, "int64": 63}
+_WHOLE: Final = 2**53
+"""Up to here a float64 holds every whole number."""
+
+
+class ConvertedColumns:
+    """The converters of one connector, in their order. Raises CdcError(CONFIG_INVALID) for one that cannot be had."""
+
+    def __init__(self, named: Sequence[NamedConverter]) -> None:
+        self._converters = [(entry.name, _configured(entry)) for entry in named]
+
+    def codec(self, table: CatalogTable, column: Column, types: Types, settings: TypeSettings, base: Codec | None) -> Codec | None:
+        """The codec of a column that a converter takes, its schema complete; None when none wants the column.
+
+        ``base`` is what the column has without. Raises CdcError(CONFIG_INVALID) for a converter that fails, or registers what cannot be.
+        """
+        if not self._converters:
+            return None
+        default = None if base is None else default_text(column, base, types, settings)
+        seen = _seen(table, column, types, default)
+        for name, converter in self._converters:
+            try:
+                registration = converter.converter_for(seen)
+            except Exception as error:
+                raise _failed(name, seen, "failed to look at", error) from error
+            if registration is None:
+                continue
+            if not isinstance(registration, Registration):
+                raise _failed(name, seen, f"gave a {type(registration).__name__} in place of a Registration for")
+            return _codec(name, seen, registration, settings.unavailable_value_placeholder)
+        return None
+
+
+def _configured(entry: NamedConverter) -> ColumnConverter:
+    # mypy wants a class that can be made; whatever is named can.
+    converter = load("converters", entry.type, ColumnConverter, setting=f"{entry.name}.type")  # type: ignore[type-abstract]
+    try:
+        converter.configure(entry.properties)
+    except Exception as error:
+        raise CdcError(
+            ErrorKind.CONFIG_INVALID,
+            f"Converter {entry.name} does not accept its properties {entry.name}.*",
+            "Correct them",
+            f"{type(error).__name__}: {error}",
+        ) from error
+    return converter
+
+
+def _seen(table: CatalogTable, column: Column, types: Types, default: str | None) -> ConvertibleColumn:
+    # As the stream tells types, in snapshots too: a converter must see one column alike in both.
+    told = source_type(column, types, streamed=True)
+    base, _modifier = base_type(column, types)
+    return ConvertibleColumn(
+        table.name, column.name, told.name, told.name if base is None else base.name, told.length, told.scale, not column.not_null, default
+    )
+
+
+def _codec(name: str, column: ConvertibleColumn, registration: Registration, placeholder: str) -> Codec:
+    schema = registration.schema.as_optional(registration.schema.optional or column.optional)
+    try:
+        fits = _fits(schema)
+        value_encoder(schema)
+    except (ValueError, AttributeError) as error:
+        raise _failed(name, column, "registered a schema that Kafka Connect does not have for", error) from error
+    convert = _checked(name, registration.convert, fits)
+    if column.default is not None:
+        try:
+            default = convert(column.default)
+        except ValueError as error:
+            raise _failed(name, column, "cannot convert the default of", error) from error
+        if default is not None:
+            schema = schema.with_default(default)
+        elif not schema.optional:
+            raise _failed(name, column, "gives null for the default of the required")
+    unavailable = registration.unavailable
+    if unavailable is PLACEHOLDER:
+        unavailable = placeholder if schema.type == "string" else None
+    elif unavailable is not None and not fits(unavailable):
+        raise _failed(name, column, "registered a value for what is not available that does not fit the schema of")
+
+    def cell_value(cell: bytes | None) -> object:
+        if cell is UNCHANGED:
+            return unavailable
+        return convert(None if cell is None else cell.decode())
+
+    write = value_encoder(schema)
+    return Codec(
+        schema=schema,
+        encode=lambda text: write(cell_value(text)),
+        decode=cell_value,
+        fallback=None,
+        unavailable=unavailable,
+        cell_value=cell_value,
+    )
+
+
+def _checked(name: str, convert: Callable[[str | None], object], fits: Fits) -> Callable[[str | None], object]:
+    """``convert`` with all that can go wrong turned into ValueError. What it raised is not quoted: the text may hold the value."""
+
+    def checked(text: str | None) -> object:
+        try:
+            value = convert(text)
+        except Exception as error:  # noqa: BLE001 - the user's code may raise anything
+            raise ValueError(f"converter {name} raised {_where(error)}") from None
+        if value is not None and not fits(value):
+            raise ValueError(f"converter {name} gave a {type(value).__name__}, which does not fit the schema it registered")
+        return value
+
+    return checked
+
+
+def _where(error: Exception) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = "" if trace is None else f" at {trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}"
+    return f"{type(error).__name__}{place}"
+
+
+def _failed(name: str, column: ConvertibleColumn, did: str, error: Exception | None = None) -> CdcError:
+    detail = "" if error is None else f"{type(error).__name__}: {error}"
+    return CdcError(
+        ErrorKind.CONFIG_INVALID,
+        f"Converter {name} {did} column {column.name} of table {column.table}",
+        f"Correct the class that {name}.type names, or what it is configured to convert; docs/extending.md tells its rules",
+        detail,
+    )
+
+
+def _fits(schema: Schema) -> Fits:
+    """Connect's own check of values (``ConnectSchema.validateValue``), for the values that go with schemas here."""
+    bits = _INTEGERS.get(schema.type)
+    if bits is not None:
+        return lambda value: type(value) is int and -(1 << bits) <= value < 1 << bits
+    match schema.type:
+        case "boolean":
+            return lambda value: isinstance(value, bool)
+        case "float" | "double":
+            return lambda value: isinstance(value, float) or (type(value) is int and abs(value) <= _WHOLE)
+        case "string":
+            return _is_text
+        case "bytes":
+            if schema.name == DECIMAL:
+                return lambda value: isinstance(value, Decimal) and value.is_finite()
+            return lambda value: isinstance(value, bytes)
+        case "array" if schema.items is not None:
+            item = _member(schema.items)
+            return lambda value: isinstance(value, (list, tuple)) and all(map(item, value))
+        case "map" if schema.keys is not None and schema.values is not None:
+            key, member = _member(schema.keys), _member(schema.values)
+            return lambda value: isinstance(value, Mapping) and all(map(key, value)) and all(map(member, value.values()))
+        case "struct":
+            fields = {field.name: _member(field.schema) for field in schema.fields}
+            return lambda value: (
+                isinstance(value, Mapping) and value.keys() <= fields.keys() and all(fit(value.get(name)) for name, fit in fields.items())
+            )
+        case _:
+            raise ValueError(f"Schema of type {schema.type!r} is not one of Kafka Connect's, or lacks the schemas of its members")
+
+
+def _member(schema: Schema) -> Fits:
+    fits = _fits(schema)
+    nullable = schema.optional or schema.default not in (NO_DEFAULT, None)
+    return lambda value: nullable if value is None else fits(value)
+
+
+def _is_text(value: object) -> bool:
+    # A lone surrogate is a str, but no text that can be sent.
+    return isinstance(value, str) and (value.isascii() or value == value.encode("utf-8", "ignore").decode())
