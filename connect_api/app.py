@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI, Response
 
-from connect_api import connectors, errors, extensions, lifecycle, offsets, plugins, root, tasks
+from connect_api import connectors, errors, extensions, lifecycle, notifications, offsets, plugins, root, signals, tasks
 from connect_api.documentation import ANY_FAILURE
 from connect_api.front import Front
 from connect_api.herder import Herder
@@ -42,4 +42,6 @@ def create_app(herder: Herder, *, advertised_url: str | None = None) -> FastAPI:
     offsets.add_routes(app, herder)
     plugins.add_routes(app, herder)
     extensions.add_routes(app, herder)
+    signals.add_routes(app, herder)
+    notifications.add_routes(app, herder)
     return app

@@ -46,7 +46,7 @@ class Front:
 
         try:
             path = canonical(scope.get("raw_path") or quote(scope["path"]).encode())
-            routed = {**scope, "path": path, "method": "GET" if method == "HEAD" else method}
+            routed = {**scope, "path": path, "method": "GET" if method == "HEAD" else method, "head": method == "HEAD"}
             if method == "OPTIONS" and (methods := allowed(self.routes, routed)):
                 reply = Response(", ".join(methods), headers={"Allow": ",".join(methods), "Content-Type": "text/plain"})
                 await reply(scope, receive, watched)

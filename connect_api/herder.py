@@ -52,12 +52,16 @@ class ConnectorInfo:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """State of a connector or a task. ``trace`` is left out of the JSON when it is None."""
+    """State of a connector or a task. ``trace`` is left out of the JSON when it is None.
+
+    ``versioned`` is False where ``version`` is to be left out too, as before KIP-891.
+    """
 
     state: ConnectorState
     worker_id: str
     version: str | None
     trace: str | None = None
+    versioned: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +93,67 @@ class Plugin:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfigKey:
+    """What is known of a property (Connect's ``ConfigKeyInfo``). ``group`` is None and ``order_in_group`` -1 for one without."""
+
+    name: str
+    type: str
+    required: bool
+    default_value: str | None
+    importance: str
+    documentation: str
+    group: str | None
+    order_in_group: int
+    width: str
+    display_name: str
+    dependents: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigValue:
+    """What validation found of a property (``ConfigValueInfo``)."""
+
+    name: str
+    value: str | None
+    recommended_values: Sequence[str]
+    errors: Sequence[str]
+    visible: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigInfos:
+    """A validated configuration. A property that nothing is known of, set to null, has no :class:`ConfigKey`."""
+
+    name: str
+    error_count: int
+    groups: Sequence[str]
+    configs: Sequence[tuple[ConfigKey | None, ConfigValue]]
+
+
+@dataclass(frozen=True, slots=True)
 class Offset:
     """One source partition and its offset, both JSON objects as Connect stores them."""
 
     partition: Mapping[str, object]
     offset: Mapping[str, object] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SignalRequest:
+    """A signal to a connector. ``data`` is the text of a JSON object."""
+
+    id: str | None
+    type: str
+    data: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A notification of a connector: its running number, what it is about, and all of it as JSON."""
+
+    number: int
+    event: str
+    content: Mapping[str, object]
 
 
 class Herder(Protocol):
@@ -147,8 +207,36 @@ class Herder(Protocol):
     def plugins(self, connectors_only: bool) -> Sequence[Plugin]:
         """The plugins this worker plays."""
 
+    def plugin_config(self, plugin: str, version: str | None) -> Sequence[ConfigKey]:
+        """The properties of a plugin, by any of its names, in the version that an exact one or a Maven range chooses (KIP-769, KIP-891).
+
+        404 ``Unknown plugin {plugin}.``; 400 when no version fits.
+        """
+
+    async def validate_config(self, plugin: str, config: Mapping[str, str | None]) -> ConfigInfos:
+        """Check a configuration as :meth:`put_connector` does, with a look at the database, and tell all; nothing is stored.
+
+        400 when the configuration is of another plugin, 500 when it names none that is known.
+        """
+
     def active_topics(self, name: str) -> Sequence[str]:
         """Topics the connector has written to since the last reset; empty for an unknown one (KIP-558)."""
 
     def progress(self, name: str) -> Mapping[str, object]:
         """JSON for ``GET /connectors/{c}/progress``: an extension of ours. 404 ``Connector {name} not found``."""
+
+    def signal(self, name: str, request: SignalRequest) -> str:
+        """Hand a signal to the running task; answers the signal's id. An extension of ours.
+
+        404 ``Connector {name} not found``; 400 for a signal that makes no sense; 409 when its channel is not enabled or the task does
+        not stream.
+        """
+
+    def notifications(self, name: str, after: int) -> Sequence[Note]:
+        """The notifications kept with higher numbers. An extension of ours. 404 ``Connector {name} not found``."""
+
+    async def next_notifications(self, name: str, after: int, seconds: float) -> Sequence[Note] | None:
+        """Wait for such; empty after so many seconds, None when no more will come. 404 ``Connector {name} not found``."""
+
+    def clear_notifications(self, name: str) -> None:
+        """Forget them. 404 ``Connector {name} not found``."""

@@ -7,7 +7,19 @@ from collections.abc import Mapping, Sequence
 import orjson
 from fastapi import Response
 
-from connect_api.herder import ConnectorInfo, Health, Offset, Plugin, ServerInfo, State, Status, TaskInfo
+from connect_api.herder import (
+    ConfigInfos,
+    ConfigKey,
+    ConfigValue,
+    ConnectorInfo,
+    Health,
+    Offset,
+    Plugin,
+    ServerInfo,
+    State,
+    Status,
+    TaskInfo,
+)
 
 
 def reply(value: object, status: int = 200, *, location: str | None = None) -> Response:
@@ -74,9 +86,43 @@ def plugin(value: Plugin) -> dict[str, object]:
     return {"class": value.class_name, "type": value.type, **version}
 
 
+def config_key(key: ConfigKey) -> dict[str, object]:
+    """Fill an element of ``GET /connector-plugins/{p}/config``."""
+    return {
+        "name": key.name,
+        "type": key.type,
+        "required": key.required,
+        "default_value": key.default_value,
+        "importance": key.importance,
+        "documentation": key.documentation,
+        "group": key.group,
+        "order_in_group": key.order_in_group,
+        "width": key.width,
+        "display_name": key.display_name,
+        "dependents": key.dependents,
+    }
+
+
+def config_infos(infos: ConfigInfos) -> dict[str, object]:
+    """Fill ``PUT /connector-plugins/{p}/config/validate``."""
+    configs = [{"definition": None if key is None else config_key(key), "value": _config_value(value)} for key, value in infos.configs]
+    return {"name": infos.name, "error_count": infos.error_count, "groups": infos.groups, "configs": configs}
+
+
+def _config_value(value: ConfigValue) -> dict[str, object]:
+    return {
+        "name": value.name,
+        "value": value.value,
+        "recommended_values": value.recommended_values,
+        "errors": value.errors,
+        "visible": value.visible,
+    }
+
+
 def _state(value: State) -> dict[str, object]:
     trace = {"trace": value.trace} if value.trace else {}
-    return {"state": value.state, "worker_id": value.worker_id, "version": value.version, **trace}
+    version = {"version": value.version} if value.versioned else {}
+    return {"state": value.state, "worker_id": value.worker_id, **version, **trace}
 
 
 def _plain(value: object) -> object:

@@ -1,22 +1,69 @@
-"""The plugins this worker plays."""
+"""The plugins this worker plays, their properties, and the check of a configuration."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from fastapi import FastAPI, Request, Response
 
-from connect_api import models
-from connect_api.documentation import CONNECTOR_CLASS, example, extra, query
+from connect_api import bodies, models
+from connect_api.documentation import CONFIG, CONNECTOR_CLASS, example, extra, query
 from connect_api.herder import Herder
 from connect_api.queries import flag
+
+_DEFINITION: Final = {
+    "name": "topic.prefix",
+    "type": "STRING",
+    "required": False,
+    "default_value": None,
+    "importance": "HIGH",
+    "documentation": "…",
+    "group": "Postgres",
+    "order_in_group": 1,
+    "width": "MEDIUM",
+    "display_name": "Topic prefix",
+    "dependents": [],
+}
+_MISSING: Final = "The 'topic.prefix' value is invalid: A value is required"
+_VALUE: Final = {"name": "topic.prefix", "value": None, "recommended_values": [], "errors": [_MISSING], "visible": True}
+_CHECKED: Final = {
+    "name": CONNECTOR_CLASS,
+    "error_count": 1,
+    "groups": ["Common", "Postgres"],
+    "configs": [{"definition": _DEFINITION, "value": _VALUE}],
+}
 
 
 def add_routes(app: FastAPI, herder: Herder) -> None:
     """Add the routes of plugins."""
     known = {"class": CONNECTOR_CLASS, "type": "source", "version": "3.6.3.Final"}
     only = query("connectorsOnly", "false lists transforms, converters and predicates too")
+    version = query("version", "an exact version or a Maven range; the newest that fits counts", boolean=False)
 
     @app.get("/connector-plugins", tags=["plugins"], responses=example([known]), openapi_extra=extra(only))
     async def plugins(request: Request) -> Response:
         """List the connectors that can be created, or all plugins (KIP-769)."""
         connectors_only = flag(request, "connectorsOnly", default=True)
         return models.reply([models.plugin(value) for value in herder.plugins(connectors_only)])
+
+    @app.get(
+        "/connector-plugins/{plugin:segment}/config",
+        tags=["plugins"],
+        responses=example([_DEFINITION], 400, 404),
+        openapi_extra=extra(version),
+    )
+    async def config(request: Request, plugin: str) -> Response:
+        """List the properties of a plugin (KIP-769), in one of its versions (KIP-891)."""
+        wanted = request.query_params.getlist("version")
+        return models.reply([models.config_key(key) for key in herder.plugin_config(plugin, wanted[0] if wanted else None)])
+
+    @app.put(
+        "/connector-plugins/{plugin:segment}/config/validate",
+        tags=["plugins"],
+        responses=example(_CHECKED, 400, 500),
+        openapi_extra=extra(body={**CONFIG, "name": "shop"}),
+    )
+    async def validate(request: Request, plugin: str) -> Response:
+        """Check a configuration without creating anything; 200 also when it has errors. The body is the configuration alone."""
+        config = bodies.texts(bodies.parse_object(await bodies.read(request)))
+        return models.reply(models.config_infos(await herder.validate_config(plugin, config)))

@@ -8,6 +8,7 @@ from typing import Final
 
 from connector.column_rules import ColumnRules
 from connector.config import ConnectorConfig
+from connector.converted_columns import ConvertedColumns
 from connector.encoders import EventColumn, TableEncoder
 from connector.envelope import TableSource, event_form
 from connector.errors import CdcError, ErrorKind
@@ -15,7 +16,9 @@ from connector.filters import ColumnFilter, TableFilter, matcher
 from connector.names import name_adjuster
 from connector.ports import ConverterSettings
 from connector.record_batch import encode_headers
+from connector.reselect import Reselection, Reselector
 from connector.schema import NO_DEFAULT
+from connector.signals import split_name
 from connector.table import CatalogTable, case_duplicates, key_columns
 from connector.topics import TopicNames
 from connector.types.codec import Column, Types, TypeSettings
@@ -52,6 +55,8 @@ class Capture:
         self._key_rules = [
             matcher([rf"{rule.table}\.{column}"], "message.key.columns") for rule in config.key_columns for column in rule.columns
         ]
+        self.signal_table = _signal_table(config)
+        """(schema, table) of ``signal.data.collection``."""
         self._snapshot_tables = (
             matcher(config.snapshot_include_collection_list, "snapshot.include.collection.list")
             if config.snapshot_include_collection_list
@@ -66,6 +71,8 @@ class Capture:
             with_schema=not config.topic_naming_strategy.endswith(".DefaultTopicNamingStrategy"),
         )
         self._rules = ColumnRules(config, warn)
+        self._converted = ConvertedColumns(config.column_converters)
+        self._reselector = Reselector(config.reselect_rules)
         self._field_name = name_adjuster(config.field_name_adjustment_mode, dots=False)
         self._schema_name = name_adjuster(config.schema_name_adjustment_mode, dots=True)
         self._settings = TypeSettings(
@@ -85,8 +92,14 @@ class Capture:
         # Connect's header converter writes a struct as JSON of its own: decimals as numbers, no schema.
         self._header_settings = replace(self._settings, decimal_format="NUMERIC")
 
+    def captures(self, schema: str, table: str) -> bool:
+        """Whether changes of the table are sent: those of the signal table always are, whatever the filters say."""
+        return self.tables.captures(schema, table) or (schema, table) == self.signal_table
+
     def snapshots(self, table: CatalogTable) -> bool:
         """Whether the initial snapshot reads the table."""
+        if (table.schema, table.table) == self.signal_table:
+            return False
         return self.tables.captures(table.schema, table.table) and (self._snapshot_tables is None or self._snapshot_tables(table.name))
 
     def source(self, table: CatalogTable) -> TableSource:
@@ -107,6 +120,10 @@ class Capture:
             defaults=self._value_settings.replace_null_with_default,
             form=event_form(config.version),
         )
+
+    def key_names(self, table: CatalogTable) -> tuple[str, ...]:
+        """The key's columns in its order; none when the table has no key."""
+        return key_columns(table, self._key_rules)
 
     def needed_columns(self, table: CatalogTable) -> frozenset[str]:
         """Columns that values or keys hold."""
@@ -142,6 +159,19 @@ class Capture:
             self._schema_name(topic),
         )
 
+    def reselections(self, table: CatalogTable, encoder: TableEncoder) -> tuple[Reselection, ...]:
+        """What is read again of the table's streamed rows: nothing of the signal table, as in the reference."""
+        if not self._reselector or (table.schema, table.table) == self.signal_table:
+            return ()
+        key = self.key_names(table) if encoder.has_key else ()
+        return self._reselector.of(table, encoder.columns, key, lambda event: self._shows_placeholder(table, event))
+
+    def _shows_placeholder(self, table: CatalogTable, event: EventColumn) -> bool:
+        if event.mask is None:
+            return True
+        plain = self._resolve(table, event.index, table.columns[event.index], self._settings)
+        return plain is not None and plain.codec.unavailable == event.codec.unavailable
+
     def _values(self, table: CatalogTable) -> list[EventColumn]:
         found = []
         for index, column in enumerate(table.columns):
@@ -173,6 +203,9 @@ class Capture:
 
     def _resolve(self, table: CatalogTable, index: int, column: Column, settings: TypeSettings) -> EventColumn | None:
         codec = resolve(column, self.types, settings, streamed=table.streamed)
+        converted = self._converted.codec(table, column, self.types, self._settings, codec)
+        if converted is not None:
+            return EventColumn(self._field_name(column.name), index, converted, converted.schema, column.not_null)
         if codec is None:
             return None
         # PostGIS columns are optional whatever the table says, as in the reference.
@@ -198,6 +231,13 @@ class Capture:
                 f"Table '{table.name}' has columns whose adjusted names are the same: {clashing}",
                 "Set field.name.adjustment.mode to avro_unicode, rename one of them, or leave one out with column.exclude.list",
             )
+
+
+def _signal_table(config: ConnectorConfig) -> tuple[str, str] | None:
+    if not config.signal_data_collection:
+        return None
+    parts = split_name(config.signal_data_collection[0])
+    return (parts[-2], parts[-1]) if len(parts) > 1 else ("public", parts[0])
 
 
 def context_headers(config: ConnectorConfig, task_id: int, run_id: str) -> Sequence[tuple[str, bytes]]:

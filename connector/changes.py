@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from connector.encoders import HEAD, TableEncoder
@@ -15,7 +16,9 @@ from connector.errors import CdcError, ErrorKind
 from connector.messages import MessageTopic
 from connector.pgoutput import DELETE, HAS_NULL, HAS_UNCHANGED, INSERT, NEW_TUPLE, OLD_TUPLE, UNCHANGED, UPDATE, Message, split_tuple
 from connector.ports import Out
+from connector.reselect import Reread, Reselection
 from connector.transactions import MESSAGES, TransactionLog
+from connector.window import Window, row_places
 
 _NO_BEFORE: Final = b'{"before":null,"after":null'
 
@@ -49,9 +52,32 @@ class LiveTable:
     together (:attr:`connector.encoders.TableEncoder.created`): topics keep their order, and nothing waits longer than its burst.
     """
 
-    __slots__ = ("encoder", "ends", "epoch", "lsns", "nulls", "out", "rows", "source", "text", "texts")
+    __slots__ = (
+        "encoder",
+        "ends",
+        "epoch",
+        "lsns",
+        "nulls",
+        "out",
+        "reselections",
+        "row_at",
+        "rows",
+        "signals",
+        "source",
+        "text",
+        "texts",
+        "window",
+    )
 
-    def __init__(self, encoder: TableEncoder, source: TableSource, out: Out) -> None:
+    def __init__(
+        self,
+        encoder: TableEncoder,
+        source: TableSource,
+        out: Out,
+        *,
+        signals: bool = False,
+        reselections: Sequence[Reselection] = (),
+    ) -> None:
         self.encoder = encoder
         self.source = source
         self.out = out
@@ -64,6 +90,24 @@ class LiveTable:
         self.ends: list[bytes] = []
         """Of each row of the run: cells, LSN, source block, and what follows that in the event."""
         self.nulls = 0
+        self.signals = signals
+        """Its rows are signals."""
+        self.reselections = tuple(reselections)
+        """What is read again of its rows, in this order."""
+        self.row_at = row_places(encoder.table, encoder.key_at)
+        """Places of the cells that an open window knows a row by."""
+        self.window: Window | None = None
+        """Of the incremental snapshot's chunk, while it is open on this table."""
+
+    def alike(self, other: LiveTable) -> bool:
+        """Whether rows and keys of both are made of the same columns."""
+        here, there = self.encoder, other.encoder
+        return here.table.columns == there.table.columns and here.key_at == there.key_at
+
+    def changed(self, cells: Sequence[bytes | None], old: Sequence[bytes | None] = ()) -> None:
+        """Tell the open window of a change's row; a cell that was not sent has its old value, or the key's own tuple has it."""
+        if self.window is not None:
+            self.window.changed(tuple((old[at] if old else None) if cells[at] is UNCHANGED else cells[at] for at in self.row_at))
 
 
 class _End:
@@ -75,6 +119,24 @@ class _End:
         self.before, self.after = form.around_transaction(op, now_ns)
         """Around the transaction block."""
         self.plain = self.before + b"null" + self.after
+
+
+class _Held:
+    """A row whose event waits until what it misses has been read again."""
+
+    __slots__ = ("cells", "finish", "left", "lsn", "shown", "table")
+
+    def __init__(
+        self, table: LiveTable, lsn: int, cells: Sequence[bytes | None], finish: Callable[[list[bytes | None], CdcError | None], None]
+    ) -> None:
+        self.table = table
+        self.lsn = lsn
+        self.cells = cells
+        self.shown = list(cells)
+        """The same, completed so far."""
+        self.left = list(table.reselections)
+        self.finish = finish
+        """Makes the event of what is shown then; a failure takes its place."""
 
 
 class ChangeWriter:
@@ -108,6 +170,9 @@ class ChangeWriter:
         """Tables with a run, in the order of their first rows."""
         self.records = 0
         """Records made."""
+        self.asked: Reread | None = None
+        """A row to be read again, and answered, before the next change is told."""
+        self._held: _Held | None = None
 
     def burst(self, now_ns: int) -> bytes:
         """Events made from now on have this time (since 1970). Answers the end of a create event without transaction block.
@@ -147,10 +212,48 @@ class ChangeWriter:
         except (CdcError, ValueError) as error:
             self._failed(table, lsn, error)
 
+    def answer(self, values: Sequence[bytes | None] | None, reason: str = "") -> None:
+        """What ``asked`` for: the columns' texts, or None and the reason why the row could not be read again.
+
+        Makes the event that waited for it, unless another rule asks for the same row.
+        """
+        held, asked = self._held, self.asked
+        if held is None or asked is None:
+            return
+        self._held = self.asked = None
+        failure = None
+        if values is not None:
+            for at, value in zip(asked.columns, values, strict=True):
+                held.shown[at] = value
+        elif asked.strict:
+            failure = CdcError(
+                ErrorKind.VALUE,
+                f"A row of table {asked.table.name} cannot be read again: {reason}",
+                f"Set {asked.rule}.reselect.error.handling.mode to warn to send its event as it is, or"
+                " event.processing.failure.handling.mode to warn to leave such events out",
+            )
+        if failure is None and self._asks(held):
+            return
+        try:
+            held.finish(held.shown, failure)
+        except (CdcError, ValueError) as error:
+            self._failed(held.table, held.lsn, error)
+
+    def _asks(self, held: _Held) -> bool:
+        """Whether something of the row is to be read again: it is asked for then."""
+        while held.left:
+            asked = held.left.pop(0).wanted(held.shown, held.cells)
+            if asked is not None:
+                self._held, self.asked = held, asked
+                return True
+        return False
+
     def truncate(self, table: LiveTable, lsn: int) -> None:
         """The table was emptied: an event without key and rows."""
         if "t" not in self._settings.skipped:
             self._end_run(table)
+            if table.window is not None:
+                table.window.emptied()
             self._send(table, None, lsn, (_NO_BEFORE,), self._truncate_end, self._settings.headers)
 
     def message(self, message: Message, lsn: int) -> None:
@@ -265,7 +368,23 @@ class ChangeWriter:
             return
         cells: list[bytes | None] = []
         nulls = split_tuple(frame, 31, cells) & HAS_NULL
+        if table.window is not None:
+            table.changed(cells)
+        if table.reselections and self._asks(_Held(table, lsn, cells, partial(self._created, table, lsn, cells))):
+            return
         self._join_run(table, cells, nulls, lsn, self._create)
+
+    def _created(
+        self, table: LiveTable, lsn: int, cells: Sequence[bytes | None], shown: list[bytes | None], failure: CdcError | None
+    ) -> None:
+        """An insert's event once its row is complete; the key is that of the ``cells`` that were sent."""
+        if failure is not None:
+            raise failure
+        self._end_run(table)
+        encoder = table.encoder
+        after = self._row(encoder, shown, unchanged=False)
+        key = encoder.key(cells) if encoder.has_key else None
+        self._send(table, key, lsn, (HEAD, after), self._create, self._settings.headers)
 
     def _send(self, table: LiveTable, key: bytes | None, lsn: int, rows: tuple[bytes, ...], end: _End, headers: bytes) -> None:
         text = self.text(table)
@@ -278,7 +397,6 @@ class ChangeWriter:
     def _update(self, table: LiveTable, frame: bytes, lsn: int) -> None:
         if "u" in self._settings.skipped:
             return
-        encoder = table.encoder
         old: list[bytes | None] = []
         at = 30
         if frame[at] != NEW_TUPLE:
@@ -286,24 +404,57 @@ class ChangeWriter:
         cells: list[bytes | None] = []
         flags = split_tuple(frame, at + 1, cells)
         unchanged = flags & HAS_UNCHANGED != 0
-        if not old and not unchanged:
-            self._join_run(table, cells, flags & HAS_NULL, lsn, self._update_end)
-            return
-        self._end_run(table)
-        if unchanged and old and frame[30] == OLD_TUPLE:
+        if table.window is not None:
+            table.changed(cells, old)
+            if old:
+                table.changed(old)
+        whole = frame[30] == OLD_TUPLE
+        if unchanged and old and whole:
             # Replica identity FULL sends the whole old row: what did not change has its old value.
             cells = [before if cell is UNCHANGED else cell for cell, before in zip(cells, old, strict=True)]
             unchanged = any(cell is UNCHANGED for cell in cells)
-        after = self._row(encoder, cells, unchanged=unchanged)
+        if table.reselections:
+            held = _Held(table, lsn, cells, partial(self._updated, table, lsn, old, cells, whole=whole))
+            if self._asks(held):
+                return
+        if not old and not unchanged:
+            self._join_run(table, cells, flags & HAS_NULL, lsn, self._update_end)
+            return
+        self._updated(table, lsn, old, cells, cells, None, whole=whole, unchanged=unchanged)
+
+    def _updated(
+        self,
+        table: LiveTable,
+        lsn: int,
+        old: Sequence[bytes | None],
+        cells: Sequence[bytes | None],
+        shown: Sequence[bytes | None],
+        failure: CdcError | None,
+        *,
+        whole: bool,
+        unchanged: bool = True,
+    ) -> None:
+        """An update's events: ``shown`` is the row of ``cells``, completed where it was read again.
+
+        ``whole``: ``old`` is the whole old row; ``unchanged``: some value may not have been sent.
+        """
+        self._end_run(table)
+        encoder = table.encoder
+        after = b"" if failure is not None else self._row(encoder, shown, unchanged=unchanged)
         key = encoder.key(cells) if encoder.has_key else None
         before = self._row(encoder, old, unchanged=True) if old else b"null"
         if old and key is not None:
             old_key = encoder.key(old)
             if old_key != key:
-                self._key_change(table, lsn, (old_key, old, before), (key, cells, after))
+                self._key_change(table, lsn, (old_key, old, before), (key, cells, after), failure)
                 return
-        if self._settings.skip_unchanged and frame[30] == OLD_TUPLE and encoder.unchanged(old, cells, before, after):
-            return
+        if self._settings.skip_unchanged and whole:
+            # The reference decides by what the server sent.
+            sent = after if shown is cells else self._row(encoder, cells, unchanged=True)
+            if encoder.unchanged(old, cells, before, sent):
+                return
+        if failure is not None:
+            raise failure
         self._send(table, key, lsn, (b'{"before":', before, b',"after":', after), self._update_end, self._settings.headers)
 
     def _key_change(
@@ -312,8 +463,9 @@ class ChangeWriter:
         lsn: int,
         old: tuple[bytes, Sequence[bytes | None], bytes],
         new: tuple[bytes, Sequence[bytes | None], bytes],
+        failure: CdcError | None,
     ) -> None:
-        """A new key is another record: delete under the old key, tombstone, create under the new one."""
+        """A new key is another record: delete under the old key, tombstone, create under the new one, which alone may fail."""
         settings, encoder = self._settings, table.encoder
         old_key, old_cells, before = old
         new_key, new_cells, after = new
@@ -324,6 +476,8 @@ class ChangeWriter:
             if settings.tombstones:
                 self._tombstone(table, old_key, leaving)
         if "c" not in settings.skipped:
+            if failure is not None:
+                raise failure
             self._send(table, new_key, lsn, (HEAD, after), self._create, coming)
 
     def _tombstone(self, table: LiveTable, key: bytes | None, headers: bytes) -> None:
@@ -337,6 +491,8 @@ class ChangeWriter:
         encoder = table.encoder
         old: list[bytes | None] = []
         split_tuple(frame, 31, old)
+        if table.window is not None:
+            table.changed(old)
         before = self._row(encoder, old, unchanged=True)
         key = encoder.key(old) if encoder.has_key else None
         self._send(table, key, lsn, (b'{"before":', before, b',"after":null'), self._delete_end, self._settings.headers)

@@ -14,7 +14,9 @@ from connector.config_families import (
     ColumnMask,
     FamilyProblem,
     KeyColumns,
+    NamedConverter,
     ReplicaIdentity,
+    column_converters,
     column_masks,
     driver_settings,
     key_columns,
@@ -22,6 +24,7 @@ from connector.config_families import (
     prefixed,
     replica_identities,
     select_overrides,
+    signal_topic,
     statements,
     stream_options,
     thread_multipliers,
@@ -29,7 +32,10 @@ from connector.config_families import (
 )
 from connector.config_keys import ALIASES, BY_NAME, FORMER_VALUES, KEYS, Key, family_of
 from connector.config_keys.checks import java_long
+from connector.config_keys.families import NAMED
+from connector.config_keys.named_classes import of_named_class
 from connector.config_keys.patterns import split_regexes
+from connector.config_keys.post_processors import ReselectRule, incomplete, of_post_processor, post_processor_notices, reselect_rules
 from connector.config_validation import Validation, connector_problems, error_lines, refusals, rename, validate
 from connector.driver_settings import idle_settings
 from connector.errors import CdcError, ErrorKind
@@ -234,6 +240,8 @@ class ConnectorConfig:
     incremental_snapshot_allow_schema_changes: bool
     signal_emit_failure_max_retries: int
     signal_emit_failure_backoff_ms: int
+    incremental_snapshot_chunk_target_ms: int
+    signal_actions: tuple[str, ...]
     signal_kafka_topic: str | None
     signal_kafka_bootstrap_servers: str | None
     signal_kafka_group_id: str
@@ -247,6 +255,10 @@ class ConnectorConfig:
     # What is packed into names and texts
     column_masks: tuple[ColumnMask, ...]
     """Masks, hashes and truncations of columns, in the order they were given."""
+    column_converters: tuple[NamedConverter, ...]
+    """``converters``, with the properties of each."""
+    reselect_rules: tuple[ReselectRule, ...]
+    """``post.processors``, with the properties of each."""
     key_columns: tuple[KeyColumns, ...]
     """``message.key.columns``, read."""
     replica_identities: tuple[ReplicaIdentity, ...]
@@ -280,12 +292,14 @@ _STRICT: Final = ("field.name.adjustment.mode",)
 
 _READERS: Final[tuple[Callable[[Mapping[str, str]], object], ...]] = (
     column_masks,
+    column_converters,
     key_columns,
     replica_identities,
     select_overrides,
     thread_multipliers,
     stream_options,
     topic_creation,
+    signal_topic,
 )
 
 
@@ -303,6 +317,7 @@ def parse(config: Mapping[str, str]) -> tuple[ConnectorConfig, list[str]]:
     settings, unlisted, notices = _without_malformed(settings, validation)
     problems += unlisted
     problems += [problem for reader in _READERS for problem in _packed_problems(reader, settings)]
+    problems += incomplete(settings, validation.version)
     if problems:
         # One line: a task's first line of trace is what people see.
         listed = "; ".join(" ".join(problem.split()) for problem in dict.fromkeys(problems))
@@ -323,6 +338,8 @@ def parse(config: Mapping[str, str]) -> tuple[ConnectorConfig, list[str]]:
         raw=dict(config),
         version=(int(numbers[0]), int(numbers[1]), int(numbers[2])),
         column_masks=column_masks(settings),
+        column_converters=column_converters(settings),
+        reselect_rules=reselect_rules(settings, validation.version),
         key_columns=key_columns(settings),
         replica_identities=replica_identities(settings),
         snapshot_select_overrides=select_overrides(settings),
@@ -334,7 +351,8 @@ def parse(config: Mapping[str, str]) -> tuple[ConnectorConfig, list[str]]:
         producer_overrides=prefixed(settings, "producer.override."),
         admin_overrides=prefixed(settings, "admin.override."),
     )
-    return made, [*renamed.notices, *notices, *oddities(settings), *idle_settings(made.driver), *_idle_notices(settings)]
+    notices += [*oddities(settings), *idle_settings(made.driver), *post_processor_notices(settings, validation.version)]
+    return made, [*renamed.notices, *notices, *_idle_notices(settings)]
 
 
 def _packed_problems(reader: Callable[[Mapping[str, str]], object], settings: Mapping[str, str]) -> list[str]:
@@ -387,14 +405,20 @@ def _value(key: Key, text: str | None) -> object:
     return text.strip() if key.framework or key.type == "CLASS" else text
 
 
+_CUSTOM_MODES: Final = ("snapshot.mode", "snapshot.query.mode", "snapshot.locking.mode")
+
+
 def _idle_notices(settings: Mapping[str, str]) -> list[str]:
     """Tell of properties that are set and do nothing, once each."""
     notices: list[str] = []
     for name in settings:
         key = BY_NAME.get(name)
-        about = key or family_of(name)
+        about = key or (NAMED if of_named_class(name, settings) or of_post_processor(name, settings) else family_of(name))
         if about is None:
             near = get_close_matches(name, BY_NAME, n=1, cutoff=0.85)
+            if not near and any(settings.get(mode, "").strip().lower() == "custom" for mode in _CUSTOM_MODES):
+                # A class of the user's own sees the whole configuration, and may want it.
+                continue
             notices.append(f"Property {name} is unknown and has no effect" + (f"; did you mean {near[0]}?" if near else "."))
         elif about.support == "ignored" and not (key and key.group == "Task"):
             notices.append(f"Property {name} has no effect: {about.reason}.")

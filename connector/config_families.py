@@ -15,6 +15,7 @@ from typing import Final, Literal
 from connector.config_keys import BY_NAME, FAMILIES
 from connector.config_keys.checks import KEY_COLUMNS, REPLICA_IDENTITY, java_int
 from connector.config_keys.families import DRIVER, HASH, HASH_V2, MASK, SELECT_OVERRIDE, THREADS, TOPIC_CREATION, TRUNCATE
+from connector.config_keys.named_classes import named_classes
 from connector.config_keys.patterns import regex_problem, split_regexes
 
 MaskKind = Literal["mask", "truncate", "hash", "hash_v2"]
@@ -66,6 +67,29 @@ class ReplicaIdentity:
     table: str
     identity: Literal["DEFAULT", "FULL", "NOTHING", "INDEX"]
     index: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedConverter:
+    """A name of ``converters``: the class that ``<name>.type`` names, and all properties ``<name>.*`` without that prefix."""
+
+    name: str
+    type: str
+    properties: Mapping[str, str] = field(repr=False)
+
+
+def column_converters(settings: Mapping[str, str]) -> tuple[NamedConverter, ...]:
+    """Read ``converters``, in the order of the names. What names no Python class is validation's to tell."""
+    named = [(name, prefixed(settings, f"{name}.")) for name in named_classes(settings.get("converters"))]
+    found = tuple(NamedConverter(name, own.get("type", "").strip(), own) for name, own in named)
+    _raise(
+        [
+            f"The '{entry.name}.type' value is invalid: A Python class is expected, for converters names {entry.name}"
+            for entry in found
+            if not entry.type
+        ]
+    )
+    return found
 
 
 def column_masks(settings: Mapping[str, str]) -> tuple[ColumnMask, ...]:
@@ -241,6 +265,15 @@ def _creation_problem(setting: str, value: str) -> str | None:
     if setting in ("include", "exclude"):
         return next(filter(None, map(regex_problem, split_regexes(value))), None)
     return None
+
+
+def signal_topic(settings: Mapping[str, str]) -> None:
+    """Require the Kafka cluster of the signal channel ``kafka``, which it shares with nothing else; Debezium's task fails without."""
+    channels = [name.strip() for name in settings.get("signal.enabled.channels", "").split(",")]
+    if "kafka" in channels and not settings.get("signal.kafka.bootstrap.servers", "").strip():
+        raise FamilyProblem(
+            ["The 'signal.kafka.bootstrap.servers' value is invalid: A value is required when the signal channel kafka is enabled"]
+        )
 
 
 def driver_settings(settings: Mapping[str, str]) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ Kafka Connect 4.3 and of the Debezium version that is played; refusals of what i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -50,8 +50,8 @@ class Validation:
 
     @property
     def error_count(self) -> int:
-        """The number of properties with errors, as Connect counts them."""
-        return sum(1 for field in self.fields if field.errors)
+        """The number of errors; a property may have several."""
+        return sum(len(field.errors) for field in self.fields)
 
     @property
     def may_connect(self) -> bool:
@@ -61,11 +61,15 @@ class Validation:
         return all(name in clean for name in needed)
 
     def with_error(self, name: str, text: str) -> Validation:
-        """Return the same with ``text`` added to the errors of ``name``; KeyError when there is no such field."""
-        if all(field.name != name for field in self.fields):
-            raise KeyError(name)
+        """Return the same with ``text`` added to the errors of ``name``, which is told of from now on if it was not."""
         fields = tuple(replace(field, errors=(*field.errors, text)) if field.name == name else field for field in self.fields)
+        if all(field.name != name for field in fields):
+            fields += (FieldValidation(name, BY_NAME.get(name), None, (text,), (), True),)
         return replace(self, fields=fields)
+
+    def with_errors(self, rewrite: Callable[[str], str]) -> Validation:
+        """Return the same with each error as ``rewrite`` gives it."""
+        return replace(self, fields=tuple(replace(field, errors=tuple(map(rewrite, field.errors))) for field in self.fields))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +140,7 @@ def validate(config: Mapping[str, str | None]) -> Validation:
     try:
         version = select_version(settings.get("connector.plugin.version"))
     except BadVersionError as error:
-        return _without_plugin(fields, settings, present, renamed.notices, str(error))
+        return _without_plugin(fields, settings, present, renamed.notices, error)
     steps = step_keys(present)
     framework = [key for key in keys_in(version) if key.framework]
     named = list(dict.fromkeys([*(key.group for key in framework), *(key.group for key, _ in steps), *groups(version)]))
@@ -150,9 +154,7 @@ def validate(config: Mapping[str, str | None]) -> Validation:
         named += [key.group] if key.group and key.group not in named else []
     result = Validation(tuple(fields), tuple(named), version, renamed.notices)
     for name, text in renamed.errors.items():
-        if all(field.name != name for field in fields):
-            # No ConfigDef lists the new name; the error still has to be seen.
-            result = replace(result, fields=(*result.fields, FieldValidation(name, BY_NAME[name], None, (), (), True)))
+        # No ConfigDef may list the new name; the error still has to be seen.
         result = result.with_error(name, text)
     return result
 
@@ -167,15 +169,17 @@ def _without_plugin(
     settings: Mapping[str, str | None],
     present: Mapping[str, str],
     notices: tuple[str, ...],
-    error: str,
+    error: BadVersionError,
 ) -> Validation:
-    """Tell what Connect tells when the version it was asked for does not exist: its general properties only."""
+    """Tell what Connect tells when the version it was asked for does not exist: its general properties only.
+
+    It files the error under the class too. A range that cannot be read it answers without any validation; one error says it here.
+    """
+    blamed = ("connector.plugin.version",) if error.unreadable else ("connector.class", "connector.plugin.version")
     shown = [key for key in keys_in(CURRENT) if key.framework and key.group in ("Common", "Transforms", "Predicates", "Error Handling")]
     for key in shown:
         field = _framework_field(key, settings, present)
-        fields.append(
-            replace(field, errors=(*field.errors, error)) if key.name in ("connector.class", "connector.plugin.version") else field
-        )
+        fields.append(replace(field, errors=(*field.errors, str(error))) if key.name in blamed else field)
     return Validation(tuple(fields), tuple(dict.fromkeys(key.group for key in shown)), CURRENT, notices)
 
 
@@ -195,7 +199,8 @@ def _framework_field(key: Key, settings: Mapping[str, str | None], present: Mapp
         converter = BY_NAME[key.name.removesuffix(".plugin.version")]
         wanted = present.get(converter.name, converter.default or "")
         if wanted.strip() not in converter.choices:
-            return FieldValidation(key.name, key, None if raw == key.default else shown, errors, (), False)
+            # Of a class that is not there no version can be the default.
+            return FieldValidation(key.name, replace(key, default=None), None if raw == key.default else shown, errors, (), False)
         if wanted != wanted.strip() and raw == key.default:
             shown = None
     return FieldValidation(key.name, key, shown, errors, key.choices, True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from connector.envelope import PRESENT, EventForm
+from connector.errors import CdcError, ErrorKind
 from connector.json_converter import quote, schema_json, value_encoder
 from connector.masks import Mask
 from connector.pgoutput import UNCHANGED
@@ -65,6 +66,7 @@ class TableEncoder:
         "created",
         "has_key",
         "key",
+        "key_at",
         "key_header",
         "keys",
         "prefix",
@@ -102,6 +104,8 @@ class TableEncoder:
         else:
             self.prefix = self.closing = b""
         self.has_key = bool(key_columns)
+        self.key_at = tuple(column.index for column in key_columns)
+        """Where the key's columns stand in a row."""
         self.row: RowFunction = _compile(self._columns, width, value_settings, unchanged=False)
         self.row_with_unchanged: RowFunction = _compile(self._columns, width, value_settings, unchanged=True)
         self.key_header: RowFunction = _compile(tuple(header_columns), width, _HEADER_SETTINGS, unchanged=True)
@@ -118,6 +122,11 @@ class TableEncoder:
         self.snapshot = _compile_rows(self._columns, value_settings, before=HEAD, after=b"", extra=1)
         """``snapshot(columns, nulls, tails)``: the same with all that follows the row in one piece."""
 
+    @property
+    def columns(self) -> tuple[EventColumn, ...]:
+        """The columns that events hold, in their order."""
+        return self._columns
+
     def unchanged(self, old: Sequence[bytes | None], new: Sequence[bytes | None], before: bytes, after: bytes) -> bool:
         """Whether an update changed nothing that is shown: equal rows as JSON, and no NULL came or went.
 
@@ -131,10 +140,15 @@ class TableEncoder:
 
     def tolerant(self, cells: Sequence[bytes | None]) -> tuple[bytes, list[ConversionFailure]]:
         """The row with null for every value that cannot be converted, and what went wrong where."""
-        parts, failures = [], []
+        parts: list[bytes] = []
+        failures: list[ConversionFailure] = []
         for column in self._columns:
-            null, fallback, placeholder = _constants(column, self._settings)
             cell = cells[column.index]
+            if column.codec.cell_value is not None:
+                text = self._converted(column, cell, failures)
+                parts.append(quote(column.name) + b":" + text)
+                continue
+            null, fallback, placeholder = _constants(column, self._settings)
             if cell is None:
                 text = null
             elif cell is UNCHANGED:
@@ -147,6 +161,22 @@ class TableEncoder:
                     text = fallback if column.not_null else null
             parts.append(quote(column.name) + b":" + text)
         return b"{" + b",".join(parts) + b"}", failures
+
+    def _converted(self, column: EventColumn, cell: bytes | None, failures: list[ConversionFailure]) -> bytes:
+        """A cell by its custom converter, or as null. Unlike the built-in types it has no zero to put in the place of null, as recorded."""
+        try:
+            return _cell_writer(column, self._settings)(cell)
+        except ValueError as error:
+            failures.append(ConversionFailure(column.name, str(error)))
+        try:
+            return value_encoder(column.schema, self._settings)(None)
+        except ValueError:
+            raise CdcError(
+                ErrorKind.VALUE,
+                f"Column {column.name} of table {self.table.name} needs a value, and its converter has none: {failures[-1].reason}",
+                "Let the converter give one (for a NULL and for what is not available too), or register an optional schema;"
+                " event.processing.failure.handling.mode=warn leaves such events of the stream out",
+            ) from None
 
 
 def _constants(column: EventColumn, settings: ConverterSettings) -> tuple[bytes, bytes, bytes]:
@@ -165,6 +195,12 @@ def _constants(column: EventColumn, settings: ConverterSettings) -> tuple[bytes,
     return null, fallback, placeholder
 
 
+def _cell_writer(column: EventColumn, settings: ConverterSettings) -> Callable[[bytes | None], bytes]:
+    """What writes every cell of a column that a custom converter has taken."""
+    value, write = cast("Callable[[bytes | None], object]", column.codec.cell_value), value_encoder(column.schema, settings)
+    return lambda cell: write(value(cell))
+
+
 def _compile(
     columns: Sequence[EventColumn], width: int, settings: ConverterSettings, *, unchanged: bool, before: bytes = b"", after: bytes = b""
 ) -> RowFunction:
@@ -174,8 +210,12 @@ def _compile(
     parts: list[str] = []
     for number, (column, literal) in enumerate(zip(columns, _literals(columns, before), strict=True)):
         parts.append(repr(literal))
-        null, _fallback, placeholder = _constants(column, settings)
         cell = f"c{column.index}"
+        if column.codec.cell_value is not None:
+            names[f"e{number}"] = _cell_writer(column, settings)
+            parts.append(f"e{number}({cell})")
+            continue
+        null, _fallback, placeholder = _constants(column, settings)
         if column.codec.inline is None:
             names[f"e{number}"] = column.codec.encode
             convert = f"e{number}({cell})"
@@ -208,6 +248,10 @@ def _compile_rows(
     for number, (column, literal) in enumerate(zip(columns, _literals(columns, before), strict=True)):
         parts.append(repr(literal))
         parts.append(f"v{number}")
+        if column.codec.cell_value is not None:
+            names[f"e{number}"] = _cell_writer(column, settings)
+            lines.append(f"    v{number} = map(e{number}, columns[{column.index}])")
+            continue
         null, _fallback, _placeholder = _constants(column, settings)
         lines.append(f"    v{number} = columns[{column.index}]")
         inline = column.codec.inline

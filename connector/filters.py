@@ -26,8 +26,8 @@ def split_patterns(text: str) -> list[str]:
     return [entry.strip().replace("\\,", ",") for entry in _SPLIT.split(text) if entry.strip()]
 
 
-def compile_pattern(pattern: str, key: str) -> re.Pattern[str]:
-    """A Java-style regular expression, whole name and case-insensitive. CdcError(CONFIG_INVALID) names ``key`` and the fault."""
+def compile_pattern(pattern: str, key: str, *, ignore_case: bool = True) -> re.Pattern[str]:
+    """A Java-style regular expression for whole names. CdcError(CONFIG_INVALID) names ``key`` and the fault."""
     if _INTERSECTION.search(pattern):
         raise CdcError(
             ErrorKind.CONFIG_INVALID,
@@ -37,7 +37,7 @@ def compile_pattern(pattern: str, key: str) -> re.Pattern[str]:
     translated = _QUOTED.sub(lambda m: re.escape(m.group(1)), pattern)
     try:
         # Java's classes and its matching without case know ASCII alone, unless they are asked for more.
-        return re.compile(translated, re.IGNORECASE | re.ASCII)
+        return re.compile(translated, re.ASCII | (re.IGNORECASE if ignore_case else re.ASCII))
     except re.error as error:
         raise CdcError(
             ErrorKind.CONFIG_INVALID,

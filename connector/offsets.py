@@ -57,6 +57,8 @@ class Position:
     xmin: int | None = None
     counts: TransactionCounts | None = None
     """With transaction metadata: of the transaction that is open or, as the reference does, has just ended."""
+    incremental: tuple[tuple[str, object], ...] = ()
+    """What is stored of an incremental snapshot that runs (:meth:`connector.incremental.IncrementalSnapshot.to_offset`)."""
 
     @property
     def inside(self) -> bool:
@@ -89,6 +91,7 @@ class Position:
             offset.update((_COUNT_PREFIX + name, count) for name, count in self.counts.counts)
         elif former:
             offset["transaction_id"] = None
+        offset.update(self.incremental)
         return {key: offset[key] for key in java_order(offset)}
 
 

@@ -6,10 +6,12 @@ The pure modules know none of these; :mod:`connector.runner` joins both sides.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from connector.notifications import Notification
 from connector.progress import Progress, TableProgress
+from connector.signal_inbox import SignalInbox
 
 __all__ = ["Clock", "ConverterSettings", "JsonObject", "KafkaSettings", "OffsetStore", "Progress", "TableProgress", "TaskContext"]
 
@@ -84,3 +86,7 @@ class TaskContext:
     offset_flush_interval: float = 60.0
     """Seconds between writes of the offset while events flow (``offset.flush.interval.ms``)."""
     task_id: int = 0
+    signals: SignalInbox = field(default_factory=SignalInbox)
+    """Brings what is asked for by REST."""
+    notify: Callable[[Notification], None] = lambda _: None
+    """Takes what the notification channel that REST shows is given."""

@@ -26,6 +26,17 @@ class TableProgress:
         return {"rows_per_second": round(rate, 1) if rate else None, "seconds_left": left}
 
 
+@dataclass(frozen=True, slots=True)
+class IncrementalProgress:
+    """How far the incremental snapshot has come: the table it reads, chunks sent by this run, rows of a chunk, tables left."""
+
+    table: TableProgress
+    chunks: int
+    chunk_rows: int
+    waiting: list[str]
+    paused: bool
+
+
 @dataclass(slots=True)
 class Progress:
     """What a running task tells about itself; written by the task alone, read by anyone on the same event loop."""
@@ -42,14 +53,18 @@ class Progress:
     received_lsn: int = 0
     last_event_source_ms: int = 0
     """Commit time of the last event sent, ms since the epoch."""
+    incremental: IncrementalProgress | None = None
+    """Of the incremental snapshot that runs."""
 
     def describe(self) -> dict[str, object]:
         """JSON of all this, with what follows from it: rates in rows per second, and seconds left where there is an estimate."""
         tables = [{**asdict(table), **table.pace()} for table in self.tables]
         left = [table["seconds_left"] for table in tables if not table["done"]]
+        running = self.incremental
         return {
             **asdict(self),
             "tables": tables,
+            "incremental": None if running is None else {**asdict(running), "table": {**asdict(running.table), **running.table.pace()}},
             "rows": sum(table.rows for table in self.tables),
             "tables_done": sum(table.done for table in self.tables),
             "snapshot_seconds_left": None if any(seconds is None for seconds in left) else sum(seconds or 0 for seconds in left),

@@ -19,6 +19,9 @@ there                      of a broken snapshot    snapshot as the mode says; st
 there                      of streaming            no snapshot (always: snapshot); stream from the offset
 =========================  ======================  ==========================================================================
 
+A user's snapshotter (``snapshot.mode=custom``) is asked where the table says "as the mode says" or names ``always``; its answer
+about lost changes counts as ``when_needed``, and then it is asked once more as if there were no offset. As recorded.
+
 Source of the reference's side: Debezium documentation, ``snapshot.mode`` and ``offset.mismatch.strategy``; its tests
 ``shouldStopConnectorOnSlotRecreation``, ``shouldAdvanceOffsetToSlotWithTrustSlotStrategy``,
 ``shouldSyncToGreaterLsnWithTrustGreaterLsnStrategy``.
@@ -63,8 +66,9 @@ FROM_SLOT: Final = 0
 class Decision:
     """What the task does, in this order.
 
-    ``drop_slot``/``create_slot``, ``snapshot`` (its data), ``advance_slot`` (to this LSN; 0: no), then ``stream`` from ``start``
-    (an LSN, :data:`FROM_SNAPSHOT` or :data:`FROM_SLOT`). ``offset`` is what streaming resumes inside of; ``why`` is for the log.
+    ``drop_slot``/``create_slot``, ``catch_up`` (stream from this LSN up to the snapshot; 0: no), ``snapshot`` (its data),
+    ``advance_slot`` (to this LSN; 0: no), then ``stream`` from ``start`` (an LSN, :data:`FROM_SNAPSHOT` or :data:`FROM_SLOT`).
+    ``offset`` is what streaming resumes inside of; ``why`` is for the log.
     """
 
     create_slot: bool
@@ -74,6 +78,7 @@ class Decision:
     why: str
     drop_slot: bool = False
     advance_slot: int = 0
+    catch_up: int = 0
     offset: StoredOffset | None = None
 
 
@@ -91,26 +96,27 @@ def decide(
     Without ``check_position`` (``internal.log.position.check.enable`` false) nobody asks whether the offset's WAL is still there.
     """
     complete = offset is not None and not offset.snapshot_running
+    broken = offset is not None and not complete
     if not mode.stream:
-        wanted = mode.snapshot_data and (mode.always or not complete)
+        wanted = mode.wants(offset=offset is not None, broken=broken)
         return Decision(False, wanted, False, FROM_SNAPSHOT, "snapshot only" if wanted else "the snapshot was taken already")
     if slot is not None and (not slot.logical or slot.plugin != plugin or not slot.same_database):
         raise _foreign(slot, plugin)
     if slot is not None and slot.wal_status == "lost":
         if mode.when_needed:
-            return Decision(True, True, True, FROM_SNAPSHOT, "the slot lost its WAL", drop_slot=True)
+            return Decision(True, mode.wants_anew(), True, FROM_SNAPSHOT, "the slot lost its WAL", drop_slot=True)
         raise _lost(slot)
     if slot is None:
         if complete and not (mode.when_needed or mode.always):
             raise _missing(offset)
-        wanted = mode.snapshot_data
+        wanted = mode.wants(offset=broken, broken=broken)
         return Decision(True, wanted, True, FROM_SNAPSHOT, "no slot yet")
     if offset is None:
-        if mode.snapshot_data:
+        if mode.wants(offset=False):
             return Decision(False, True, True, FROM_SNAPSHOT, "a slot but no offset yet")
         return Decision(False, False, True, FROM_SLOT, "a slot but no offset yet")
-    if not complete:
-        return Decision(False, mode.snapshot_data, True, FROM_SLOT, "the last snapshot did not end")
+    if broken:
+        return Decision(False, mode.wants(offset=True, broken=True), True, FROM_SLOT, "the last snapshot did not end")
     return _resume(mode, slot, offset, strategy, check_position)
 
 
@@ -118,15 +124,17 @@ def _resume(mode: SnapshotMode, slot: SlotState, offset: StoredOffset, strategy:
     at = offset.start or offset.lsn or 0
     reached = max(at, offset.lsn or 0)
     if strategy in ("trust_slot", "trust_greater_lsn") and slot.confirmed > reached:
-        return Decision(
-            False, mode.always, True, FROM_SNAPSHOT if mode.always else slot.confirmed, "the slot is ahead: trusted", offset=offset
-        )
+        again = mode.wants(offset=True)
+        return Decision(False, again, True, FROM_SNAPSHOT if again else slot.confirmed, "the slot is ahead: trusted", offset=offset)
     if check_position and reached < slot.restart:
         if mode.when_needed or mode.always:
-            return Decision(False, True, True, FROM_SNAPSHOT, "the offset's WAL is gone")
+            wanted = mode.wants_anew()
+            return Decision(False, wanted, True, FROM_SNAPSHOT if wanted else FROM_SLOT, "the offset's WAL is gone")
         raise _gone(slot, reached)
-    if mode.always:
-        return Decision(False, True, True, FROM_SNAPSHOT, "always")
+    if mode.wants(offset=True):
+        if mode.catch_up:
+            return Decision(False, True, True, FROM_SNAPSHOT, "again, after the changes until now", offset=offset, catch_up=at)
+        return Decision(False, True, True, FROM_SNAPSHOT, mode.name if mode.always else "the snapshotter wants it again")
     if strategy in ("trust_offset", "trust_greater_lsn"):
         if slot.confirmed > reached:
             raise _ahead(slot, reached)

@@ -5,7 +5,7 @@ Pure: nothing here connects. Debezium documentation, "Snapshots" and the ``snaps
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
@@ -25,6 +25,20 @@ class SnapshotMode:
     """Snapshot at every start."""
     when_needed: bool = False
     """Snapshot again when the offset's WAL is gone."""
+    catch_up: bool = False
+    """A snapshot that is taken again comes after the changes since the stored offset."""
+    ask: Callable[[bool, bool], bool] | None = None
+    """A user's snapshotter: given whether there is an offset, and one of a snapshot that broke off, it decides about the data."""
+
+    def wants(self, *, offset: bool, broken: bool = False) -> bool:
+        """Whether the rows are to be read when there is an ``offset``, and when it is of a ``broken`` snapshot."""
+        if self.ask is not None:
+            return self.ask(offset, broken)
+        return self.snapshot_data and (self.always or broken or not offset)
+
+    def wants_anew(self) -> bool:
+        """Whether the rows are to be read because changes are lost: only a snapshotter may go on without them, as recorded."""
+        return self.ask is None or self.ask(False, False)
 
     @classmethod
     def of(cls, mode: str, *, based_on: Mapping[str, bool] | None = None) -> SnapshotMode:
@@ -51,6 +65,9 @@ _MODES: Final = {
     )
 }
 
+MODE_NAMES: Final = (*_MODES, "configuration_based")
+"""What :meth:`SnapshotMode.of` knows."""
+
 _ISOLATION: Final = {
     "serializable": "ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE",
     "repeatable_read": "ISOLATION LEVEL REPEATABLE READ",
@@ -67,7 +84,10 @@ def begin_statements(isolation: str, exported: str | None) -> list[str]:
 
 
 def lock_statements(locking: str, tables: Sequence[CatalogTable], timeout_ms: int) -> list[str]:
-    """``snapshot.locking.mode=shared`` keeps the tables' shape for the time of the snapshot."""
+    """``snapshot.locking.mode=shared`` keeps the tables' shape for the time of the snapshot; ``custom`` locks are the worker's."""
+    if locking == "custom":
+        # A reader that waits for what the worker has locked would wait for ever.
+        return [f"SET LOCAL lock_timeout = {timeout_ms}"]
     if locking != "shared" or not tables:
         return []
     return [

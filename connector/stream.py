@@ -15,7 +15,9 @@ Rules
    still, ours does not.
 4. After a restart inside a transaction the server sends that transaction again: what was sent is passed over by
    (LSN, count), and only if the first transaction is really that one.
-5. A RELATION stops the machine until somebody brings the catalog's facts (:meth:`Stream.adopt`): frames behind it wait.
+5. A RELATION stops the machine until somebody brings the catalog's facts (:meth:`Stream.adopt`): frames behind it wait. So does
+   a row of the signal table until it is taken, when its record has been made: what it asks for happens at its place in the stream.
+   So does a row that must be read again for its event (:meth:`Stream.answer`): the position stays before it until then.
 6. ``source.sequence`` holds the end of the last transaction seen, of captured tables or not, and the event's LSN.
 7. A message outside of transactions is a commit of its own: its LSN takes the place of the last transaction's end, in
    positions and in ``source.sequence``, also when its prefix is filtered out. Its time, and its origin, are those of the last
@@ -24,7 +26,9 @@ Rules
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -42,10 +46,12 @@ from connector.pgoutput import (
     INSERT,
     KEEPALIVE,
     MESSAGE,
+    NEW_TUPLE,
     ORIGIN,
     RELATION,
     TRUNCATE,
     TYPE,
+    UNCHANGED,
     UPDATE,
     XLOG_DATA,
     Keepalive,
@@ -60,9 +66,11 @@ from connector.pgoutput import (
     split_tuple,
 )
 from connector.ports import Out
+from connector.reselect import Reread
 from connector.transactions import TransactionLog
+from connector.window import Window
 
-__all__ = ["TRANSITIONS", "LiveTable", "Out", "State", "Stream", "StreamSettings"]
+__all__ = ["TRANSITIONS", "LiveTable", "Out", "SignalRow", "State", "Stream", "StreamSettings"]
 
 State = Enum("State", ["BETWEEN", "INSIDE"])
 """Between transactions, or inside one."""
@@ -89,14 +97,26 @@ TRANSITIONS: Final[Mapping[State, Mapping[int, State]]] = {
 }
 """Which message may come when, and where it leads. Anything else is a fault of the protocol."""
 
+_RECENT: Final = 8192
+"""Transactions remembered by number: more than ever commit at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignalRow:
+    """A row that came into the signal table or, ``deleted``, left it."""
+
+    deleted: bool
+    cells: tuple[bytes | None, ...]
+
+
 _KINDS: Final = {INSERT: "INSERT", UPDATE: "UPDATE", DELETE: "DELETE", TRUNCATE: "TRUNCATE"}
 
 
 class Stream:
     """Feed it frames; it appends records to its tables' outs and keeps the position before which all are made.
 
-    ``last_commit``, ``resume``, ``passed_message``, ``counts`` and ``ts_us`` come from the offset that streaming goes on from
-    (:class:`connector.offsets.StoredOffset`).
+    ``last_commit``, ``resume``, ``passed_message`` and ``counts`` come from the offset that streaming goes on from
+    (:class:`connector.offsets.StoredOffset`), ``ts_us``, ``txid`` and ``event`` (its LSN) from the one stored last, a snapshot's too.
     """
 
     def __init__(
@@ -110,6 +130,8 @@ class Stream:
         passed_message: int = 0,
         counts: TransactionCounts | None = None,
         ts_us: int = 0,
+        txid: int | None = None,
+        event: int = 0,
         transactions: TransactionLog | None = None,
         messages: MessageTopic | None = None,
     ) -> None:
@@ -122,9 +144,14 @@ class Stream:
         )
         self._transactions = transactions
         self._former = settings.form.former and settings.pgoutput_names
+        # As recorded: where inserts are skipped, so are signals.
+        self._obeys = "c" not in settings.skipped
         self._fast = transactions is None and "c" not in settings.skipped
         self._tables: dict[bytes, LiveTable | None] = {}
         """By the relation's oid as it stands in change messages; None for tables that are not captured."""
+        self._apart: dict[bytes, LiveTable] = {}
+        """Tables whose inserts need a second look: the signal table, the one that a window is open on, those with reselections."""
+        self._window: tuple[str, Window] | None = None
         self._state = State.BETWEEN
         self._last_commit = last_commit
         self._resume = resume
@@ -136,13 +163,20 @@ class Stream:
         self._plain_inserts = False
         """Inserts need no second look: inside a transaction, nothing of it was sent before, none of its events is counted."""
         self._broken = False
-        self._facts = SourceFacts(ts_us, None, last_commit)
+        self._facts = SourceFacts(ts_us, txid, last_commit)
+        self._event = event
         self._lsn = 0
         self._nth = 0
         self._kind = "BEGIN"
         self._txid = 0
         self.wanted: Relation | None = None
         """The relation whose catalog facts must be adopted before the next frame is fed."""
+        self.signal: SignalRow | None = None
+        """A row of the signal table that must be taken (:meth:`take_signal`) before the next frame is fed."""
+        self.halt_at_commit = False
+        """Stop at the end of the open transaction too."""
+        self.recent: deque[int] = deque(maxlen=_RECENT)
+        """The transactions seen last, by xid."""
         self.position: Position | None = None
         """The latest position; None until the first frame that has one."""
         self.source_ms = 0
@@ -164,13 +198,88 @@ class Stream:
         """Records made."""
         return self._changes.records + (self._transactions.records if self._transactions is not None else 0)
 
+    @property
+    def last_event(self) -> tuple[SourceFacts, int]:
+        """What the source block of the event seen last says, with the end of its transaction once that has come; and its LSN."""
+        return replace(self._facts, last_commit=self._last_commit), self._lsn or self._event or self.received
+
     def adopt(self, relation: Relation, table: LiveTable | None) -> None:
-        """Take the table that ``wanted`` asked for; None when it is not captured."""
-        self._tables[relation.oid.to_bytes(4, "big")] = table
+        """Take the table that ``wanted`` asked for; None when it is not captured.
+
+        A window that is open on a table of that name goes on with it; it is spoiled if the table had another shape before.
+        """
+        oid = relation.oid.to_bytes(4, "big")
+        former = self._apart.pop(oid, None) or self._tables.get(oid)
+        self._tables[oid] = table
         self.wanted = None
+        if table is None:
+            return
+        if self._window is not None and self._window[0] == table.encoder.table.name:
+            table.window = self._window[1]
+            if former is not None and not former.alike(table):
+                table.window.spoil()
+        self._place(oid, table)
+
+    def open_window(self, name: str, window: Window) -> None:
+        """From now on ``window`` is told of every change of table ``name`` (schema.table)."""
+        self.close_window()
+        self._window = (name, window)
+        self._watch(name, window)
+
+    def close_window(self) -> None:
+        """No window is open any more."""
+        if self._window is not None:
+            self._watch(self._window[0], None)
+            self._window = None
+
+    def _watch(self, name: str, window: Window | None) -> None:
+        for oid, table in [*self._tables.items(), *self._apart.items()]:
+            if table is not None and table.encoder.table.name == name:
+                table.window = window
+                self._place(oid, table)
+
+    def _place(self, oid: bytes, table: LiveTable) -> None:
+        apart = table.signals or table.window is not None or bool(table.reselections)
+        here, there = (self._apart, self._tables) if apart else (self._tables, self._apart)
+        there.pop(oid, None)
+        here[oid] = table
+
+    def take_signal(self) -> SignalRow | None:
+        """The row of the signal table that the machine stopped at, if it did; it goes on then."""
+        taken, self.signal = self.signal, None
+        return taken
+
+    @property
+    def asked(self) -> Reread | None:
+        """A row that must be read again, and answered, before the next frame is fed."""
+        return self._changes.asked
+
+    def answer(self, values: Sequence[bytes | None] | None, reason: str = "") -> None:
+        """What ``asked`` for: the texts of its columns, or None and why the row cannot be read. Another rule may ask then."""
+        try:
+            self._changes.answer(values, reason)
+        except BaseException:
+            self._broken = True
+            raise
+
+    def _signalled(self, tag: int, frame: bytes) -> bool:
+        """Take a change of the signal table as a signal: a new row, one that goes, and one that got another id (a new one, that is)."""
+        cells: list[bytes | None] = []
+        at = 30
+        if tag == UPDATE:
+            old: list[bytes | None] = []
+            if frame[at] != NEW_TUPLE:
+                at = split_tuple(frame, at + 1, old) >> 2
+            split_tuple(frame, at + 1, cells)
+            if not old or old[:1] == cells[:1]:
+                return False
+        else:
+            split_tuple(frame, at + 1, cells)
+        self.signal = SignalRow(tag == DELETE, tuple(None if cell is UNCHANGED else cell for cell in cells))
+        return True
 
     def feed(self, frames: Sequence[bytes], now_ns: int) -> int:
-        """Work through ``frames``; answers how many were used: fewer than all when ``wanted`` is set.
+        """Work through ``frames``; answers how many were used: fewer than all when ``wanted``, ``signal`` or ``asked`` is set.
 
         ``now_ns`` (wall clock) becomes the events' ``ts_*``.
         """
@@ -182,7 +291,7 @@ class Stream:
             # Records of this burst may be missing: the position stays before it, and must not be taken for an idle one.
             self.position, self._broken = reached, True
             raise
-        if self._state is State.INSIDE and not self._skipping and self._nth:
+        if self._state is State.INSIDE and not self._skipping and self._nth and self._changes.asked is None:
             self.position = self._position(self._lsn, self._kind, self._txid, self._nth)
         return used
 
@@ -201,6 +310,13 @@ class Stream:
                 continue
             tag = frame[BODY]
             if tag == INSERT and self._plain_inserts:
+                try:
+                    table = tables[frame[26:30]]
+                except KeyError:
+                    # A table apart, or an unknown one.
+                    if self._other(tag, frame):
+                        return number + 1
+                    continue
                 lsn = int.from_bytes(frame[1:9], "big")
                 if lsn == self._lsn:
                     self._nth += 1
@@ -208,10 +324,6 @@ class Stream:
                     self._lsn = lsn
                     self._nth = 1
                 self._kind = "INSERT"
-                try:
-                    table = tables[frame[26:30]]
-                except KeyError:
-                    raise _unknown_relation(frame) from None
                 if table is None:
                     continue
                 cells: list[bytes | None] = []
@@ -227,7 +339,7 @@ class Stream:
         return len(frames)
 
     def _other(self, tag: int, frame: bytes) -> bool:
-        """Any message but a plain insert. True when the machine must stop for the catalog."""
+        """Any message but a plain insert. True when the machine must stop after it."""
         following = TRANSITIONS[self._state].get(tag)
         if following is None:
             raise CdcError(
@@ -243,8 +355,13 @@ class Stream:
             if tag == TRUNCATE:
                 self._truncate(frame, lsn)
                 return False
+            oid = frame[26:30]
+            table = self._apart.get(oid)
+            if table is not None:
+                self._changes.change(tag, table, frame, lsn)
+                return self._changes.asked is not None or (self._obeys and table.signals and self._signalled(tag, frame))
             try:
-                table = self._tables[frame[26:30]]
+                table = self._tables[oid]
             except KeyError:
                 raise _unknown_relation(frame) from None
             if table is not None:
@@ -253,6 +370,7 @@ class Stream:
             self._begin(frame)
         elif tag == COMMIT:
             self._commit(frame)
+            return self.halt_at_commit
         elif tag == RELATION:
             self.wanted = parse_relation(frame, former=self._former)
             return True
@@ -271,6 +389,7 @@ class Stream:
     def _begin(self, frame: bytes) -> None:
         begin = parse_begin(frame)
         self._txid = begin.xid
+        self.recent.append(begin.xid)
         self._enter(SourceFacts(begin.commit_us, begin.xid, self._last_commit, self.xmin))
         self.source_ms = begin.commit_us // 1000
         self._lsn = self._nth = 0
@@ -353,7 +472,8 @@ class Stream:
 
     def _truncate(self, frame: bytes, lsn: int) -> None:
         for oid in parse_truncate(frame).relations:
-            table = self._tables.get(oid.to_bytes(4, "big"))
+            named = oid.to_bytes(4, "big")
+            table = self._apart.get(named) or self._tables.get(named)
             if table is not None:
                 self._changes.truncate(table, lsn)
 

@@ -15,25 +15,35 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from connect_api.herder import (
+    ConfigInfos,
+    ConfigKey,
     ConnectorInfo,
     Health,
     HerderError,
+    Note,
     Offset,
     Plugin,
     ServerInfo,
+    SignalRequest,
     State,
     Status,
     TargetState,
     TaskInfo,
 )
+from connector.config_keys import FORMER
+from connector.config_validation import Validation, error_lines
 from connector.errors import CdcError
 from connector.progress import Progress
 from workers.logging import connector_context
-from workers.plugins import CONNECTOR_VERSION, CONNECTORS, KAFKA_COMMIT, KAFKA_VERSION, OTHERS, check_class
+from workers.notification_boards import NotificationBoards
+from workers.plugin_config import check_plugin, config_infos, plugin_config
+from workers.plugins import CONNECTORS, KAFKA_COMMIT, KAFKA_VERSION, OTHERS, check_class
 from workers.settings import WorkerSettings
+from workers.signal_delivery import deliver
 from workers.states import Event, Subject, after
 from workers.stores.config_store import Change, ConfigStore, RestartRequest
 from workers.stores.log import Log
@@ -44,8 +54,8 @@ from workers.task_plan import TaskPlanner
 
 LOGGER: Final = logging.getLogger(__name__)
 
-Validate = Callable[[str, Mapping[str, str | None]], Awaitable[list[str]]]
-"""``validate(name, config)``: error lines as Connect writes them; ``config`` has its references resolved, and its nulls."""
+Validate = Callable[[str, Mapping[str, str | None]], Awaitable[Validation]]
+"""``validate(name, config)``: every property with what is wrong with it; ``config`` has its references resolved, and its nulls."""
 
 _TASK: Final = 0
 """Debezium's PostgreSQL connector has exactly one task."""
@@ -71,7 +81,8 @@ class WorkerHerder:
         self._config = ConfigStore(config_log, self._changed)
         self._offsets = AllOffsets(offset_log)
         self._status = StatusStore(status_log)
-        self._planner = TaskPlanner(settings, self._offsets, self._topic_used)
+        self._boards = NotificationBoards()
+        self._planner = TaskPlanner(settings, self._offsets, self._topic_used, self._boards)
         self._supervisor = Supervisor(run_task, self._task_failed, graceful=settings.graceful_shutdown, pause=pause)
         self._validate = validate
         self._cluster_id = cluster_id
@@ -117,6 +128,7 @@ class WorkerHerder:
     async def stop(self) -> None:
         """End all tasks, hand the connectors back as UNASSIGNED, write what is left, close the stores."""
         self._stopping = True
+        self._boards.end()
         if not self._ready.done():
             self._ready.set_result(False)
         for job in [*self._jobs.values(), *self._restarts]:
@@ -149,6 +161,10 @@ class WorkerHerder:
         """The connector, and with it the converters."""
         return CONNECTORS if connectors_only else (*CONNECTORS, *OTHERS)
 
+    def plugin_config(self, plugin: str, version: str | None) -> Sequence[ConfigKey]:
+        """Out of the connector's table."""
+        return plugin_config(plugin, version)
+
     def connectors(self) -> Sequence[str]:
         """All names."""
         return self._config.names()
@@ -163,15 +179,15 @@ class WorkerHerder:
         entry = self._status.connector(name)
         if entry is None:
             raise HerderError(404, f"No status found for connector {name}")
-        tasks = {task: _state(e) for task, e in sorted(self._status.tasks(name).items())}
-        return Status(name, _state(entry), tasks, "source" if self._config.config(name) is not None else "unknown")
+        tasks = {task: self._state(name, e) for task, e in sorted(self._status.tasks(name).items())}
+        return Status(name, self._state(name, entry), tasks, "source" if self._config.config(name) is not None else "unknown")
 
     def task_status(self, name: str, task: int) -> State:
         """As the status topic has it."""
         entry = self._status.tasks(name).get(task)
         if entry is None:
             raise HerderError(404, f"No status found for task {name}-{task}")
-        return _state(entry)
+        return self._state(name, entry)
 
     def task_configs(self, name: str) -> Sequence[TaskInfo]:
         """The committed tasks."""
@@ -194,7 +210,43 @@ class WorkerHerder:
         self._known(name)
         return (self._supervisor.progress(name) or Progress(phase="stopped")).describe()
 
+    def notifications(self, name: str, after: int) -> Sequence[Note]:
+        """As the worker has kept them."""
+        self._known(name)
+        return self._boards.of(name).after(after)
+
+    async def next_notifications(self, name: str, after: int, seconds: float) -> Sequence[Note] | None:
+        """As they come; None when the connector is deleted or the worker ends."""
+        self._known(name)
+        return await self._boards.of(name).next(after, seconds)
+
     # Verbs
+
+    def signal(self, name: str, request: SignalRequest) -> str:
+        """Right into the task."""
+        config = self._planner.resolve({key: value for key, value in self._known(name).items() if key.startswith("signal.")})
+        return deliver(name, config, request, lambda signal: self._supervisor.signal(name, signal))
+
+    def clear_notifications(self, name: str) -> None:
+        """Numbers go on."""
+        self._known(name)
+        self._boards.of(name).clear()
+
+    async def validate_config(self, plugin: str, config: Mapping[str, str | None]) -> ConfigInfos:
+        """Check, and tell everything."""
+        check_plugin(plugin, config)
+        given = {key: value for key, value in config.items() if value is not None}
+        try:
+            check_class(config)
+            resolved = self._planner.resolve(given)
+        except HerderError as refusal:
+            # As Connect answers: the status is another one than when a connector is created.
+            raise HerderError(500, f"org.apache.kafka.connect.runtime.rest.errors.BadRequestException: {refusal.message}") from refusal
+        except CdcError as problem:
+            raise HerderError(400, str(problem)) from problem
+        validation = await self._validated(given.get("name", ""), config, given, resolved)
+        hidden = {key: value for key, value in given.items() if resolved[key] != value}
+        return config_infos(given["connector.class"], validation, hidden)
 
     async def put_connector(
         self, name: str, config: Mapping[str, str | None], *, allow_replace: bool, initial_state: TargetState | None = None
@@ -234,8 +286,8 @@ class WorkerHerder:
         status = self.connector_status(name)
         with_connector, with_task = _affected(request, status)
         self._begin_restart(request)
-        connector = State("RESTARTING", status.connector.worker_id, status.connector.version, status.connector.trace)
-        tasks = {n: State("RESTARTING", t.worker_id, t.version, t.trace) if n in with_task else t for n, t in status.tasks.items()}
+        connector = replace(status.connector, state="RESTARTING")
+        tasks = {n: replace(t, state="RESTARTING") if n in with_task else t for n, t in status.tasks.items()}
         return Status(name, connector if with_connector else status.connector, tasks, status.type)
 
     async def restart_task(self, name: str, task: int) -> None:
@@ -280,6 +332,7 @@ class WorkerHerder:
         if config is None:
             await self._halt(name)
             self._status.drop_connector(name)
+            self._boards.drop(name)
             LOGGER.info("connector deleted")
             return
         match self._config.target(name):
@@ -357,7 +410,7 @@ class WorkerHerder:
         if state is None:
             self._status.drop_tasks(name) if subject is Subject.TASK else self._status.drop_connector(name)
             return
-        version = None if state in ("UNASSIGNED", "RESTARTING") else CONNECTOR_VERSION
+        version = None if state in ("UNASSIGNED", "RESTARTING") else self._planner.version(self._config.config(name) or {})
         entry = StatusEntry(state, self._settings.worker_id, self._generation, version, trace)
         if entry == known:
             return
@@ -368,6 +421,11 @@ class WorkerHerder:
         LOGGER.info("state changed", extra={"fields": {"connector": name, "of": subject.value, "state": state}})
 
     # Small things
+
+    def _state(self, name: str, entry: StatusEntry) -> State:
+        # Recorded of a 2.3.4 on the Connect of its time: a status without versions.
+        versioned = self._planner.version(self._config.config(name) or {}) != FORMER
+        return State(entry.state, entry.worker_id, entry.version, entry.trace, versioned)
 
     def _lock(self, name: str) -> asyncio.Lock:
         return self._locks.setdefault(name, asyncio.Lock())
@@ -381,16 +439,13 @@ class WorkerHerder:
     async def _check(self, name: str, config: Mapping[str, str | None]) -> None:
         """Raises HerderError(400) with Connect's text and all error lines."""
         given = {key: value for key, value in config.items() if value is not None}
-        check_class(given)
+        check_class(config)
         try:
             resolved = self._planner.resolve(given)
         except CdcError as problem:
             lines = [str(problem)]
         else:
-            lines = await self._validate(name, {key: resolved.get(key) for key in config})
-            # The connector's own table may know the property as well: one line is enough.
-            lines += [line for key, line in self._planner.refusals(given) if line not in lines and not any(key in x for x in lines)]
-            lines = [_without_secrets(line, given, resolved) for line in lines]
+            lines = error_lines(await self._validated(name, config, given, resolved))
         if lines:
             raise HerderError(
                 400,
@@ -398,6 +453,19 @@ class WorkerHerder:
                 + "\n".join(lines)
                 + "\nYou can also find the above list of errors at the endpoint `/connector-plugins/{connectorType}/config/validate`",
             )
+
+    async def _validated(
+        self, name: str, config: Mapping[str, str | None], given: Mapping[str, str], resolved: Mapping[str, str]
+    ) -> Validation:
+        """What the connector's table, the database and the worker say, without the values behind references."""
+        validation = await self._validate(name, {key: resolved.get(key) for key in config})
+        # The connector's own table may know the property as well: one line is enough.
+        wrong = [field.name for field in validation.fields if field.errors]
+        lines = error_lines(validation)
+        for key, line in self._planner.refusals(given):
+            if not any(key in told for told in lines) and not any(f"{name}.".startswith(f"{key}.") for name in wrong):
+                validation = validation.with_error(key, line)
+        return validation.with_errors(lambda line: _without_secrets(line, given, resolved))
 
 
 class _store_errors:  # noqa: N801 (reads as the context manager it is)
@@ -409,10 +477,6 @@ class _store_errors:  # noqa: N801 (reads as the context manager it is)
     def __exit__(self, _type: object, problem: BaseException | None, _trace: object) -> None:
         if isinstance(problem, CdcError):
             raise HerderError(500, str(problem)) from problem
-
-
-def _state(entry: StatusEntry) -> State:
-    return State(entry.state, entry.worker_id, entry.version, entry.trace)
 
 
 def _affected(request: RestartRequest, status: Status) -> tuple[bool, set[int]]:

@@ -13,7 +13,7 @@ KAFKA_COMMIT: Final = "a9ce3221537b8653"
 CONNECTOR_VERSION: Final = "3.6.3.Final"
 CONNECTOR_CLASS: Final = "io.debezium.connector.postgresql.PostgresConnector"
 TASK_CLASS: Final = "io.debezium.connector.postgresql.PostgresConnectorTask"
-_ALIASES: Final = frozenset({CONNECTOR_CLASS, "PostgresConnector", "Postgres"})
+ALIASES: Final = frozenset({CONNECTOR_CLASS, "PostgresConnector", "Postgres"})
 """Connect takes the full name, the simple one, and the simple one without its suffix."""
 
 CONNECTORS: Final = (Plugin(CONNECTOR_CLASS, "source", CONNECTOR_VERSION),)
@@ -23,13 +23,13 @@ OTHERS: Final = (
 )
 
 
-def check_class(config: Mapping[str, str]) -> None:
+def check_class(config: Mapping[str, str | None]) -> None:
     """Raises HerderError(400) with Connect's text when no plugin of ours is meant."""
     name = config.get("connector.class")
     if name is None:
-        shown = ", ".join(f"{key}={value}" for key, value in redact(config).items())
+        shown = ", ".join(f"{key}={'null' if value is None else value}" for key, value in redact(config).items())
         raise HerderError(400, f"Connector config {{{shown}}} contains no connector type")
-    if name not in _ALIASES:
+    if name not in ALIASES:
         known = (
             f"PluginDesc{{klass=class {CONNECTOR_CLASS}, name='{CONNECTOR_CLASS}', version='{CONNECTOR_VERSION}', "
             f"encodedVersion={CONNECTOR_VERSION}, type=source, typeName='source', location='python'}}"

@@ -17,6 +17,8 @@ from typing import Final
 
 from connector.errors import CdcError, Directive
 from connector.ports import Progress, TaskContext
+from connector.signal_inbox import SignalInbox
+from connector.signals import Signal
 from workers.logging import connector_context
 
 LOGGER: Final = logging.getLogger(__name__)
@@ -47,6 +49,7 @@ class _Running:
     task: asyncio.Task[None]
     stop: asyncio.Event
     progress: Progress
+    signals: SignalInbox
 
 
 async def pause_until(seconds: float, stop: asyncio.Event) -> None:
@@ -76,7 +79,7 @@ class Supervisor:
         stop = asyncio.Event()
         with connector_context(name):
             task = asyncio.create_task(self._supervise(name, make_context, policy, stop), name=f"task {name}-0")
-        self._running[name] = _Running(task, stop, Progress())
+        self._running[name] = _Running(task, stop, Progress(), SignalInbox())
 
     async def stop(self, name: str) -> None:
         """End the connector's task; returns when it is over, at once when there is none."""
@@ -108,6 +111,11 @@ class Supervisor:
         running = self._running.get(name)
         return None if running is None else running.progress
 
+    def signal(self, name: str, signal: Signal) -> bool:
+        """Hand a signal to the running task; False when there is none that takes signals."""
+        running = self._running.get(name)
+        return running is not None and running.signals.offer(signal)
+
     async def _supervise(self, name: str, make_context: MakeContext, policy: RetryPolicy, stop: asyncio.Event) -> None:
         failures = 0
         while not stop.is_set():
@@ -116,6 +124,7 @@ class Supervisor:
                 context = make_context()
                 progress = context.progress
                 self._running[name].progress = progress
+                self._running[name].signals = context.signals
                 LOGGER.info("task starting", extra={"fields": {"attempt": failures + 1}})
                 await self._run_task(context, stop)
             except CdcError as problem:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from connector.config_keys import BadVersionError, select_version
+from connector.config_keys import CURRENT, BadVersionError, select_version
 from connector.errors import CdcError, ErrorKind
 from connector.ports import KafkaSettings, Progress, TaskContext
 from workers.converters import check_header_converter, converter
+from workers.notification_boards import NotificationBoards
 from workers.plugins import TASK_CLASS
 from workers.settings import WorkerSettings
 from workers.stores.offset_store import AllOffsets, ConnectorOffsets
@@ -30,10 +31,13 @@ TopicUsed = Callable[[str, str], None]
 class TaskPlanner:
     """Plans the tasks of one worker."""
 
-    def __init__(self, settings: WorkerSettings, offsets: AllOffsets, topic_used: TopicUsed) -> None:
+    def __init__(
+        self, settings: WorkerSettings, offsets: AllOffsets, topic_used: TopicUsed, boards: NotificationBoards | None = None
+    ) -> None:
         self._settings = settings
         self._offsets = offsets
         self._topic_used = topic_used
+        self._boards = boards or NotificationBoards()
 
     def task_config(self, config: Mapping[str, str]) -> dict[str, str]:
         """The task configuration as the config topic holds it: references unresolved."""
@@ -42,6 +46,14 @@ class TaskPlanner:
     def resolve(self, config: Mapping[str, str]) -> dict[str, str]:
         """``config`` with its references resolved. Raises CdcError(CONFIG_INVALID). Never store, return or log the result."""
         return self._settings.secrets.resolve(config)
+
+    def version(self, config: Mapping[str, str]) -> str:
+        """The connector version that is played for ``config``; the present one where what it asks for cannot be had."""
+        wanted = {key: value for key, value in config.items() if key == "connector.plugin.version"}
+        try:
+            return select_version(self.resolve(wanted).get("connector.plugin.version"))
+        except (BadVersionError, CdcError):
+            return CURRENT
 
     def refusals(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
         """(property, one sentence) for everything the worker cannot do as asked."""
@@ -80,6 +92,7 @@ class TaskPlanner:
             progress=Progress(),
             topic_used=lambda topic: self._topic_used(name, topic),
             offset_flush_interval=self._settings.offset_flush_interval,
+            notify=self._boards.of(name).add,
         )
 
     def retry_policy(self, config: Mapping[str, str]) -> RetryPolicy:

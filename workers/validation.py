@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from connector.errors import CdcError
+
+if TYPE_CHECKING:
+    from connector.config_validation import Validation
 
 LOGGER: Final = logging.getLogger(__name__)
 
@@ -22,9 +25,9 @@ class ConfigurationCheck:
         self._look = look
         self._limit = limit
 
-    async def __call__(self, name: str, config: Mapping[str, str | None]) -> list[str]:
-        """All error lines, in the order in which Connect's message lists them; none when the configuration is good."""
-        from connector.config_validation import CONNECTION_KEY, error_lines, validate  # noqa: PLC0415 (not needed before the first POST)
+    async def __call__(self, name: str, config: Mapping[str, str | None]) -> Validation:
+        """Every property with its errors, those of the look at the database included; ``name`` is for the log."""
+        from connector.config_validation import CONNECTION_KEY, validate  # noqa: PLC0415 (not needed before the first POST)
 
         validation = validate(config)
         for notice in validation.notices:
@@ -41,4 +44,4 @@ class ConfigurationCheck:
                 findings = [(CONNECTION_KEY, problem.message)]
             for key, line in findings:
                 validation = validation.with_error(key, line)
-        return error_lines(validation)
+        return validation

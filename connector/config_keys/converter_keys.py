@@ -84,6 +84,11 @@ _JSON: Final[tuple[Key, ...]] = (
 )
 
 
+_LISTED: Final = ("converter.type", "schemas.enable", "schemas.cache.size", "schema.content", "decimal.format", "replace.null.with.default")
+JSON_KEYS: Final = tuple(sorted(_JSON, key=lambda key: _LISTED.index(key.name)))
+"""The same in the order in which Connect lists a converter's properties; in a checked configuration the order is another."""
+
+
 def converter_keys(settings: Mapping[str, str]) -> list[tuple[Key, str | None, str]]:
     """Rows, values and full names of the properties of JsonConverter, for each side whose converter is set to it."""
     rows: list[tuple[Key, str | None, str]] = []

@@ -14,12 +14,16 @@ from connector.config_keys.checks import (
     key_value_pairs,
     long,
     non_negative_integer,
+    notification_channels,
     one_collection,
     positive_integer,
     regexes,
+    signal_channels,
     sink_topic,
 )
 from connector.config_keys.key import SINCE_3, Key
+from connector.config_keys.named_classes import named_python_classes
+from connector.config_keys.post_processors import reselecting
 
 EVENTS: Final[tuple[Key, ...]] = (
     Key(
@@ -28,11 +32,10 @@ EVENTS: Final[tuple[Key, ...]] = (
         None,
         "LOW",
         "List of prefixes defining custom values converters.",
-        "Names of Java classes that convert columns.",
+        "Names of converters of columns, in the order in which they are asked; <name>.type names the Python class of each "
+        "(docs/extending.md). Java classes are refused.",
         width="MEDIUM",
-        support="refused",
-        reason="Java classes cannot be loaded",
-        allowed=("",),
+        checks=(named_python_classes,),
     ),
     Key(
         "post.processors",
@@ -40,12 +43,12 @@ EVENTS: Final[tuple[Key, ...]] = (
         None,
         "LOW",
         "List of change event post processors.",
-        "Names of Java classes that change events before they are sent.",
+        "Names of post processors, in the order in which they see an event. The class of each, <name>.type, can only be "
+        "io.debezium.processors.reselect.ReselectColumnsPostProcessor.",
         width="MEDIUM",
         versions=SINCE_3,
-        support="refused",
-        reason="Java classes cannot be loaded",
-        allowed=("",),
+        checks=(reselecting,),
+        checks_before=(),
     ),
     Key(
         "tombstones.on.delete",
@@ -89,9 +92,6 @@ EVENTS: Final[tuple[Key, ...]] = (
         checks=(one_collection,),
         checks_before=(),
         type_before="STRING",
-        support="refused",
-        reason="Signals are not played yet",
-        allowed=("",),
     ),
     Key(
         "signal.poll.interval.ms",
@@ -99,11 +99,10 @@ EVENTS: Final[tuple[Key, ...]] = (
         "5000",
         "MEDIUM",
         "Signal processor poll interval",
-        "Time between two looks for signals, in milliseconds.",
+        "Time between two looks into the signal file, and before a signal channel that broke is tried again, in milliseconds. "
+        "Other channels bring signals at once.",
         width="SHORT",
         checks=(long, positive_integer),
-        support="ignored",
-        reason="Signals are not played yet",
     ),
     Key(
         "signal.enabled.channels",
@@ -111,11 +110,10 @@ EVENTS: Final[tuple[Key, ...]] = (
         "source",
         "MEDIUM",
         "Enabled channels names",
-        "Channels through which signals arrive; empty switches them off.",
+        "Channels through which signals arrive: source, kafka, file, http (or jmx, which is REST here as well), and Python classes, as "
+        "package.module:Class or as entry points of understudy.signal_channels; empty switches them off. See docs/signals.md.",
         width="LONG",
-        support="refused",
-        reason="Signals are not played yet",
-        allowed=("source", ""),
+        checks=(signal_channels,),
     ),
     Key(
         "topic.naming.strategy",
@@ -136,11 +134,10 @@ EVENTS: Final[tuple[Key, ...]] = (
         None,
         "MEDIUM",
         "Enabled notification channels names",
-        "Channels through which the connector tells of its progress.",
+        "Channels through which the connector tells of its snapshots: sink, log, sse (or jmx, which is REST here as well), and Python "
+        "classes, as package.module:Class or as entry points of understudy.notification_channels. See docs/signals.md.",
         width="LONG",
-        support="refused",
-        reason="Notifications are not played yet",
-        allowed=("",),
+        checks=(notification_channels,),
     ),
     Key(
         "notification.sink.topic.name",
@@ -151,8 +148,6 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Topic of the notification channel `sink`.",
         width="LONG",
         checks=(sink_topic,),
-        support="ignored",
-        reason="Notifications are not played yet",
     ),
     Key(
         "transaction.metadata.factory",

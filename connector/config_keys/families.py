@@ -18,7 +18,29 @@ DRIVER: Final = r"(database|driver)\.(?P<setting>.+)"
 PRODUCER: Final = r"producer\.override\.(?P<setting>.+)"
 ADMIN: Final = r"admin\.override\.(?P<setting>.+)"
 
+NAMED: Final = Family(
+    # Which names these are only a configuration tells; of itself it matches nothing.
+    r"(?!)",
+    "<name>.type, <name>.<setting>",
+    "For each name in converters: the class, as package.module:Class or as an entry point of understudy.converters, and its own settings.",
+)
+
+RESELECT: Final = tuple(
+    Family(r"(?!)", f"<name>.reselect.{setting}", f"For each name in post.processors: {doc}")
+    for setting, doc in (
+        ("columns.include.list", "columns (regular expressions of schema.table:column) that may be read again; all without it."),
+        ("columns.exclude.list", "columns that are not, where no include list is set."),
+        ("unavailable.values", "true (default) to read what the server did not send: large values that did not change."),
+        ("null.values", "true (default) to read what is NULL."),
+        ("use.event.key", "true to find the row by the columns of the record's key, false (default) by those of the table's key."),
+        ("error.handling.mode", "when the row cannot be read: warn (default) sends the event as it is, fail ends the task."),
+    )
+)
+"""As with NAMED, only a configuration tells the names."""
+
 FAMILIES: Final[tuple[Family, ...]] = (
+    NAMED,
+    *RESELECT,
     Family(MASK, "column.mask.with.<length>.chars", "Columns (regular expressions) whose text becomes <length> asterisks."),
     Family(TRUNCATE, "column.truncate.to.<length>.chars", "Columns (regular expressions) whose text is cut to <length> characters."),
     Family(
@@ -74,9 +96,8 @@ FAMILIES: Final[tuple[Family, ...]] = (
     Family(
         r"signal\.consumer\.(?P<setting>.+)",
         "signal.consumer.<setting>",
-        "Settings of the Kafka consumer that reads signals.",
-        "ignored",
-        "Signals are not played yet",
+        "Settings of the Kafka consumer of the signal channel `kafka`: security and connections, client.id, auto.offset.reset, "
+        "isolation.level, fetch.* and session.timeout.ms.",
     ),
     Family(
         r"(schema\.history\.internal|database\.history)\b.*",

@@ -85,14 +85,12 @@ REPRESENTATION: Final[tuple[Key, ...]] = (
         "Snapshot mode",
         (
             "When the existing rows are read: on the first start (initial), on every start (always), without streaming after it "
-            "(initial_only), never (no_data), when the stored position is unusable (when_needed), or as separate switches say "
-            "(configuration_based)."
+            "(initial_only), never (no_data), when the stored position is unusable (when_needed), as separate switches say "
+            "(configuration_based), or as a Python class decides (custom)."
         ),
         width="SHORT",
         choices=("always", "initial_only", "configuration_based", "when_needed", "initial", "custom", "no_data"),
         choices_before=("always", "never", "initial_only", "initial", "custom"),
-        reason="Java snapshotters cannot be loaded",
-        allowed=("always", "initial_only", "configuration_based", "when_needed", "initial", "no_data", "never"),
     ),
     Key(
         "snapshot.custom.class",
@@ -100,12 +98,10 @@ REPRESENTATION: Final[tuple[Key, ...]] = (
         None,
         "MEDIUM",
         "Snapshot Mode Custom Class",
-        "Java class that decides about the snapshot with snapshot.mode=custom; later versions call it snapshot.mode.custom.name.",
+        "The Python class that decides about the snapshot with snapshot.mode=custom; later versions call it snapshot.mode.custom.name.",
         width="MEDIUM",
         checks=(named_when_custom("snapshot.mode", "snapshot.custom_class"),),
         versions=UNTIL_2,
-        support="refused",
-        reason="Java classes cannot be loaded",
     ),
     Key(
         "snapshot.isolation.mode",
@@ -124,12 +120,11 @@ REPRESENTATION: Final[tuple[Key, ...]] = (
         "select_all",
         "LOW",
         "Snapshot query mode",
-        "How the snapshot's statements are made.",
+        "Where the snapshot's statements come from: all columns and rows (select_all), or a Python class (custom); "
+        "snapshot.select.statement.overrides goes before both.",
         width="SHORT",
         choices=("custom", "select_all"),
         versions=SINCE_3,
-        support="refused",
-        reason="Java classes cannot be loaded",
     ),
     Key(
         "snapshot.query.mode.custom.name",
@@ -137,12 +132,11 @@ REPRESENTATION: Final[tuple[Key, ...]] = (
         None,
         "MEDIUM",
         "Snapshot Query Mode Custom Name",
-        "Name of the query maker for snapshot.query.mode=custom.",
+        "The Python class that gives the statements, for snapshot.query.mode=custom: package.module:Class or an entry point of the "
+        "group understudy.snapshot_queries.",
         width="MEDIUM",
         checks=(named_when_custom("snapshot.query.mode"),),
         versions=SINCE_3,
-        support="refused",
-        reason="Java classes cannot be loaded",
     ),
     Key(
         "snapshot.locking.mode.custom.name",
@@ -150,12 +144,11 @@ REPRESENTATION: Final[tuple[Key, ...]] = (
         None,
         "MEDIUM",
         "Snapshot Locking Mode Custom Name",
-        "Name of the locker for snapshot.locking.mode=custom.",
+        "The Python class that gives the locks, for snapshot.locking.mode=custom: package.module:Class or an entry point of the group "
+        "understudy.snapshot_locks.",
         width="MEDIUM",
         checks=(named_when_custom("snapshot.locking.mode"),),
         versions=SINCE_3,
-        support="refused",
-        reason="Java classes cannot be loaded",
     ),
     Key(
         "snapshot.locking.mode",
@@ -163,12 +156,10 @@ REPRESENTATION: Final[tuple[Key, ...]] = (
         "none",
         "LOW",
         "Snapshot locking mode",
-        "Whether the snapshot locks tables against changes of their structure (shared) or not (none).",
+        "Whether the snapshot locks tables against changes of their structure (shared), as a Python class says (custom), or not (none).",
         width="SHORT",
         choices=("shared", "custom", "none"),
         versions=SINCE_3,
-        reason="Java classes cannot be loaded",
-        allowed=("shared", "none"),
     ),
     Key(
         "hstore.handling.mode",
@@ -234,8 +225,6 @@ REPRESENTATION: Final[tuple[Key, ...]] = (
         "Rows per chunk of an incremental snapshot.",
         width="MEDIUM",
         checks=(integer, non_negative_integer),
-        support="ignored",
-        reason="Signals are not played yet",
     ),
     Key(
         "unavailable.value.placeholder",

@@ -183,12 +183,11 @@ RUNNING: Final[tuple[Key, ...]] = (
         None,
         "MEDIUM",
         "Snapshot Mode Custom Name",
-        "Name of the snapshotter for snapshot.mode=custom.",
+        "The Python class that decides about the snapshot, for snapshot.mode=custom: package.module:Class or an entry point of the group "
+        "understudy.snapshotters.",
         width="MEDIUM",
         checks=(named_when_custom("snapshot.mode"),),
         versions=SINCE_3,
-        support="refused",
-        reason="Java classes cannot be loaded",
     ),
     Key(
         "snapshot.mode.configuration.based.snapshot.data",

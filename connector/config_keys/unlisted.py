@@ -14,7 +14,6 @@ from connector.config_keys.key import Check, Importance, Key, Support, Type
 _ENGINE: Final = "A property of the embedded engine, which Kafka Connect does not use"
 _SPI: Final = "Java classes cannot be loaded"
 _ONE_DATABASE: Final = "A connector captures the one of database.dbname"
-_NO_SIGNALS: Final = "Signals are not played yet"
 
 
 def _row(
@@ -61,8 +60,7 @@ UNLISTED: Final[tuple[Key, ...]] = (
         "BOOLEAN",
         "false",
         "LOW",
-        "Never write to the database: incremental snapshots then take their watermarks from transaction ids (PostgreSQL 13 and later).",
-        ignored="Nothing is ever written to the captured tables or to a signal table in this version",
+        "Never write to the database: incremental snapshots then take their watermarks from WAL positions.",
     ),
     _row(
         "database.connection.timeout.ms",
@@ -177,15 +175,40 @@ UNLISTED: Final[tuple[Key, ...]] = (
         "false",
         "LOW",
         "Allow tables to change during an incremental snapshot.",
-        ignored="It has no effect for PostgreSQL in the Java connector either",
+        ignored="Tables may always change during one; it has no effect for PostgreSQL in the Java connector either",
     ),
-    _row("signal.emit.failure.max.retries", "INT", "0", "MEDIUM", "Further attempts to write a watermark.", ignored=_NO_SIGNALS),
-    _row("signal.emit.failure.backoff.ms", "LONG", "10000", "MEDIUM", "Pause between these attempts.", ignored=_NO_SIGNALS),
-    _row("signal.kafka.topic", "STRING", None, "HIGH", "Topic of the signal channel `kafka`.", ignored=_NO_SIGNALS),
-    _row("signal.kafka.bootstrap.servers", "STRING", None, "HIGH", "Kafka cluster of that topic.", ignored=_NO_SIGNALS),
-    _row("signal.kafka.groupId", "STRING", "kafka-signal", "LOW", "Consumer group that reads it.", ignored=_NO_SIGNALS),
-    _row("signal.kafka.poll.timeout.ms", "INT", "0", "LOW", "How long one read of it waits.", ignored=_NO_SIGNALS),
-    _row("signal.file", "STRING", "file-signals.txt", "LOW", "File of the signal channel `file`.", ignored=_NO_SIGNALS),
+    _row("signal.emit.failure.max.retries", "INT", "0", "MEDIUM", "Further attempts to write a watermark."),
+    _row("signal.emit.failure.backoff.ms", "LONG", "10000", "MEDIUM", "Pause between these attempts, in milliseconds."),
+    _row(
+        "incremental.snapshot.chunk.target.ms",
+        "INT",
+        "0",
+        "LOW",
+        "How long the reading of a chunk shall take, in milliseconds: chunks grow from incremental.snapshot.chunk.size, to 64 times as many"
+        " rows at most, or shrink again. 0 keeps their size. A property of this connector alone.",
+    ),
+    _row(
+        "signal.actions",
+        "LIST",
+        None,
+        "LOW",
+        "Classes in Python that perform signals of further types: entry points of the group understudy.signal_actions, or"
+        " package.module:Class. A property of this connector alone.",
+    ),
+    _row("signal.kafka.topic", "STRING", None, "HIGH", "Topic of the signal channel `kafka`; without it, <topic.prefix>-signal."),
+    _row("signal.kafka.bootstrap.servers", "STRING", None, "HIGH", "Kafka cluster of that topic; the channel `kafka` needs it."),
+    _row("signal.kafka.groupId", "STRING", "kafka-signal", "LOW", "Consumer group that remembers how far that topic was read."),
+    _row(
+        "signal.kafka.poll.timeout.ms",
+        "INT",
+        "0",
+        "LOW",
+        "How long one read of that topic waits.",
+        ignored="Signals are taken from the topic as they come",
+    ),
+    _row(
+        "signal.file", "STRING", "file-signals.txt", "LOW", "File of the signal channel `file`: a signal a line. It is emptied by reading."
+    ),
     _row("database.include.list", "LIST", None, "LOW", "Databases to capture.", ignored=_ONE_DATABASE),
     _row(
         "database.exclude.list",

@@ -3,53 +3,83 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from connector.config_keys.key import CONNECTOR_CLASS, CURRENT, VERSIONS
+from connector.config_keys.key import CONNECTOR_CLASS, VERSIONS
 
-_INTERVAL: Final = re.compile(r"\s*([\[(])([^\[\](),]*)(?:(,)([^\[\](),]*))?([\])])\s*(?:,(?=\s*[\[(])|$)")
+_INTERVAL: Final = re.compile(r"([\[(])([^\[\](),]*)(?:(,)([^\[\](),]*))?([\])])\s*,?\s*")
 _QUALIFIERS: Final = ("alpha", "beta", "milestone", "rc", "cr", "snapshot", "")
 
 Order = tuple[tuple[int, ...], int]
 
 
 class BadVersionError(ValueError):
-    """No played version satisfies what was asked for; the text is Kafka Connect's."""
+    """No played version satisfies what was asked for, or it cannot be read as a range (``unreadable``); the text is Kafka Connect's."""
+
+    def __init__(self, text: str, versions: Sequence[str], *, unreadable: bool = False) -> None:
+        super().__init__(f"{text}, available versions: [{', '.join(versions)}]")
+        self.unreadable = unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class _Interval:
+    low: Order | None
+    high: Order | None
+    with_low: bool
+    with_high: bool
+
+    def holds(self, here: Order) -> bool:
+        if self.low is not None and (here < self.low or (here == self.low and not self.with_low)):
+            return False
+        return self.high is None or here < self.high or (here == self.high and self.with_high)
 
 
 def select_version(wanted: str | None) -> str:
     """Choose the newest played version that ``wanted`` allows; 3.6.3.Final for None and ``latest``. Raises BadVersionError."""
+    return newest(wanted, CONNECTOR_CLASS, VERSIONS)
+
+
+def newest(wanted: str | None, plugin: str, versions: Sequence[str]) -> str:
+    """Choose the newest of a plugin's ``versions``, which are in order, that ``wanted`` allows. Raises BadVersionError."""
     if wanted is None or wanted.strip() == "latest":
-        return CURRENT
+        return versions[-1]
     asked = wanted.strip()
-    # A bare version counts as exact.
+    # A bare version counts as exact; an empty one as a version that does not exist.
     text = asked if asked[:1] in ("[", "(") else f"[{asked},{asked}]"
-    intervals, end = [], 0
-    while end < len(text):
-        match = _INTERVAL.match(text, end)
-        if match is None:
-            break
-        intervals.append(match)
-        end = match.end()
-    fitting = [version for version in VERSIONS if end == len(text) and any(_holds(match, version) for match in intervals)]
+    intervals = _intervals(text) if asked else ()
+    if intervals is None:
+        raise BadVersionError(f"Invalid version specification: {asked}", versions, unreadable=True)
+    fitting = [version for version in versions if any(interval.holds(_order(version)) for interval in intervals)]
     if not fitting:
-        raise BadVersionError(
-            f"Plugin {CONNECTOR_CLASS} not found that matches the version range {text}, available versions: [{', '.join(VERSIONS)}]"
-        )
+        raise BadVersionError(f"Plugin {plugin} not found that matches the version range {text}", versions)
     return fitting[-1]
 
 
-def _holds(interval: re.Match[str], version: str) -> bool:
-    opening, low, comma, high, closing = interval.groups()
-    here = _order(version)
-    if not comma:
-        return here == _order(low)
-    if low.strip() and (here < _order(low) or (opening == "(" and here == _order(low))):
-        return False
-    if not (high or "").strip():
-        # "[,]", which an empty value becomes, has no bound to meet.
-        return bool(low.strip()) or closing == ")"
-    return here < _order(high) or (closing == "]" and here == _order(high))
+def _intervals(text: str) -> tuple[_Interval, ...] | None:
+    """Read a Maven range; None for one that Maven refuses: brackets left open, bounds in the wrong order, intervals that overlap."""
+    found: list[_Interval] = []
+    end = 0
+    while end < len(text):
+        match = _INTERVAL.match(text, end)
+        if match is None:
+            return None
+        opening, low, comma, high, closing = match.groups()
+        lowest = _order(low) if low.strip() or not comma else None
+        highest = (_order(high) if high.strip() else None) if comma else lowest
+        interval = _Interval(lowest, highest, opening == "[", closing == "]")
+        closed = interval.with_low and interval.with_high
+        if not comma and not closed:
+            return None
+        if lowest is not None and highest is not None and (highest < lowest or (highest == lowest and not closed)):
+            return None
+        before = found[-1].high if found else None
+        if before is not None and (lowest is None or lowest < before):
+            return None
+        found.append(interval)
+        end = match.end()
+    return tuple(found)
 
 
 def _order(version: str) -> Order:

@@ -49,6 +49,8 @@ class Replication:
         try:
             await self._connection.execute(f"SET lock_timeout = {timeout_s * 1000}".encode())
             await self._connection.execute(f"SET statement_timeout = {timeout_s * 1000}".encode())
+            # The exported snapshot is a transaction that stays open, idle, until somebody has taken it up.
+            await self._connection.execute(b"SET idle_in_transaction_session_timeout = 0")
             cursor = await self._connection.execute(f"CREATE_REPLICATION_SLOT {quote_identifier(name)} {options}{tail}".encode())
             row = await cursor.fetchone()
         except (psycopg.errors.UndefinedFile, psycopg.errors.InsufficientPrivilege) as error:
@@ -95,8 +97,15 @@ class Replication:
 
     async def confirm(self, written: int, flushed: int, now_ns: int) -> None:
         """A standby status update; see :func:`connector.pgoutput.standby_status`."""
+        await self._tell(written, flushed, now_ns, ask=False)
+
+    async def ask(self, written: int, flushed: int, now_ns: int) -> None:
+        """The same, and the server is to answer with a keepalive at once."""
+        await self._tell(written, flushed, now_ns, ask=True)
+
+    async def _tell(self, written: int, flushed: int, now_ns: int, *, ask: bool) -> None:
         try:
-            self._connection.pgconn.put_copy_data(standby_status(written, flushed, now_ns // 1000))
+            self._connection.pgconn.put_copy_data(standby_status(written, flushed, now_ns // 1000, reply=ask))
             await flush(self._connection)
         except psycopg.Error as error:
             raise source_error(error, "confirming to the replication slot") from error

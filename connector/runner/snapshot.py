@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,15 +15,19 @@ from connector.capture import Capture
 from connector.chunks import Deal, Part, TableSize, table_parts, wanted_parts
 from connector.config import ConnectorConfig
 from connector.envelope import SourceFacts
+from connector.errors import CdcError
 from connector.io import pg_catalog, pg_server, pg_sizes
 from connector.io.kafka_sink import KafkaSink
 from connector.io.pg_connection import Connection, connect
 from connector.offsets import partition, snapshot_offset
 from connector.ports import TableProgress, TaskContext
+from connector.runner.custom_snapshot import given_statements, locks
+from connector.runner.snapshot_notices import SnapshotNotices
 from connector.runner.snapshot_pipe import EdgeRow, Job
 from connector.runner.snapshot_rows import RowWriter, TableReader, TableWork, execute, lift_timeouts, override_of
 from connector.runner.snapshot_workers import SnapshotWorkers
-from connector.snapshot import begin_statements, lock_statements, marker
+from connector.snapshot import begin_statements, marker
+from connector.snapshotter import CustomSnapshot
 from connector.table import CatalogTable
 
 _log = logging.getLogger(__name__)
@@ -95,11 +100,21 @@ class RowSender:
 class SnapshotRun:
     """One run of the initial snapshot.
 
-    ``stream_from`` is given when an earlier run broke off: streaming then begins where the slot stands, not at the snapshot.
+    ``custom`` are the user's classes. ``stream_from`` is given when an earlier run broke off: streaming then begins where the slot
+    stands, not at the snapshot.
     """
 
     def __init__(
-        self, context: TaskContext, config: ConnectorConfig, capture: Capture, sink: KafkaSink, *, headers: bytes, stream_from: int | None
+        self,
+        context: TaskContext,
+        config: ConnectorConfig,
+        capture: Capture,
+        sink: KafkaSink,
+        *,
+        headers: bytes,
+        stream_from: int | None,
+        notices: SnapshotNotices,
+        custom: CustomSnapshot | None = None,
     ) -> None:
         self._context = context
         self._config = config
@@ -107,6 +122,8 @@ class SnapshotRun:
         self._sink = sink
         self._headers = headers
         self._stream_from = stream_from
+        self._notices = notices
+        self._custom = custom or CustomSnapshot()
         self._reported = 0.0
 
     async def run(self, exported: str | None, consistent_point: int | None) -> SnapshotPoint:
@@ -115,6 +132,7 @@ class SnapshotRun:
         failure_mode = config.event_converting_failure_handling_mode
         progress.phase = "snapshot"
         progress.snapshot_started_at = self._reported = time.monotonic()
+        self._notices.begins()
         connection = await connect(config, "Understudy Snapshot")
         try:
             await lift_timeouts(connection)
@@ -129,22 +147,25 @@ class SnapshotRun:
             # Before the first row: a restart must know that this snapshot began.
             await self._context.offsets.store(source, snapshot_offset(stream_from, txid, ts_us, completed=False, former=former))
             tables = await self._tables(connection)
-            for statement in lock_statements(config.snapshot_locking_mode, tables, config.snapshot_lock_timeout_ms):
+            for statement in locks(self._custom, config, tables):
                 await execute(connection, statement)
+            tables, statements = given_statements(self._custom, config, self._capture, tables)
             progress.tables[:] = [TableProgress(table.name, estimate=table.estimate) for table in tables]
+            self._notices.reads(progress.tables, self._signal_table())
             _log.info("snapshot begins tables=%d lsn=%d", len(tables), lsn)
             facts = SourceFacts(ts_us, txid, None)
-            parts, sizes = await self._parts(connection, tables)
+            parts, sizes = await self._parts(connection, tables, statements)
             if sum(map(len, parts)) > 1:
-                rows = await self._read_in_parallel(connection, tables, parts, sizes, lsn, facts)
+                rows = await self._read_in_parallel(connection, tables, statements, parts, sizes, lsn, facts)
             else:
-                rows = await self._read_all(connection, tables, RowWriter(lsn, facts, self._headers, failure_mode))
+                rows = await self._read_all(connection, tables, statements, RowWriter(lsn, facts, self._headers, failure_mode))
             await self._sink.drained()
             await self._context.offsets.store(source, snapshot_offset(stream_from, txid, ts_us, completed=True, former=former))
             await execute(connection, "COMMIT")
         finally:
             await connection.close()
         progress.snapshot_seconds = time.monotonic() - progress.snapshot_started_at
+        self._notices.ends()
         _log.info("snapshot ends rows=%d seconds=%.1f", rows, progress.snapshot_seconds)
         return SnapshotPoint(lsn, stream_from)
 
@@ -156,7 +177,13 @@ class SnapshotRun:
             tables.sort(key=lambda table: table.estimate, reverse=order == "descending")
         return tables
 
-    async def _parts(self, connection: Connection, tables: list[CatalogTable]) -> tuple[list[list[Part]], list[TableSize]]:
+    def _signal_table(self) -> str | None:
+        signal_table = self._capture.signal_table
+        return None if signal_table is None or self._config.snapshot_include_collection_list else ".".join(signal_table)
+
+    async def _parts(
+        self, connection: Connection, tables: list[CatalogTable], statements: Mapping[str, str]
+    ) -> tuple[list[list[Part]], list[TableSize]]:
         """What reader processes are to read, by table; nothing when this process reads alone."""
         config = self._config
         threads = config.snapshot_max_threads
@@ -165,7 +192,7 @@ class SnapshotRun:
         sizes = await pg_sizes.table_sizes(connection, [table.oid for table in tables])
         parts: list[list[Part]] = []
         for number, (table, size) in enumerate(zip(tables, sizes, strict=True)):
-            whole = self._one_a_table or override_of(config, table) is not None
+            whole = self._one_a_table or table.name in statements or override_of(config, table) is not None
             wanted = wanted_parts(table.name, threads, config.snapshot_max_threads_multiplier, config.snapshot_thread_multipliers)
             parts.append(table_parts(number, size, 1 if whole else wanted))
         return parts, sizes
@@ -178,6 +205,7 @@ class SnapshotRun:
         self,
         connection: Connection,
         tables: list[CatalogTable],
+        statements: Mapping[str, str],
         parts: list[list[Part]],
         sizes: list[TableSize],
         lsn: int,
@@ -196,6 +224,7 @@ class SnapshotRun:
             facts=facts,
             headers=self._headers,
             log_level=logging.getLogger().getEffectiveLevel(),
+            statements=statements,
         )
         begun: dict[int, float] = {}
 
@@ -209,31 +238,42 @@ class SnapshotRun:
 
         def complete(table: int) -> None:
             self._ends(progress.tables[table])
+            self._notices.table_ends(table)
 
         count = min(config.snapshot_max_threads, sum(map(len, parts)))
         _log.info("snapshot reads in parallel processes=%d parts=%d", count, sum(map(len, parts)))
         by_weight = config.snapshot_tables_order_by_row_count == "disabled"
         deal: Deal[EdgeRow] = Deal(parts, [size.weight for size in sizes] if by_weight else None, opening=not self._one_a_table)
-        await SnapshotWorkers(job, count, self._sink, context.topic_used, read, complete).run(tables, deal)
+        await SnapshotWorkers(job, count, self._sink, context.topic_used, read, complete, self._notices).run(tables, deal)
         return sum(shown.rows for shown in progress.tables)
 
-    async def _read_all(self, connection: Connection, tables: list[CatalogTable], writer: RowWriter) -> int:
-        reader = TableReader(self._config, self._capture, self._sink, connection)
+    async def _read_all(self, connection: Connection, tables: list[CatalogTable], statements: Mapping[str, str], writer: RowWriter) -> int:
+        reader = TableReader(self._config, self._capture, self._sink, connection, statements)
         sender = RowSender(writer)
-        for table, shown in zip(tables, self._context.progress.tables, strict=True):
-            work = reader.open(table)
-            begun = time.monotonic()
-            async for lines in reader.bursts(table):
-                count = len(lines)
-                sender.rows(work, lines, first_of_table=shown.rows == 0)
-                shown.rows += count
-                shown.seconds = time.monotonic() - begun
-                self._context.progress.events += count
-                self._report(shown)
-            sender.table_ends()
-            self._ends(shown)
+        for number, (table, shown) in enumerate(zip(tables, self._context.progress.tables, strict=True)):
+            self._notices.part_begins(number)
+            try:
+                await self._read_table(reader, sender, table, shown)
+            except CdcError:
+                self._notices.table_fails(number)
+                raise
+            self._notices.part_ends(number)
+            self._notices.table_ends(number)
         sender.finish()
         return sender.sent
+
+    async def _read_table(self, reader: TableReader, sender: RowSender, table: CatalogTable, shown: TableProgress) -> None:
+        work = reader.open(table)
+        begun = time.monotonic()
+        async for lines in reader.bursts(table):
+            count = len(lines)
+            sender.rows(work, lines, first_of_table=shown.rows == 0)
+            shown.rows += count
+            shown.seconds = time.monotonic() - begun
+            self._context.progress.events += count
+            self._report(shown)
+        sender.table_ends()
+        self._ends(shown)
 
     def _ends(self, shown: TableProgress) -> None:
         shown.done = True

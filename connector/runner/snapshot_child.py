@@ -170,7 +170,7 @@ async def _work(job: Job, orders: asyncio.Queue[object], tell: Callable[[Told], 
         sink = KafkaSink(kafka, creator)
         stack.push_async_callback(sink.stop)
         await sink.start()
-        reader = TableReader(config, capture, sink, connection)
+        reader = TableReader(config, capture, sink, connection, job.statements)
         parts = _PartReader(job, reader, sink, config.event_converting_failure_handling_mode, tell)
         start(parts)
         tell(Ready())

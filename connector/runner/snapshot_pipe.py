@@ -39,6 +39,8 @@ class Job:
     headers: bytes
     """Encoded record headers, the run's id among them."""
     log_level: int
+    statements: Mapping[str, str]
+    """What a user's class gave to read a table (schema.table) with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -41,8 +41,10 @@ class TableWork:
 class RowWriter:
     """Turns rows into ``r`` events and appends them to their table's topic."""
 
-    def __init__(self, lsn: int, facts: SourceFacts, headers: bytes, conversion_failure: str) -> None:
+    def __init__(self, lsn: int, facts: SourceFacts, headers: bytes, conversion_failure: str, *, placed: bool = True) -> None:
+        """``lsn`` stands in ``source.sequence`` and, if the rows are ``placed``, in ``source.lsn``."""
         self._lsn = lsn
+        self._shown = b"%d" % lsn if placed else b"null"
         self._facts = facts
         self._headers = headers
         self._conversion_failure = conversion_failure
@@ -57,7 +59,7 @@ class RowWriter:
         block = table.blocks.get(word)
         if block is None:
             text = SourceText(table.source, self._facts, word)
-            block = table.blocks[word] = text.head + b"%d" % self._lsn + text.middle + b"%d" % self._lsn + text.tail
+            block = table.blocks[word] = text.head + b"%d" % self._lsn + text.middle + self._shown + text.tail
         encoder = table.encoder
         end = block + table.source.form.end(b"r", now_ns) + encoder.closing
         rows = [split_copy_line(line) for line in lines]
@@ -67,7 +69,14 @@ class RowWriter:
             payloads = encoder.snapshot(columns, nulls, [end] * len(rows))
         except ValueError:
             payloads = [b"".join((HEAD, self._tolerant(encoder, cells), end)) for cells in rows]
-        keys = encoder.keys(columns, nulls) if encoder.has_key else None
+        try:
+            keys = encoder.keys(columns, nulls) if encoder.has_key else None
+        except ValueError as error:
+            raise CdcError(
+                ErrorKind.VALUE,
+                f"The key of a row of table {encoder.table.name} cannot be converted: {error}",
+                "Choose other columns with message.key.columns, or correct the converter of the column",
+            ) from error
         table.out.extend(keys, encoder.prefix, payloads, self._headers, now_ns // 1_000_000)
 
     def _tolerant(self, encoder: TableEncoder, cells: list[bytes | None]) -> bytes:
@@ -85,9 +94,20 @@ class RowWriter:
 
 
 class TableReader:
-    """Reads tables, or parts of them, in the transaction that ``connection`` is in, for topics of ``sink``."""
+    """Reads tables, or parts of them, in the transaction that ``connection`` is in, for topics of ``sink``.
 
-    def __init__(self, config: ConnectorConfig, capture: Capture, sink: KafkaSink, connection: Connection) -> None:
+    ``statements`` are what a user's class gave to read tables (schema.table) with.
+    """
+
+    def __init__(
+        self,
+        config: ConnectorConfig,
+        capture: Capture,
+        sink: KafkaSink,
+        connection: Connection,
+        statements: Mapping[str, str] | None = None,
+    ) -> None:
+        self._statements = statements or {}
         self._config = config
         self._capture = capture
         self._sink = sink
@@ -106,8 +126,10 @@ class TableReader:
         """
         connection = self._connection
         needed = self._capture.needed_columns(table)
-        override = override_of(self._config, table)
-        names = await _column_names(connection, override, table.name) if override else ()
+        given = self._statements.get(table.name)
+        override = given or override_of(self._config, table)
+        source = "snapshot.query.mode.custom.name" if given else "snapshot.select.statement.overrides"
+        names = await _column_names(connection, override, f"{source} for table {table.name}") if override else ()
         query = select_statement(table, needed, override, names, chunk)
         async for lines in copy_rows(connection, query, f"reading table {table.name}", most=self._fetch):
             yield lines
@@ -144,9 +166,9 @@ async def lift_timeouts(connection: Connection) -> None:
     )
 
 
-async def _column_names(connection: Connection, override: str, table: str) -> tuple[str, ...]:
+async def _column_names(connection: Connection, override: str, source: str) -> tuple[str, ...]:
     try:
         cursor = await connection.execute(f"SELECT * FROM ({override_text(override)}) AS overridden LIMIT 0".encode())
     except psycopg.Error as error:
-        raise source_error(error, f"reading the columns of snapshot.select.statement.overrides.{table}") from error
+        raise source_error(error, f"reading the columns of the statement of {source}") from error
     return tuple(column.name for column in cursor.description or ())

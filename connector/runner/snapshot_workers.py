@@ -17,6 +17,7 @@ import connector
 from connector.chunks import Deal, Handout, Marked
 from connector.errors import CdcError, ErrorKind
 from connector.io.kafka_sink import KafkaSink
+from connector.runner.snapshot_notices import SnapshotNotices
 from connector.runner.snapshot_pipe import (
     Acknowledged,
     Advanced,
@@ -61,7 +62,8 @@ class SnapshotWorkers:
     """Reads a snapshot's tables in ``count`` processes. One use.
 
     ``topic_used`` is told of each topic; ``read`` of each table's number and how many rows more have been read of it, first
-    when it is begun; ``complete`` of a table's number when Kafka has its rows. Rows at the edges of parts go through ``sink``.
+    when it is begun; ``complete`` of a table's number when Kafka has its rows; ``notices`` of each part. Rows at the edges of parts go
+    through ``sink``.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class SnapshotWorkers:
         topic_used: Callable[[str], None],
         read: Callable[[int, int], None],
         complete: Callable[[int], None],
+        notices: SnapshotNotices,
     ) -> None:
         self._job = job
         self._count = count
@@ -79,6 +82,7 @@ class SnapshotWorkers:
         self._topic_used = topic_used
         self._read = read
         self._complete = complete
+        self._notices = notices
         self._topics: set[str] = set()
         self._children: list[_Child] = []
         # One message at a time: what is answered to one must be in Kafka before the next is looked at.
@@ -197,6 +201,7 @@ class SnapshotWorkers:
         done, child.unacknowledged = child.unacknowledged, []
         for handout in done:
             self._append(deal.acknowledged(handout.part))
+            self._notices.brought_in(handout.part)
             if deal.complete(handout.part.table):
                 self._complete(handout.part.table)
         self._sink.pump()
@@ -209,6 +214,7 @@ class SnapshotWorkers:
             if handout is not None:
                 child.handout, child.idle = handout, False
                 send(child.writer, Order(handout, tables[handout.part.table]))
+                self._notices.handed_out(handout.part)
                 self._read(handout.part.table, 0)
             elif child.unacknowledged and not child.flushing:
                 child.flushing = True

@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from connector.capture import Capture
@@ -19,9 +21,17 @@ from connector.io.pg_server import slot_xmin
 from connector.lsn import format_lsn
 from connector.messages import MessageTopic, prefix_filter
 from connector.offsets import Position, StoredOffset, partition, resume_point
+from connector.pgoutput import Relation
 from connector.ports import TaskContext
+from connector.runner.blocking import BlockingSnapshot
 from connector.runner.heartbeat import Heartbeat
+from connector.runner.incremental import IncrementalRun
+from connector.runner.notifier import Notifier
+from connector.runner.reselection import complete_rows
+from connector.runner.signals import Signals
 from connector.runner.xmin import watch_xmin
+from connector.signal_action import SignalAction
+from connector.snapshotter import CustomSnapshot
 from connector.stream import LiveTable, Stream, StreamSettings
 from connector.table import CatalogTable, join_relation, same_shape
 from connector.transactions import TransactionLog
@@ -31,6 +41,8 @@ _log = logging.getLogger(__name__)
 _BURST: Final = 512
 """Frames worked on before the producer gets its turn: about 5 ms of work."""
 _BURST_BYTES: Final = 262_144
+_ASK_S: Final = 0.05
+"""How often the server is asked how far it is, while an incremental snapshot waits for that."""
 _STORE_S: Final = 0.5
 """How often at most the offset is written while events flow; offset.flush.interval.ms may ask for more often."""
 
@@ -38,8 +50,8 @@ _STORE_S: Final = 0.5
 class StreamRun:
     """One run of the stream, from START_REPLICATION to the stop or the first failure.
 
-    ``offset`` is the one that streaming goes on from, if any; ``ts_us`` the time of the last transaction or of the snapshot (µs
-    since 1970, 0 when unknown); ``start`` the LSN the server was asked to begin at.
+    ``offset`` is the one that streaming goes on from, if any; ``last`` the one stored last, the snapshot's too; ``start`` the LSN
+    the server was asked to begin at; ``publication`` what pgoutput reads, None for other plugins; ``actions`` the user's, by signal type.
     """
 
     def __init__(
@@ -51,10 +63,14 @@ class StreamRun:
         query: Connection,
         replication: Replication,
         settings: StreamSettings,
+        notifier: Notifier,
+        custom: CustomSnapshot,
         *,
         offset: StoredOffset | None,
-        ts_us: int,
+        last: StoredOffset | None,
         start: int,
+        publication: str | None,
+        actions: Mapping[str, SignalAction],
     ) -> None:
         self._context = context
         self._config = config
@@ -71,11 +87,32 @@ class StreamRun:
             on_event_failure=_warn_event,
             passed_message=offset.passed_message if offset else 0,
             counts=offset.counts if offset else None,
-            ts_us=ts_us,
+            ts_us=last.ts_us if last else 0,
+            txid=last.txid if last else None,
+            event=(last.lsn or 0) if last else 0,
             transactions=_transaction_log(context, config, capture, sink),
             messages=_message_topic(context, config, capture, sink),
         )
         self._known: dict[tuple[str, str], CatalogTable] = {}
+        self._relations: dict[tuple[str, str], Relation] = {}
+        self._gate = asyncio.Lock()
+        """Held while frames are worked on: the stream stands still for whoever holds it."""
+        self._incremental = IncrementalRun(
+            context, config, capture, sink, self._stream, notifier, headers=settings.headers, publication=publication
+        )
+        self._signals = Signals(
+            context,
+            config,
+            capture,
+            query,
+            self._stream,
+            self._incremental,
+            BlockingSnapshot(context, config, capture, sink, notifier, settings.headers, custom),
+            actions,
+            gate=self._gate,
+            refresh=self._refresh,
+            changed=self._mark_change,
+        )
         self._stored: Position | None = None
         self._confirmed = start
         self._answer = asyncio.Event()
@@ -87,10 +124,24 @@ class StreamRun:
         if xmin_ms:
             # Known before the first event, as in the reference.
             self._see_xmin(await slot_xmin(self._query, self._config.slot_name))
+        stored = await self._context.offsets.load(partition(self._config.topic_prefix))
+        self._incremental.resume(stored or {})
+        async with contextlib.AsyncExitStack() as stack:
+            await self._signals.start(stack)
+            await self._run(stop, heartbeat, xmin_ms)
+
+    async def _run(self, stop: asyncio.Event, heartbeat: Heartbeat, xmin_ms: int) -> None:
         reader = asyncio.create_task(self._read(), name="read the stream")
         keeper = asyncio.create_task(self._keep(), name="keep the slot")
         stopped = asyncio.create_task(stop.wait(), name="stop the stream")
-        own = [reader, keeper, stopped]
+        own = [
+            reader,
+            keeper,
+            stopped,
+            asyncio.create_task(self._incremental.run(), name="read chunks"),
+            asyncio.create_task(self._ask(), name="ask how far the server is"),
+            asyncio.create_task(self._signals.run(), name="obey signals"),
+        ]
         if xmin_ms:
             watch = watch_xmin(self._query, self._config.slot_name, xmin_ms, self._see_xmin)
             own.append(asyncio.create_task(watch, name="look at the slot's xmin"))
@@ -116,16 +167,8 @@ class StreamRun:
         stream, sink, progress = self._stream, self._sink, self._context.progress
         while True:
             frames = await self._replication.frames(_BURST, _BURST_BYTES)
-            received_at = time.monotonic()
-            used = stream.feed(frames, time.time_ns())
-            while used < len(frames) or stream.wanted is not None:
-                sink.pump()
-                await self._adopt(received_at)
-                frames = frames[used:]
-                used = stream.feed(frames, time.time_ns())
-            sink.pump()
-            if stream.position is not None:
-                sink.mark(stream.position)
+            async with self._gate:
+                await self._work(frames)
             progress.events = self._base_events + stream.events
             progress.received_lsn = stream.received
             progress.last_event_source_ms = stream.source_ms
@@ -135,13 +178,58 @@ class StreamRun:
             await asyncio.sleep(0)
             await sink.room()
 
+    async def _work(self, frames: list[bytes]) -> None:
+        stream, sink = self._stream, self._sink
+        received_at = time.monotonic()
+        used = stream.feed(frames, time.time_ns())
+        while used < len(frames) or stream.wanted is not None or stream.signal is not None or stream.asked is not None:
+            sink.pump()
+            await self._adopt(received_at)
+            row = stream.take_signal()
+            if row is not None:
+                await self._signals.row(row)
+            await complete_rows(self._query, stream, self._capture.types, sink)
+            await self._signals.at_rest()
+            frames = frames[used:]
+            used = stream.feed(frames, time.time_ns())
+        await self._signals.at_rest()
+        if self._incremental.after_frames() and stream.position is None:
+            # Nothing was streamed yet: the position of an idle server is the first one there is.
+            stream.position = stream.idle_position()
+        sink.pump()
+        self._mark_change()
+
+    def _mark_change(self) -> None:
+        """What was sent so far, and the state of the incremental snapshot, count from the stream's position on."""
+        if self._stream.position is not None and not self._signals.due:
+            self._sink.mark(self._with_snapshot(self._stream.position))
+
+    def _with_snapshot(self, position: Position) -> Position:
+        if not self._incremental.state.running:
+            return position
+        return replace(position, incremental=tuple(self._incremental.stored().items()))
+
+    async def _ask(self) -> None:
+        """While a window without watermarks waits for a position, ask the server how far it is: an idle one does not tell by itself."""
+        while True:
+            await self._incremental.passed.wait()
+            await self._replication.ask(max(self._stream.received, self._confirmed), self._confirmed_lsn, time.time_ns())
+            await asyncio.sleep(_ASK_S)
+
+    async def _refresh(self, schema: str, table: str) -> None:
+        """Look at a streamed table again (signal schema-changes)."""
+        relation = self._relations.get((schema, table))
+        if relation is not None:
+            await self._join(relation)
+            _log.info("table looked at again table=%s.%s", schema, table)
+
     async def _adopt(self, received_at: float) -> None:
         """Bring the catalog's facts for the relation the stream stopped at."""
         stream = self._stream
         relation = stream.wanted
         if relation is None:
             return
-        if not self._capture.tables.captures(relation.schema, relation.table):
+        if not self._capture.captures(relation.schema, relation.table):
             stream.adopt(relation, None)
             return
         name = (relation.schema, relation.table)
@@ -151,17 +239,26 @@ class StreamRun:
             # that defaults and keys are those of the run's end and not of its middle.
             await asyncio.sleep(max(0.0, received_at + self._config.poll_interval_ms / 1000 - time.monotonic()))
             _log.info("table changed table=%s.%s", *name)
+        await self._join(relation)
+
+    async def _join(self, relation: Relation) -> None:
+        name = (relation.schema, relation.table)
         table = join_relation(relation, await pg_catalog.read_table(self._query, *name))
         if self._capture.unknown_types(table):
             self._capture.types = await pg_catalog.read_types(self._query)
         self._known[name] = table
+        self._relations[name] = relation
         encoder = self._capture.encoder(table)
-        stream.adopt(relation, LiveTable(encoder, self._capture.source(table), self._sink.out(encoder.topic)))
+        signals = name == self._capture.signal_table
+        reselections = self._capture.reselections(table, encoder)
+        out = self._sink.out(encoder.topic)
+        live = LiveTable(encoder, self._capture.source(table), out, signals=signals, reselections=reselections)
+        self._stream.adopt(relation, live)
 
     def _mark(self) -> None:
         idle = self._stream.idle_position()
         if idle is not None and self._sink.idle:
-            self._sink.mark(idle)
+            self._sink.mark(self._with_snapshot(idle))
 
     async def _keep(self) -> None:
         """Store offsets, confirm them to the slot, and answer the server before it gives up on us."""
@@ -194,12 +291,16 @@ class StreamRun:
         self._context.progress.acknowledged_lsn = self._confirmed
         return True
 
+    @property
+    def _confirmed_lsn(self) -> int:
+        """What the slot may be told."""
+        return 0 if self._config.lsn_flush_mode == "manual" else self._confirmed
+
     async def _confirm(self) -> None:
-        flushed = 0 if self._config.lsn_flush_mode == "manual" else self._confirmed
         limit_ms, action = self._config.lsn_flush_timeout_ms, self._config.lsn_flush_timeout_action
         try:
             async with asyncio.timeout(limit_ms / 1000):
-                await self._replication.confirm(max(self._stream.received, self._confirmed), flushed, time.time_ns())
+                await self._replication.confirm(max(self._stream.received, self._confirmed), self._confirmed_lsn, time.time_ns())
         except TimeoutError as error:
             if action == "fail":
                 raise CdcError(

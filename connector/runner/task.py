@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 import uuid
+from dataclasses import replace
 from typing import Final
 
 from connector.capture import Capture, context_headers, key_change_headers
@@ -28,11 +29,17 @@ from connector.output_plugin import DECODERBUFS, PGOUTPUT, PLUGINS, adapter, sta
 from connector.ports import TaskContext
 from connector.reconcile import FROM_SLOT, FROM_SNAPSHOT, Decision, SlotState, decide
 from connector.record_batch import encode_headers
+from connector.runner.catch_up import BoundedReplication
+from connector.runner.custom_snapshot import custom_snapshot, decided_by, tell_aborted
 from connector.runner.heartbeat import Heartbeat
+from connector.runner.notifier import Notifier
 from connector.runner.plugin_frames import PluginFrames
 from connector.runner.snapshot import SnapshotPoint, SnapshotRun
+from connector.runner.snapshot_notices import SnapshotNotices
 from connector.runner.streaming import StreamRun
+from connector.signal_action import SignalAction
 from connector.snapshot import SnapshotMode
+from connector.spi import load
 from connector.stream import StreamSettings
 
 _log = logging.getLogger(__name__)
@@ -75,10 +82,14 @@ class _Task:
     def __init__(self, context: TaskContext, config: ConnectorConfig) -> None:
         self._context = context
         self._config = config
+        self._custom = custom_snapshot(config)
         self._plugin = config.plugin_name or DECODERBUFS
+        self._exporting: Replication | None = None
+        """Has the temporary slot whose snapshot is read."""
         self._plugin_open = False
         """Nothing says which output plugin it must be, so that pgoutput may take the default's place."""
         self.streaming = False
+        self._notifier: Notifier
 
     async def run(self, stop: asyncio.Event) -> None:
         config = self._config
@@ -96,6 +107,7 @@ class _Task:
                 captured = sum(capture.tables.captures(table.schema, table.table) for table in listed)
                 check_guardrail(config, captured, _log.warning)
             sink = await self._open_sink(stack)
+            self._notifier = Notifier(self._context, config, sink)
             replication: Replication | None = None
             created: CreatedSlot | None = None
             if decision.stream:
@@ -106,12 +118,24 @@ class _Task:
                     await pg_server.drop_slot(query, config.slot_name)
                 replication, created = await self._slot(stack, query, capture, decision, facts)
             start = decision.start
+            if decision.catch_up:
+                if created is not None:
+                    await self._catch_up(stop, sink, capture, query, decision, created.consistent_point)
+                    if stop.is_set():
+                        return
+                    self.streaming = False
+                decision = replace(decision, offset=None)
             if decision.snapshot:
                 point = await self._snapshot(query, sink, capture, decision, created)
                 start = point.stream_from
-            elif decision.stream and start == FROM_SNAPSHOT:
-                # No offset is stored yet, as in the reference: until the first event the slot alone knows where to go on.
-                start = created.consistent_point if created else FROM_SLOT
+                if self._exporting is not None:
+                    # Its temporary slot would hold back WAL as long as the stream runs.
+                    await self._exporting.close()
+            else:
+                self._notifier.send(self._notifier.initial.skipped())
+                if decision.stream and start == FROM_SNAPSHOT:
+                    # No offset is stored yet, as in the reference: until the first event the slot alone knows where to go on.
+                    start = created.consistent_point if created else FROM_SLOT
             if replication is None:
                 self._context.progress.phase = "idle"
                 _log.info("snapshot only: nothing more to do")
@@ -120,14 +144,20 @@ class _Task:
             if decision.advance_slot:
                 await pg_server.advance_slot(query, config.slot_name, decision.advance_slot)
             await self._stream(stack, stop, replication, sink, capture, query, decision, start)
+            if config.slot_drop_on_stop:
+                await replication.close()
+                await _drop_when_free(query, config.slot_name)
 
     async def _decide(self, query: Connection) -> tuple[Decision, pg_server.ServerFacts]:
         config = self._config
-        mode = self._mode()
-        facts = await pg_server.server_facts(query, streams=mode.stream)
-        slot: SlotState | None = await pg_server.slot_state(query, config.slot_name) if mode.stream else None
         stored = await self._context.offsets.load(partition(config.topic_prefix))
         offset = StoredOffset.parse(stored) if stored is not None else None
+        known = None if self._custom.decides else self._mode()
+        slot: SlotState | None = None
+        if known is None or known.stream:
+            slot = await pg_server.slot_state(query, config.slot_name)
+        mode = self._custom.mode(offset, slot, former=config.version < (3,)) if known is None else known
+        facts = await pg_server.server_facts(query, streams=mode.stream)
         if config.plugin_name is None and slot is not None and slot.plugin in PLUGINS:
             self._plugin = slot.plugin
         self._plugin_open = config.plugin_name is None and slot is None
@@ -137,7 +167,7 @@ class _Task:
     def _mode(self) -> SnapshotMode:
         config = self._config
         return SnapshotMode.of(
-            config.snapshot_mode,
+            decided_by(config),
             based_on={
                 "data": config.snapshot_mode_configuration_based_snapshot_data,
                 "stream": config.snapshot_mode_configuration_based_start_stream,
@@ -156,9 +186,7 @@ class _Task:
     async def _publication(self, query: Connection, capture: Capture) -> None:
         config = self._config
         captured = [
-            (table.schema, table.table)
-            for table in await pg_catalog.list_tables(query)
-            if capture.tables.captures(table.schema, table.table)
+            (table.schema, table.table) for table in await pg_catalog.list_tables(query) if capture.captures(table.schema, table.table)
         ]
         await ensure_publication(
             query,
@@ -199,7 +227,7 @@ class _Task:
         if decision.snapshot and decision.start == FROM_SNAPSHOT:
             # Only a slot's exported snapshot ends exactly where a stream can begin: a position read beside a snapshot
             # misses transactions that are written but not yet visible.
-            exporting = await self._replication(stack)
+            exporting = self._exporting = await self._replication(stack)
             name = f"understudy_{uuid.uuid4().hex[:20]}"
             try:
                 return replication, await exporting.create_slot(name, PGOUTPUT, temporary=True, timeout_s=timeout)
@@ -230,12 +258,31 @@ class _Task:
             sink,
             headers=encode_headers(self._headers),
             stream_from=slot.confirmed if slot else None,
+            notices=SnapshotNotices(self._notifier, config),
+            custom=self._custom,
         )
-        point = await run.run(created.snapshot if created else None, created.consistent_point if created else None)
+        try:
+            point = await run.run(created.snapshot if created else None, created.consistent_point if created else None)
+        except BaseException:
+            tell_aborted(self._custom)
+            await self._notifier.send_last(self._notifier.initial.aborted())
+            raise
+        self._custom.completed()
         if decision.stream and config.streaming_delay_ms:
             _log.info("streaming delayed ms=%d", config.streaming_delay_ms)
             await asyncio.sleep(config.streaming_delay_ms / 1000)
         return point
+
+    async def _catch_up(
+        self, stop: asyncio.Event, sink: KafkaSink, capture: Capture, query: Connection, decision: Decision, until: int
+    ) -> None:
+        """Stream from the offset up to what the snapshot holds, or until ``stop``."""
+        _log.info("catching up before the snapshot from=%d until=%d", decision.catch_up, until)
+        async with contextlib.AsyncExitStack() as stack:
+            bounded = BoundedReplication(await connect(self._config, "Understudy Streaming", replication=True), until)
+            stack.push_async_callback(bounded.close)
+            ended = await stack.enter_async_context(bounded.until_ended(stop))
+            await self._stream(stack, ended, bounded, sink, capture, query, decision, decision.catch_up)
 
     @property
     def _headers(self) -> list[tuple[str, bytes]]:
@@ -287,9 +334,13 @@ class _Task:
             query,
             replication,
             settings,
+            self._notifier,
+            self._custom,
             offset=decision.offset,
-            ts_us=StoredOffset.parse(stored).ts_us if stored is not None else 0,
+            last=StoredOffset.parse(stored) if stored is not None else None,
             start=start,
+            publication=config.publication_name if self._plugin == PGOUTPUT else None,
+            actions=_signal_actions(config),
         )
         heartbeat = Heartbeat(config, sink, capture.topics.heartbeat(), self._context)
         self.streaming = True
@@ -297,9 +348,6 @@ class _Task:
         _log.info("streaming slot=%s plugin=%s publication=%s", config.slot_name, self._plugin, config.publication_name)
         await heartbeat.start(stack)
         await run.run(stop, heartbeat)
-        if config.slot_drop_on_stop:
-            await replication.close()
-            await _drop_when_free(query, config.slot_name)
 
     async def _start_replication(self, replication: Replication, start: int, options: dict[str, str]) -> None:
         """Ask again while the slot is busy: first as fast as a dying walsender ends, then as the configuration says."""
@@ -316,6 +364,11 @@ class _Task:
                 await asyncio.sleep(_SLOT_RETRY_S if attempt < quick else config.slot_retry_delay_ms / 1000)
             else:
                 return
+
+
+def _signal_actions(config: ConnectorConfig) -> dict[str, SignalAction]:
+    loaded = [load("signal_actions", name, SignalAction, setting="signal.actions") for name in config.signal_actions]  # type: ignore[type-abstract]
+    return {action.type: action for action in loaded}
 
 
 async def _drop_when_free(query: Connection, slot: str) -> None:

@@ -1,0 +1,109 @@
+"""Writes the watermarks of incremental snapshots into the signal table (``signal.data.collection``)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import UTC, datetime
+from typing import Final
+
+import psycopg
+
+from connector.errors import CdcError, ErrorKind
+from connector.io.pg_connection import Connection, source_error
+from connector.signals import CLOSE, OPEN
+from connector.table import quote_table
+
+_log = logging.getLogger(__name__)
+
+_CHECK: Final = """
+select has_table_privilege(c.oid, 'INSERT'), has_table_privilege(c.oid, 'DELETE'),
+       exists (select from pg_catalog.pg_publication_tables p
+               where p.pubname = %(publication)s and p.schemaname = n.nspname and p.tablename = c.relname)
+from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+where n.nspname = %(schema)s and c.relname = %(table)s and c.relkind in ('r', 'p')
+"""
+
+
+class Watermarks:
+    """The signal table as it is written to. ``deletes``: the second watermark deletes the first's row (insert_delete).
+
+    ``former``: as 2.3.4 writes them. ``retries`` and ``backoff_s`` are those of ``signal.emit.failure.*``.
+    """
+
+    def __init__(self, schema: str, table: str, *, deletes: bool, former: bool, retries: int, backoff_s: float) -> None:
+        self._schema = schema
+        self._table = table
+        self._quoted = quote_table(schema, table)
+        self._deletes = deletes
+        self._former = former
+        self._retries = retries
+        self._backoff_s = backoff_s
+        self._opened = ""
+
+    async def check(self, connection: Connection, publication: str | None) -> None:
+        """Raise CdcError, with the SQL that mends it, unless watermarks can be written and come back through the stream.
+
+        ``publication`` is None when the output plugin sends every table.
+        """
+        name = f"{self._schema}.{self._table}"
+        parameters = {"schema": self._schema, "table": self._table, "publication": publication}
+        try:
+            row = await (await connection.execute(_CHECK, parameters)).fetchone()
+        except psycopg.Error as error:
+            raise source_error(error, f"looking at the signal table {name}") from error
+        if row is None:
+            raise CdcError(
+                ErrorKind.SOURCE_OBJECT_MISSING,
+                f"The signal table {name} is not there",
+                f"CREATE TABLE {self._quoted} (id varchar(42) PRIMARY KEY, type varchar(32) NOT NULL, data varchar(2048) NULL)",
+            )
+        may_insert, may_delete, published = row
+        if not may_insert or (self._deletes and not may_delete):
+            verb = "INSERT" if not may_insert else "DELETE"
+            raise CdcError(
+                ErrorKind.SOURCE_PERMISSION,
+                f"The connector's role may not {verb} in the signal table {name}",
+                f"GRANT {verb} ON {self._quoted} TO the role of database.user",
+            )
+        if publication is not None and not published:
+            raise CdcError(
+                ErrorKind.SOURCE_SETTING,
+                f"The signal table {name} is not in publication {publication}: watermarks would never come back",
+                f"ALTER PUBLICATION {publication} ADD TABLE {self._quoted}",
+            )
+
+    async def open(self, connection: Connection, chunk_id: str) -> None:
+        """Write the first watermark. CdcError when all attempts fail."""
+        self._opened = _instant()
+        data = None if self._former else f'{{"openWindowTimestamp": "{self._opened}"}}'
+        await self._insert(connection, f"{chunk_id}-open", OPEN, data)
+
+    async def close(self, connection: Connection, chunk_id: str) -> None:
+        """Write the second one."""
+        if self._deletes:
+            await self._write(connection, f"DELETE FROM {self._quoted} WHERE id = %s", (f"{chunk_id}-open",))
+            return
+        data = None if self._former else f'{{"openWindowTimestamp": "{self._opened}", "closeWindowTimestamp": "{_instant()}"}}'
+        await self._insert(connection, f"{chunk_id}-close", CLOSE, data)
+
+    async def _insert(self, connection: Connection, row_id: str, kind: str, data: str | None) -> None:
+        await self._write(connection, f"INSERT INTO {self._quoted} VALUES (%s, %s, %s)", (row_id, kind, data))
+
+    async def _write(self, connection: Connection, statement: str, values: tuple[str | None, ...]) -> None:
+        for attempt in range(self._retries + 1):
+            try:
+                await connection.execute(statement.encode(), values)
+            except psycopg.Error as error:
+                if attempt == self._retries or connection.closed:
+                    raise source_error(error, f"writing a watermark to {self._schema}.{self._table}") from error
+                _log.warning("watermark not written, trying again sqlstate=%s", error.sqlstate)
+                await asyncio.sleep(self._backoff_s)
+            else:
+                return
+
+
+def _instant() -> str:
+    """Now as Java prints an Instant."""
+    now = datetime.now(UTC)
+    return now.replace(tzinfo=None).isoformat(timespec="microseconds" if now.microsecond % 1000 else "milliseconds") + "Z"

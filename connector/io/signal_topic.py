@@ -1,0 +1,80 @@
+"""The signal topic: records of its partition 0, from where the consumer group left off."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, Final
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from connector.errors import CdcError, ErrorKind
+from connector.io.kafka_client import client_arguments
+
+Record = tuple[bytes | None, bytes | None, int]
+"""Key, value, offset."""
+
+_NUMBERS: Final = {
+    "fetch.min.bytes": "fetch_min_bytes",
+    "fetch.max.bytes": "fetch_max_bytes",
+    "fetch.max.wait.ms": "fetch_max_wait_ms",
+    "max.partition.fetch.bytes": "max_partition_fetch_bytes",
+    "session.timeout.ms": "session_timeout_ms",
+    "heartbeat.interval.ms": "heartbeat_interval_ms",
+}
+_WORDS: Final = {"client.id": "client_id", "auto.offset.reset": "auto_offset_reset", "isolation.level": "isolation_level"}
+
+
+class SignalTopic:
+    """Reads one signal topic.
+
+    ``properties`` are Kafka's own names, ``bootstrap.servers`` and ``group.id`` among them; CdcError(CONFIG_INVALID) when they cannot
+    be used. ``poll_s`` is how long a topic that is not there is left alone.
+    """
+
+    def __init__(self, topic: str, properties: Mapping[str, str], poll_s: float) -> None:
+        self.name = topic
+        self._arguments = _arguments(properties)
+        self._poll_s = poll_s
+        self._next: int | None = None
+        """Behind the last record that was given: what could not be committed is not given twice in one run."""
+
+    async def records(self) -> AsyncGenerator[list[Record], None]:
+        """Yield records as they come, in bursts; a burst is committed when the next one is asked for.
+
+        Begins where the group left off, else with the topic's first record; called again, behind the last burst. A topic that is not
+        there is waited for. Every failure is aiokafka's KafkaError.
+        """
+        consumer: Any = AIOKafkaConsumer(**self._arguments)
+        try:
+            await consumer.start()
+            while self.name not in await consumer.topics():  # noqa: ASYNC110 (only Kafka knows)
+                await asyncio.sleep(self._poll_s)
+            partition = TopicPartition(self.name, 0)
+            consumer.assign([partition])
+            if self._next is not None:
+                consumer.seek(partition, self._next)
+            while True:
+                found = (await consumer.getmany(partition, timeout_ms=60_000)).get(partition, [])
+                if found:
+                    self._next = found[-1].offset + 1
+                    yield [(record.key, record.value, record.offset) for record in found]
+                    await consumer.commit({partition: self._next})
+        finally:
+            await consumer.stop()
+
+
+def _arguments(properties: Mapping[str, str]) -> dict[str, Any]:
+    arguments: dict[str, Any] = {
+        "auto_offset_reset": "earliest",
+        **client_arguments(properties),
+        "group_id": properties["group.id"],
+        "enable_auto_commit": False,
+    }
+    arguments.update({argument: properties[key].strip() for key, argument in _WORDS.items() if key in properties})
+    for key, argument in _NUMBERS.items():
+        if key in properties:
+            if not properties[key].strip().isdigit():
+                raise CdcError(ErrorKind.CONFIG_INVALID, f"Invalid value {properties[key]} for configuration {key}: write a whole number")
+            arguments[argument] = int(properties[key])
+    return arguments

@@ -1,0 +1,194 @@
+"""Obeys signals: what each asks for is done at its place in the stream, or between two bursts when it came another way."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+
+from connector.capture import Capture
+from connector.config import ConnectorConfig
+from connector.errors import CdcError, Directive
+from connector.incremental import filter_of, wanted_collections
+from connector.io import pg_catalog
+from connector.io.pg_connection import Connection
+from connector.java_map import java_order
+from connector.ports import TaskContext
+from connector.runner.blocking import BlockingSnapshot
+from connector.runner.incremental import IncrementalRun
+from connector.runner.signal_channels import SignalChannels
+from connector.signal_action import SignalAction
+from connector.signals import (
+    CLOSE,
+    OPEN,
+    Action,
+    CustomSignal,
+    ExecuteSnapshot,
+    LogMessage,
+    PauseSnapshot,
+    ResumeSnapshot,
+    SchemaChanges,
+    Signal,
+    SignalError,
+    StopSnapshot,
+    WindowClose,
+    WindowOpen,
+    read_signal,
+    source_signal,
+)
+from connector.stream import SignalRow, Stream
+
+_log = logging.getLogger(__name__)
+
+Refresh = Callable[[str, str], Awaitable[None]]
+"""``refresh(schema, table)``: look at a table again."""
+
+
+class Signals:
+    """All signals of one run of the stream. ``gate`` is held while frames are worked on, and for each signal of another channel."""
+
+    def __init__(
+        self,
+        context: TaskContext,
+        config: ConnectorConfig,
+        capture: Capture,
+        query: Connection,
+        stream: Stream,
+        incremental: IncrementalRun,
+        blocking: BlockingSnapshot,
+        actions: Mapping[str, SignalAction],
+        *,
+        gate: asyncio.Lock,
+        refresh: Refresh,
+        changed: Callable[[], None],
+    ) -> None:
+        self._context = context
+        self._config = config
+        self._capture = capture
+        self._query = query
+        self._stream = stream
+        self._incremental = incremental
+        self._blocking = blocking
+        self._actions = actions
+        self._gate = gate
+        self._refresh = refresh
+        self._changed = changed
+        self._former = config.version < (3,)
+        self._from_source = "source" in config.signal_enabled_channels
+        self._arrived: asyncio.Queue[Signal] = asyncio.Queue()
+        self.due: list[tuple[list[str], dict[str, str]]] = []
+        """Blocking snapshots that wait for the end of the open transaction: tables, and selects for some of them.
+
+        Nothing that is streamed meanwhile may count as reached: after a crash the signal must come again.
+        """
+
+    async def start(self, stack: AsyncExitStack) -> None:
+        """Open the channels beside the signal table; the stack closes them. CdcError for one that cannot be had."""
+        await SignalChannels(self._context, self._config, self._arrived.put_nowait).start(stack)
+
+    async def run(self) -> None:
+        """Obey what the channels bring, until cancelled. Raises CdcError when the database is lost."""
+        while True:
+            signal = await self._arrived.get()
+            async with self._gate:
+                await self._obey(signal)
+                await self.at_rest()
+                self._changed()
+
+    async def at_rest(self) -> None:
+        """Take the blocking snapshots that are due, if the stream is between transactions."""
+        while self.due and self._stream.between:
+            names, selects = self.due[0]
+            await self._blocking.take(names, selects, *self._stream.last_event)
+            del self.due[0]
+        self._stream.halt_at_commit = bool(self.due)
+
+    async def row(self, row: SignalRow) -> None:
+        """A row of the signal table came through the stream, which waits."""
+        try:
+            signal = source_signal(row.cells)
+        except SignalError as error:
+            _log.warning("signal passed over: %s", error)
+            return
+        if row.deleted:
+            # The row may tell no more than its id.
+            if self._config.incremental_snapshot_watermarking_strategy == "insert_delete" and signal.id.endswith("-open"):
+                self._incremental.window_closes(signal.id.removesuffix("-open"))
+            return
+        if self._from_source or signal.type in (OPEN, CLOSE):
+            await self._obey(signal)
+
+    async def _obey(self, signal: Signal) -> None:
+        try:
+            action = read_signal(signal, frozenset(self._actions), former=self._former)
+            await self._perform(action, signal)
+        except SignalError as error:
+            _log.warning("signal passed over id=%s type=%s channel=%s: %s", signal.id, signal.type, signal.channel, error)
+        except CdcError as error:
+            # A row of a chunk that cannot be sent ends the task, as one of the stream does: passed over, the snapshot would stand still.
+            if error.directive is Directive.RETRY or signal.type in (OPEN, CLOSE):
+                raise
+            _log.warning("signal not obeyed id=%s type=%s channel=%s: %s", signal.id, signal.type, signal.channel, error)
+
+    async def _perform(self, action: Action, signal: Signal) -> None:
+        incremental = self._incremental
+        match action:
+            case WindowOpen(chunk_id):
+                incremental.window_opens(chunk_id)
+            case WindowClose(chunk_id):
+                incremental.window_closes(chunk_id)
+            case ExecuteSnapshot():
+                await self._execute(action)
+            case StopSnapshot(collections):
+                incremental.stop(collections)
+            case PauseSnapshot():
+                incremental.pause()
+            case ResumeSnapshot():
+                incremental.resume_reading()
+            case LogMessage(message):
+                _log.info("signal says: %s", message.replace("{}", self._offset_text()))
+            case SchemaChanges(tables):
+                for schema, table in tables:
+                    await self._refresh(schema, table)
+            case CustomSignal(_, data):
+                try:
+                    await self._actions[signal.type].arrived(signal, data)
+                except Exception as error:  # noqa: BLE001 (a user's class: whatever it raises must not end the task)
+                    _log.warning("signal action raised id=%s type=%s error=%s", signal.id, signal.type, type(error).__name__)
+
+    async def _execute(self, action: ExecuteSnapshot) -> None:
+        signals = self._capture.signal_table
+        listed = [
+            table.name
+            for table in await pg_catalog.list_tables(self._query)
+            if (table.schema, table.table) != signals and self._capture.captures(table.schema, table.table)
+        ]
+        # As recorded: the tables that an expression matches come in the order of a Java map.
+        collections, warnings = wanted_collections(action, java_order(listed), former=self._former)
+        for warning in warnings:
+            _log.warning("signal id=%s: %s", action.correlation_id, warning)
+        names = [collection.name for collection in collections]
+        if not names:
+            return
+        if action.blocking:
+            found = {name: filter_of(action.conditions, name) for name in names}
+            selects = {name: select for name, select in found.items() if select is not None}
+            self.due.append((names, selects))
+            return
+        if not self._incremental.possible:
+            raise SignalError("an incremental snapshot needs signal.data.collection, or read.only=true")
+        if "c" in self._config.skipped_operations and not self._config.read_only:
+            raise SignalError("skipped.operations leaves out inserts, watermarks too; take c out of it, or set read.only=true")
+        if not self._config.incremental_snapshot_chunk_size:
+            raise SignalError("incremental.snapshot.chunk.size is 0; set it to 1 or more")
+        await self._incremental.check(self._query)
+        self._incremental.add(collections, action.correlation_id)
+
+    def _offset_text(self) -> str:
+        """The offset as Java prints a map."""
+        position = self._stream.position
+        if position is None:
+            return "<none>"
+        offset = position.to_offset()
+        return "{" + ", ".join(f"{key}={offset[key]}" for key in java_order(offset)) + "}"
