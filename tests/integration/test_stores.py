@@ -15,6 +15,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
+from connector.config_keys import CURRENT
+from connector.config_validation import Validation
 from connector.errors import CdcError, Directive, ErrorKind
 from connector.ports import TaskContext
 from workers.herder import WorkerHerder
@@ -271,8 +273,8 @@ async def test_a_herder_takes_up_what_another_left(stage: Stage) -> None:
         started.set()
         await stop.wait()
 
-    async def validate(name: str, config: Mapping[str, str | None]) -> list[str]:
-        return []
+    async def validate(name: str, config: Mapping[str, str | None]) -> Validation:
+        return Validation((), (), CURRENT)
 
     async def herder() -> WorkerHerder:
         cluster = await stage.cluster()

@@ -19,7 +19,15 @@ REST: Final = (
     (re.compile(r'"worker_id":"[^"]*"'), '"worker_id":"WORKER"'),
     (re.compile(r'"trace":"(?:[^"\\]|\\.)*"'), '"trace":"TRACE"'),
     (re.compile(r'"(lsn\w*|txId|ts_usec)":-?\d+'), r'"\1":0'),
+    (re.compile(r'"transaction_id":"\d+"'), '"transaction_id":"0"'),
 )
+UUID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+WINDOWS: Final = (
+    (re.compile(UUID.encode() + rb"(?=-(?:open|close)\b)"), b"UUID"),
+    (re.compile(rb'(WindowTimestamp\\*": \\*")[^"\\]+'), rb"\1INSTANT"),
+)
+"""A chunk's marks in the signal table: a random name and the times of its opening and closing."""
+NOTIFICATION: Final = frozenset({"id", "type", "aggregate_type", "additional_data", "timestamp"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +117,8 @@ def topic_records(raws: Sequence[Raw], compare: Compare, tag: str, database: str
             if compare.headers or not name.startswith("__debezium.context")
         ]
         record: dict[str, Any] = {"key": parse(raw.key), "value": parse(raw.value)}
+        if is_notification(record["value"]):
+            record = {part: scrub_notification(record[part]) for part in record}
         record |= {"headers": headers} if headers else {}
         record |= {"partition": raw.partition} if compare.partitions else {}
         records.append(record)
@@ -125,6 +135,8 @@ def decode(data: bytes | None, tag: str, database: str) -> Any:
     if data is None:
         return None
     data = data.replace(tag.encode(), b"PREFIX").replace(database.encode(), b"DATABASE")
+    for pattern, put in WINDOWS:
+        data = pattern.sub(put, data)
     try:
         return json.loads(data, parse_float=lambda text: f"<number {text}>")
     except ValueError:
@@ -151,6 +163,27 @@ def scrub(value: Any, path: tuple[str, ...] = ()) -> Any:
         else:
             cleaned[key] = part
     return cleaned
+
+
+def _payload(value: Any) -> Any:
+    return value["payload"] if isinstance(value, dict) and value.keys() == {"schema", "payload"} else value
+
+
+def is_notification(value: Any) -> bool:
+    """Whether a record's value, with its schema or without, tells of the connector's own doing."""
+    payload = _payload(value)
+    return isinstance(payload, dict) and payload.keys() == NOTIFICATION
+
+
+def scrub_notification(value: Any) -> Any:
+    """Replace the random id, which a signal's id is not, and the time, in a notification or its key."""
+    payload = _payload(value)
+    cleaned = dict(payload)
+    if re.fullmatch(UUID, str(payload["id"])):
+        cleaned["id"] = "UUID"
+    if "timestamp" in payload:
+        cleaned["timestamp"] = f"<{type(payload['timestamp']).__name__}>"
+    return cleaned if payload is value else {"schema": value["schema"], "payload": cleaned}
 
 
 def scrub_rest(text: str, tag: str, database: str) -> str:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import tempfile
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +20,7 @@ from typing import Any, Final
 import httpx
 import psycopg
 import yaml
+from aiokafka import AIOKafkaProducer
 from psycopg import AsyncConnection
 
 from .recording import Compare, Recording, scrub_rest, topic_records
@@ -52,6 +54,8 @@ class Scenario:
     config: Mapping[str, str | None]
     steps: Sequence[Mapping[str, Any]]
     compare: Compare
+    before: Sequence[Mapping[str, Any]] = ()
+    """Steps after ``setup``, before the connector exists."""
     streams: bool = True
     """The connector comes to stream: its slot is waited for before the first step."""
     fixed_prefix: bool = False
@@ -63,7 +67,7 @@ class Scenario:
     def load(cls, file: Path) -> Scenario:
         """Raises ScenarioError for a key that means nothing."""
         found = yaml.safe_load(file.read_text(encoding="utf-8"))
-        known = {"about", "setup", "config", "steps", "compare", "streams", "fixed_prefix", "pg"}
+        known = {"about", "setup", "before", "config", "steps", "compare", "streams", "fixed_prefix", "pg"}
         if unknown := found.keys() - known:
             raise ScenarioError(f"{file.name}: {', '.join(sorted(unknown))} mean nothing; a scenario has {', '.join(sorted(known))}")
         return cls(
@@ -73,6 +77,7 @@ class Scenario:
             found.get("config") or {},
             found.get("steps") or [],
             Compare(**found.get("compare", {})),
+            found.get("before") or (),
             found.get("streams", True),
             found.get("fixed_prefix", False),
             found.get("pg", ""),
@@ -118,15 +123,22 @@ class Play:
     reader: TopicReader
     client: httpx.AsyncClient
     connection: AsyncConnection[Any]
+    folder: Path
+    """An empty folder that the worker reads and writes too."""
+    resources: AsyncExitStack
+    """What is to be closed in the end: the sessions that a step opened."""
+    sessions: dict[str, AsyncConnection[Any]] = field(default_factory=dict)
     rest: list[dict[str, Any]] = field(default_factory=list)
     marks: list[dict[str, int]] = field(default_factory=list)
 
     def fill(self, value: Any) -> Any:
-        """Put the run's names in: ``{p}`` topic prefix, ``{name}`` connector, ``{slot}``, ``{publication}``, ``{db}`` database."""
+        """Put the run's names in; ``tests/parity/README.md`` tells them."""
         if isinstance(value, str):
             for name in ("name", "slot", "publication"):
                 value = value.replace(f"{{{name}}}", self.tag)
-            return value.replace("{p}", self.prefix).replace("{db}", self.place.database)
+            for name, put in (("bootstrap", self.place.bootstrap), ("dir", str(self.folder)), ("db", self.place.database)):
+                value = value.replace(f"{{{name}}}", put)
+            return value.replace("{p}", self.prefix)
         if isinstance(value, Mapping):
             return {self.fill(key): self.fill(part) for key, part in value.items()}
         if isinstance(value, list):
@@ -149,6 +161,7 @@ class Play:
     async def run(self) -> Recording:
         """Play every step; the recording of what came."""
         await self._execute(self.scenario.setup)
+        await self._act(self.scenario.before, "before")
         answer = await self.client.post("/connectors", json={"name": self.tag, "config": self.config(self.scenario.config)})
         if answer.status_code != httpx.codes.CREATED:
             raise ScenarioError(f"{self.scenario.name}: the connector was refused: {answer.text}")
@@ -156,16 +169,19 @@ class Play:
             await self._streaming()
         except TimeoutError as error:
             raise ScenarioError(f"{self.scenario.name}: {error}") from error
-        for number, step in enumerate(self.scenario.steps, 1):
+        await self._act(self.scenario.steps, "step")
+        return await self._recording()
+
+    async def _act(self, steps: Sequence[Mapping[str, Any]], where: str) -> None:
+        for number, step in enumerate(steps, 1):
             [(kind, argument)] = step.items()
             act = getattr(self, f"_step_{kind}", None)
             if act is None:
-                raise ScenarioError(f"{self.scenario.name}, step {number}: {kind} is no kind of step")
+                raise ScenarioError(f"{self.scenario.name}, {where} {number}: {kind} is no kind of step")
             try:
                 await act(argument)
             except (TimeoutError, psycopg.Error) as error:
-                raise ScenarioError(f"{self.scenario.name}, step {number} ({kind}): {error}") from error
-        return await self._recording()
+                raise ScenarioError(f"{self.scenario.name}, {where} {number} ({kind}): {error}") from error
 
     async def clean(self) -> None:
         """Remove the connector, its slot and its topics."""
@@ -189,9 +205,9 @@ class Play:
     async def _rows(self, query: str) -> list[tuple[Any, ...]]:
         return await (await self.connection.execute(query.encode())).fetchall()
 
-    async def _execute(self, sql: str) -> None:
+    async def _execute(self, sql: str, connection: AsyncConnection[Any] | None = None) -> None:
         for statement in statements(self.fill(sql)):
-            await self.connection.execute(statement.encode())
+            await (connection or self.connection).execute(statement.encode())
 
     async def _step_sql(self, sql: str) -> None:
         """Each statement in a transaction of its own."""
@@ -206,6 +222,74 @@ class Play:
         """``COPY … FROM STDIN``: many rows in few WAL records."""
         async with self.connection.cursor() as cursor, cursor.copy(f"COPY {argument['table']} FROM STDIN".encode()) as copy:
             await copy.write(argument["rows"])
+
+    async def _step_session(self, argument: Mapping[str, str]) -> None:
+        """``{name, sql}``: statements in a session of their own, which stays open: a transaction goes on with the next step."""
+        name = argument["name"]
+        if name not in self.sessions:
+            opened = await AsyncConnection.connect(self.place.dsn, autocommit=True)
+            self.sessions[name] = await self.resources.enter_async_context(opened)
+        await self._execute(argument["sql"], self.sessions[name])
+
+    async def _step_row(self, query: str) -> None:
+        """Wait until the query finds a row."""
+
+        async def found() -> bool:
+            return await self._rows(self.fill(query)) != []
+
+        await until(found, lambda: f"a row of {query}")
+
+    async def _step_produce(self, argument: Mapping[str, Any]) -> None:
+        """``{topic, key, value}``: one record. A value that is no text is written as JSON; no key, no value: null."""
+        record = self.fill(argument)
+        key, value = record.get("key"), record.get("value")
+        text = value if isinstance(value, str | None) else json.dumps(value)
+        async with AIOKafkaProducer(bootstrap_servers=self.place.bootstrap) as producer:
+            await producer.send_and_wait(record["topic"], key=key and key.encode(), value=None if text is None else text.encode())
+
+    async def _step_file(self, argument: Mapping[str, str]) -> None:
+        """``{name, text}``: append the text to a file of the folder ``{dir}``."""
+        with (self.folder / argument["name"]).open("a", encoding="utf-8") as file:
+            file.write(self.fill(argument["text"]))
+
+    async def _step_emptied(self, name: str) -> None:
+        """Wait until the file of the folder ``{dir}`` is empty."""
+
+        async def emptied() -> bool:
+            return (self.folder / name).stat().st_size == 0
+
+        await until(emptied, lambda: f"{name} to be empty")
+
+    async def _step_wait(self, argument: Mapping[str, Any]) -> None:
+        """``{topic, count}``, with ``text`` only the records whose value holds it: wait for so many."""
+        wanted: dict[str, Any] = self.fill(argument)
+        topic, text = wanted["topic"], wanted.get("text", "").encode()
+        found = 0
+
+        async def come() -> bool:
+            nonlocal found
+            raws = await self.reader.read(topic) if text else ()
+            found = sum(text in (raw.value or b"") for raw in raws) if text else sum((await self.reader.ends(topic)).values())
+            return found >= int(wanted.get("count", 1))
+
+        await until(come, lambda: f"{argument}; there are {found}", 30)
+
+    async def _step_offset(self, argument: Mapping[str, str]) -> None:
+        """``{has}`` or ``{lacks}``: wait until the stored offset has this text or no longer has it; the offset is compared."""
+        path = f"/connectors/{self.tag}/offsets"
+        text = ""
+
+        async def stored() -> bool:
+            nonlocal text
+            # The spacing of an answer means nothing.
+            text = json.dumps((await self.client.get(path)).json(), separators=(",", ":"))
+            return argument["has"] in text if "has" in argument else '"lsn' in text and argument["lacks"] not in text
+
+        await until(stored, lambda: f"an offset with {argument}; it is {text}", 20)
+        # Whether the last message's transaction was already over is chance, and the reference keeps an offset in a hash table.
+        text = re.sub(r'"messageType":"\w+"', '"messageType":"ANY"', text)
+        body = json.loads(scrub_rest(text, self.tag, self.place.database))["offsets"]
+        self.rest.append({"call": "the offset", "body": json.loads(json.dumps(body, sort_keys=True))})
 
     async def _step_rest(self, argument: Mapping[str, Any]) -> None:
         """One call; its status, and with ``answer: true`` its body, is compared."""
@@ -331,8 +415,10 @@ async def _play(scenario: Scenario, place: Place, tag: str, recorded: Recording 
         topic_reader(place.bootstrap) as reader,
         httpx.AsyncClient(base_url=place.url, timeout=100) as client,
         await AsyncConnection.connect(place.dsn, autocommit=True) as connection,
+        AsyncExitStack() as resources,
     ):
-        play = Play(scenario, place, tag, recorded, reader, client, connection)
+        folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="parity-")))
+        play = Play(scenario, place, tag, recorded, reader, client, connection, folder, resources)
         try:
             yield play
         finally:

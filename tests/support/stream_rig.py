@@ -18,6 +18,7 @@ from connector.messages import MessageTopic, prefix_filter
 from connector.offsets import Resume, StoredOffset, resume_point
 from connector.pgoutput import Relation, RelationColumn
 from connector.ports import ConverterSettings
+from connector.reselect import Reread
 from connector.stream import LiveTable, Stream, StreamSettings
 from connector.table import CatalogTable, join_relation
 from connector.transactions import TransactionLog
@@ -188,16 +189,31 @@ class StreamRig:
         )
         self.asked: list[Relation] = []
         """Relations whose facts the stream stopped for."""
+        self.reread: list[Reread] = []
+        """Rows that the stream stopped for to have them read again."""
+        self.found: dict[tuple[bytes, ...], dict[str, bytes | None]] = {}
+        """What such a row is by now, by the texts of the key's columns; a row that is not here is gone."""
 
     def feed(self, frames: Sequence[bytes], now_ns: int = NOW_NS) -> list[Sent]:
         """Work through all frames; answers the records they made, topic after topic."""
         before = {topic: len(records) for topic, records in self.sent.items()}
         used = self.stream.feed(frames, now_ns)
-        while used < len(frames) or self.stream.wanted is not None:
-            self._adopt()
+        while used < len(frames) or self.stream.wanted is not None or self.stream.asked is not None:
+            if self.stream.asked is None:
+                self._adopt()
+            while (asked := self.stream.asked) is not None:
+                self._read_again(asked)
             frames = frames[used:]
             used = self.stream.feed(frames, now_ns)
         return [record for topic, records in self.sent.items() for record in records[before.get(topic, 0) :]]
+
+    def _read_again(self, asked: Reread) -> None:
+        self.reread.append(asked)
+        row = self.found.get(tuple(cell for _, cell in asked.key))
+        if row is None:
+            self.stream.answer(None, "it is gone")
+        else:
+            self.stream.answer([row[asked.table.columns[at].name] for at in asked.columns])
 
     def _message_topic(self, config: ConnectorConfig, converter: ConverterSettings) -> MessageTopic:
         return MessageTopic(
@@ -219,7 +235,8 @@ class StreamRig:
         table = join_relation(relation, self.catalog.get((relation.schema, relation.table)))
         encoder = self.capture.encoder(table)
         out = RecordingOut(encoder.topic, self.sent.setdefault(encoder.topic, []))
-        self.stream.adopt(relation, LiveTable(encoder, self.capture.source(table), out))
+        reselections = self.capture.reselections(table, encoder)
+        self.stream.adopt(relation, LiveTable(encoder, self.capture.source(table), out, reselections=reselections))
 
 
 def catalog_table(

@@ -14,14 +14,19 @@ from fastapi import FastAPI
 
 from connect_api.app import create_app
 from connect_api.herder import (
+    ConfigInfos,
+    ConfigKey,
+    ConfigValue,
     ConnectorInfo,
     ConnectorState,
     Health,
     Herder,
     HerderError,
+    Note,
     Offset,
     Plugin,
     ServerInfo,
+    SignalRequest,
     State,
     Status,
     TargetState,
@@ -31,6 +36,7 @@ from connect_api.herder import (
 CLASS = "io.debezium.connector.postgresql.PostgresConnector"
 WORKER = "10.0.0.7:8083"
 VERSION = "3.6.3.Final"
+KEY = ConfigKey("topic.prefix", "STRING", False, None, "HIGH", "Begins names.", "Postgres", 1, "MEDIUM", "Topic prefix", ())
 HEALTHY = Health("healthy", "Worker has completed startup and is ready to handle requests.")
 STATES: Mapping[TargetState, ConnectorState] = {"STARTED": "RUNNING", "PAUSED": "PAUSED", "STOPPED": "STOPPED"}
 
@@ -54,6 +60,10 @@ class FakeHerder:
     """Obeys ``connect_api.herder.Herder``. ``calls`` holds what changed something, in order."""
 
     known: dict[str, Connector] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+    waits: int = 0
+    refuses: HerderError | None = None
+    """Raised for the next signal."""
     calls: list[tuple[object, ...]] = field(default_factory=list)
     state: Health = HEALTHY
     vanished: set[str] = field(default_factory=set)
@@ -144,12 +154,50 @@ class FakeHerder:
         others = [Plugin("org.example.Unwrap", "transformation", VERSION), Plugin("org.example.IsTombstone", "predicate", None)]
         return [Plugin(CLASS, "source", VERSION), *([] if connectors_only else others)]
 
+    def plugin_config(self, plugin: str, version: str | None) -> Sequence[ConfigKey]:
+        if plugin != "Postgres":
+            raise HerderError(404, f"Unknown plugin {plugin}.")
+        if version not in (None, VERSION):
+            raise HerderError(400, f"Plugin {CLASS} not found that matches the version range [{version},{version}]")
+        return (KEY,)
+
+    async def validate_config(self, plugin: str, config: Mapping[str, str | None]) -> ConfigInfos:
+        self.calls.append(("validate", plugin, dict(config)))
+        if plugin != "Postgres":
+            raise HerderError(400, f"Included connector type {config.get('connector.class')} does not match request type {plugin}")
+        prefix = config.get("topic.prefix")
+        value = ConfigValue("topic.prefix", prefix, (), () if prefix else ("missing",), True)
+        unknown = [(None, ConfigValue(key, None, (), ("null",), True)) for key, text in config.items() if text is None]
+        return ConfigInfos(CLASS, len(unknown) + (not prefix), ("Common", "Postgres"), [*unknown, (KEY, value)])
+
     def active_topics(self, name: str) -> Sequence[str]:
         return tuple(self.known[name].topics) if name in self.known else ()
 
     def progress(self, name: str) -> Mapping[str, object]:
         self._find(name, f"Connector {name} not found")
         return MappingProxyType({"phase": "snapshot", "tables": ({"table": "public.a", "rows": 7},)})
+
+    def signal(self, name: str, request: SignalRequest) -> str:
+        self._find(name, f"Connector {name} not found")
+        if self.refuses is not None:
+            raise self.refuses
+        self.calls.append(("signal", name, request))
+        return request.id or "new"
+
+    def notifications(self, name: str, after: int) -> Sequence[Note]:
+        self._find(name, f"Connector {name} not found")
+        return [note for note in self.notes if note.number > after]
+
+    async def next_notifications(self, name: str, after: int, seconds: float) -> Sequence[Note] | None:
+        """What is there, once; then nothing came in time, once; then it is over."""
+        if after < len(self.notes):
+            return self.notifications(name, after)
+        self.waits += 1
+        return None if self.waits > 1 else ()
+
+    def clear_notifications(self, name: str) -> None:
+        self._find(name, f"Connector {name} not found")
+        self.notes.clear()
 
     def _find(self, name: str, missing: str) -> Connector:
         if name not in self.known or name in self.vanished:

@@ -325,7 +325,7 @@ async def test_openapi_describes_every_route_and_announces_no_422() -> None:
         page, description = await http.get("/docs"), (await http.get("/openapi.json")).json()
     assert page.status_code == 200
     operations = [operation for path in description["paths"].values() for operation in path.values()]
-    assert len(operations) == 20
+    assert len(operations) == 25
     assert all(operation["description"] and "422" not in operation["responses"] for operation in operations)
     assert all("default" in operation["responses"] for operation in operations)
     restart = description["paths"]["/connectors/{connector}/restart"]["post"]

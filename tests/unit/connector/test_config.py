@@ -53,6 +53,8 @@ def test_no_attribute_is_without_a_property() -> None:
         "raw",
         "version",
         "column_masks",
+        "column_converters",
+        "reselect_rules",
         "key_columns",
         "replica_identities",
         "snapshot_select_overrides",

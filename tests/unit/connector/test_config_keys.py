@@ -130,6 +130,18 @@ def test_families_that_do_nothing_say_why() -> None:
         ("(,3.6.3]", CURRENT),
         ("(2.3.4,4)", CURRENT),
         ("[2.3.4,2.4],[9,)", FORMER),
+        ("[2.3.4.Final]", FORMER),
+        ("[2.3,2.4)", FORMER),
+        ("[ 2.3 , 2.4 ) ", FORMER),
+        ("[2.3,2.4),", FORMER),
+        ("2.3.4.final", FORMER),
+        ("[2.3.4-SNAPSHOT,3)", FORMER),
+        ("[2.3.4.Final,3.6.3.Final)", FORMER),
+        ("[2.3.4.Final,3.6.3.Final]", CURRENT),
+        ("[1,2][3,4]", CURRENT),
+        ("[,]", CURRENT),
+        ("(,)", CURRENT),
+        ("3.6.3.Final.0", CURRENT),
     ],
 )
 def test_a_version_range_selects_the_newest_played_version(wanted: str | None, version: str) -> None:
@@ -138,7 +150,17 @@ def test_a_version_range_selects_the_newest_played_version(wanted: str | None, v
 
 @pytest.mark.parametrize(
     ("wanted", "shown"),
-    [("9", "[9,9]"), ("", "[,]"), ("abc", "[abc,abc]"), ("[3.0,3.5]", "[3.0,3.5]"), ("(3.6.3,)", "(3.6.3,)"), ("[1,2", "[1,2")],
+    [
+        ("9", "[9,9]"),
+        ("", "[,]"),
+        ("abc", "[abc,abc]"),
+        ("LATEST", "[LATEST,LATEST]"),
+        ("[3.0,3.5]", "[3.0,3.5]"),
+        ("(3.6.3,)", "(3.6.3,)"),
+        ("(2.3.4,3.6.3)", "(2.3.4,3.6.3)"),
+        ("[2.3.4.1,3)", "[2.3.4.1,3)"),
+        ("2.x", "[2.x,2.x]"),
+    ],
 )
 def test_a_version_that_is_not_played_is_told_in_connects_words(wanted: str, shown: str) -> None:
     with pytest.raises(BadVersionError) as caught:
@@ -147,3 +169,13 @@ def test_a_version_that_is_not_played_is_told_in_connects_words(wanted: str, sho
         "Plugin io.debezium.connector.postgresql.PostgresConnector not found that matches the version range "
         f"{shown}, available versions: [2.3.4.Final, 3.6.3.Final]"
     )
+    assert not caught.value.unreadable
+
+
+@pytest.mark.parametrize(
+    "wanted", ["[", "[1,2", "[2,1]", "(2)", "()", "3.6)", "2,3", "(2.3,2.3)", "[2.3,2.3)", "[3.6.3],[2.3.4]", "[2,3.6],(,3]", "[1]x"]
+)
+def test_a_range_that_maven_refuses_is_told_as_such(wanted: str) -> None:
+    with pytest.raises(BadVersionError, match=r"^Invalid version specification: ") as caught:
+        select_version(wanted)
+    assert caught.value.unreadable

@@ -16,9 +16,12 @@ from support.stream_rig import NOW_NS, TYPES, Failures, RecordingOut, Sent, cata
 from support.wal_script import UNCHANGED, Cell, WalScript
 
 from connector.capture import Capture
+from connector.config_families import NamedConverter
+from connector.converted_columns import ConvertedColumns
 from connector.encoders import EventColumn, TableEncoder
 from connector.envelope import TableSource
 from connector.json_converter import schema_json, value_json
+from connector.pgoutput import UNCHANGED as NOT_SENT
 from connector.ports import ConverterSettings
 from connector.schema import NO_DEFAULT, Field, Schema
 from connector.stream import LiveTable, Stream, StreamSettings
@@ -168,6 +171,12 @@ TYPE_SETTINGS = st.builds(
     hstore_handling_mode=st.sampled_from(["json", "map"]),
     decimal_format=st.sampled_from(["BASE64", "NUMERIC"]),
 )
+_PROBE = "support.probe_converters:Probe"
+CONVERTED = [
+    ConvertedColumns([NamedConverter("told", _PROBE, {"schema.name": "told"})]),
+    ConvertedColumns([NamedConverter("length", _PROBE, {"mode": "length", "schema.type": "int32", "optional": "true"})]),
+]
+"""Converters that a column may have; they give a value for every text, and the second one null for NULL."""
 NAMES = st.text(string.ascii_letters + ' "\\é漢', min_size=1, max_size=8)
 
 
@@ -194,9 +203,14 @@ def cases(draw: st.DrawFn) -> Case:
         )
         codec = resolve(column, KINDS, types)
         assert codec is not None
+        described.append(column)
+        taken = draw(st.sampled_from((None, None, *CONVERTED)))
+        converted = taken and taken.codec(catalog_table("t"), column, KINDS, types, codec)
+        if converted:
+            events.append(EventColumn(name, index, converted, converted.schema, column.not_null))
+            continue
         schema = codec.schema.as_optional(codec.schema.optional or not column.not_null)
         default = default_value(column, codec, KINDS, types)
-        described.append(column)
         schema = schema if default is NO_DEFAULT else schema.with_default(default)
         events.append(EventColumn(name, index, codec, schema, column.not_null))
     cells = [kind.texts | st.none() | st.just(UNCHANGED) if draw(st.booleans()) else kind.texts for kind in chosen]
@@ -212,6 +226,8 @@ def cases(draw: st.DrawFn) -> Case:
 def meant(column: EventColumn, cell: Cell) -> object:
     """The Connect value of a cell: by the generic path, and by the rules for NULL in a required column and for what was not sent."""
     codec: Codec = column.codec
+    if codec.cell_value is not None:
+        return codec.cell_value(cell.encode() if isinstance(cell, str) else NOT_SENT if cell is UNCHANGED else None)
     if isinstance(cell, str):
         return codec.decode(cell.encode())
     if cell is UNCHANGED and codec.unavailable is not None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 
+from connector.config_keys import BY_NAME, CURRENT
+from connector.config_validation import FieldValidation, Validation
 from connector.ports import TaskContext
 from workers.herder import WorkerHerder
 from workers.settings import WorkerSettings
@@ -69,9 +71,10 @@ class Bench:
             del self.running[context.connector]
             self.ended.set()
 
-    async def validate(self, name: str, config: Mapping[str, str | None]) -> list[str]:
+    async def validate(self, name: str, config: Mapping[str, str | None]) -> Validation:
         self.validated.append(dict(config))
-        return list(self.lines)
+        fields = [FieldValidation("slot.name", BY_NAME["slot.name"], None, tuple(self.lines), (), True)] if self.lines else []
+        return Validation(tuple(fields), ("Common",), CURRENT)
 
     async def settled(self) -> None:
         await self.herder.settled()

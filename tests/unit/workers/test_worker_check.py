@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from connector.config import parse
+from connector.config_validation import error_lines
 from workers.validation import ConfigurationCheck
 
 CONFIG = {
@@ -23,9 +24,9 @@ async def look(settings: Mapping[str, str]) -> Sequence[tuple[str, str]]:
 
 
 async def test_a_good_configuration_has_no_lines() -> None:
-    assert await ConfigurationCheck(look)("shop", CONFIG) == []
+    assert error_lines(await ConfigurationCheck(look)("shop", CONFIG)) == []
 
 
 async def test_what_the_reading_refuses_is_a_line() -> None:
-    [line] = await ConfigurationCheck(look)("shop", {**CONFIG, "topic.creation.default.partitions": "1"})
+    [line] = error_lines(await ConfigurationCheck(look)("shop", {**CONFIG, "topic.creation.default.partitions": "1"}))
     assert 'Missing required configuration "topic.creation.default.replication.factor"' in line

@@ -1,0 +1,136 @@
+"""Whenever the worker is killed while an incremental snapshot runs, it goes on at its chunk: no row is missing, stale or turned around."""
+
+from __future__ import annotations
+
+import random
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from fix_pg import PgServer
+from fix_worker import Worker
+from support.connector import SECONDS, Connector
+from support.load import TABLES, Load, Seen, faults, seen
+
+from connector.java_objects import read_array
+from workers.embedded.wait import wait_until
+
+pytestmark = [pytest.mark.pg_once, pytest.mark.slow]
+
+SEED = 20_240_301
+KILLS = 20
+KEYS = 100_000
+CHUNK = 2_000
+COLLECTIONS = "incremental_snapshot_collections"
+CONFIG = {
+    "table.include.list": "public.item,public.entry",
+    "signal.data.collection": "public.sig",
+    "snapshot.mode": "no_data",
+    "incremental.snapshot.chunk.size": str(CHUNK),
+    "topic.creation.default.partitions": "3",
+    "topic.creation.default.replication.factor": "1",
+}
+# Every chunk waits while it is read, so that changes come meanwhile and the snapshot lasts longer than the kills.
+WAITING = f"""{{"data-collections": ["public.item", "public.entry"], "additional-conditions": [
+    {{"data-collection": "public.*", "filter": "id % {CHUNK} <> 0 OR pg_sleep(0.06) IS NOT NULL"}}]}}"""
+
+
+def stale(table: str, records: list[Seen]) -> list[str]:
+    """Reads that tell of something older than a record of their key before them."""
+    found = []
+    newest: dict[int, tuple[int, bool]] = {}
+    for record in records:
+        if record.op == "tombstone":
+            continue
+        version, gone = newest.get(record.key, (0, False))
+        if record.op == "r" and (record.version < version or (gone and record.version == version)):
+            found.append(f"{table} {record.key}: a read of version {record.version} after version {version}{', deleted' * gone}")
+        if record.version >= version:
+            newest[record.key] = record.version, record.op == "d" or (gone and record.version == version)
+    return found
+
+
+def places(offsets: list[dict[str, Any]]) -> list[tuple[int, int]]:
+    """How far the stored offsets say that the snapshot is: tables done with, and the last key."""
+    found = []
+    for offset in offsets:
+        if COLLECTIONS in offset:
+            key = read_array(offset["incremental_snapshot_primary_key"])
+            left = offset[COLLECTIONS].count('"public.')
+            found.append((len(TABLES) - left, 0 if key is None or key[0] is None else int(key[0].value)))
+    return found
+
+
+def last_of(histories: Mapping[tuple[str, int], object], table: str) -> set[int]:
+    return {key for of, key in histories if of == table}
+
+
+async def test_twenty_kills_in_an_incremental_snapshot(pg: PgServer, worker: Callable[..., Worker]) -> None:
+    sys.stdout.write(f"seed {SEED}\n")
+    choice = random.Random(SEED)
+    connect = worker()
+    connector = Connector(connect, pg.database("inckill"), "kill_incremental")
+    load = Load(connector.database.dsn, seed=SEED, keys=KEYS)
+    load.prepare()
+    connector.database.execute("CREATE TABLE sig (id varchar(42) PRIMARY KEY, type varchar(32) NOT NULL, data varchar(2048))")
+    connector.create(CONFIG)
+
+    def on_its_way() -> bool:
+        running = connector.progress().get("incremental")
+        return running is not None and running["chunks"] > 0
+
+    def complete() -> bool:
+        return COLLECTIONS not in connector.offset()
+
+    load.start()
+    try:
+        connector.database.execute(f"INSERT INTO sig VALUES ('s', 'execute-snapshot', $data${WAITING}$data$)")
+        for _ in range(KILLS):
+            wait_until(on_its_way, lambda: f"a chunk to be sent: {connector.progress()}\n{connect.log[-6000:]}", SECONDS)
+            pause(choice.uniform(0.0, 0.25))
+            connect.kill()
+            connect.start()
+        wait_until(on_its_way, lambda: f"a chunk to be sent: {connector.progress()}\n{connect.log[-6000:]}", SECONDS)
+        wait_until(complete, lambda: f"the snapshot to be complete: {connector.progress()}\n{connect.log[-6000:]}", SECONDS)
+    finally:
+        end = load.stop()
+    connector.await_confirmed(end)
+
+    found: list[str] = []
+    reads = 0
+    for table in TABLES:
+        records = [seen(key, value) for key, value in await connector.events(f"public.{table}")]
+        found += faults(table, load.histories, records, load.rows(table), KILLS)
+        found += stale(table, records)
+        reads += sum(record.op == "r" for record in records)
+        told = {record.key for record in records}
+        found += [f"{table} {key}: nothing was told of it" for key in range(1, KEYS + 1) if key not in told]
+    assert not found, f"seed {SEED}, {load.transactions} transactions: {len(found)} faults\n" + "\n".join(found[:30])
+    stored = places(await connector.stored())
+    assert stored == sorted(stored), "the stored place went back"
+    assert len(set(stored)) > KILLS
+    sys.stdout.write(f"{reads} reads, {load.transactions} transactions, {len(set(stored))} places\n")
+    # What was sent since the last stored offset comes again after a kill, and no more: not the table from its beginning.
+    assert reads < len(TABLES) * KEYS * 3
+    assert load.transactions > 500
+
+
+def test_the_check_finds_stale_reads() -> None:
+    told = [
+        Seen(1, "u", 3),
+        Seen(1, "r", 3),
+        Seen(2, "u", 2),
+        Seen(2, "r", 1),
+        Seen(3, "d", 2),
+        Seen(3, "r", 2),
+        Seen(3, "c", 3),
+        Seen(3, "r", 3),
+    ]
+    assert len(stale("item", told)) == 2
+
+
+def pause(seconds: float) -> None:
+    """Let the load and the worker run on: the moment of the kill is random, nothing is waited for."""
+    threading.Event().wait(seconds)

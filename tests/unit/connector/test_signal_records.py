@@ -1,0 +1,128 @@
+"""Signals out of records and lines: what is read and what is refused, as recorded from the reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from connector.io.signal_file import SignalFile
+from connector.signal_inbox import SignalInbox
+from connector.signal_records import is_whole, read_line, read_record
+from connector.signals import Signal, SignalError
+
+
+def record(value: bytes | None, key: bytes | None = b"shop") -> Signal | None:
+    return read_record(key, value, "shop", 7, lambda: "new")
+
+
+def test_a_record() -> None:
+    value = b'{"id":"s1","type":"execute-snapshot","data":{"data-collections":["public.\xc3\xa4"]}}'
+    assert record(value) == Signal(
+        "s1", "execute-snapshot", '{"data-collections": ["public.ä"]}', channel="kafka", additional={"channelOffset": 7}
+    )
+
+
+@pytest.mark.parametrize("value", [b'{"type":"log"}', b'{"id":5,"type":"log"}', b'{"id":null,"type":"log","data":null,"more":1}'])
+def test_a_record_without_an_id_gets_one(value: bytes) -> None:
+    assert record(value) == Signal("new", "log", None, channel="kafka", additional={"channelOffset": 7})
+
+
+@pytest.mark.parametrize("key", [None, b"", b"other", b"SHOP", b"shop-2"])
+def test_a_record_of_another_connector(key: bytes | None) -> None:
+    assert record(b'{"id":"s1","type":"log"}', key) is None
+    # Whatever it holds: it is the other connector's to complain.
+    assert record(b"not JSON", key) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (None, "it has no value"),
+        (b"", "it is no JSON"),
+        (b"secret", "it is no JSON"),
+        (b"\xff", "it is no JSON"),
+        (b"[" * 100_000, "it is no JSON"),
+        (b'["secret"]', "it is no JSON object"),
+        (b'"secret"', "it is no JSON object"),
+        (b"{}", 'it has no "type"'),
+        (b'{"id":"secret"}', 'it has no "type"'),
+        (b'{"type":null}', 'it has no "type"'),
+        (b'{"type":"log","data":"{}"}', 'its "data" is no JSON object'),
+        (b'{"type":"log","data":["secret"]}', 'its "data" is no JSON object'),
+    ],
+)
+def test_a_record_that_is_refused(value: bytes | None, reason: str) -> None:
+    with pytest.raises(SignalError) as refusal:
+        record(value)
+    assert str(refusal.value) == reason
+
+
+def test_what_follows_the_object_is_passed_over() -> None:
+    signal = record(b' {"id":"s1","type":"log"} zz')
+    assert signal is not None
+    assert signal.id == "s1"
+
+
+def test_a_line() -> None:
+    line = b'{"id":"f1","type":"log","data":{"message":"{}"},"additionalData":{"who":"me"}}\n'
+    assert read_line(line) == Signal("f1", "log", '{"message": "{}"}', channel="file", additional={"who": "me"})
+
+
+@pytest.mark.parametrize("line", [b"", b"  \t"])
+def test_a_blank_line(line: bytes) -> None:
+    assert read_line(line) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"), [(b"not JSON", "it is no JSON"), (b'{"type":"log"}', 'it has no "id"'), (b'{"id":"f1"}', 'it has no "type"')]
+)
+def test_a_line_that_is_refused(line: bytes, reason: str) -> None:
+    with pytest.raises(SignalError, match=reason):
+        read_line(line)
+
+
+def test_whole_or_not() -> None:
+    assert is_whole(b'{"id":"f1"}')
+    assert not is_whole(b'{"id":"f1"')
+    assert not is_whole(b"")
+
+
+def test_the_file_is_emptied(tmp_path: Path) -> None:
+    path = tmp_path / "signals"
+    file = SignalFile(str(path))
+    assert file.take() == []
+    path.write_bytes(b'{"id":1}\nno\n\n{"id":2}')
+    assert file.take() == [b'{"id":1}', b"no", b"", b'{"id":2}']
+    assert path.read_bytes() == b""
+    assert file.take() == []
+
+
+def test_a_line_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "signals"
+    file = SignalFile(str(path))
+    path.write_bytes(b'{"id":1}\n{"id"')
+    assert file.take() == []
+    path.write_bytes(b'{"id":1}\n{"id":2')
+    assert file.take() == []
+    assert path.read_bytes() == b'{"id":1}\n{"id":2'
+    # Nobody goes on with it.
+    assert file.take() == [b'{"id":1}', b'{"id":2']
+    assert path.read_bytes() == b""
+
+
+def test_a_file_that_cannot_be_emptied_is_not_read(tmp_path: Path) -> None:
+    with pytest.raises(OSError):  # noqa: PT011 (which one is the system's affair)
+        SignalFile(str(tmp_path)).take()
+
+
+def test_the_inbox() -> None:
+    inbox, taken = SignalInbox(), list[Signal]()
+    signal = Signal("s1", "log", None, "http")
+    assert not inbox.offer(signal)
+    inbox.open("http", taken.append)
+    assert inbox.channel == "http"
+    assert inbox.offer(signal)
+    inbox.close()
+    assert not inbox.offer(signal)
+    assert taken == [signal]
