@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from connector.encoders import HEAD, TableEncoder
 from connector.envelope import PRESENT, EventForm, SourceFacts, SourceText, TableSource
@@ -96,13 +96,13 @@ class LiveTable:
         """What is read again of its rows, in this order."""
         self.row_at = row_places(encoder.table, encoder.key_at)
         """Places of the cells that an open window knows a row by."""
-        self.window: Window | None = None
+        self.window: Window[Any] | None = None
         """Of the incremental snapshot's chunk, while it is open on this table."""
 
     def alike(self, other: LiveTable) -> bool:
         """Whether rows and keys of both are made of the same columns."""
         here, there = self.encoder, other.encoder
-        return here.table.columns == there.table.columns and here.key_at == there.key_at
+        return here.table.columns == there.table.columns and here.key_at == there.key_at and self.row_at == other.row_at
 
     def changed(self, cells: Sequence[bytes | None], old: Sequence[bytes | None] = ()) -> None:
         """Tell the open window of a change's row; a cell that was not sent has its old value, or the key's own tuple has it."""

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import Final, Generic
 
 from connector.incremental import IncrementalSnapshot, Place
 from connector.stream import Stream
-from connector.window import Key, Window
+from connector.window import Key, Row, Window
 
 _XIDS: Final = 2**32
 
@@ -48,7 +48,7 @@ Closed = Enum("Closed", ["SENT", "EMPTY", "UNSEEN", "RESHAPED"])
 """What became of a chunk: sent; nothing had been read; to be read again as it missed a transaction, or as its table changed."""
 
 
-class Chunk:
+class Chunk(Generic[Row]):
     """:meth:`aim` before a read and :meth:`fill` after it; beside them :meth:`open`, and last of all :meth:`close`."""
 
     __slots__ = ("_last", "_opened", "_seen", "_stream", "_table", "_visible", "_window", "id")
@@ -56,7 +56,7 @@ class Chunk:
     def __init__(self, chunk_id: str, stream: Stream) -> None:
         self.id = chunk_id
         self._stream = stream
-        self._window = Window()
+        self._window: Window[Row] = Window()
         self._table: str | None = None
         self._opened = False
         self._seen: frozenset[int] = frozenset()
@@ -81,13 +81,13 @@ class Chunk:
             self._seen = frozenset(self._stream.recent)
             self._stream.open_window(self._table, self._window)
 
-    def fill(self, keys: Sequence[Key], lines: Sequence[bytes], visible: Visibility, last: Place) -> None:
-        """The read brought ``lines``, not none, with their ``keys``; ``last`` is the last one's place."""
-        self._window.fill(keys, lines)
+    def fill(self, keys: Sequence[Key], rows: Sequence[Row], visible: Visibility, last: Place) -> None:
+        """The read brought ``rows``, not none, with their ``keys``; ``last`` is the last one's place."""
+        self._window.fill(keys, rows)
         self._visible = visible
         self._last = last
 
-    def close(self, state: IncrementalSnapshot, send: Callable[[list[bytes]], None]) -> Closed:
+    def close(self, state: IncrementalSnapshot, send: Callable[[list[Row]], None]) -> Closed:
         """The stream has brought the second watermark: ``send`` what is left, unless the chunk must be read again."""
         self._stream.close_window()
         if self._visible is None:

@@ -30,7 +30,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 from connector.changes import ChangeWriter, LiveTable, StreamSettings
 from connector.envelope import SourceFacts
@@ -97,7 +97,7 @@ TRANSITIONS: Final[Mapping[State, Mapping[int, State]]] = {
 }
 """Which message may come when, and where it leads. Anything else is a fault of the protocol."""
 
-_RECENT: Final = 8192
+_RECENT: Final = 2048
 """Transactions remembered by number: more than ever commit at the same time."""
 
 
@@ -151,7 +151,7 @@ class Stream:
         """By the relation's oid as it stands in change messages; None for tables that are not captured."""
         self._apart: dict[bytes, LiveTable] = {}
         """Tables whose inserts need a second look: the signal table, the one that a window is open on, those with reselections."""
-        self._window: tuple[str, Window] | None = None
+        self._window: tuple[str, Window[Any]] | None = None
         self._state = State.BETWEEN
         self._last_commit = last_commit
         self._resume = resume
@@ -220,7 +220,7 @@ class Stream:
                 table.window.spoil()
         self._place(oid, table)
 
-    def open_window(self, name: str, window: Window) -> None:
+    def open_window(self, name: str, window: Window[Any]) -> None:
         """From now on ``window`` is told of every change of table ``name`` (schema.table)."""
         self.close_window()
         self._window = (name, window)
@@ -232,7 +232,7 @@ class Stream:
             self._watch(self._window[0], None)
             self._window = None
 
-    def _watch(self, name: str, window: Window | None) -> None:
+    def _watch(self, name: str, window: Window[Any] | None) -> None:
         for oid, table in [*self._tables.items(), *self._apart.items()]:
             if table is not None and table.encoder.table.name == name:
                 table.window = window

@@ -11,10 +11,13 @@ the message key is the user's choice: the reference then keeps the last of them 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Generic, TypeVar
 
 from connector.table import CatalogTable
 
 Key = tuple[bytes | None, ...]
+Row = TypeVar("Row")
+"""Whatever stands for a row."""
 
 
 def row_places(table: CatalogTable, key_at: tuple[int, ...]) -> tuple[int, ...]:
@@ -28,18 +31,18 @@ def row_places(table: CatalogTable, key_at: tuple[int, ...]) -> tuple[int, ...]:
     return key_at
 
 
-class Window:
+class Window(Generic[Row]):
     """Told of changes from the first watermark on, filled when the chunk has been read, emptied at the second.
 
     Changes may come before the rows: the stream does not wait for the chunk.
     """
 
-    __slots__ = ("_changed", "_keys", "_lines", "_present", "spoiled")
+    __slots__ = ("_changed", "_keys", "_present", "_rows", "spoiled")
 
     def __init__(self) -> None:
         self._changed: set[Key] = set()
         self._keys: Sequence[Key] = ()
-        self._lines: Sequence[bytes] = ()
+        self._rows: Sequence[Row] = ()
         self._present: frozenset[Key] | None = None
         """The keys of the rows, once they are there."""
         self.spoiled = False
@@ -56,19 +59,19 @@ class Window:
             # Of the rows to come nobody can say which are older: read them again.
             self.spoiled = True
         else:
-            self._keys = self._lines = ()
+            self._keys, self._rows = (), ()
 
     def spoil(self) -> None:
         """The rows are worthless: the table has another shape by now."""
         self.spoiled = True
 
-    def fill(self, keys: Sequence[Key], lines: Sequence[bytes]) -> None:
-        """The chunk has been read: ``lines`` with their ``keys``, in its order."""
-        self._keys, self._lines = keys, lines
+    def fill(self, keys: Sequence[Key], rows: Sequence[Row]) -> None:
+        """The chunk has been read: ``rows`` with their ``keys``, in its order."""
+        self._keys, self._rows = keys, rows
         self._present = frozenset(keys)
         self._changed &= self._present
 
-    def rows(self) -> list[bytes]:
+    def rows(self) -> list[Row]:
         """What is left, in the chunk's order."""
         changed = self._changed
-        return [line for key, line in zip(self._keys, self._lines, strict=True) if key not in changed]
+        return [row for key, row in zip(self._keys, self._rows, strict=True) if key not in changed]

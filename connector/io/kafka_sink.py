@@ -284,6 +284,7 @@ class KafkaSink:
                 self._waiting += batch.weight
                 await self._deliver(part, batch)
                 self._waiting -= batch.weight
+                self._creator.used(part.topic)
                 self._ledger.acknowledge(number)
                 self._changed.set()
                 if part.batch.records and not part.number:

@@ -16,13 +16,19 @@ from connector.table import quote_table
 
 _log = logging.getLogger(__name__)
 
+# Not by the view pg_publication_tables: it waits for whoever has locked one of the tables.
 _CHECK: Final = """
 select has_table_privilege(c.oid, 'INSERT'), has_table_privilege(c.oid, 'DELETE'),
-       exists (select from pg_catalog.pg_publication_tables p
-               where p.pubname = %(publication)s and p.schemaname = n.nspname and p.tablename = c.relname)
+       exists (select from pg_catalog.pg_publication p where p.pubname = %(publication)s and (
+           p.puballtables
+           or exists (select from pg_catalog.pg_publication_rel r where r.prpubid = p.oid
+                      and r.prrelid = any (array(select relid::oid from pg_catalog.pg_partition_ancestors(c.oid)) || c.oid)){schemas}))
 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 where n.nspname = %(schema)s and c.relname = %(table)s and c.relkind in ('r', 'p')
 """
+_WITH_SCHEMAS: Final = 150000
+_SCHEMAS: Final = "or exists (select from pg_catalog.pg_publication_namespace s where s.pnpubid = p.oid and s.pnnspid = c.relnamespace)"
+"""Publications of whole schemas came with PostgreSQL 15."""
 
 
 class Watermarks:
@@ -49,7 +55,8 @@ class Watermarks:
         name = f"{self._schema}.{self._table}"
         parameters = {"schema": self._schema, "table": self._table, "publication": publication}
         try:
-            row = await (await connection.execute(_CHECK, parameters)).fetchone()
+            schemas = _SCHEMAS if connection.info.server_version >= _WITH_SCHEMAS else ""
+            row = await (await connection.execute(_CHECK.format(schemas=schemas).encode(), parameters)).fetchone()
         except psycopg.Error as error:
             raise source_error(error, f"looking at the signal table {name}") from error
         if row is None:

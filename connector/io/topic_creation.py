@@ -47,9 +47,12 @@ class TopicCreator:
         if self._admin is not None:
             await self._admin.close()
 
+    def used(self, topic: str) -> None:
+        """Records of ``topic`` have arrived: told each time, for somebody may have forgotten it meanwhile (KIP-558)."""
+        self._topic_used(topic)
+
     async def ensure(self, topic: str) -> None:
         """See to it that ``topic`` exists, as far as it is ours to make. Raises KafkaError, or CdcError for a refusal."""
-        self._topic_used(topic)
         if self._admin is None:
             return
         settings = dict(self._default)

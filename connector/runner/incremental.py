@@ -14,36 +14,32 @@ Rules
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from connector.capture import Capture
-from connector.chunk_query import ChunkOrder, KeyTexts, chunk_order, next_size
+from connector.chunk_query import next_size
 from connector.config import ConnectorConfig
-from connector.encoders import TableEncoder
 from connector.envelope import SourceFacts
 from connector.errors import CdcError, Directive
-from connector.incremental import Collection, IncrementalSnapshot, Place
+from connector.incremental import Collection, IncrementalSnapshot
 from connector.incremental_chunk import Chunk, Closed
-from connector.io import pg_catalog, pg_chunks
+from connector.io import pg_chunks
 from connector.io.kafka_sink import KafkaSink
 from connector.io.pg_connection import Connection, connect
 from connector.io.pg_watermarks import Watermarks
-from connector.java_objects import key_from_text, read_array, text_from_key, write_array
-from connector.key_text import key_text
+from connector.notifications import ScanStatus
 from connector.ports import TaskContext
 from connector.progress import IncrementalProgress, TableProgress
+from connector.runner.chunk_target import NO_PLACE, Target, Unreadable, look_at, read_place, shown_place
 from connector.runner.notifier import Notifier
-from connector.runner.snapshot_rows import RowWriter, TableWork, lift_timeouts
-from connector.snapshot import projected, split_copy_line
+from connector.runner.snapshot_rows import Row, RowWriter, TableWork, lift_timeouts
+from connector.snapshot import split_copy_line
 from connector.stream import Stream
-from connector.table import CatalogTable
-from connector.window import Key, row_places
 
 _log = logging.getLogger(__name__)
 
@@ -57,25 +53,11 @@ _AGAIN_S: Final = 0.2
 
 
 @dataclass(slots=True)
-class _Target:
-    """The table that is being read, as it was when its shape was looked at."""
-
-    collection: Collection
-    table: CatalogTable
-    shape: str | None
-    encoder: TableEncoder
-    columns: frozenset[str]
-    order: ChunkOrder
-    shown: TableProgress
-    begun: float
-
-
-@dataclass(slots=True)
 class _Way:
     """What else is to be known of a chunk on its way."""
 
-    chunk: Chunk
-    target: _Target | None = None
+    chunk: Chunk[Row]
+    target: Target | None = None
     rows: int = 0
     """Read by it."""
     close_at: int | None = None
@@ -96,7 +78,10 @@ class IncrementalRun:
         *,
         headers: bytes,
         publication: str | None,
+        ended: Callable[[], Awaitable[None]],
     ) -> None:
+        """``ended`` is awaited when nothing is left to read: an idle server sends no frame with which that would be stored."""
+        self._ended = ended
         self._context = context
         self._config = config
         self._capture = capture
@@ -118,7 +103,7 @@ class IncrementalRun:
             )
         self._connection: Connection | None = None
         self._way: _Way | None = None
-        self._target: _Target | None = None
+        self._target: Target | None = None
         self._look_again = False
         """The table must be looked at again before the next read."""
         self._rows = config.incremental_snapshot_chunk_size
@@ -135,7 +120,7 @@ class IncrementalRun:
 
     def resume(self, offset: Mapping[str, object]) -> None:
         """Go on with the snapshot that ``offset`` tells of, if any."""
-        warning = self.state.load(offset, _read_key)
+        warning = self.state.load(offset, read_place)
         if warning:
             _log.warning("incremental snapshot: %s", warning)
         if self.state.running:
@@ -237,7 +222,7 @@ class IncrementalRun:
 
     def stored(self) -> dict[str, object]:
         """What the source offset holds of the state."""
-        return self.state.to_offset(_NO_KEY)
+        return self.state.to_offset(NO_PLACE)
 
     async def run(self) -> None:
         """Read chunks as they are wanted, until cancelled. Raises CdcError when the database is lost."""
@@ -248,6 +233,8 @@ class IncrementalRun:
                 self._apply_stops()
                 if not self.state.running or self._way is not None:
                     self._reading = False
+                    if not self.state.running:
+                        await self._ended()
                     continue
                 try:
                     await self._next_chunk()
@@ -255,6 +242,7 @@ class IncrementalRun:
                     if error.directive is Directive.RETRY:
                         raise
                     self._abort(error)
+                    await self._ended()
         finally:
             if self._connection is not None:
                 await self._connection.close()
@@ -270,7 +258,7 @@ class IncrementalRun:
 
     async def _next_chunk(self) -> None:
         connection = await self._connected()
-        chunk = Chunk(str(uuid.uuid4()), self._stream)
+        chunk: Chunk[Row] = Chunk(str(uuid.uuid4()), self._stream)
         way = self._way = _Way(chunk)
         if self._watermarks is not None:
             await self._watermarks.open(connection, chunk.id)
@@ -331,7 +319,7 @@ class IncrementalRun:
                 _log.info("incremental snapshot: table has no rows to read table=%s", collection.name)
                 self._table_ends("EMPTY", collection)
                 return False
-            state.maximum = self._place(target, upto)
+            state.maximum = target.place(upto)
         read = await pg_chunks.read_chunk(
             connection,
             target.table,
@@ -347,59 +335,35 @@ class IncrementalRun:
             self._table_ends("SUCCEEDED", collection)
             return False
         rows = [split_copy_line(line) for line in read.lines]
-        last = self._place(target, self._order_texts(target, rows[-1]))
+        last = target.place_of(rows[-1])
         way.rows = len(rows)
-        way.chunk.fill(_keys(target, rows), read.lines, read.visible, last)
+        way.chunk.fill(target.keys(rows), rows, read.visible, last)
         self._notifier.send(
-            self._notifier.incremental.in_progress(*self._as_wanted(), collection.name, _shown(state.maximum), _shown(last))
+            self._notifier.incremental.in_progress(*self._as_wanted(), collection.name, shown_place(state.maximum), shown_place(last))
         )
         return True
 
-    async def _aim(self, connection: Connection, collection: Collection) -> _Target | None:
+    async def _aim(self, connection: Connection, collection: Collection) -> Target | None:
         """Look at the table; None when it cannot be read in chunks, which has been told."""
-        table = await pg_chunks.find_table(connection, collection.name)
-        if table is None or not self._capture.captures(table.schema, table.table):
-            why = "there is no such table" if table is None else "the connector's filters leave it out"
-            _log.warning("incremental snapshot leaves out table=%s: %s", collection.name, why)
-            self._table_ends("UNKNOWN_SCHEMA", collection)
+        looked = await look_at(connection, self._capture, self._config.version, collection)
+        if isinstance(looked, Unreadable):
+            _log.warning("incremental snapshot leaves out table=%s: %s", collection.name, looked.why)
+            self._table_ends(looked.status, collection)
             return None
-        if self._capture.unknown_types(table):
-            self._capture.types = await pg_catalog.read_types(connection)
-        names = (collection.surrogate_key,) if collection.surrogate_key else self._capture.key_names(table)
-        if not names:
-            _log.warning("incremental snapshot leaves out table=%s: it has no key; name a column by surrogate-key", collection.name)
-            self._table_ends("NO_PRIMARY_KEY", collection)
-            return None
-        order = chunk_order(table, names, self._capture.types)
-        columns = self._capture.needed_columns(table) | {*names, *table.primary_key}
-        encoder = self._capture.encoder(projected(table, columns))
-        described = await pg_chunks.shape(connection, table)
-        former = self._target
-        state = self.state
+        former, state = self._target, self.state
         if former is not None and former.collection is collection:
-            shown, begun = former.shown, former.begun
-            same = former.order == order
+            looked.shown, looked.begun = former.shown, former.begun
+            same = former.order == looked.order
         else:
-            same = all(place is None or len(place.texts) == len(names) for place in (state.position, state.maximum))
-            shown, begun = TableProgress(collection.name, estimate=-1 if collection.condition else table.estimate), time.monotonic()
+            width = len(looked.order.columns)
+            same = all(place is None or len(place.texts) == width for place in (state.position, state.maximum))
         if not same:
             _log.info("incremental snapshot reads table from its beginning table=%s: its rows have another order now", collection.name)
             state.position = state.maximum = None
-        self._target = target = _Target(collection, table, described, encoder, columns, order, shown, begun)
+        self._target = looked
         self._look_again = False
         self._show()
-        return target
-
-    def _place(self, target: _Target, texts: KeyTexts) -> Place:
-        columns = {column.name: column for column in target.table.columns}
-        types, version = self._capture.types, self._config.version
-        ordered = zip(target.order.columns, texts, strict=True)
-        return Place(texts, write_array([key_from_text(columns[one.name], types, text, version) for one, text in ordered]))
-
-    @staticmethod
-    def _order_texts(target: _Target, row: Sequence[bytes | None]) -> KeyTexts:
-        names = [column.name for column in target.encoder.table.columns]
-        return pg_chunks.texts([row[names.index(column.name)] for column in target.order.columns])
+        return looked
 
     def _adapt(self, way: _Way, seconds: float) -> None:
         target_ms = self._config.incremental_snapshot_chunk_target_ms
@@ -407,16 +371,14 @@ class IncrementalRun:
             least = self._config.incremental_snapshot_chunk_size
             self._rows = next_size(self._rows, seconds, target=target_ms / 1000, least=least, most=least * _MOST_FACTOR)
 
-    def _table_ends(self, status: str, collection: Collection) -> None:
+    def _table_ends(self, status: ScanStatus, collection: Collection) -> None:
         state = self.state
         rows = 0
         if self._target is not None and self._target.collection is collection:
             rows = self._target.shown.rows
         correlation_id, names = self._as_wanted()
         _log.info("incremental snapshot: table ends table=%s rows=%d status=%s", collection.name, rows, status)
-        self._notifier.send(
-            self._notifier.incremental.table_completed(correlation_id, names, collection.name, rows, status)  # type: ignore[arg-type]
-        )
+        self._notifier.send(self._notifier.incremental.table_completed(correlation_id, names, collection.name, rows, status))
         self._target, self._look_again = None, False
         if not state.next_collection():
             _log.info("incremental snapshot ends")
@@ -456,7 +418,7 @@ class IncrementalRun:
     def _close(self, way: _Way) -> None:
         self._forget()
         target = way.target
-        closed = way.chunk.close(self.state, lambda lines: self._send(target, lines))
+        closed = way.chunk.close(self.state, lambda rows: self._send(target, rows))
         if closed in (Closed.UNSEEN, Closed.RESHAPED):
             told = "it could not see all that the stream has brought" if closed is Closed.UNSEEN else "the table changed meanwhile"
             _log.info("chunk read again table=%s: %s", "" if target is None else target.table.name, told)
@@ -471,7 +433,7 @@ class IncrementalRun:
         if not self.state.paused:
             self._want()
 
-    def _send(self, target: _Target | None, lines: list[bytes]) -> None:
+    def _send(self, target: Target | None, rows: Sequence[Row]) -> None:
         if target is None:
             return
         config = self._config
@@ -485,8 +447,8 @@ class IncrementalRun:
             placed=False,
         )
         work = TableWork(target.encoder, self._capture.source(target.table), self._sink.out(target.encoder.topic))
-        writer.send(work, lines, "incremental", now_ns)
-        self._context.progress.events += len(lines)
+        writer.send_rows(work, rows, any(None in row for row in rows), "incremental", now_ns)
+        self._context.progress.events += len(rows)
 
     def _show(self, *, chunks: int = 0) -> None:
         """Tell the progress endpoint how far it is."""
@@ -498,30 +460,3 @@ class IncrementalRun:
         shown = self._target.shown if self._target is not None else TableProgress(state.names[0])
         done = (before.chunks if before is not None else 0) + chunks
         progress.incremental = IncrementalProgress(shown, done, self._rows, state.names[1:], state.paused)
-
-    async def close(self) -> None:
-        """Let the connection go."""
-        if self._connection is not None:
-            with contextlib.suppress(CdcError):
-                await self._connection.close()
-
-
-_NO_KEY: Final = write_array(None)
-
-
-def _read_key(stored: str) -> KeyTexts | None:
-    values = read_array(stored)
-    return None if values is None else tuple(text_from_key(value) for value in values)
-
-
-def _shown(place: Place) -> list[str | None]:
-    """A place as notifications tell of it."""
-    return [key_text(value) for value in read_array(place.stored) or ()]
-
-
-def _keys(target: _Target, rows: Sequence[Sequence[bytes | None]]) -> list[Key]:
-    """The rows' keys as the stream knows them; rows of a table without key are all different."""
-    places = row_places(target.encoder.table, target.encoder.key_at)
-    if not places:
-        return [(b"%d" % number, b"row") for number in range(len(rows))]
-    return [tuple(row[at] for at in places) for row in rows]

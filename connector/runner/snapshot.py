@@ -223,7 +223,7 @@ class SnapshotRun:
             lsn=lsn,
             facts=facts,
             headers=self._headers,
-            log_level=logging.getLogger().getEffectiveLevel(),
+            log_level=logging.getLogger("connector").getEffectiveLevel(),
             statements=statements,
         )
         begun: dict[int, float] = {}

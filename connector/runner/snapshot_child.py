@@ -16,6 +16,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any, Final
 
 from connector.capture import Capture
@@ -166,7 +167,8 @@ async def _work(job: Job, orders: asyncio.Queue[object], tell: Callable[[Told], 
         for statement in begin_statements("repeatable_read", job.exported):
             await execute(connection, statement)
         kafka = job.kafka
-        creator = TopicCreator(kafka.admin, config.topic_creation, lambda topic: tell(TopicUsed(topic)), enabled=kafka.topic_creation)
+        used = cache(lambda topic: tell(TopicUsed(topic)))
+        creator = TopicCreator(kafka.admin, config.topic_creation, used, enabled=kafka.topic_creation)
         sink = KafkaSink(kafka, creator)
         stack.push_async_callback(sink.stop)
         await sink.start()

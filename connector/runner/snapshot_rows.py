@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -26,6 +26,10 @@ _log = logging.getLogger(__name__)
 
 _FETCH_SIZE: Final = 512
 """Rows worked on before other tasks of the process get their turn, when snapshot.fetch.size does not say less: about 5 ms."""
+
+
+Row = Sequence[bytes | None]
+"""A row's cells."""
 
 
 @dataclass(slots=True)
@@ -54,7 +58,12 @@ class RowWriter:
 
         Raises CdcError(VALUE) for a value that cannot be converted, unless the configuration lets it pass as null.
         """
-        if not lines:
+        nulls = any(b"\\N" in line for line in lines)
+        self.send_rows(table, [split_copy_line(line) for line in lines], nulls, word, now_ns)
+
+    def send_rows(self, table: TableWork, rows: Sequence[Row], nulls: bool, word: str, now_ns: int) -> None:
+        """The same for rows that are split into cells; ``nulls`` tells whether a NULL is among them."""
+        if not rows:
             return
         block = table.blocks.get(word)
         if block is None:
@@ -62,9 +71,7 @@ class RowWriter:
             block = table.blocks[word] = text.head + b"%d" % self._lsn + text.middle + self._shown + text.tail
         encoder = table.encoder
         end = block + table.source.form.end(b"r", now_ns) + encoder.closing
-        rows = [split_copy_line(line) for line in lines]
         columns = list(zip(*rows, strict=True))
-        nulls = any(b"\\N" in line for line in lines)
         try:
             payloads = encoder.snapshot(columns, nulls, [end] * len(rows))
         except ValueError:
@@ -79,7 +86,7 @@ class RowWriter:
             ) from error
         table.out.extend(keys, encoder.prefix, payloads, self._headers, now_ns // 1_000_000)
 
-    def _tolerant(self, encoder: TableEncoder, cells: list[bytes | None]) -> bytes:
+    def _tolerant(self, encoder: TableEncoder, cells: Row) -> bytes:
         after, failures = encoder.tolerant(cells)
         for failure in failures:
             if self._conversion_failure == "fail":

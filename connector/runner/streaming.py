@@ -41,6 +41,8 @@ _log = logging.getLogger(__name__)
 _BURST: Final = 512
 """Frames worked on before the producer gets its turn: about 5 ms of work."""
 _BURST_BYTES: Final = 262_144
+_SETTLE_S: Final = 0.05
+"""How long after its commit a table's first change is looked at."""
 _ASK_S: Final = 0.05
 """How often the server is asked how far it is, while an incremental snapshot waits for that."""
 _STORE_S: Final = 0.5
@@ -98,7 +100,7 @@ class StreamRun:
         self._gate = asyncio.Lock()
         """Held while frames are worked on: the stream stands still for whoever holds it."""
         self._incremental = IncrementalRun(
-            context, config, capture, sink, self._stream, notifier, headers=settings.headers, publication=publication
+            context, config, capture, sink, self._stream, notifier, headers=settings.headers, publication=publication, ended=self._look
         )
         self._signals = Signals(
             context,
@@ -199,6 +201,11 @@ class StreamRun:
         sink.pump()
         self._mark_change()
 
+    async def _look(self) -> None:
+        """Do what comes after frames without any: send and mark what other tasks have brought about."""
+        async with self._gate:
+            await self._work([])
+
     def _mark_change(self) -> None:
         """What was sent so far, and the state of the incremental snapshot, count from the stream's position on."""
         if self._stream.position is not None and not self._signals.due:
@@ -234,7 +241,11 @@ class StreamRun:
             return
         name = (relation.schema, relation.table)
         before = self._known.get(name)
-        if before is not None and not same_shape(relation, before):
+        if before is None:
+            # DDL that follows a table's first change at once counts for that change too, as it does in the reference, which
+            # looks later. Once for each table and run, and not for what was committed longer ago.
+            await asyncio.sleep(min(_SETTLE_S, max(0.0, stream.source_ms / 1000 + _SETTLE_S - time.time())))
+        elif not same_shape(relation, before):
             # DDL comes in runs. The reference looks at the catalog when it polls next; we wait as long as it may, so
             # that defaults and keys are those of the run's end and not of its middle.
             await asyncio.sleep(max(0.0, received_at + self._config.poll_interval_ms / 1000 - time.monotonic()))

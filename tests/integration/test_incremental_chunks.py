@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.stream_rig import configured
 
-from connector.chunk_query import ChunkOrder, KeyTexts, OrderColumn, chunk_order
+from connector.chunk_query import ChunkOrder, KeyTexts, OrderColumn, chunk_order, chunk_statement
 from connector.config import ConnectorConfig
 from connector.io import pg_catalog, pg_chunks
 from connector.io.pg_connection import Connection, connect
@@ -183,9 +183,7 @@ async def test_an_index_serves_a_chunk(pg: PgServer) -> None:
     async with connected(database) as connection:
         table = await table_of(connection, "public.large")
         order = chunk_order(table, ["a", "b"], await pg_catalog.read_types(connection))
-        statement = pg_chunks.chunk_statement(
-            table, ["a", "b"], order, after=("900", "9005"), upto=("2000", "20000"), condition=None, rows=100
-        )
+        statement = chunk_statement(table, ["a", "b"], order, after=("900", "9005"), upto=("2000", "20000"), condition=None, rows=100)
         plan = "\n".join(str(row) for (row,) in database.execute(f"EXPLAIN {statement}"))
     assert "Index" in plan
     assert "Sort" not in plan
@@ -254,9 +252,7 @@ async def test_a_chunk_knows_of_a_commit_that_it_could_not_see(pg: PgServer) -> 
         order = ChunkOrder((OrderColumn("a", '"pg_catalog"."int4"'),), unique=True)
         database.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", table_facts)
         try:
-            async with held(
-                database, "SET synchronous_commit = on", "UPDATE large SET b = 'new'", "SELECT pg_current_xact_id()"
-            ) as other:
+            async with held(database, "SET synchronous_commit = on", "UPDATE large SET b = 'new'", "SELECT pg_current_xact_id()") as other:
                 [(pid,)] = database.execute(
                     "SELECT pid FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND datname = current_database()"
                 )

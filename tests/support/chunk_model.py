@@ -78,7 +78,7 @@ class World:
         *,
         size: int,
         read_only: bool = False,
-        chunk_class: Callable[[str, Stream], Chunk] = Chunk,
+        chunk_class: Callable[[str, Stream], Chunk[bytes]] = Chunk,
     ) -> None:
         self.size = size
         self.read_only = read_only
@@ -104,7 +104,7 @@ class World:
         self._frames: list[bytes] = []
         self._ends: list[tuple[int, int]] = []
         """Number of frames after which a position is reached, and that position."""
-        self.chunk: Chunk | None = None
+        self.chunk: Chunk[bytes] | None = None
         self.step = "open"
         """What the reader of chunks does next: open, aim, look, fill, close, wait."""
         self._looked: tuple[Visibility, tuple[tuple[str, str], ...]] | None = None
@@ -380,7 +380,7 @@ class World:
         if self.chunk is not None and close_at is not None and stream.between and stream.received >= close_at:
             self._close(self.chunk)
 
-    def _close(self, chunk: Chunk) -> None:
+    def _close(self, chunk: Chunk[bytes]) -> None:
         self.chunk = self._close_at = None
         before = self.state.position
         sent: list[bytes] = []
@@ -426,7 +426,7 @@ class World:
             late = {self.log[number].xid for number in self.late}
             seen = frozenset(xid for xid in inner._seen if xid in late or (visible is not None and visible.hides_any([xid])))
             told = inner._window
-            rows = None if told._present is None else tuple(told._lines)
+            rows = None if told._present is None else tuple(told._rows)
             window = inner._opened, inner._table, seen, told.spoiled, frozenset(told._changed), rows, inner._visible, inner._last
         return (
             tuple((one.xid, tuple(one.changes)) for one in self.log),

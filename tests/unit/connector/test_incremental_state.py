@@ -38,7 +38,7 @@ def names(collections: Sequence[str], known: Sequence[str] = KNOWN) -> list[str]
         (['"public"."b"', "shop.public.b"], ["public.b"]),
         (["Sch.ema.T"], ["Sch.ema.T"]),
         (["public.none"], ["public.none"]),
-        (["PUBLIC.B"], ["public.b"]),
+        (["PUBLIC.B"], ["PUBLIC.B"]),
     ],
 )
 def test_an_entry_is_a_pattern_or_a_name(collections: list[str], expected: list[str]) -> None:
@@ -88,7 +88,8 @@ def test_the_next_table_begins_at_its_beginning() -> None:
     state = running("public.a", "public.b")
     state.position = state.maximum = Place(("3",), "3")
     assert state.next_collection() is True
-    assert (state.names, state.position, state.maximum) == (["public.b"], None, None)
+    offset = state.to_offset("null")
+    assert (state.names, offset[f"{PREFIX}primary_key"], offset[f"{PREFIX}maximum_key"]) == (["public.b"], "null", "null")
     state.paused = True
     assert state.next_collection() is False
     assert (state.running, state.paused, state.correlation_id) == (False, False, None)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from connector.config import parse
 from connector.runner.custom_snapshot import custom_snapshot
 
