@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 from connector.capture import Capture
@@ -37,6 +37,7 @@ from connector.signals import (
     read_signal,
     source_signal,
 )
+from connector.spi import load
 from connector.stream import SignalRow, Stream
 
 _log = logging.getLogger(__name__)
@@ -45,38 +46,48 @@ Refresh = Callable[[str, str], Awaitable[None]]
 """``refresh(schema, table)``: look at a table again."""
 
 
+class SignalSources:
+    """Where the signals of a task come from beside its signal table, and who performs those of the user's types.
+
+    Made before the task does anything: a class that cannot be had is told of at once, with CdcError(CONFIG_INVALID).
+    """
+
+    def __init__(self, context: TaskContext, config: ConnectorConfig) -> None:
+        self.arrived: asyncio.Queue[Signal] = asyncio.Queue()
+        self.channels = SignalChannels(context, config, self.arrived.put_nowait)
+        loaded = [load("signal_actions", name, SignalAction, setting="signal.actions") for name in config.signal_actions]  # type: ignore[type-abstract]
+        self.actions = {action.type: action for action in loaded}
+
+
 class Signals:
     """All signals of one run of the stream. ``gate`` is held while frames are worked on, and for each signal of another channel."""
 
     def __init__(
         self,
-        context: TaskContext,
         config: ConnectorConfig,
         capture: Capture,
         query: Connection,
         stream: Stream,
         incremental: IncrementalRun,
         blocking: BlockingSnapshot,
-        actions: Mapping[str, SignalAction],
+        sources: SignalSources,
         *,
         gate: asyncio.Lock,
         refresh: Refresh,
         changed: Callable[[], None],
     ) -> None:
-        self._context = context
         self._config = config
         self._capture = capture
         self._query = query
         self._stream = stream
         self._incremental = incremental
         self._blocking = blocking
-        self._actions = actions
+        self._sources = sources
         self._gate = gate
         self._refresh = refresh
         self._changed = changed
         self._former = config.version < (3,)
         self._from_source = "source" in config.signal_enabled_channels
-        self._arrived: asyncio.Queue[Signal] = asyncio.Queue()
         self.due: list[tuple[list[str], dict[str, str]]] = []
         """Blocking snapshots that wait for the end of the open transaction: tables, and selects for some of them.
 
@@ -84,13 +95,13 @@ class Signals:
         """
 
     async def start(self, stack: AsyncExitStack) -> None:
-        """Open the channels beside the signal table; the stack closes them. CdcError for one that cannot be had."""
-        await SignalChannels(self._context, self._config, self._arrived.put_nowait).start(stack)
+        """Open the channels beside the signal table; the stack closes them."""
+        await self._sources.channels.start(stack)
 
     async def run(self) -> None:
         """Obey what the channels bring, until cancelled. Raises CdcError when the database is lost."""
         while True:
-            signal = await self._arrived.get()
+            signal = await self._sources.arrived.get()
             async with self._gate:
                 await self._obey(signal)
                 await self.at_rest()
@@ -121,7 +132,7 @@ class Signals:
 
     async def _obey(self, signal: Signal) -> None:
         try:
-            action = read_signal(signal, frozenset(self._actions), former=self._former)
+            action = read_signal(signal, frozenset(self._sources.actions), former=self._former)
             await self._perform(action, signal)
         except SignalError as error:
             _log.warning("signal passed over id=%s type=%s channel=%s: %s", signal.id, signal.type, signal.channel, error)
@@ -153,7 +164,7 @@ class Signals:
                     await self._refresh(schema, table)
             case CustomSignal(_, data):
                 try:
-                    await self._actions[signal.type].arrived(signal, data)
+                    await self._sources.actions[signal.type].arrived(signal, data)
                 except Exception as error:  # noqa: BLE001 (a user's class: whatever it raises must not end the task)
                     _log.warning("signal action raised id=%s type=%s error=%s", signal.id, signal.type, type(error).__name__)
 

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -28,9 +27,8 @@ from connector.runner.heartbeat import Heartbeat
 from connector.runner.incremental import IncrementalRun
 from connector.runner.notifier import Notifier
 from connector.runner.reselection import complete_rows
-from connector.runner.signals import Signals
+from connector.runner.signals import Signals, SignalSources
 from connector.runner.xmin import watch_xmin
-from connector.signal_action import SignalAction
 from connector.snapshotter import CustomSnapshot
 from connector.stream import LiveTable, Stream, StreamSettings
 from connector.table import CatalogTable, join_relation, same_shape
@@ -53,7 +51,7 @@ class StreamRun:
     """One run of the stream, from START_REPLICATION to the stop or the first failure.
 
     ``offset`` is the one that streaming goes on from, if any; ``last`` the one stored last, the snapshot's too; ``start`` the LSN
-    the server was asked to begin at; ``publication`` what pgoutput reads, None for other plugins; ``actions`` the user's, by signal type.
+    the server was asked to begin at; ``publication`` what pgoutput reads, None for other plugins.
     """
 
     def __init__(
@@ -72,7 +70,7 @@ class StreamRun:
         last: StoredOffset | None,
         start: int,
         publication: str | None,
-        actions: Mapping[str, SignalAction],
+        sources: SignalSources,
     ) -> None:
         self._context = context
         self._config = config
@@ -103,14 +101,13 @@ class StreamRun:
             context, config, capture, sink, self._stream, notifier, headers=settings.headers, publication=publication, ended=self._look
         )
         self._signals = Signals(
-            context,
             config,
             capture,
             query,
             self._stream,
             self._incremental,
             BlockingSnapshot(context, config, capture, sink, notifier, settings.headers, custom),
-            actions,
+            sources,
             gate=self._gate,
             refresh=self._refresh,
             changed=self._mark_change,

@@ -34,12 +34,11 @@ from connector.runner.custom_snapshot import custom_snapshot, decided_by, tell_a
 from connector.runner.heartbeat import Heartbeat
 from connector.runner.notifier import Notifier
 from connector.runner.plugin_frames import PluginFrames
+from connector.runner.signals import SignalSources
 from connector.runner.snapshot import SnapshotPoint, SnapshotRun
 from connector.runner.snapshot_notices import SnapshotNotices
 from connector.runner.streaming import StreamRun
-from connector.signal_action import SignalAction
 from connector.snapshot import SnapshotMode
-from connector.spi import load
 from connector.stream import StreamSettings
 
 _log = logging.getLogger(__name__)
@@ -83,6 +82,7 @@ class _Task:
         self._context = context
         self._config = config
         self._custom = custom_snapshot(config)
+        self._sources = SignalSources(context, config)
         self._plugin = config.plugin_name or DECODERBUFS
         self._exporting: Replication | None = None
         """Has the temporary slot whose snapshot is read."""
@@ -340,7 +340,7 @@ class _Task:
             last=StoredOffset.parse(stored) if stored is not None else None,
             start=start,
             publication=config.publication_name if self._plugin == PGOUTPUT else None,
-            actions=_signal_actions(config),
+            sources=self._sources,
         )
         heartbeat = Heartbeat(config, sink, capture.topics.heartbeat(), self._context)
         self.streaming = True
@@ -364,11 +364,6 @@ class _Task:
                 await asyncio.sleep(_SLOT_RETRY_S if attempt < quick else config.slot_retry_delay_ms / 1000)
             else:
                 return
-
-
-def _signal_actions(config: ConnectorConfig) -> dict[str, SignalAction]:
-    loaded = [load("signal_actions", name, SignalAction, setting="signal.actions") for name in config.signal_actions]  # type: ignore[type-abstract]
-    return {action.type: action for action in loaded}
 
 
 async def _drop_when_free(query: Connection, slot: str) -> None:
