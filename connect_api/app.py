@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI, Response
 
-from connect_api import connectors, errors, extensions, lifecycle, notifications, offsets, plugins, root, signals, tasks
+from connect_api import connectors, errors, extensions, internal, lifecycle, loggers, notifications, offsets, plugins, root, signals, tasks
 from connect_api.documentation import ANY_FAILURE
 from connect_api.front import Front
 from connect_api.herder import Herder
@@ -41,6 +41,8 @@ def create_app(herder: Herder, *, advertised_url: str | None = None) -> FastAPI:
     tasks.add_routes(app, herder)
     offsets.add_routes(app, herder)
     plugins.add_routes(app, herder)
+    loggers.add_routes(app, herder)
+    internal.add_routes(app)
     extensions.add_routes(app, herder)
     signals.add_routes(app, herder)
     notifications.add_routes(app, herder)

@@ -47,6 +47,14 @@ class NewConnector:
 
 async def read(request: Request) -> bytes:
     """Return the body. Raises 413 past :data:`LIMIT` and 415 for a body that is not called ``application/json``."""
+    body = await read_any(request)
+    if body and media_type(request.headers.get("content-type", "")) != "application/json":
+        raise HTTPException(415)
+    return body
+
+
+async def read_any(request: Request) -> bytes:
+    """Return the body whatever it is called. Raises 413 past :data:`LIMIT`."""
     parts: list[bytes] = []
     size = 0
     async for part in request.stream():
@@ -54,15 +62,21 @@ async def read(request: Request) -> bytes:
         if size > LIMIT:
             raise RequestError(f"The request body is longer than {LIMIT} bytes, more than a configuration may hold. Send less.", status=413)
         parts.append(part)
-    if size and media_type(request.headers.get("content-type", "")) != "application/json":
-        raise HTTPException(415)
     return b"".join(parts)
 
 
 def parse_object(body: bytes) -> dict[str, object]:
-    """Return the JSON object in ``body``, its numbers as :class:`Number`; of a repeated field the last one counts.
+    """Return the JSON object in ``body``; raises :class:`RequestError` as :func:`parse`, and for any other JSON value."""
+    value = parse(body)
+    if not isinstance(value, dict):
+        raise RequestError(f"The request body is {_kind(value)}. Send a JSON object.")
+    return value
 
-    Raises :class:`RequestError` for an empty body, text that is not JSON (with line and column), and any other JSON value.
+
+def parse(body: bytes) -> object:
+    """Return the JSON value in ``body``, its numbers as :class:`Number`; of a repeated field the last one counts.
+
+    Raises :class:`RequestError` for an empty body and for text that is not JSON (with line and column).
     """
     body = body.removeprefix(b"\xef\xbb\xbf")
     if not body.strip():
@@ -72,17 +86,15 @@ def parse_object(body: bytes) -> dict[str, object]:
     except UnicodeDecodeError as failure:
         raise RequestError(f"The request body is not UTF-8 at byte {failure.start + 1}. Send JSON encoded as UTF-8.") from None
     try:
-        value = orjson.loads(body)
+        orjson.loads(body)
     except orjson.JSONDecodeError as failure:
         raise RequestError(
             f"The request body is not valid JSON at line {failure.lineno}, column {failure.colno}: {failure.msg}. Mend the JSON there."
         ) from None
-    if not isinstance(value, dict):
-        raise RequestError(f"The request body is {_kind(value)}. Send a JSON object.")
     try:
         # orjson is strict and knows where a mistake is; the standard parser, run on what is known to be valid, can hand over
         # numbers as text, which orjson cannot.
-        parsed: dict[str, object] = json.loads(body, parse_int=Number, parse_float=Number)
+        parsed: object = json.loads(body, parse_int=Number, parse_float=Number)
     except RecursionError:
         raise RequestError("The request body nests objects or arrays too deeply. Configuration values are plain strings.") from None
     return parsed

@@ -73,6 +73,17 @@ def add_routes(app: FastAPI, herder: Herder, *, advertised_url: str | None) -> N
             return models.reply(models.connector_info(info), 201, location=created(request, info.name))
         return models.reply(models.connector_info(info))
 
+    @app.patch(
+        "/connectors/{connector:segment}/config",
+        tags=["connectors"],
+        responses=example(INFO, 400, 404),
+        openapi_extra=extra(body={"table.include.list": "public.orders", "slot.name": None}),
+    )
+    async def change_config(request: Request, connector: str) -> Response:
+        """Change some properties of a connector's configuration; null removes one (KIP-477)."""
+        patch = bodies.texts(bodies.parse_object(await bodies.read(request)))
+        return models.reply(models.connector_info(await herder.patch_connector(connector, patch)))
+
     @app.get("/connectors/{connector:segment}/status", tags=["connectors"], responses=example(STATUS, 404))
     async def status(connector: str) -> Response:
         """Show the state of a connector and its tasks."""
@@ -82,6 +93,12 @@ def add_routes(app: FastAPI, herder: Herder, *, advertised_url: str | None) -> N
     async def topics(connector: str) -> Response:
         """List the topics the connector has written to (KIP-558). A connector that does not exist has none."""
         return models.reply(models.topics(connector, herder.active_topics(connector)))
+
+    @app.put("/connectors/{connector:segment}/topics/reset", status_code=202, tags=["connectors"], responses=fails(403))
+    async def reset_topics(connector: str) -> Response:
+        """Forget the topics the connector has written to; those that it writes to come back."""
+        herder.reset_active_topics(connector)
+        return models.empty(202)
 
 
 def expanded(herder: Herder, wanted: list[str]) -> dict[str, dict[str, object]]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 ERRORS: Final = {
     400: "The request or the configuration is not valid",
+    403: "The worker's settings, or a missing right, do not let this be done",
     404: "No such connector or task",
     409: "The connector exists, or the workers are handing connectors over",
     503: "The worker is starting",

@@ -132,10 +132,21 @@ class ConfigInfos:
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """One source partition and its offset, both JSON objects as Connect stores them."""
+    """One source partition and its offset, both JSON objects as Connect stores them. An offset of None is to be forgotten.
 
-    partition: Mapping[str, object]
+    Only a change may name no partition (None): Connect stores such a record and never shows it.
+    """
+
+    partition: Mapping[str, object] | None
     offset: Mapping[str, object] | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoggerLevel:
+    """A logger's level in Log4j's words, and when it was last changed (milliseconds), None if never."""
+
+    level: str
+    last_modified: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +200,12 @@ class Herder(Protocol):
         Returns when the configuration is stored in the config topic; the connector's tasks may not run yet.
         """
 
+    async def patch_connector(self, name: str, patch: Mapping[str, str | None]) -> ConnectorInfo:
+        """Merge ``patch`` into the configuration (None removes a property), then as :meth:`put_connector` (KIP-477).
+
+        404 ``Connector {name} not found``; 400 when the patch holds another name.
+        """
+
     async def delete_connector(self, name: str) -> None:
         """Stop it and forget its configuration; offsets stay. 404 ``Connector {name} not found``."""
 
@@ -203,6 +220,15 @@ class Herder(Protocol):
 
     async def offsets(self, name: str) -> Sequence[Offset]:
         """The stored offsets of a connector. 404 ``Connector {name} not found``."""
+
+    async def alter_offsets(self, name: str, changes: Sequence[Offset]) -> str:
+        """Store or forget offsets of a stopped connector; answers Connect's sentence about it (KIP-875).
+
+        Of several changes of one partition the last counts. 404 ``Connector {name} not found``; 400 while it is not STOPPED.
+        """
+
+    async def reset_offsets(self, name: str) -> str:
+        """Forget all offsets of a stopped connector; answers and refuses as :meth:`alter_offsets`."""
 
     def plugins(self, connectors_only: bool) -> Sequence[Plugin]:
         """The plugins this worker plays."""
@@ -221,6 +247,21 @@ class Herder(Protocol):
 
     def active_topics(self, name: str) -> Sequence[str]:
         """Topics the connector has written to since the last reset; empty for an unknown one (KIP-558)."""
+
+    def reset_active_topics(self, name: str) -> None:
+        """Forget them; those that are written to come back. Nothing happens for an unknown connector (KIP-558)."""
+
+    def loggers(self) -> Mapping[str, LoggerLevel]:
+        """All loggers of the worker by name, in the order of their names (KIP-495)."""
+
+    def logger(self, name: str) -> LoggerLevel:
+        """The level of one. 404 ``Logger {name} not found.``."""
+
+    def set_logger_level(self, name: str, level: str) -> Sequence[str]:
+        """Set the level of a logger and of those below it; answers the names of those whose level is another now."""
+
+    async def set_cluster_logger_level(self, name: str, level: str) -> None:
+        """The same on every worker of the group (KIP-976): each follows the config topic. ``level`` is stored as it was written."""
 
     def progress(self, name: str) -> Mapping[str, object]:
         """JSON for ``GET /connectors/{c}/progress``: an extension of ours. 404 ``Connector {name} not found``."""

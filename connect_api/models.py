@@ -13,6 +13,7 @@ from connect_api.herder import (
     ConfigValue,
     ConnectorInfo,
     Health,
+    LoggerLevel,
     Offset,
     Plugin,
     ServerInfo,
@@ -78,6 +79,16 @@ def offsets(values: Sequence[Offset]) -> dict[str, object]:
 def topics(connector: str, names: Sequence[str]) -> dict[str, object]:
     """Fill ``GET /connectors/{c}/topics``."""
     return {connector: {"topics": names}}
+
+
+def message(text: str) -> dict[str, object]:
+    """Fill the answer of a call that has only a sentence to tell."""
+    return {"message": text}
+
+
+def logger_level(value: LoggerLevel) -> dict[str, object]:
+    """Fill ``GET /admin/loggers/{logger}``."""
+    return {"level": value.level, "last_modified": value.last_modified}
 
 
 def plugin(value: Plugin) -> dict[str, object]:

@@ -2,18 +2,81 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI, Response
+import json
+from typing import Final
 
-from connect_api import models
-from connect_api.documentation import example
-from connect_api.herder import Herder
+from fastapi import FastAPI, Request, Response
+
+from connect_api import bodies, models
+from connect_api.documentation import example, extra
+from connect_api.errors import RequestError
+from connect_api.herder import Herder, HerderError, Offset
+
+FIELDS: Final = ("partition", "offset")
+LONGEST: Final = 2**63
+"""Connect reads whole numbers into 64 bits with a sign."""
 
 
 def add_routes(app: FastAPI, herder: Herder) -> None:
     """Add the routes of offsets."""
+    path = "/connectors/{connector:segment}/offsets"
     stored = {"partition": {"server": "shop"}, "offset": {"lsn": 22176496, "txId": 726, "ts_usec": 1795242511502549}}
+    changed = example({"message": "The Connect framework-managed offsets for this connector have been altered successfully. …"}, 400, 404)
 
-    @app.get("/connectors/{connector:segment}/offsets", tags=["offsets"], responses=example({"offsets": [stored]}, 404))
+    @app.get(path, tags=["offsets"], responses=example({"offsets": [stored]}, 404))
     async def read(connector: str) -> Response:
         """Show the offsets stored in Kafka."""
         return models.reply(models.offsets(await herder.offsets(connector)))
+
+    @app.patch(path, tags=["offsets"], responses=changed, openapi_extra=extra(body={"offsets": [stored]}))
+    async def alter(request: Request, connector: str) -> Response:
+        """Change offsets of a stopped connector; an offset of null is forgotten. What the body does not name stays."""
+        wanted = changes(await bodies.read(request))
+        return models.reply(models.message(await herder.alter_offsets(connector, wanted)))
+
+    @app.delete(path, tags=["offsets"], responses=changed)
+    async def reset(connector: str) -> Response:
+        """Forget all offsets of a stopped connector."""
+        return models.reply(models.message(await herder.reset_offsets(connector)))
+
+
+def changes(body: bytes) -> list[Offset]:
+    """Read the body of PATCH.
+
+    Raises :class:`RequestError` for what is not of the form ``{"offsets": [{"partition": {}, "offset": {}}]}`` and for values
+    that Connect does not store; 400 in Connect's words when nothing is to be changed.
+    """
+    for field in bodies.parse_object(body):
+        if field != "offsets":
+            raise RequestError(f'Unknown field "{field}". The body has "offsets" alone.')
+    wanted = json.loads(body.removeprefix(b"\xef\xbb\xbf")).get("offsets")
+    if wanted is not None and not isinstance(wanted, list):
+        raise RequestError('The field "offsets" must be a JSON array. Write it as [{"partition": {...}, "offset": {...}}].')
+    if not wanted:
+        raise HerderError(400, "Partitions / offsets need to be provided for an alter offsets request")
+    return [_change(entry, number) for number, entry in enumerate(wanted, start=1)]
+
+
+def _change(entry: object, number: int) -> Offset:
+    if not isinstance(entry, dict):
+        raise RequestError(f'Entry {number} of "offsets" must be a JSON object with "partition" and "offset".')
+    for field in entry:
+        if field not in FIELDS:
+            raise RequestError(f'Unknown field "{field}" in entry {number} of "offsets". An entry has "partition" and "offset".')
+    return Offset(_values(entry, "partition", number), _values(entry, "offset", number))
+
+
+def _values(entry: dict[str, object], field: str, number: int) -> dict[str, object] | None:
+    values = entry.get(field)
+    if values is None:
+        return None
+    where = f'"{field}" in entry {number} of "offsets"'
+    if not isinstance(values, dict):
+        raise RequestError(f"The field {where} must be a JSON object or null.")
+    for key, value in values.items():
+        # Connect's own rule; what it refuses it could not read back.
+        if isinstance(value, dict | list):
+            raise RequestError(f'The member "{key}" of {where} is an object or an array. Offsets hold plain values only.')
+        if isinstance(value, int) and not -LONGEST <= value < LONGEST:
+            raise RequestError(f'The member "{key}" of {where} is a number of more than 64 bits. No position is that large: correct it.')
+    return values

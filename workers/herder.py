@@ -14,7 +14,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Final
 
@@ -24,6 +25,7 @@ from connect_api.herder import (
     ConnectorInfo,
     Health,
     HerderError,
+    LoggerLevel,
     Note,
     Offset,
     Plugin,
@@ -34,35 +36,39 @@ from connect_api.herder import (
     TargetState,
     TaskInfo,
 )
-from connector.config_keys import FORMER
-from connector.config_validation import Validation, error_lines
 from connector.errors import CdcError
 from connector.progress import Progress
+from workers.loggers import Loggers
 from workers.logging import connector_context
 from workers.notification_boards import NotificationBoards
-from workers.plugin_config import check_plugin, config_infos, plugin_config
+from workers.plugin_config import plugin_config
 from workers.plugins import CONNECTORS, KAFKA_COMMIT, KAFKA_VERSION, OTHERS, check_class
 from workers.settings import WorkerSettings
 from workers.signal_delivery import deliver
-from workers.states import Event, Subject, after
-from workers.stores.config_store import Change, ConfigStore, RestartRequest
+from workers.state_board import TASK, StateBoard
+from workers.states import Event, Subject
+from workers.stores.config_store import Change, ConfigStore, LoggerRequest, RestartRequest
 from workers.stores.log import Log
 from workers.stores.offset_store import AllOffsets
-from workers.stores.status_store import StatusEntry, StatusStore
+from workers.stores.status_store import StatusStore
+from workers.submitted_config import SubmittedConfigs, Validate
 from workers.supervisor import Pause, RunTask, Supervisor, pause_until
 from workers.task_plan import TaskPlanner
 
 LOGGER: Final = logging.getLogger(__name__)
 
-Validate = Callable[[str, Mapping[str, str | None]], Awaitable[Validation]]
-"""``validate(name, config)``: every property with what is wrong with it; ``config`` has its references resolved, and its nulls."""
-
-_TASK: Final = 0
-"""Debezium's PostgreSQL connector has exactly one task."""
+_CHANGED: Final = (
+    "The Connect framework-managed offsets for this connector have been {0} successfully. However, if this connector manages offsets "
+    "externally, they will need to be manually {0} in the system that the connector uses."
+)
+"""Connect's words for a connector that, as Debezium's, does not look at its offsets itself."""
 
 
 class WorkerHerder:
-    """One worker's herder. ``cluster_id`` is asked for when told; ``now_ms`` is the wall clock in milliseconds."""
+    """One worker's herder. ``cluster_id`` is asked for when told; ``now_ms`` is the wall clock in milliseconds.
+
+    ``loggers`` are those of the process by default.
+    """
 
     def __init__(
         self,
@@ -76,6 +82,7 @@ class WorkerHerder:
         cluster_id: Callable[[], str] = str,
         pause: Pause = pause_until,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        loggers: Loggers | None = None,
     ) -> None:
         self._settings = settings
         self._config = ConfigStore(config_log, self._changed)
@@ -83,11 +90,12 @@ class WorkerHerder:
         self._status = StatusStore(status_log)
         self._boards = NotificationBoards()
         self._planner = TaskPlanner(settings, self._offsets, self._topic_used, self._boards)
+        self._states = StateBoard(settings.worker_id, self._config, self._status, self._planner)
+        self._submitted = SubmittedConfigs(self._planner, validate)
         self._supervisor = Supervisor(run_task, self._task_failed, graceful=settings.graceful_shutdown, pause=pause)
-        self._validate = validate
         self._cluster_id = cluster_id
         self._now_ms = now_ms
-        self._generation = 1
+        self._loggers = loggers or Loggers(now_ms)
         self._ready: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._problem = ""
         self._stopping = False
@@ -102,7 +110,7 @@ class WorkerHerder:
     async def start(self) -> None:
         """Read the three topics, then take up every connector. Raises CdcError when a topic cannot be used."""
         await asyncio.gather(self._config.start(), self._offsets.start(), self._status.start())
-        self._generation = self._status.generation + 1
+        self._states.generation = self._status.generation + 1
         self._ready.set_result(True)
         LOGGER.info("worker ready", extra={"fields": {"connectors": len(self._config.names()), "worker_id": self._settings.worker_id}})
         for name in self._config.names():
@@ -138,10 +146,10 @@ class WorkerHerder:
         await self._supervisor.stop_all()
         for name in running:
             if self._status.tasks(name):
-                self._move(name, Subject.TASK, Event.RELEASE)
+                self._states.move(name, Subject.TASK, Event.RELEASE)
         for name in self._config.names():
             if self._status.connector(name) is not None and self._config.target(name) != "STOPPED":
-                self._move(name, Subject.CONNECTOR, Event.RELEASE)
+                self._states.move(name, Subject.CONNECTOR, Event.RELEASE)
         await self._status.stop()
         await asyncio.gather(self._config.stop(), self._offsets.stop())
 
@@ -176,18 +184,11 @@ class WorkerHerder:
 
     def connector_status(self, name: str) -> Status:
         """As the status topic has it."""
-        entry = self._status.connector(name)
-        if entry is None:
-            raise HerderError(404, f"No status found for connector {name}")
-        tasks = {task: self._state(name, e) for task, e in sorted(self._status.tasks(name).items())}
-        return Status(name, self._state(name, entry), tasks, "source" if self._config.config(name) is not None else "unknown")
+        return self._states.connector(name)
 
     def task_status(self, name: str, task: int) -> State:
         """As the status topic has it."""
-        entry = self._status.tasks(name).get(task)
-        if entry is None:
-            raise HerderError(404, f"No status found for task {name}-{task}")
-        return self._state(name, entry)
+        return self._states.task(name, task)
 
     def task_configs(self, name: str) -> Sequence[TaskInfo]:
         """The committed tasks."""
@@ -204,6 +205,17 @@ class WorkerHerder:
         if not self._settings.topic_tracking:
             raise HerderError(403, "Topic tracking is disabled.")
         return self._status.topics(name)
+
+    def loggers(self) -> Mapping[str, LoggerLevel]:
+        """Those of the process."""
+        return self._loggers.all()
+
+    def logger(self, name: str) -> LoggerLevel:
+        """One of them."""
+        found = self._loggers.get(name)
+        if found is None:
+            raise HerderError(404, f"Logger {name} not found.")
+        return found
 
     def progress(self, name: str) -> Mapping[str, object]:
         """The running task's figures."""
@@ -234,25 +246,13 @@ class WorkerHerder:
 
     async def validate_config(self, plugin: str, config: Mapping[str, str | None]) -> ConfigInfos:
         """Check, and tell everything."""
-        check_plugin(plugin, config)
-        given = {key: value for key, value in config.items() if value is not None}
-        try:
-            check_class(config)
-            resolved = self._planner.resolve(given)
-        except HerderError as refusal:
-            # As Connect answers: the status is another one than when a connector is created.
-            raise HerderError(500, f"org.apache.kafka.connect.runtime.rest.errors.BadRequestException: {refusal.message}") from refusal
-        except CdcError as problem:
-            raise HerderError(400, str(problem)) from problem
-        validation = await self._validated(given.get("name", ""), config, given, resolved)
-        hidden = {key: value for key, value in given.items() if resolved[key] != value}
-        return config_infos(given["connector.class"], validation, hidden)
+        return await self._submitted.infos(plugin, config)
 
     async def put_connector(
         self, name: str, config: Mapping[str, str | None], *, allow_replace: bool, initial_state: TargetState | None = None
     ) -> tuple[bool, ConnectorInfo]:
         """Check, store; the start follows by itself."""
-        await self._check(name, config)
+        await self._submitted.check(name, config)
         stored = {key: value for key, value in config.items() if value is not None}
         async with self._lock(name):
             created = self._config.config(name) is None
@@ -262,6 +262,20 @@ class WorkerHerder:
                 await self._config.put_connector(name, stored, initial_state)
             tasks = [] if created else range(len(self._config.tasks(name)))
         return created, ConnectorInfo(name, stored, tasks, "source")
+
+    async def patch_connector(self, name: str, patch: Mapping[str, str | None]) -> ConnectorInfo:
+        """Check the whole, store; begun anew when the configuration changes meanwhile."""
+        while True:
+            known = self._known(name)
+            if patch.get("name", name) not in (name, None):
+                raise HerderError(400, f"Connector name configuration ({patch['name']}) doesn't match connector name in the URL ({name})")
+            config = {key: value for key, value in {**known, **patch}.items() if value is not None}
+            await self._submitted.check(name, config)
+            async with self._lock(name):
+                if self._known(name) == known:
+                    with _store_errors():
+                        await self._config.put_connector(name, config)
+                    return ConnectorInfo(name, config, range(len(self._config.tasks(name))), "source")
 
     async def delete_connector(self, name: str) -> None:
         """Forget it; its task ends right afterwards, its offsets stay."""
@@ -300,6 +314,37 @@ class WorkerHerder:
             await self._halt(name)
             await self._bring_about(name)
 
+    async def alter_offsets(self, name: str, changes: Sequence[Offset]) -> str:
+        """Written together; whether they make sense the task finds out."""
+        async with self._stopped(name):
+            await self._offsets.alter(name, [(change.partition, change.offset) for change in changes])
+        LOGGER.info("offsets altered", extra={"fields": {"connector": name, "partitions": len(changes)}})
+        return _CHANGED.format("altered")
+
+    async def reset_offsets(self, name: str) -> str:
+        """Slot and topics stay."""
+        async with self._stopped(name):
+            await self._offsets.reset(name)
+        LOGGER.info("offsets reset", extra={"fields": {"connector": name}})
+        return _CHANGED.format("reset")
+
+    def reset_active_topics(self, name: str) -> None:
+        """Out of the status topic; 403 when the settings do not let it."""
+        if not self._settings.topic_tracking:
+            raise HerderError(403, "Topic tracking is disabled.")
+        if not self._settings.topic_tracking_reset:
+            raise HerderError(403, "Topic tracking reset is disabled.")
+        self._status.drop_topics(name)
+
+    def set_logger_level(self, name: str, level: str) -> Sequence[str]:
+        """In this process."""
+        return self._loggers.set(name, level)
+
+    async def set_cluster_logger_level(self, name: str, level: str) -> None:
+        """By the config topic, which this worker follows too."""
+        with _store_errors():
+            await self._config.put_logger(LoggerRequest(name, level))
+
     # Bringing about
 
     def _changed(self, change: Change) -> None:
@@ -308,6 +353,9 @@ class WorkerHerder:
         if isinstance(change, RestartRequest):
             if self._config.config(change.name) is not None and self._status.connector(change.name) is not None:
                 self._begin_restart(change)
+            return
+        if isinstance(change, LoggerRequest):
+            self._loggers.follow(change.name, change.level)
             return
         job = self._jobs.get(change)
         if job is None:
@@ -341,12 +389,12 @@ class WorkerHerder:
                 if self._config.tasks(name):
                     await self._config.put_tasks(name, [])
                 self._status.drop_tasks(name)
-                self._move(name, Subject.CONNECTOR, Event.STOP)
+                self._states.move(name, Subject.CONNECTOR, Event.STOP)
             case "PAUSED":
                 await self._halt(name)
-                self._move(name, Subject.CONNECTOR, Event.PAUSE)
+                self._states.move(name, Subject.CONNECTOR, Event.PAUSE)
                 if self._config.tasks(name):
-                    self._move(name, Subject.TASK, Event.PAUSE)
+                    self._states.move(name, Subject.TASK, Event.PAUSE)
             case "STARTED":
                 await self._bring_up(name, config)
 
@@ -356,17 +404,17 @@ class WorkerHerder:
         except HerderError as problem:
             await self._halt(name)
             self._status.drop_tasks(name)
-            self._move(name, Subject.CONNECTOR, Event.FAIL, trace=problem.message)
+            self._states.move(name, Subject.CONNECTOR, Event.FAIL, trace=problem.message)
             return
         wanted = [self._planner.task_config(config)]
         if self._config.tasks(name) != wanted:
             await self._config.put_tasks(name, wanted)
-        self._move(name, Subject.CONNECTOR, Event.START)
+        self._states.move(name, Subject.CONNECTOR, Event.START)
         if self._applied.get(name) == config:
             return
         await self._halt(name)
         self._applied[name] = config
-        self._move(name, Subject.TASK, Event.START)
+        self._states.move(name, Subject.TASK, Event.START)
         self._supervisor.start(name, lambda: self._planner.context(name, config), self._planner.retry_policy(config))
 
     async def _halt(self, name: str) -> None:
@@ -387,9 +435,9 @@ class WorkerHerder:
                     return
                 with_connector, with_task = _affected(request, self.connector_status(name))
                 if with_connector:
-                    self._move(name, Subject.CONNECTOR, Event.RESTART)
+                    self._states.move(name, Subject.CONNECTOR, Event.RESTART)
                 if with_task:
-                    self._move(name, Subject.TASK, Event.RESTART)
+                    self._states.move(name, Subject.TASK, Event.RESTART)
                     await self._halt(name)
                 await self._bring_about(name)
                 LOGGER.info("restarted", extra={"fields": {"connector_itself": with_connector, "tasks": len(with_task)}})
@@ -397,75 +445,38 @@ class WorkerHerder:
     # Telling
 
     def _task_failed(self, name: str, trace: str) -> None:
-        self._move(name, Subject.TASK, Event.FAIL, trace=trace)
+        self._states.move(name, Subject.TASK, Event.FAIL, trace=trace)
 
     def _topic_used(self, name: str, topic: str) -> None:
         if self._settings.topic_tracking:
-            self._status.put_topic(name, _TASK, topic, self._now_ms())
-
-    def _move(self, name: str, subject: Subject, event: Event, trace: str | None = None) -> None:
-        """Take the step of :mod:`workers.states` and tell it, unless all is told already."""
-        known = self._status.connector(name) if subject is Subject.CONNECTOR else self._status.tasks(name).get(_TASK)
-        state = after(subject, None if known is None else known.state, event)
-        if state is None:
-            self._status.drop_tasks(name) if subject is Subject.TASK else self._status.drop_connector(name)
-            return
-        version = None if state in ("UNASSIGNED", "RESTARTING") else self._planner.version(self._config.config(name) or {})
-        entry = StatusEntry(state, self._settings.worker_id, self._generation, version, trace)
-        if entry == known:
-            return
-        if subject is Subject.CONNECTOR:
-            self._status.put_connector(name, entry)
-        else:
-            self._status.put_task(name, _TASK, entry)
-        LOGGER.info("state changed", extra={"fields": {"connector": name, "of": subject.value, "state": state}})
+            self._status.put_topic(name, TASK, topic, self._now_ms())
 
     # Small things
 
-    def _state(self, name: str, entry: StatusEntry) -> State:
-        # Recorded of a 2.3.4 on the Connect of its time: a status without versions.
-        versioned = self._planner.version(self._config.config(name) or {}) != FORMER
-        return State(entry.state, entry.worker_id, entry.version, entry.trace, versioned)
-
     def _lock(self, name: str) -> asyncio.Lock:
         return self._locks.setdefault(name, asyncio.Lock())
+
+    @asynccontextmanager
+    async def _stopped(self, name: str) -> AsyncIterator[None]:
+        """For a change of the offsets: nobody else writes them, and nobody starts the connector, until it is over."""
+        async with self._lock(name):
+            self._known(name)
+            if self._config.target(name) != "STOPPED" or self._config.tasks(name):
+                raise HerderError(
+                    400,
+                    "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the specified "
+                    f"connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint",
+                )
+            # The stop is stored, but its run may come after this one.
+            await self._halt(name)
+            with _store_errors():
+                yield
 
     def _known(self, name: str) -> Mapping[str, str]:
         config = self._config.config(name)
         if config is None:
             raise HerderError(404, f"Connector {name} not found")
         return config
-
-    async def _check(self, name: str, config: Mapping[str, str | None]) -> None:
-        """Raises HerderError(400) with Connect's text and all error lines."""
-        given = {key: value for key, value in config.items() if value is not None}
-        check_class(config)
-        try:
-            resolved = self._planner.resolve(given)
-        except CdcError as problem:
-            lines = [str(problem)]
-        else:
-            lines = error_lines(await self._validated(name, config, given, resolved))
-        if lines:
-            raise HerderError(
-                400,
-                f"Connector configuration is invalid and contains the following {len(lines)} error(s):\n"
-                + "\n".join(lines)
-                + "\nYou can also find the above list of errors at the endpoint `/connector-plugins/{connectorType}/config/validate`",
-            )
-
-    async def _validated(
-        self, name: str, config: Mapping[str, str | None], given: Mapping[str, str], resolved: Mapping[str, str]
-    ) -> Validation:
-        """What the connector's table, the database and the worker say, without the values behind references."""
-        validation = await self._validate(name, {key: resolved.get(key) for key in config})
-        # The connector's own table may know the property as well: one line is enough.
-        wrong = [field.name for field in validation.fields if field.errors]
-        lines = error_lines(validation)
-        for key, line in self._planner.refusals(given):
-            if not any(key in told for told in lines) and not any(f"{name}.".startswith(f"{key}.") for name in wrong):
-                validation = validation.with_error(key, line)
-        return validation.with_errors(lambda line: _without_secrets(line, given, resolved))
 
 
 class _store_errors:  # noqa: N801 (reads as the context manager it is)
@@ -484,10 +495,3 @@ def _affected(request: RestartRequest, status: Status) -> tuple[bool, set[int]]:
     with_connector = not request.only_failed or status.connector.state == "FAILED"
     tasks = {n for n, task in status.tasks.items() if not request.only_failed or task.state == "FAILED"}
     return with_connector, tasks if request.include_tasks else set()
-
-
-def _without_secrets(line: str, given: Mapping[str, str], resolved: Mapping[str, str]) -> str:
-    for key, value in resolved.items():
-        if value and value != given[key]:
-            line = line.replace(value, given[key])
-    return line

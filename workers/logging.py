@@ -10,7 +10,7 @@ import datetime as dt
 import logging
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, TextIO
@@ -32,6 +32,15 @@ LEVELS: Final = {
     "OFF": logging.CRITICAL + 1,
 }
 """Log4j's words, as ``LOG_LEVEL`` and Connect's images use them."""
+
+LIBRARIES: Final[Mapping[str, Callable[[int], int]]] = {
+    # It logs what it then mends by itself (a new topic's leader, a reconnect); what it cannot mend it raises.
+    "aiokafka": lambda root: root if root <= logging.DEBUG else max(root, logging.CRITICAL),
+    # It has this level by itself where nobody gives it one.
+    "psycopg": lambda root: max(root, logging.WARNING),
+    "uvicorn": lambda root: max(root, logging.WARNING),
+}
+"""Libraries that tell too much, and the level that each has beside the root's."""
 
 
 def is_secret(name: str) -> bool:
@@ -87,6 +96,5 @@ def configure(level: str = "INFO", stream: TextIO | None = None) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(LEVELS.get(level.strip().upper(), logging.INFO))
-    # aiokafka logs what it then mends by itself (a new topic's leader, a reconnect); what it cannot mend it raises.
-    logging.getLogger("aiokafka").setLevel(root.level if root.level <= logging.DEBUG else logging.CRITICAL)
-    logging.getLogger("uvicorn").setLevel(max(root.level, logging.WARNING))
+    for library, level_beside in LIBRARIES.items():
+        logging.getLogger(library).setLevel(level_beside(root.level))

@@ -19,7 +19,7 @@ LookAtDatabase = Callable[[Mapping[str, str]], Awaitable[Sequence[tuple[str, str
 
 
 class ConfigurationCheck:
-    """:data:`workers.herder.Validate` over the real table. ``limit`` is how many seconds the look at the database may take."""
+    """:data:`workers.submitted_config.Validate` over the real table. ``limit`` is how many seconds the look at the database may take."""
 
     def __init__(self, look: LookAtDatabase, limit: float = 60.0) -> None:
         self._look = look

@@ -14,9 +14,10 @@ import uvicorn
 
 from connector.errors import CdcError, Directive
 from workers.gate import Gate
-from workers.herder import Validate, WorkerHerder
+from workers.herder import WorkerHerder
 from workers.settings import Listener, SettingsError, WorkerSettings
 from workers.stores.log import Cluster, KafkaLog
+from workers.submitted_config import Validate
 from workers.supervisor import RunTask
 
 LOGGER: Final = logging.getLogger(__name__)

@@ -98,7 +98,7 @@ def _answer(http: httpx.Client, place: Place, call: Mapping[str, Any]) -> Answer
     end = time.monotonic() + _PATIENCE_S
     while True:
         reply = _send(http, place, call)
-        if "until" not in call or call["until"] in reply.text:
+        if "until" not in call or re.search(call["until"], reply.text):
             break
         assert time.monotonic() < end, f"{call} was still answered with {reply.status_code} {reply.text}"
         time.sleep(_PAUSE_S)

@@ -1,7 +1,7 @@
 """The config topic: connectors, their task configurations and target states, in Kafka Connect's own keys and values.
 
 Keys (``KafkaConfigBackingStore``): ``connector-<name>``, ``target-state-<name>``, ``task-<name>-<n>``, ``commit-<name>``,
-``restart-connector-<name>``; ``session-key`` and ``logger-cluster-*`` are other workers' business and are passed over. Task
+``restart-connector-<name>``, ``logger-cluster-<name>``; ``session-key`` is other workers' business and is passed over. Task
 configurations count only up to the number that the last ``commit-`` record names. A removed connector's task and commit
 records stay behind in the topic, as Connect leaves them; they are forgotten here.
 """
@@ -26,6 +26,7 @@ _TARGET: Final = "target-state-"
 _TASK: Final = "task-"
 _COMMIT: Final = "commit-"
 _RESTART: Final = "restart-connector-"
+_LOGGER: Final = "logger-cluster-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,16 @@ class RestartRequest:
     only_failed: bool
 
 
-Change = str | RestartRequest
-"""A connector's name (its configuration, tasks or target state changed), or a request for a restart."""
+@dataclass(frozen=True, slots=True)
+class LoggerRequest:
+    """Somebody's wish that all workers log from this level on (KIP-976); ``level`` as it was written."""
+
+    name: str
+    level: str
+
+
+Change = str | RestartRequest | LoggerRequest
+"""A connector's name (its configuration, tasks or target state changed), or a request for a restart or a level."""
 
 
 class ConfigStore:
@@ -57,7 +66,7 @@ class ConfigStore:
         self._commits: dict[str, int] = {}
 
     async def start(self) -> None:
-        """Read the topic; restart requests of the past are not followed."""
+        """Read the topic; requests of the past are not followed."""
         await self._log.start(self._apply)
         self._following = True
 
@@ -107,6 +116,10 @@ class ConfigStore:
         value = {"include-tasks": request.include_tasks, "only-failed": request.only_failed}
         await self._log.write([_entry(_RESTART + request.name, value)])
 
+    async def put_logger(self, request: LoggerRequest) -> None:
+        """Ask all workers to log from this level on."""
+        await self._log.write([_entry(_LOGGER + request.name, {"level": request.level})])
+
     def _apply(self, entries: Sequence[Entry]) -> None:
         changes: dict[Change, None] = {}
         for entry in entries:
@@ -116,6 +129,8 @@ class ConfigStore:
                 LOGGER.warning("passed over a record of the config topic that is not connect's", extra={"fields": {"key": repr(entry.key)}})
                 continue
             if change is not None:
+                # Of requests that follow each other the last must come last.
+                changes.pop(change, None)
                 changes[change] = None
         if self._following:
             for change in changes:
@@ -142,6 +157,11 @@ class ConfigStore:
             return name
         if key.startswith(_RESTART) and value is not None:
             return RestartRequest(key.removeprefix(_RESTART), value["include-tasks"] is True, value["only-failed"] is True)
+        if key.startswith(_LOGGER) and value is not None:
+            level = value["level"]
+            if not isinstance(level, str):
+                raise TypeError(level)
+            return LoggerRequest(key.removeprefix(_LOGGER), level)
         return None
 
     def _apply_connector(self, name: str, value: Mapping[str, object] | None) -> Change:

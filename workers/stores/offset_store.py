@@ -46,14 +46,25 @@ class AllOffsets:
 
     async def store(self, connector: str, partition: JsonObject, offset: JsonObject | None) -> None:
         """Write (None removes) and wait for the acknowledgement. Raises CdcError(STORE)."""
+        await self._log.write([self._entry(connector, partition, offset)])
+
+    async def alter(self, connector: str, changes: Sequence[tuple[JsonObject | None, JsonObject | None]]) -> None:
+        """Write many at once, of each partition the last; otherwise as :meth:`store`."""
+        last = {_same(partition): self._entry(connector, partition, offset) for partition, offset in changes}
+        await self._log.write(list(last.values()))
+
+    async def reset(self, connector: str) -> None:
+        """Remove all of a connector; otherwise as :meth:`store`."""
+        await self._log.write([Entry(key, None) for key, _, _ in self._offsets.get(connector, {}).values()])
+
+    def _entry(self, connector: str, partition: JsonObject | None, offset: JsonObject | None) -> Entry:
         found = self._offsets.get(connector, {}).get(_same(partition))
         # Another worker may have written the members in another order: compaction must still see one key.
         key = orjson.dumps([connector, partition]) if found is None else found[0]
         try:
-            value = None if offset is None else orjson.dumps(offset)
+            return Entry(key, None if offset is None else orjson.dumps(offset))
         except orjson.JSONEncodeError as problem:
             raise CdcError(ErrorKind.STORE, f"The offset of the connector {connector} is not JSON") from problem
-        await self._log.write([Entry(key, value)])
 
     def _apply(self, entries: Sequence[Entry]) -> None:
         for entry in entries:
@@ -61,6 +72,9 @@ class AllOffsets:
                 connector, partition, offset = _decode(entry)
             except (ValueError, TypeError):
                 LOGGER.warning("passed over a record of the offset topic that is not connect's", extra={"fields": {"key": repr(entry.key)}})
+                continue
+            if partition is None:
+                # Connect writes and reads such a record too when somebody sends it one, and never shows it.
                 continue
             if offset is None:
                 self._offsets.get(connector, {}).pop(_same(partition), None)
@@ -84,13 +98,13 @@ class ConnectorOffsets:
         await self._offsets.store(self._connector, partition, offset)
 
 
-def _decode(entry: Entry) -> tuple[str, JsonObject, JsonObject | None]:
+def _decode(entry: Entry) -> tuple[str, JsonObject | None, JsonObject | None]:
     connector, partition = orjson.loads(entry.key)
     offset = None if entry.value is None else orjson.loads(entry.value)
-    if not isinstance(connector, str) or not isinstance(partition, dict) or not isinstance(offset, dict | None):
+    if not isinstance(connector, str) or not isinstance(partition, dict | None) or not isinstance(offset, dict | None):
         raise TypeError(connector)
     return connector, partition, offset
 
 
-def _same(partition: JsonObject) -> bytes:
+def _same(partition: JsonObject | None) -> bytes:
     return orjson.dumps(partition, option=orjson.OPT_SORT_KEYS)

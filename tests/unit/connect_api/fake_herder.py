@@ -22,6 +22,7 @@ from connect_api.herder import (
     Health,
     Herder,
     HerderError,
+    LoggerLevel,
     Note,
     Offset,
     Plugin,
@@ -61,9 +62,12 @@ class FakeHerder:
 
     known: dict[str, Connector] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
+    levels: dict[str, LoggerLevel] = field(
+        default_factory=lambda: {"connector": LoggerLevel("DEBUG", 7), "root": LoggerLevel("INFO", None)}
+    )
     waits: int = 0
     refuses: HerderError | None = None
-    """Raised for the next signal."""
+    """Raised for the next signal or reset of topics."""
     calls: list[tuple[object, ...]] = field(default_factory=list)
     state: Health = HEALTHY
     vanished: set[str] = field(default_factory=set)
@@ -149,6 +153,42 @@ class FakeHerder:
 
     async def offsets(self, name: str) -> Sequence[Offset]:
         return tuple(self._find(name, f"Connector {name} not found").offsets)
+
+    async def patch_connector(self, name: str, patch: Mapping[str, str | None]) -> ConnectorInfo:
+        known = self._find(name, f"Connector {name} not found").config
+        self.calls.append(("patch", name, dict(patch)))
+        self.known[name].config = {key: value for key, value in {**known, **patch}.items() if value is not None}
+        return self.connector_info(name)
+
+    async def alter_offsets(self, name: str, changes: Sequence[Offset]) -> str:
+        self._find(name, f"Connector {name} not found")
+        self.calls.append(("alter", name, [*changes]))
+        return "altered"
+
+    async def reset_offsets(self, name: str) -> str:
+        self._find(name, f"Connector {name} not found").offsets.clear()
+        self.calls.append(("reset", name))
+        return "reset"
+
+    def reset_active_topics(self, name: str) -> None:
+        if self.refuses is not None:
+            raise self.refuses
+        self.calls.append(("reset topics", name))
+
+    def loggers(self) -> Mapping[str, LoggerLevel]:
+        return MappingProxyType(self.levels)
+
+    def logger(self, name: str) -> LoggerLevel:
+        if name not in self.levels:
+            raise HerderError(404, f"Logger {name} not found.")
+        return self.levels[name]
+
+    def set_logger_level(self, name: str, level: str) -> Sequence[str]:
+        self.calls.append(("level", name, level))
+        return (name, f"{name}.below")
+
+    async def set_cluster_logger_level(self, name: str, level: str) -> None:
+        self.calls.append(("cluster level", name, level))
 
     def plugins(self, connectors_only: bool) -> Sequence[Plugin]:
         others = [Plugin("org.example.Unwrap", "transformation", VERSION), Plugin("org.example.IsTombstone", "predicate", None)]

@@ -37,6 +37,25 @@ async def test_kcctl() -> None:
         assert created.status_code == 201
 
 
+async def test_kcctl_patches_configurations_moves_offsets_and_sets_levels() -> None:
+    herder = fleet()
+    async with rest(herder) as http:
+        changed = await http.patch("/connectors/running/config", json={"tasks.max": "1"})
+        assert changed.json()["config"]["tasks.max"] == "1"
+        moved = await http.patch("/connectors/stopped/offsets", json={"offsets": [{"partition": {"server": "s"}, "offset": None}]})
+        assert set(moved.json()) == {"message"}  # printed as it is
+        loggers = (await http.get("/admin/loggers/")).json()
+        assert all(set(logger) == {"level", "last_modified"} for logger in loggers.values())
+        assert isinstance((await http.put("/admin/loggers/connector", json={"level": "DEBUG"})).json(), list)
+
+
+async def test_kafka_ui_deletes_offsets_and_redpanda_console_resets_topics() -> None:
+    async with rest(fleet()) as http:
+        assert (await http.delete("/connectors/stopped/offsets")).status_code == 200
+        reset = await http.put("/connectors/running/topics/reset")
+        assert (reset.status_code, reset.content) == (202, b"")
+
+
 async def test_strimzi_operator() -> None:
     herder = FakeHerder()
     wanted = {"connector.class": CLASS, "tasks.max": "1", "database.password": "${file:/opt/secret:password}", "_x.unknown": "kept"}

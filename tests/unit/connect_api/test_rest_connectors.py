@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from fake_herder import CLASS, WORKER, FakeHerder, failure, rest
 
+from connect_api.herder import HerderError
+
 JSON = {"Content-Type": "application/json"}
 STATE = f'"state":"RUNNING","worker_id":"{WORKER}","version":"3.6.3.Final"'
 INFO = f'{{"name":"c1","config":{{"connector.class":"{CLASS}","topic.prefix":"c1","name":"c1"}},"tasks":[{{"connector":"c1","task":0}}]'
@@ -229,3 +231,27 @@ async def test_location_is_absolute(method: str, host: str, advertised: str | No
         else:
             reply = await http.put("/connectors/c%201/config", json=config, headers={"Host": host})
     assert (reply.status_code, reply.headers["location"]) == (201, f"{base}/connectors/c%201")
+
+
+async def test_some_properties() -> None:
+    herder = FakeHerder()
+    herder.add("c1")
+    async with rest(herder) as http:
+        reply = await http.patch("/connectors/c1/config?forward=true", json={"tasks.max": 1, "topic.prefix": None, "b": True})
+        assert (reply.status_code, reply.json()["config"]) == (200, {"connector.class": CLASS, "name": "c1", "tasks.max": "1", "b": "true"})
+        missing = await http.patch("/connectors/none/config", json={})
+        assert (missing.status_code, missing.json()["message"]) == (404, "Connector none not found")
+        typed = await http.patch("/connectors/c1/config", content="{}", headers={"Content-Type": "application/merge-patch+json"})
+        assert typed.status_code == 415
+    assert herder.calls == [("patch", "c1", {"tasks.max": "1", "topic.prefix": None, "b": "true"})]
+
+
+async def test_topics_are_forgotten_whatever_the_body() -> None:
+    herder = FakeHerder()
+    async with rest(herder) as http:
+        reply = await http.put("/connectors/none/topics/reset/", content="junk", headers={"Content-Type": "application/json"})
+        assert (reply.status_code, reply.content) == (202, b"")
+        herder.refuses = HerderError(403, "Topic tracking is disabled.")
+        reply = await http.put("/connectors/none/topics/reset")
+        assert (reply.status_code, reply.json()) == (403, failure(403, "Topic tracking is disabled."))
+    assert herder.calls == [("reset topics", "none")]

@@ -27,6 +27,8 @@ READS = [
     "/connectors/c1/offsets",
     "/connectors/c1/progress",
     "/connector-plugins",
+    "/admin/loggers",
+    "/admin/loggers/root",
 ]
 
 
@@ -79,6 +81,13 @@ async def test_head_of_what_does_not_exist() -> None:
         ("/connectors/none/topics", "HEAD,GET,OPTIONS"),
         ("/connectors/none/pause", "OPTIONS,PUT"),
         ("/connectors/none/restart", "POST,OPTIONS"),
+        ("/connectors/none/config", "HEAD,GET,OPTIONS,PUT,PATCH"),
+        ("/connectors/none/tasks", "HEAD,POST,GET,OPTIONS"),
+        ("/connectors/none/topics/reset", "OPTIONS,PUT"),
+        ("/connectors/none/offsets", "HEAD,DELETE,GET,OPTIONS,PATCH"),
+        ("/connectors/none/fence", "OPTIONS,PUT"),
+        ("/admin/loggers", "HEAD,GET,OPTIONS"),
+        ("/admin/loggers/root", "HEAD,GET,OPTIONS,PUT"),
         ("/connectors/none/tasks/0/status", "HEAD,GET,OPTIONS"),
         ("/connectors/none/tasks/0/restart", "POST,OPTIONS"),
         ("/connector-plugins", "HEAD,GET,OPTIONS"),
@@ -325,7 +334,7 @@ async def test_openapi_describes_every_route_and_announces_no_422() -> None:
         page, description = await http.get("/docs"), (await http.get("/openapi.json")).json()
     assert page.status_code == 200
     operations = [operation for path in description["paths"].values() for operation in path.values()]
-    assert len(operations) == 25
+    assert len(operations) == 34
     assert all(operation["description"] and "422" not in operation["responses"] for operation in operations)
     assert all("default" in operation["responses"] for operation in operations)
     restart = description["paths"]["/connectors/{connector}/restart"]["post"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,6 +14,7 @@ from connector.config_keys import BY_NAME, CURRENT
 from connector.config_validation import FieldValidation, Validation
 from connector.ports import TaskContext
 from workers.herder import WorkerHerder
+from workers.loggers import Loggers
 from workers.settings import WorkerSettings
 from workers.stores.memory import MemoryLog, MemoryTopic
 
@@ -39,6 +41,7 @@ class Bench:
     def __init__(self, topics: Topics | None = None, properties: Mapping[str, str] | None = None) -> None:
         self.topics = topics or Topics()
         self.config_log = MemoryLog(self.topics.config)
+        self.offset_log = MemoryLog(self.topics.offset)
         self.contexts: list[TaskContext] = []
         self.running: dict[str, TaskContext] = {}
         self.failures: dict[str, asyncio.Future[BaseException]] = {}
@@ -48,12 +51,13 @@ class Bench:
         self.herder = WorkerHerder(
             WorkerSettings.from_properties({**PROPERTIES, **(properties or {})}),
             config_log=self.config_log,
-            offset_log=MemoryLog(self.topics.offset),
+            offset_log=self.offset_log,
             status_log=MemoryLog(self.topics.status),
             run_task=self.run_task,
             validate=self.validate,
             cluster_id=lambda: "cluster-1",
             now_ms=lambda: 1700000000000,
+            loggers=Loggers(lambda: 1700000000000, logging.Manager(logging.RootLogger(logging.INFO))),
         )
 
     async def run_task(self, context: TaskContext, stop: asyncio.Event) -> None:

@@ -1,0 +1,80 @@
+"""The calls that workers of Connect make among themselves (KIP-507), as an outsider finds them: closed.
+
+A worker signs them with a key that its group shares through the config topic. This worker is alone in its group and has no such
+key, so there is no signature that it could accept: every call is refused, with the words that fit.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Final
+
+from fastapi import FastAPI, Request, Response
+
+from connect_api import bodies
+from connect_api.documentation import fails
+from connect_api.errors import RequestError
+from connect_api.herder import HerderError
+from connect_api.media import UntypedRoute
+
+ALGORITHM: Final = "HmacSHA256"
+"""The default of ``inter.worker.signature.algorithm``."""
+SIGNATURE: Final = "x-connect-authorization"
+SIGNED_WITH: Final = "x-connect-request-signature-algorithm"
+
+
+def add_routes(app: FastAPI) -> None:
+    """Add the routes between workers."""
+
+    async def write_tasks(request: Request) -> Response:
+        """Take task configurations from another worker of the group: never."""
+        check_task_configs(await bodies.read_any(request))
+        raise refusal(request)
+
+    async def fence(request: Request) -> Response:
+        """Fence a connector's former producers for another worker of the group: never."""
+        raise refusal(request)
+
+    for path, method, answer in (("tasks", "POST", write_tasks), ("fence", "PUT", fence)):
+        app.router.add_api_route(
+            f"/connectors/{{connector:segment}}/{path}",
+            answer,
+            methods=[method],
+            tags=["internal"],
+            status_code=204,
+            responses=fails(400, 403),
+            route_class_override=UntypedRoute,
+        )
+
+
+def check_task_configs(body: bytes) -> None:
+    """Raises :class:`RequestError` for a body that is no list of configurations: it is read before the signature is looked at."""
+    configs = bodies.parse(body)
+    if configs is None:
+        return
+    if not isinstance(configs, list):
+        raise RequestError("The request body must be a JSON array of task configurations.")
+    for config in configs:
+        if config is not None and not isinstance(config, dict):
+            raise RequestError("A task configuration must be a JSON object of strings.")
+        bodies.texts(config or {})
+
+
+def refusal(request: Request) -> HerderError:
+    """What is wrong with the signature; none can be right."""
+    signature, algorithm = request.headers.get(SIGNATURE), request.headers.get(SIGNED_WITH)
+    if signature is None or algorithm is None:
+        return HerderError(400, "Internal request missing required signature")
+    try:
+        base64.b64decode(signature, validate=True)
+    except binascii.Error:
+        return HerderError(400, f"The header {SIGNATURE} is not Base64. Only workers of one group make this call.")
+    if algorithm != ALGORITHM:
+        return HerderError(
+            400,
+            f"This worker does not support the '{algorithm}' key signing algorithm used by other workers. This worker is currently "
+            f"configured to use: [{ALGORITHM}]. Check that all workers' configuration files permit the same set of signature "
+            "algorithms, and correct any misconfigured worker and restart it.",
+        )
+    return HerderError(403, "Internal request contained invalid signature.")

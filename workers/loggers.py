@@ -1,0 +1,137 @@
+"""The loggers of this process as Connect's ``/admin/loggers`` shows and sets them (KIP-495, KIP-976).
+
+Loggers are those of Python's logging, by their own names, and ``root``. A level set on one counts for those below it, also for
+those that had one of their own, as in the reference; it lasts until the process ends. Names of Java's loggers, which people who
+know Debezium set, are taken too: :data:`JAVA` says which of ours they stand for. Words are Log4j's.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from connect_api.herder import LoggerLevel
+from workers.logging import LEVELS, LIBRARIES
+
+LOGGER: Final = logging.getLogger(__name__)
+
+ROOT: Final = "root"
+JAVA: Final[Mapping[str, tuple[str, ...]]] = {
+    "io.debezium": ("connector",),
+    "io.debezium.connector.postgresql": ("connector",),
+    "io.debezium.connector.postgresql.PostgresConnectorTask": ("connector.runner.task",),
+    "io.debezium.connector.postgresql.PostgresSnapshotChangeEventSource": ("connector.runner.snapshot",),
+    "io.debezium.connector.postgresql.PostgresStreamingChangeEventSource": ("connector.runner.streaming",),
+    "io.debezium.connector.postgresql.connection": ("connector.io",),
+    "io.debezium.pipeline.notification": ("connector.runner.notifier",),
+    "io.debezium.pipeline.signal": ("connector.runner.signals", "connector.runner.signal_channels"),
+    "org.apache.kafka.clients": ("aiokafka",),
+    "org.apache.kafka.connect": ("workers", "connect_api"),
+    "org.apache.kafka.connect.runtime": ("workers",),
+    "org.apache.kafka.connect.runtime.rest": ("connect_api",),
+    "org.apache.kafka.connect.storage": ("workers.stores",),
+    "org.eclipse.jetty": ("uvicorn",),
+    "org.postgresql": ("psycopg",),
+}
+"""Java logger → ours. A name above several of them stands for all of theirs (``org.apache.kafka``)."""
+
+_WORDS: Final = {number: word for word, number in LEVELS.items() if word not in ("TRACE", "WARNING")}
+
+
+class Loggers:
+    """Reads and sets levels. ``now_ms`` is the wall clock; ``manager`` holds the loggers, Python's own by default."""
+
+    def __init__(self, now_ms: Callable[[], int], manager: logging.Manager = logging.root.manager) -> None:
+        self._now_ms = now_ms
+        self._manager = manager
+        self._words: dict[str, str] = {}
+        """What was set here: Python has one number for DEBUG and TRACE."""
+        self._modified: dict[str, int] = {}
+
+    def all(self) -> dict[str, LoggerLevel]:
+        """Every logger there is, in the order of names."""
+        return {name: self._told(name, logger) for name, logger in sorted(self._existing())}
+
+    def get(self, name: str) -> LoggerLevel | None:
+        """One of them; None when nobody has used or set it."""
+        found = self._find(name)
+        return None if found is None else self._told(*found)
+
+    def set(self, name: str, level: str) -> list[str]:
+        """Set a level, whatever the case of its word; answers the names of all whose level is another now.
+
+        Raises ValueError for a word that is no level.
+        """
+        word = level.strip().upper()
+        if word not in LEVELS:
+            raise ValueError(level)
+        ours = [] if name.lower() == ROOT else stands_for(name)
+        before = {known: self._word(logger) for known, logger in self._existing()}
+        for each in (name, *ours):
+            self._set_one(each, "WARN" if word == "WARNING" else word)
+        changed = [known for known, logger in self._existing() if self._word(logger) != before.get(known, self._inherited(known, before))]
+        self._modified.update(dict.fromkeys(changed, self._now_ms()))
+        LOGGER.info("log level set", extra={"fields": {"of": name, "to": word, **({"here": ",".join(ours)} if ours else {})}})
+        return sorted(changed)
+
+    def follow(self, name: str, level: str) -> None:
+        """Do what another worker asks of all; what is no level is passed over with a line in the log."""
+        try:
+            self.set(name, level)
+        except ValueError:
+            LOGGER.warning("passed over a log level that is none", extra={"fields": {"of": name, "to": level}})
+
+    def _set_one(self, name: str, word: str) -> None:
+        found = self._find(name)
+        known, logger = (name, self._manager.getLogger(name)) if found is None else found
+        # What was set below would otherwise go on hiding the new level.
+        for below, other in self._existing():
+            if other.level != logging.NOTSET and (known == ROOT or below.startswith(f"{known}.")):
+                self._words.pop(below, None)
+                if other is not self._manager.root:
+                    other.setLevel(logging.NOTSET)
+        self._words[known] = word
+        logger.setLevel(LEVELS[word])
+        if known == ROOT:
+            for library, level_beside in LIBRARIES.items():
+                self._manager.getLogger(library).setLevel(level_beside(LEVELS[word]))
+
+    def _existing(self) -> Iterator[tuple[str, logging.Logger]]:
+        yield ROOT, self._manager.root
+        yield from [(name, logger) for name, logger in self._manager.loggerDict.items() if isinstance(logger, logging.Logger)]
+
+    def _find(self, name: str) -> tuple[str, logging.Logger] | None:
+        if name.lower() == ROOT:
+            return ROOT, self._manager.root
+        logger = self._manager.loggerDict.get(name)
+        return (name, logger) if isinstance(logger, logging.Logger) else None
+
+    def _told(self, name: str, logger: logging.Logger) -> LoggerLevel:
+        return LoggerLevel(self._word(logger), self._modified.get(name))
+
+    def _word(self, logger: logging.Logger) -> str:
+        """The level that counts for the logger, its own or the next above's."""
+        each: logging.Logger | None = logger
+        while each is not None and each.level == logging.NOTSET:
+            each = each.parent
+        if each is None:
+            return "ALL"
+        word = self._words.get(ROOT if each is self._manager.root else each.name)
+        if word is not None and LEVELS[word] == each.level:
+            return word
+        return next((word for number, word in sorted(_WORDS.items()) if each.level <= number), "OFF")
+
+    def _inherited(self, name: str, words: Mapping[str, str]) -> str:
+        """What counted for a logger before it existed."""
+        while "." in name:
+            name = name.rpartition(".")[0]
+            if name in words:
+                return words[name]
+        return words[ROOT]
+
+
+def stands_for(name: str) -> list[str]:
+    """The loggers of ours that a Java name stands for; none for other names. What another one covers is left out."""
+    found = {ours for java, those in JAVA.items() if java == name or java.startswith(f"{name}.") for ours in those}
+    return sorted(ours for ours in found if not any(ours.startswith(f"{other}.") for other in found))

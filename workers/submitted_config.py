@@ -1,0 +1,77 @@
+"""The check of a configuration that somebody sent: the class, the connector's table, the database, and what the worker can do."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from connect_api.herder import ConfigInfos, HerderError
+from connector.config_validation import Validation, error_lines
+from connector.errors import CdcError
+from workers.plugin_config import check_plugin, config_infos
+from workers.plugins import check_class
+from workers.task_plan import TaskPlanner
+
+Validate = Callable[[str, Mapping[str, str | None]], Awaitable[Validation]]
+"""``validate(name, config)``: every property with what is wrong with it; ``config`` has its references resolved, and its nulls."""
+
+
+class SubmittedConfigs:
+    """Checks configurations for one worker. What it tells never holds the value behind a reference."""
+
+    def __init__(self, planner: TaskPlanner, validate: Validate) -> None:
+        self._planner = planner
+        self._validate = validate
+
+    async def check(self, name: str, config: Mapping[str, str | None]) -> None:
+        """Raises HerderError(400) with Connect's text and all error lines."""
+        given = {key: value for key, value in config.items() if value is not None}
+        check_class(config)
+        try:
+            resolved = self._planner.resolve(given)
+        except CdcError as problem:
+            lines = [str(problem)]
+        else:
+            lines = error_lines(await self._validated(name, config, given, resolved))
+        if lines:
+            raise HerderError(
+                400,
+                f"Connector configuration is invalid and contains the following {len(lines)} error(s):\n"
+                + "\n".join(lines)
+                + "\nYou can also find the above list of errors at the endpoint `/connector-plugins/{connectorType}/config/validate`",
+            )
+
+    async def infos(self, plugin: str, config: Mapping[str, str | None]) -> ConfigInfos:
+        """All properties with what is wrong with each. Raises HerderError as :meth:`connect_api.herder.Herder.validate_config`."""
+        check_plugin(plugin, config)
+        given = {key: value for key, value in config.items() if value is not None}
+        try:
+            check_class(config)
+            resolved = self._planner.resolve(given)
+        except HerderError as refusal:
+            # As Connect answers: the status is another one than when a connector is created.
+            raise HerderError(500, f"org.apache.kafka.connect.runtime.rest.errors.BadRequestException: {refusal.message}") from refusal
+        except CdcError as problem:
+            raise HerderError(400, str(problem)) from problem
+        validation = await self._validated(given.get("name", ""), config, given, resolved)
+        hidden = {key: value for key, value in given.items() if resolved[key] != value}
+        return config_infos(given["connector.class"], validation, hidden)
+
+    async def _validated(
+        self, name: str, config: Mapping[str, str | None], given: Mapping[str, str], resolved: Mapping[str, str]
+    ) -> Validation:
+        """What the connector's table, the database and the worker say, without the values behind references."""
+        validation = await self._validate(name, {key: resolved.get(key) for key in config})
+        # The connector's own table may know the property as well: one line is enough.
+        wrong = [field.name for field in validation.fields if field.errors]
+        lines = error_lines(validation)
+        for key, line in self._planner.refusals(given):
+            if not any(key in told for told in lines) and not any(f"{name}.".startswith(f"{key}.") for name in wrong):
+                validation = validation.with_error(key, line)
+        return validation.with_errors(lambda line: _without_secrets(line, given, resolved))
+
+
+def _without_secrets(line: str, given: Mapping[str, str], resolved: Mapping[str, str]) -> str:
+    for key, value in resolved.items():
+        if value and value != given[key]:
+            line = line.replace(value, given[key])
+    return line
