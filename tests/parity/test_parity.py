@@ -25,8 +25,18 @@ def test_every_scenario_is_recorded() -> None:
     assert len(recorded) > 20
 
 
-@pytest.mark.parametrize("scenario", [marked(scenario) for scenario in SCENARIOS])
+@pytest.mark.parametrize("scenario", [marked(scenario) for scenario in SCENARIOS if not scenario.once])
 async def test_parity(scenario: Scenario, pg: PgServer, shared_worker: Worker) -> None:
+    await check(scenario, pg, shared_worker)
+
+
+@pytest.mark.pg_once
+@pytest.mark.parametrize("scenario", [marked(scenario) for scenario in SCENARIOS if scenario.once])
+async def test_parity_once(scenario: Scenario, pg: PgServer, shared_worker: Worker) -> None:
+    await check(scenario, pg, shared_worker)
+
+
+async def check(scenario: Scenario, pg: PgServer, shared_worker: Worker) -> None:
     database = pg.database("parity")
     place = Place(shared_worker.url, shared_worker.bootstrap, database.host, database.port, database.user, database.name)
     recorded = Recording.read(FOLDER / "recordings" / f"{scenario.name}.json")

@@ -62,12 +62,14 @@ class Scenario:
     """The topic prefix is the same in every run, so that keys with their schemas fall into the same partitions."""
     pg: str = ""
     """Servers whose result is the recorded one, as the mark ``pg`` takes it; empty: all."""
+    once: bool = False
+    """The server's version plays no part: one of those that are there is enough."""
 
     @classmethod
     def load(cls, file: Path) -> Scenario:
         """Raises ScenarioError for a key that means nothing."""
         found = yaml.safe_load(file.read_text(encoding="utf-8"))
-        known = {"about", "setup", "before", "config", "steps", "compare", "streams", "fixed_prefix", "pg"}
+        known = {"about", "setup", "before", "config", "steps", "compare", "streams", "fixed_prefix", "pg", "once"}
         if unknown := found.keys() - known:
             raise ScenarioError(f"{file.name}: {', '.join(sorted(unknown))} mean nothing; a scenario has {', '.join(sorted(known))}")
         return cls(
@@ -81,6 +83,7 @@ class Scenario:
             found.get("streams", True),
             found.get("fixed_prefix", False),
             found.get("pg", ""),
+            found.get("once", False),
         )
 
 
