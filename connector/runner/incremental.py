@@ -48,6 +48,8 @@ _MOST_FACTOR: Final = 64
 _BEGIN_S: Final = 0.2
 """Signals come in runs: what was sent with the one that begins a snapshot is known before the first chunk is read. The reference
 looks at the stream every poll.interval.ms, so there too they come before the first watermark."""
+_LATE_S: Final = 60
+"""After which time, and again, the log tells of a window that does not close."""
 _AGAIN_S: Final = 0.2
 """Pause before a chunk is read again that could not see everything."""
 
@@ -228,7 +230,12 @@ class IncrementalRun:
         """Read chunks as they are wanted, until cancelled. Raises CdcError when the database is lost."""
         try:
             while True:
-                await self._wanted.wait()
+                try:
+                    async with asyncio.timeout(_LATE_S):
+                        await self._wanted.wait()
+                except TimeoutError:
+                    self._tell_late()
+                    continue
                 self._wanted.clear()
                 self._apply_stops()
                 if not self.state.running or self._way is not None:
@@ -246,6 +253,13 @@ class IncrementalRun:
         finally:
             if self._connection is not None:
                 await self._connection.close()
+
+    def _tell_late(self) -> None:
+        way = self._way
+        if way is not None and not self._reading:
+            table = "" if way.target is None else way.target.table.name
+            why = "the stream is behind" if self._watermarks is None else "the stream is behind, or the signal table is not published"
+            _log.warning("incremental snapshot waits for its window to close table=%s seconds=%d: %s", table, _LATE_S, why)
 
     def _abort(self, error: CdcError) -> None:
         state = self.state
