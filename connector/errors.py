@@ -95,6 +95,11 @@ class CdcError(Exception):
         """What the supervisor does about it."""
         return DIRECTIVES[self.kind]
 
+    @property
+    def passes(self) -> bool:
+        """A new attempt of the whole task may help. One statement that took too long is no such case: it would take as long again."""
+        return self.directive is Directive.RETRY and self.kind is not ErrorKind.SOURCE_TIMEOUT
+
     def __str__(self) -> str:
         parts = [self.message.rstrip(".") + "."]
         if self.remedy:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from connector.capture import Capture
 from connector.config import ConnectorConfig
 from connector.envelope import SourceFacts
-from connector.errors import CdcError, Directive
+from connector.errors import CdcError
 from connector.io import pg_catalog, pg_server
 from connector.io.kafka_sink import KafkaSink
 from connector.io.pg_connection import Connection, connect
@@ -64,7 +64,7 @@ class BlockingSnapshot:
         try:
             rows = await self._read(names, selects, last, lsn)
         except CdcError as error:
-            if error.directive is Directive.RETRY:
+            if error.passes:
                 raise
             _log.error("blocking snapshot was not completed: %s", error)
             tell_aborted(self._custom)

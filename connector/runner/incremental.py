@@ -25,7 +25,7 @@ from connector.capture import Capture
 from connector.chunk_query import next_size
 from connector.config import ConnectorConfig
 from connector.envelope import SourceFacts
-from connector.errors import CdcError, Directive
+from connector.errors import CdcError
 from connector.incremental import Collection, IncrementalSnapshot
 from connector.incremental_chunk import Chunk, Closed
 from connector.io import pg_chunks
@@ -246,7 +246,7 @@ class IncrementalRun:
                 try:
                     await self._next_chunk()
                 except CdcError as error:
-                    if error.directive is Directive.RETRY:
+                    if error.passes:
                         raise
                     self._abort(error)
                     await self._ended()
@@ -309,7 +309,7 @@ class IncrementalRun:
                 _log.info("table changed, chunk read again table=%s", collection.name)
                 self._look_again = True
             except (CdcError, KeyError, ValueError) as error:
-                if isinstance(error, CdcError) and error.directive is Directive.RETRY:
+                if isinstance(error, CdcError) and error.passes:
                     raise
                 told = str(error) if isinstance(error, CdcError) else "a key cannot be kept in the offset"
                 told = f"there is no column {error}" if isinstance(error, KeyError) else told

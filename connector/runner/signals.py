@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 
 from connector.capture import Capture
 from connector.config import ConnectorConfig
-from connector.errors import CdcError, Directive
+from connector.errors import CdcError
 from connector.incremental import filter_of, wanted_collections
 from connector.io import pg_catalog
 from connector.io.pg_connection import Connection
@@ -138,7 +138,7 @@ class Signals:
             _log.warning("signal passed over id=%s type=%s channel=%s: %s", signal.id, signal.type, signal.channel, error)
         except CdcError as error:
             # A row of a chunk that cannot be sent ends the task, as one of the stream does: passed over, the snapshot would stand still.
-            if error.directive is Directive.RETRY or signal.type in (OPEN, CLOSE):
+            if error.passes or signal.type in (OPEN, CLOSE):
                 raise
             _log.warning("signal not obeyed id=%s type=%s channel=%s: %s", signal.id, signal.type, signal.channel, error)
 
