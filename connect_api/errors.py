@@ -15,6 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from connect_api.herder import HerderError
+from connect_api.login import LoginError, refusal
 from connect_api.methods import allowed
 
 
@@ -48,6 +49,10 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(RequestError)
     async def not_understood(_request: Request, mistake: RequestError) -> Response:
         return error(mistake.status, mistake.message)
+
+    @app.exception_handler(LoginError)
+    async def not_logged_in(_request: Request, _failure: LoginError) -> Response:
+        return refusal()
 
     @app.exception_handler(HTTPException)
     async def not_routed(request: Request, failure: HTTPException) -> Response:

@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from fastapi import Response
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from connect_api.errors import RequestError, error
+from connect_api.login import Login, refusal
 from connect_api.methods import allowed
 from connect_api.paths import canonical
 
@@ -19,15 +21,16 @@ logger = logging.getLogger(__name__)
 
 
 class Front:
-    """ASGI middleware around the router; ``routes`` is the app's own list and may still grow.
+    """ASGI middleware around the router; ``routes`` is the app's own list and may still grow. OPTIONS too asks for ``login``.
 
     HEAD runs the GET route and its body is dropped. OPTIONS is answered here for every known path. An exception that no
     handler knows is logged and answered with 500; its text stays in the log, since it may quote what a client sent.
     """
 
-    def __init__(self, app: ASGIApp, routes: Iterable[BaseRoute]) -> None:
+    def __init__(self, app: ASGIApp, routes: Iterable[BaseRoute], login: Login | None = None) -> None:
         self.app = app
         self.routes = routes
+        self.login = login
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -49,6 +52,8 @@ class Front:
             routed = {**scope, "path": path, "method": "GET" if method == "HEAD" else method, "head": method == "HEAD"}
             if method == "OPTIONS" and (methods := allowed(self.routes, routed)):
                 reply = Response(", ".join(methods), headers={"Allow": ",".join(methods), "Content-Type": "text/plain"})
+                if self.login and not self.login.accepts(Headers(scope=scope).get("authorization")):
+                    reply = refusal("text/plain")
                 await reply(scope, receive, watched)
             else:
                 await self.app(routed, receive, watched)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import string
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.column_kinds import COLUMNS, KINDS, TYPE_SETTINGS
+from support.printed_text import floating
 from support.stream_rig import NOW_NS, TYPES, Failures, RecordingOut, Sent, catalog_table, configured, relation_of
 from support.wal_script import UNCHANGED, Cell, WalScript
 
@@ -26,151 +25,10 @@ from connector.ports import ConverterSettings
 from connector.schema import NO_DEFAULT, Field, Schema
 from connector.stream import LiveTable, Stream, StreamSettings
 from connector.table import CatalogTable
-from connector.types.codec import Codec, Column, TypeInfo, TypeSettings
+from connector.types.codec import Codec, Column
 from connector.types.defaults import default_value
 from connector.types.registry import resolve
 
-KINDS = TYPES | {
-    info.oid: info
-    for info in (
-        TypeInfo(26, "oid", "pg_catalog", category="N"),
-        TypeInfo(142, "xml", "pg_catalog"),
-        TypeInfo(600, "point", "pg_catalog", category="G"),
-        TypeInfo(790, "money", "pg_catalog", category="N"),
-        TypeInfo(1560, "bit", "pg_catalog", category="V"),
-        TypeInfo(1562, "varbit", "pg_catalog", category="V"),
-        TypeInfo(1231, "_numeric", "pg_catalog", category="A", element=1700),
-        TypeInfo(90_001, "mood", "public", "e", "E", labels=("sad", "ok", 'very "happy"')),
-        TypeInfo(90_002, "_mood", "public", category="A", element=90_001),
-        TypeInfo(90_003, "price", "public", "d", "N", base=1700, base_modifier=655366),
-        TypeInfo(90_004, "year", "public", "d", "N", base=23),
-        TypeInfo(90_005, "hstore", "public"),
-        TypeInfo(90_006, "citext", "public", category="S"),
-    )
-}
-
-TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
-ODD_TEXTS = st.sampled_from(["", "\x01\x1f\x7f", '"\\/', "漢字", "😀", "tab\tnew\nline", "\u2028", "NULL", "long " * 50])
-STRINGS = TEXTS | ODD_TEXTS
-
-
-def integers(bits: int) -> st.SearchStrategy[str]:
-    return st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1).map(str)
-
-
-def fixed(digits: int, scale: int) -> st.SearchStrategy[str]:
-    return st.integers(-(10**digits) + 1, 10**digits - 1).map(lambda n: format(Decimal(n).scaleb(-scale), "f"))
-
-
-def quoted(element: str) -> str:
-    return '"' + element.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def listed(elements: st.SearchStrategy[str], *, quote: bool) -> st.SearchStrategy[str]:
-    def shown(members: list[str | None]) -> str:
-        return "{" + ",".join("NULL" if m is None else quoted(m) if quote else m for m in members) + "}"
-
-    return st.lists(st.none() | elements, max_size=5).map(shown)
-
-
-def pairs(members: dict[str, str | None]) -> str:
-    return ", ".join(f"{quoted(key)}=>{'NULL' if value is None else quoted(value)}" for key, value in members.items())
-
-
-DATES = st.dates().map(str) | st.sampled_from(["infinity", "-infinity", "0044-03-15 BC", "12345-06-07"])
-TIMES = st.sampled_from(["00:00:00", "23:59:59", "24:00:00", "12:34:56.7", "12:34:56.789", "01:02:03.000004"])
-MOMENTS = st.tuples(st.dates(), TIMES).map(lambda parts: f"{parts[0]} {parts[1].replace('24:00:00', '00:00:00')}") | st.sampled_from(
-    ["infinity", "-infinity", "0044-03-15 12:00:00.123 BC", "12345-06-07 00:00:00.12345", "2024-02-29 23:59:59.123456"]
-)
-
-
-def floating(value: float, *, single: bool) -> str:
-    """The shortest exact form, with an exponent where the server uses one (PostgreSQL manual, 8.1.3)."""
-
-    def exact(text: str) -> bool:
-        return (struct.pack("f", float(text)) == struct.pack("f", value)) if single else float(text) == value
-
-    shortest = next(text for digits in range(1, 18) if exact(text := f"{value:.{digits - 1}e}"))
-    mantissa, _, exponent = shortest.partition("e")
-    if -4 <= int(exponent) < (6 if single else 15):
-        return format(Decimal(shortest), "f")
-    return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{exponent}"
-
-
-REALS = st.floats(width=32, allow_nan=False, allow_infinity=False).map(lambda value: floating(value, single=True))
-DOUBLES = st.floats(allow_nan=False, allow_infinity=False).map(lambda value: floating(value, single=False))
-
-
-def zoned(moment: str) -> str:
-    if moment.endswith("y"):
-        return moment
-    clock, era, _ = moment.partition(" BC")
-    return f"{clock}+00{era}"
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A column type: oid, modifier, texts as the server prints them, and defaults as pg_get_expr prints them."""
-
-    oid: int
-    modifier: int
-    texts: st.SearchStrategy[str]
-    defaults: tuple[str, ...] = ()
-
-
-COLUMNS = [
-    Kind(16, -1, st.sampled_from(["t", "f"]), ("true", "false")),
-    Kind(17, -1, st.binary(max_size=20).map(lambda data: "\\x" + data.hex())),
-    Kind(20, -1, integers(64), ("7",)),
-    Kind(21, -1, integers(16), ("'-7'::integer",)),
-    Kind(23, -1, integers(32), ("0", "nextval('s'::regclass)")),
-    Kind(25, -1, STRINGS, ("'it''s'::text", "''::text", "upper('x'::text)")),
-    Kind(26, -1, st.integers(0, 2**32 - 1).map(str)),
-    Kind(114, -1, STRINGS.map(json.dumps), ("'{}'::json",)),
-    Kind(142, -1, st.sampled_from(["<a/>", '<a b="c">ä</a>'])),
-    Kind(600, -1, st.tuples(st.integers(-99, 99), st.integers(-99, 99)).map(lambda p: f"({p[0]},{p[1]}.5)")),
-    Kind(700, -1, REALS | st.sampled_from(["NaN", "Infinity", "-Infinity", "-0"])),
-    Kind(701, -1, DOUBLES | st.sampled_from(["NaN", "Infinity", "-Infinity", "-0"]), ("1.5",)),
-    Kind(790, -1, st.sampled_from(["$1,234.50", "-$0.05", "$0.00", "$92,233,720,368,547,758.07"])),
-    Kind(869, -1, st.sampled_from(["10.0.0.1", "::1", "192.168.0.0/24"])),
-    Kind(1007, -1, listed(integers(32), quote=False)),
-    Kind(1009, -1, listed(STRINGS, quote=True)),
-    Kind(1231, 655366, listed(fixed(10, 2), quote=False)),
-    Kind(1043, 44, STRINGS, ("'nobody'::character varying",)),
-    Kind(1082, -1, DATES, ("'2020-02-29'::date", "now()")),
-    Kind(1083, 0, TIMES),
-    Kind(1083, 6, TIMES, ("'12:34:56'::time without time zone",)),
-    Kind(1114, 3, MOMENTS),
-    Kind(1114, 6, MOMENTS, ("now()",)),
-    Kind(1184, -1, MOMENTS.map(zoned)),
-    Kind(1186, -1, st.sampled_from(["1 year 2 mons 3 days 04:05:06.789", "-00:00:00.5", "00:00:00", "-3 days"])),
-    Kind(1266, -1, TIMES.map(lambda time: f"{time}+00")),
-    Kind(1560, 1, st.sampled_from(["0", "1"])),
-    Kind(1560, 12, st.text("01", min_size=12, max_size=12)),
-    Kind(1562, -1, st.text("01", max_size=40)),
-    Kind(1700, -1, fixed(20, 5) | fixed(30, 0) | st.sampled_from(["0", "0.00", "1" * 60])),
-    Kind(1700, 655366, fixed(10, 2), ("9.90", "'-1'::integer")),
-    Kind(1700, (12 << 16) + 9 + 4, fixed(12, 9)),
-    Kind(1700, (3 << 16) + (-2 & 0x7FF) + 4, st.integers(-999, 999).map(lambda n: str(n * 100))),
-    Kind(2950, -1, st.uuids().map(str)),
-    Kind(3802, -1, STRINGS.map(json.dumps), ("""'{"a": "\\""}'::jsonb""",)),
-    Kind(90_001, -1, st.sampled_from(["sad", "ok", 'very "happy"']), ("'sad'::mood",)),
-    Kind(90_002, -1, st.sampled_from(["{}", "{sad,ok}", '{"very \\"happy\\""}'])),
-    Kind(90_003, -1, fixed(10, 2)),
-    Kind(90_004, -1, integers(32)),
-    Kind(90_005, -1, st.dictionaries(STRINGS, st.none() | STRINGS, max_size=4).map(pairs)),
-    Kind(90_006, -1, STRINGS),
-]
-
-TYPE_SETTINGS = st.builds(
-    TypeSettings,
-    decimal_handling_mode=st.sampled_from(["precise", "double", "string"]),
-    time_precision_mode=st.sampled_from(["adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds"]),
-    interval_handling_mode=st.sampled_from(["numeric", "string"]),
-    binary_handling_mode=st.sampled_from(["bytes", "base64", "base64-url-safe", "hex"]),
-    hstore_handling_mode=st.sampled_from(["json", "map"]),
-    decimal_format=st.sampled_from(["BASE64", "NUMERIC"]),
-)
 _PROBE = "support.probe_converters:Probe"
 CONVERTED = [
     ConvertedColumns([NamedConverter("told", _PROBE, {"schema.name": "told"})]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from connector.errors import CdcError, ErrorKind
 
 PASSING = {
