@@ -10,12 +10,14 @@ import asyncio
 import logging
 import sys
 from collections.abc import Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from connector.errors import CdcError
 from connector.ports import TaskContext
+from workers.http_settings import HttpSettings
 from workers.logging import configure
 from workers.settings import SettingsError, WorkerSettings, current_environment, log_level, worker_properties
 
@@ -50,13 +52,35 @@ def _run(settings: WorkerSettings) -> None:
     from workers.worker import serve  # noqa: PLC0415
 
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(serve(settings, create_app=_app, run_task=_run_task, validate=ConfigurationCheck(_look_at_database), warm_up=_warm_up))
+        runner.run(
+            serve(
+                settings,
+                create_app=partial(_app, settings.http),
+                create_admin_app=_admin_app,
+                run_task=_run_task,
+                validate=ConfigurationCheck(_look_at_database),
+                warm_up=_warm_up,
+            )
+        )
 
 
-def _app(herder: Any) -> Any:
+def _app(http: HttpSettings, herder: Any) -> Any:
     from connect_api.app import create_app  # noqa: PLC0415
+    from connect_api.login import Login  # noqa: PLC0415
 
-    return create_app(herder)
+    return create_app(
+        herder,
+        admin=http.admin_listeners is None,
+        login=None if http.users is None else Login(http.users),
+        cross_origin=http.cross_origin,
+        header_rules=http.header_rules,
+    )
+
+
+def _admin_app(herder: Any) -> Any:
+    from connect_api.app import create_admin_app  # noqa: PLC0415
+
+    return create_admin_app(herder)
 
 
 def _warm_up() -> None:

@@ -7,16 +7,16 @@ environment and Connect's defaults.
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 from connector.errors import CdcError
 from connector.ports import ConverterSettings
 from workers.converters import boolean, check_header_converter, converter
+from workers.http_settings import HttpSettings
+from workers.jaas import PROPERTY, from_java_options
 from workers.properties import parse_properties
 from workers.secrets import PROVIDER_CLASSES, Provider, Secrets
 from workers.worker_keys import sort_out
@@ -43,14 +43,6 @@ class SettingsError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
-    """An address the REST interface listens on. ``host`` is empty for all addresses."""
-
-    host: str
-    port: int
-
-
-@dataclass(frozen=True, slots=True)
 class StoreTopic:
     """One of the three internal topics. ``partitions`` and ``replication_factor`` may be -1: the broker's default.
 
@@ -72,9 +64,7 @@ class WorkerSettings:
     config_topic: StoreTopic
     offset_topic: StoreTopic
     status_topic: StoreTopic
-    listeners: tuple[Listener, ...]
-    advertised_host: str
-    advertised_port: int
+    http: HttpSettings
     key_converter: ConverterSettings
     value_converter: ConverterSettings
     secrets: Secrets
@@ -93,7 +83,7 @@ class WorkerSettings:
     @property
     def worker_id(self) -> str:
         """``host:port`` as statuses name this worker."""
-        return f"{self.advertised_host}:{self.advertised_port}"
+        return f"{self.http.advertised_host}:{self.http.advertised_port}"
 
     @staticmethod
     def from_properties(given: Mapping[str, str]) -> WorkerSettings:
@@ -108,17 +98,13 @@ class WorkerSettings:
             secrets = Secrets(_providers(given))
             properties = secrets.resolve(given)
             check_header_converter(properties)
-            listeners = _listeners(properties)
-            host, port = _advertised(properties, listeners[0])
             return WorkerSettings(
                 bootstrap_servers=properties.get("bootstrap.servers", "localhost:9092"),
                 group_id=properties.get("group.id", "connect-cluster"),
                 config_topic=_store(properties, "config", 1),
                 offset_topic=_store(properties, "offset", 25),
                 status_topic=_store(properties, "status", 5),
-                listeners=listeners,
-                advertised_host=host,
-                advertised_port=port,
+                http=HttpSettings.from_properties(properties),
                 key_converter=converter(properties, "key.converter"),
                 value_converter=converter(properties, "value.converter"),
                 secrets=secrets,
@@ -137,9 +123,16 @@ class WorkerSettings:
 
 
 def worker_properties(file: Path | None, environment: Mapping[str, str]) -> dict[str, str]:
-    """The properties of ``file``, or, when None, those that ``environment`` sets. Raises SettingsError for an unreadable file."""
-    if file is None:
-        return from_environment(environment)
+    """The properties of ``file``, or, when None, those that ``environment`` sets. Raises SettingsError for an unreadable file.
+
+    The JAAS file that ``KAFKA_OPTS`` names is added to both.
+    """
+    jaas_file = from_java_options(environment.get("KAFKA_OPTS", ""))
+    named = {PROPERTY: jaas_file} if jaas_file else {}
+    return named | (from_environment(environment) if file is None else _from_file(file))
+
+
+def _from_file(file: Path) -> dict[str, str]:
     try:
         return parse_properties(file.read_text(encoding="utf-8"))
     except OSError as problem:
@@ -203,37 +196,6 @@ def _store(properties: Mapping[str, str], which: str, partitions: int) -> StoreT
         replication_factor=_integer(properties, prefix + "replication.factor", 3, -1),
         settings=extra,
     )
-
-
-def _listeners(properties: Mapping[str, str]) -> tuple[Listener, ...]:
-    text = properties.get("listeners", "").strip()
-    if not text:
-        # rest.host.name and rest.port went out of Connect with 3.0; old properties files still hold them.
-        return (Listener(properties.get("rest.host.name", "").strip(), _integer(properties, "rest.port", 8083, 0)),)
-    found: list[Listener] = []
-    for part in text.split(","):
-        try:
-            url = urlsplit(part.strip())
-            port = url.port
-        except ValueError:
-            url, port = urlsplit(""), None
-        if url.scheme.lower() == "https":
-            raise SettingsError(
-                f"The worker property listeners holds {part.strip()}, but the REST interface speaks plain http only. End TLS in a proxy."
-            )
-        if url.scheme.lower() != "http" or port is None:
-            raise SettingsError(f"The worker property listeners holds {part.strip()}. Write it as http://host:port.")
-        host = url.hostname or ""
-        found.append(Listener("" if host in ("0.0.0.0", "::") else host, port))  # noqa: S104
-    return tuple(found)
-
-
-def _advertised(properties: Mapping[str, str], first: Listener) -> tuple[str, int]:
-    scheme = properties.get("rest.advertised.listener", "http").strip().lower()
-    if scheme != "http":
-        raise SettingsError(f"The worker property rest.advertised.listener is {scheme}, but the REST interface speaks plain http only.")
-    host = properties.get("rest.advertised.host.name", "").strip() or first.host or socket.gethostname()
-    return host, _integer(properties, "rest.advertised.port", first.port, 1 if first.port else 0)
 
 
 def _override_policy(properties: Mapping[str, str]) -> str:

@@ -9,8 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from workers import tls
+
 HONOURED: Final = frozenset(
     {
+        "access.control.allow.methods",
+        "access.control.allow.origin",
+        "admin.listeners",
         "bootstrap.servers",
         "client.id",
         "config.providers",
@@ -20,6 +25,7 @@ HONOURED: Final = frozenset(
         "exactly.once.source.support",
         "group.id",
         "header.converter",
+        "java.security.auth.login.config",
         "key.converter",
         "listeners",
         "metadata.max.age.ms",
@@ -29,15 +35,19 @@ HONOURED: Final = frozenset(
         "offset.storage.replication.factor",
         "offset.storage.topic",
         "request.timeout.ms",
+        "response.http.headers.config",
         "rest.advertised.host.name",
         "rest.advertised.listener",
         "rest.advertised.port",
+        "rest.extension.classes",
         "rest.host.name",
         "rest.port",
         "retry.backoff.ms",
         "sasl.jaas.config",
         "sasl.mechanism",
         "security.protocol",
+        "ssl.client.auth",
+        "ssl.enabled.protocols",
         "ssl.endpoint.identification.algorithm",
         "ssl.key.password",
         "ssl.keystore.certificate.chain",
@@ -73,7 +83,6 @@ HONOURED_PREFIXES: Final = (
 
 IGNORED: Final = frozenset(
     {
-        "access.control.allow.methods",
         "auto.include.jmx.reporter",
         "classpath",
         "client.dns.lookup",
@@ -102,7 +111,6 @@ IGNORED: Final = frozenset(
         "socket.connection.setup.timeout.max.ms",
         "socket.connection.setup.timeout.ms",
         "ssl.cipher.suites",
-        "ssl.enabled.protocols",
         "ssl.engine.factory.class",
         "ssl.keymanager.algorithm",
         "ssl.protocol",
@@ -134,10 +142,6 @@ def _set(value: str) -> bool:
 
 
 REFUSED: Final[Mapping[str, tuple[Callable[[str], bool], str]]] = {
-    "access.control.allow.origin": (_set, "Browsers of other origins are not answered yet. Put a proxy that adds the header in front."),
-    "response.http.headers.config": (_set, "Additional response headers are not sent yet. Put a proxy that adds them in front."),
-    "admin.listeners": (_set, "A separate listener for /admin is not offered yet. Remove the property: /admin is served by listeners."),
-    "rest.extension.classes": (_set, "Java REST extensions cannot be loaded. Remove the property."),
     "exactly.once.source.support": (
         lambda value: value.strip().lower() not in ("", "disabled"),
         "Exactly-once delivery is not offered yet. Set it to disabled.",
@@ -148,10 +152,8 @@ REFUSED: Final[Mapping[str, tuple[Callable[[str], bool], str]]] = {
     ),
 }
 """Key → (whether this value must be refused, why and how to mend it)."""
-REFUSED_PREFIXES: Final = {
-    "listeners.https.": "The REST interface speaks plain http only. Remove the property and end TLS in a proxy.",
-    "admin.listeners.": "A separate listener for /admin is not offered yet. Remove the property.",
-}
+LISTENER_PREFIXES: Final = ("listeners.https.", "admin.listeners.https.")
+"""Below these stand the settings of https listeners; :mod:`workers.tls` knows what becomes of each."""
 
 
 def sort_out(properties: Mapping[str, str]) -> tuple[list[str], list[str], list[str]]:
@@ -165,9 +167,13 @@ def sort_out(properties: Mapping[str, str]) -> tuple[list[str], list[str], list[
             if refusal[0](value):
                 problems.append(f"The worker property {key} is not supported: {refusal[1]}")
             continue
-        prefix = next((p for p in REFUSED_PREFIXES if key.startswith(p)), None)
+        prefix = next((p for p in LISTENER_PREFIXES if key.startswith(p)), None)
         if prefix is not None:
-            problems.append(f"The worker property {key} is not supported: {REFUSED_PREFIXES[prefix]}")
+            setting = key.removeprefix(prefix)
+            if setting in tls.REFUSED and value.strip():
+                problems.append(f"The worker property {key} is not supported: {tls.REFUSED[setting]}")
+            elif setting not in tls.HONOURED:
+                (ignored if setting in tls.IGNORED or setting in tls.REFUSED else unknown).append(key)
         elif key in HONOURED or key.startswith(HONOURED_PREFIXES):
             continue
         elif key in IGNORED or key.startswith(IGNORED_PREFIXES):

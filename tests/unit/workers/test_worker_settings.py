@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from connector.ports import ConverterSettings
-from workers.settings import Listener, SettingsError, StoreTopic, WorkerSettings, from_environment, worker_properties
+from workers.listeners import Listener
+from workers.settings import SettingsError, StoreTopic, WorkerSettings, from_environment, worker_properties
 
 DISTRIBUTED = """
 # As it comes with Kafka, shortened.
@@ -44,7 +45,7 @@ def test_distributed_file(tmp_path: Path) -> None:
     assert settings.status_topic == StoreTopic("my-status", 5, 1)
     assert settings.key_converter == ConverterSettings()
     assert settings.value_converter == ConverterSettings(schemas_enable=False)
-    assert settings.listeners == (Listener("127.0.0.1", 18083),)
+    assert settings.http.listeners == (Listener("127.0.0.1", 18083),)
     assert settings.worker_id == "127.0.0.1:18083"
     assert settings.offset_flush_interval == 10
     assert settings.ignored == ("plugin.path", "session.timeout.ms")
@@ -58,7 +59,7 @@ def test_defaults_are_connects() -> None:
     assert settings.config_topic == StoreTopic("connect-configs", 1, 3)
     assert settings.offset_topic == StoreTopic("connect-offsets", 25, 3)
     assert settings.status_topic == StoreTopic("connect-status", 5, 3)
-    assert settings.listeners == (Listener("", 8083),)
+    assert settings.http.listeners == (Listener("", 8083),)
     assert settings.offset_flush_interval == 60
     assert settings.graceful_shutdown == 5
     assert (settings.topic_creation, settings.topic_tracking, settings.topic_tracking_reset) == (True, True, True)
@@ -127,11 +128,11 @@ def test_no_variables_mean_the_defaults() -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("listeners", "https://0.0.0.0:8443"),
+        ("listeners", "ftp://0.0.0.0:8443"),
         ("listeners", "http://0.0.0.0"),
         ("listeners", "8083"),
         ("listeners", "http://a:b"),
-        ("admin.listeners", "http://127.0.0.1:9090"),
+        ("admin.listeners", "127.0.0.1:9090"),
         ("rest.extension.classes", "org.example.Extension"),
         ("exactly.once.source.support", "enabled"),
         ("exactly.once.source.support", "preparing"),
@@ -147,9 +148,10 @@ def test_no_variables_mean_the_defaults() -> None:
         ("config.storage.partitions", "3"),
         ("config.storage.topic", " "),
         ("connector.client.config.override.policy", "com.example.Mine"),
-        ("listeners.https.ssl.keystore.location", "/x.jks"),
-        ("access.control.allow.origin", "*"),
-        ("rest.advertised.listener", "https"),
+        ("listeners.https.ssl.cipher.suites", "TLS_AES_128_GCM_SHA256"),
+        ("access.control.allow.origin", "("),
+        ("response.http.headers.config", "set X"),
+        ("rest.advertised.listener", "ftp"),
     ],
 )
 def test_what_cannot_be_honoured_is_refused_by_name(key: str, value: str) -> None:
@@ -165,18 +167,18 @@ def test_unknown_config_provider_is_refused() -> None:
 
 def test_all_refused_keys_are_told_at_once() -> None:
     with pytest.raises(SettingsError) as caught:
-        WorkerSettings.from_properties({"admin.listeners": "http://:1", "rest.extension.classes": "x"})
+        WorkerSettings.from_properties({"exactly.once.source.support": "enabled", "offset.storage.file.filename": "x"})
     assert str(caught.value).count("\n") == 1
 
 
 @pytest.mark.parametrize("value", ["", "disabled", "DISABLED"])
 def test_a_refused_key_with_a_harmless_value_passes(value: str) -> None:
-    WorkerSettings.from_properties({"exactly.once.source.support": value, "admin.listeners": "", "rest.extension.classes": ""})
+    WorkerSettings.from_properties({"exactly.once.source.support": value, "offset.storage.file.filename": "", "rest.extension.classes": ""})
 
 
 def test_several_listeners() -> None:
     settings = WorkerSettings.from_properties({"listeners": "http://0.0.0.0:8083, HTTP://[::1]:8084"})
-    assert settings.listeners == (Listener("", 8083), Listener("::1", 8084))
+    assert settings.http.listeners == (Listener("", 8083), Listener("::1", 8084))
 
 
 def test_file_that_is_not_there(tmp_path: Path) -> None:

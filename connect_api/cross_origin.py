@@ -1,0 +1,44 @@
+"""Headers that let pages of other origins read the answers (the fetch standard's CORS), as Connect's own server sends them.
+
+An origin is allowed by a regular expression over the whole of it, whatever the case; ``*`` allows all. The request is answered in
+any case: it is the browser that keeps an answer without these headers from the page. Credentials are never allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+Header = tuple[bytes, bytes]
+
+DEFAULT_METHODS: Final = "GET,POST,HEAD"
+_ANY: Final = "*"
+_MAX_AGE: Final = b"60"
+_VARY: Final = (b"vary", b"Origin")
+
+
+class CrossOrigin:
+    """``origins`` are regular expressions or ``*``; ``methods`` is sent as it is. Raises re.error for an origin that is no expression."""
+
+    def __init__(self, origins: Sequence[str], methods: str = DEFAULT_METHODS) -> None:
+        self._any = _ANY in origins
+        self._origins = () if self._any else tuple(re.compile(origin, re.IGNORECASE) for origin in origins)
+        self._preflight: tuple[Header, ...] = (
+            (b"access-control-allow-methods", methods.encode("latin-1")),
+            (b"access-control-allow-headers", b"Content-Type"),
+            (b"access-control-max-age", _MAX_AGE),
+        )
+
+    def headers(self, method: str, request: Iterable[Header]) -> list[Header]:
+        """What to add to the answer of a request with these headers. A preflight names all allowed methods, whichever was asked for."""
+        given = dict(request)
+        origin = given.get(b"origin")
+        if not origin or not self._allows(origin.decode("latin-1")):
+            return [_VARY]
+        asks = method == "OPTIONS" and b"access-control-request-method" in given
+        return [_VARY, (b"access-control-allow-origin", origin), *(self._preflight if asks else ())]
+
+    def _allows(self, origin: str) -> bool:
+        # A header may list several origins (RFC 6454, 7.1); one that is allowed is enough.
+        return self._any or any(pattern.fullmatch(part) for part in origin.split() for pattern in self._origins)

@@ -1,0 +1,93 @@
+"""Addresses that the REST interface listens on, and the one by which statuses name the worker."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from connector.errors import CdcError, ErrorKind
+
+_SCHEMES: Final = ("http", "https")
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """An address the REST interface listens on. ``host`` is empty for all addresses."""
+
+    host: str
+    port: int
+    https: bool = False
+
+    def __str__(self) -> str:
+        return f"{'https://' if self.https else ''}{self.host or '*'}:{self.port}"
+
+
+def listeners(properties: Mapping[str, str]) -> tuple[Listener, ...]:
+    """The addresses of ``listeners``; without it those of its former names, else Connect's default.
+
+    Raises CdcError(CONFIG_INVALID) that names the property and the part that is no address.
+    """
+    text = properties.get("listeners", "").strip()
+    if text:
+        return _parsed("listeners", text)
+    # rest.host.name and rest.port went out of Connect with 3.0; old properties files still hold them.
+    return (Listener(properties.get("rest.host.name", "").strip(), _port(properties, "rest.port", 8083, 0)),)
+
+
+def admin_listeners(properties: Mapping[str, str]) -> tuple[Listener, ...] | None:
+    """The addresses that serve ``/admin`` and nothing else: None when the other listeners serve it, empty when none shall.
+
+    Raises CdcError(CONFIG_INVALID) as :func:`listeners` does.
+    """
+    text = properties.get("admin.listeners")
+    if text is None:
+        return None
+    return _parsed("admin.listeners", text) if text.strip() else ()
+
+
+def advertised(properties: Mapping[str, str], served: Sequence[Listener]) -> tuple[str, int]:
+    """Host and port by which statuses name the worker: as ``rest.advertised.*`` say, else those of a listener.
+
+    The listener is the first of the advertised scheme. Without ``rest.advertised.listener`` that scheme is http if any listener
+    speaks it, else https (recorded: https named first and http second advertised the second).
+    """
+    default = "http" if any(not listener.https for listener in served) else "https"
+    scheme = properties.get("rest.advertised.listener", default).strip().lower()
+    if scheme not in _SCHEMES:
+        raise _invalid("rest.advertised.listener", scheme, "It must be http or https")
+    chosen = next((listener for listener in served if listener.https == (scheme == "https")), served[0])
+    host = properties.get("rest.advertised.host.name", "").strip() or chosen.host or socket.gethostname()
+    return host, _port(properties, "rest.advertised.port", chosen.port, 1 if chosen.port else 0)
+
+
+def _parsed(key: str, text: str) -> tuple[Listener, ...]:
+    found: list[Listener] = []
+    for part in text.split(","):
+        try:
+            url = urlsplit(part.strip())
+            scheme, port = url.scheme.lower(), url.port
+        except ValueError:
+            url, scheme, port = urlsplit(""), "", None
+        if scheme not in _SCHEMES or port is None:
+            raise CdcError(
+                ErrorKind.CONFIG_INVALID,
+                f"The worker property {key} holds {part.strip() or 'an empty part'}",
+                "Write it as http://host:port or https://host:port.",
+            )
+        host = url.hostname or ""
+        found.append(Listener("" if host in ("0.0.0.0", "::") else host, port, scheme == "https"))  # noqa: S104
+    return tuple(found)
+
+
+def _port(properties: Mapping[str, str], key: str, default: int, least: int) -> int:
+    text = properties.get(key, str(default)).strip()
+    if not text.isdecimal() or not least <= int(text) <= 65_535:
+        raise _invalid(key, text, f"It must be a port, from {least} to 65535")
+    return int(text)
+
+
+def _invalid(key: str, value: str, mend: str) -> CdcError:
+    return CdcError(ErrorKind.CONFIG_INVALID, f"Invalid value {value} for the worker property {key}: {mend}")

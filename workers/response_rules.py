@@ -1,0 +1,92 @@
+"""The worker's properties about what is added to answers: ``response.http.headers.config`` and ``access.control.*``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from connect_api.cross_origin import DEFAULT_METHODS, CrossOrigin
+from connect_api.response_headers import HeaderRule
+from connector.errors import CdcError, ErrorKind
+
+RULES: Final = "response.http.headers.config"
+ORIGIN: Final = "access.control.allow.origin"
+METHODS: Final = "access.control.allow.methods"
+
+_ACTIONS: Final = ("set", "add", "setDate", "addDate")
+_FIELD_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_FORM: Final = '"set Cache-Control: no-cache, no-store", add X-Served-By: connect, setDate Expires: 86400000'
+
+
+def header_rules(properties: Mapping[str, str]) -> tuple[HeaderRule, ...]:
+    """The rules of ``response.http.headers.config``: ``[action] [name]:[value]``, with commas between; one with commas in quotes.
+
+    Raises CdcError(CONFIG_INVALID) that says which rule is not written so.
+    """
+    text = properties.get(RULES, "").strip()
+    return tuple(_rule(part) for part in _comma_separated(text)) if text else ()
+
+
+def cross_origin(properties: Mapping[str, str]) -> CrossOrigin | None:
+    """What ``access.control.*`` allow; None without an origin. Raises CdcError(CONFIG_INVALID) for an origin that is no expression."""
+    text = properties.get(ORIGIN, "")
+    origins = [origin.strip() for origin in text.split(",") if origin.strip()]
+    if not origins:
+        return None
+    methods = properties.get(METHODS, "").strip() or DEFAULT_METHODS
+    if not re.fullmatch(r"[A-Z]+(\s*,\s*[A-Z]+)*", methods):
+        raise CdcError(
+            ErrorKind.CONFIG_INVALID, f"Invalid value {methods} for the worker property {METHODS}", "Name methods, such as GET,POST,PUT."
+        )
+    try:
+        return CrossOrigin(origins, ",".join(method.strip() for method in methods.split(",")))
+    except re.error as problem:
+        raise CdcError(
+            ErrorKind.CONFIG_INVALID,
+            f"Invalid value {text} for the worker property {ORIGIN}: {problem}",
+            "Write an origin such as https://console.example.com, a regular expression for the whole of it, or *.",
+        ) from problem
+
+
+def _rule(text: str) -> HeaderRule:
+    action, _, header = text.strip().partition(" ")
+    parts = header.strip().split(":")
+    if len(parts) != 2 or not parts[1].strip():
+        raise _invalid(text, "It must be written as action name:value, and neither name nor value may hold a colon")
+    if action.lower() not in [known.lower() for known in _ACTIONS]:
+        raise _invalid(text, f"The action must be one of {', '.join(_ACTIONS)}")
+    name, value = parts[0].strip(), parts[1].strip()
+    if not _FIELD_NAME.fullmatch(name):
+        raise _invalid(text, "The name of the header may hold no white space and none of the signs that end a name in HTTP")
+    # The reference takes actions in any case but knows adding and dates only as they are written above: SET sets, ADD sets too.
+    date = action.endswith("Date")
+    if date and not re.fullmatch(r"-?\d{1,15}", value):
+        raise _invalid(text, "The value of a date is a number: so many milliseconds after the answer")
+    if not (value.isascii() and value.isprintable()):
+        raise _invalid(text, "The value may hold printable ASCII only")
+    return HeaderRule(name, value, add=action.startswith("add"), date=date)
+
+
+def _comma_separated(text: str) -> Iterator[str]:
+    """Parts between commas that stand outside of quotes, without the quotes; a backslash inside quotes takes the next sign as it is."""
+    part, quoted, signs = "", False, iter(text)
+    for sign in signs:
+        if quoted and sign == "\\":
+            part += next(signs, "")
+        elif sign == '"':
+            quoted = not quoted
+        elif sign == "," and not quoted:
+            yield part.strip()
+            part = ""
+        else:
+            part += sign
+    if quoted:
+        raise _invalid(text, "A quote is not closed")
+    yield part.strip()
+
+
+def _invalid(rule: str, why: str) -> CdcError:
+    return CdcError(
+        ErrorKind.CONFIG_INVALID, f"The worker property {RULES} holds the rule {rule or 'of no words'}: {why}", f"Example: {_FORM}"
+    )
