@@ -7,8 +7,9 @@ always a digit after the point. Jackson quotes NaN and the infinities.
 
 from __future__ import annotations
 
+import math
 import struct
-from decimal import Decimal
+from decimal import ROUND_UP, Context, Decimal
 
 _FLOAT = struct.Struct("<f")
 _SMALLEST_NORMAL_FLOAT = 2.0**-126
@@ -38,11 +39,18 @@ def java_float(value: float) -> bytes:
         return _special(value)
     single = as_float32(value)
     text = repr(single)
+    power_of_two = abs(math.frexp(single)[0]) == 0.5
     # Six digits survive the way through a normal float32, so the shortest form is among six to nine with its zeros cut.
     for precision in range(6 if abs(single) >= _SMALLEST_NORMAL_FLOAT else 1, 10):
         text = f"{single:.{precision}g}"
         if as_float32(float(text)) == single:
             break
+        if power_of_two:
+            # Below it numbers lie closer than above: its nearest digits may be too low where the next ones up are not.
+            upper = Context(prec=precision, rounding=ROUND_UP).create_decimal(Decimal(single))
+            if as_float32(float(upper)) == single:
+                text = str(upper)
+                break
     if abs(single) < _SMALLEST_NORMAL_FLOAT:
         text = _two_digits(single, text, single, single=True)
     return _java(text)
