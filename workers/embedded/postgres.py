@@ -24,8 +24,8 @@ from workers.embedded.wait import wait_until
 
 SETTINGS: Final[Mapping[str, str]] = {
     "wal_level": "logical",
-    "max_wal_senders": "20",
-    "max_replication_slots": "20",
+    "max_wal_senders": "64",
+    "max_replication_slots": "64",
     "listen_addresses": "127.0.0.1",
     "fsync": "off",
     "timezone": "UTC",
