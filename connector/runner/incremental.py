@@ -274,6 +274,7 @@ class IncrementalRun:
         connection = await self._connected()
         chunk: Chunk[Row] = Chunk(str(uuid.uuid4()), self._stream)
         way = self._way = _Way(chunk)
+        chunk.aim(self.state.names[0])
         if self._watermarks is not None:
             await self._watermarks.open(connection, chunk.id)
         else:
@@ -302,6 +303,8 @@ class IncrementalRun:
         state = self.state
         while state.running:
             collection = state.collections[0]
+            # Before anything is looked up: as recorded, what changes from the first watermark on does not come as a row too.
+            way.chunk.aim(collection.name)
             try:
                 if await self._fill_from(connection, way, collection):
                     return
@@ -325,8 +328,6 @@ class IncrementalRun:
             if target is None:
                 return False
         way.target = target
-        # Before the end is looked up: as recorded, what changes while that waits for a lock does not come as a row too.
-        way.chunk.aim(target.table.name)
         if state.maximum is None:
             upto = await pg_chunks.maximum(connection, target.table, target.order, collection.condition)
             if upto is None:
