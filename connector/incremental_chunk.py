@@ -1,8 +1,8 @@
 """A chunk of an incremental snapshot on its way from its first watermark to its second: what of it may be sent, and when.
 
 Rules
-1. A window is of one table: with the next table it begins anew (:meth:`Chunk.aim`). It may begin before the read: a change that
-   the stream told of is never older than the row, whenever it came.
+1. A window is of one table: with the next table it begins anew (:meth:`Chunk.aim`). It may begin before the read: where the row is
+   newer than the change that the stream told of, the stream brings the newer change too.
 2. A transaction may be in the stream before others can see what it wrote: its commit has only just been written, or waits for a
    standby. A chunk that could not see a transaction which the stream had brought before its window was open must be read again.
 3. The position moves when the rows have been sent, and not before.

@@ -1,8 +1,8 @@
 """The window of an incremental snapshot's chunk: its rows, less those that the stream told of meanwhile.
 
 Debezium design document DDD-3, after Andreakis and Papapanagiotou, "DBLog: A Watermark Based Change-Data-Capture Framework"
-(2020): a chunk is read between two watermarks; a change that the stream brings between them is at least as new as the
-chunk's row of the same key, so the row is left out, and the rows that are left go where the second watermark stands.
+(2020): a chunk is read between two watermarks; a row is left out when the stream brings a change of its key between them, for what the
+row holds the stream tells as well, and the rows that are left go where the second watermark stands.
 
 A row's key is the texts of its key's columns, as PostgreSQL prints them alike in COPY and in the stream. Rows may share a key where
 the message key is the user's choice: the reference then keeps the last of them alone, we keep all.
