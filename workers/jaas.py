@@ -27,15 +27,21 @@ _EXAMPLE: Final = f'Write it as: KafkaConnect {{ {MODULE} required file="/path/u
 
 
 def from_java_options(options: str) -> str | None:
-    """The JAAS file that options of a JVM name; None when they name none. The last one counts, as in Java."""
+    """The JAAS file that options of a JVM name; None when they name none."""
+    # A second equals sign tells Java to read no other file besides; here there is none.
+    named = java_property(options, PROPERTY)
+    return None if named is None else re.sub(r"^file:(//)?", "", named.removeprefix("="))
+
+
+def java_property(options: str, name: str) -> str | None:
+    """A property that options of a JVM set; None when they do not. The last one counts, as in Java."""
     try:
         words = shlex.split(options)
     except ValueError:
         words = options.split()
-    start = f"-D{PROPERTY}="
-    # A second equals sign tells Java to read no other file besides; here there is none.
-    named = [word.removeprefix(start).removeprefix("=") for word in words if word.startswith(start)]
-    return re.sub(r"^file:(//)?", "", named[-1]) if named else None
+    start = f"-D{name}="
+    named = [word.removeprefix(start) for word in words if word.startswith(start)]
+    return named[-1] if named else None
 
 
 def users(properties: Mapping[str, str]) -> Mapping[str, str] | None:

@@ -36,6 +36,9 @@ LEVELS: Final = {
 LIBRARIES: Final[Mapping[str, Callable[[int], int]]] = {
     # It logs what it then mends by itself (a new topic's leader, a reconnect); what it cannot mend it raises.
     "aiokafka": lambda root: root if root <= logging.DEBUG else max(root, logging.CRITICAL),
+    # A line for every call that is sent on to another worker.
+    "httpx": lambda root: max(root, logging.WARNING),
+    "httpcore": lambda root: max(root, logging.WARNING),
     # It has this level by itself where nobody gives it one.
     "psycopg": lambda root: max(root, logging.WARNING),
     "uvicorn": lambda root: max(root, logging.WARNING),
@@ -89,6 +92,12 @@ class KeyValueFormatter(logging.Formatter):
         return " ".join(parts)
 
 
+def _tells_no_login(record: logging.LogRecord) -> bool:
+    """Leaves out the requests that carry passwords and tokens, which the library would write in full when it is set to DEBUG."""
+    arguments = record.args if isinstance(record.args, tuple) else ()
+    return not any(type(argument).__name__.startswith("SaslAuthenticate") for argument in arguments)
+
+
 def configure(level: str = "INFO", stream: TextIO | None = None) -> None:
     """Send all logs to ``stream`` (standard error) from ``level`` on; an unknown word means INFO."""
     handler = logging.StreamHandler(stream if stream is not None else sys.stderr)
@@ -98,3 +107,4 @@ def configure(level: str = "INFO", stream: TextIO | None = None) -> None:
     root.setLevel(LEVELS.get(level.strip().upper(), logging.INFO))
     for library, level_beside in LIBRARIES.items():
         logging.getLogger(library).setLevel(level_beside(root.level))
+    logging.getLogger("aiokafka.conn").addFilter(_tells_no_login)

@@ -5,8 +5,8 @@ Default is zstd at level 1: of 250 schema-carrying events it leaves 0.5 % in 1.0
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 import cramjam
@@ -14,14 +14,14 @@ import cramjam
 from connector.errors import CdcError, ErrorKind
 
 
-def _lz4(body: bytes) -> bytes:
+def _lz4(body: bytes, level: int) -> bytes:
     # Brokers accept independent blocks only (KIP-57).
-    compressor = cramjam.lz4.Compressor(level=1, content_checksum=False, block_linked=False)
+    compressor = cramjam.lz4.Compressor(level=level, content_checksum=False, block_linked=False)
     compressor.compress(body)
     return bytes(compressor.finish())
 
 
-def _snappy(body: bytes) -> bytes:
+def _snappy(body: bytes, _level: int) -> bytes:
     """Kafka's clients wrap raw snappy blocks in the framing of xerial's snappy-java."""
     out = [b"\x82SNAPPY\x00\x00\x00\x00\x01\x00\x00\x00\x01"]
     for at in range(0, len(body), 32 * 1024):
@@ -30,13 +30,16 @@ def _snappy(body: bytes) -> bytes:
     return b"".join(out)
 
 
-_CODECS: Final[dict[str, tuple[int, Callable[[bytes], bytes] | None]]] = {
+_CODECS: Final[dict[str, tuple[int, Callable[[bytes, int], bytes] | None]]] = {
     "none": (0, None),
-    "gzip": (1, lambda body: bytes(cramjam.gzip.compress(body, level=6))),
+    "gzip": (1, lambda body, level: bytes(cramjam.gzip.compress(body, level=level))),
     "snappy": (2, _snappy),
     "lz4": (3, _lz4),
-    "zstd": (4, lambda body: bytes(cramjam.zstd.compress(body, level=1))),
+    "zstd": (4, lambda body, level: bytes(cramjam.zstd.compress(body, level=level))),
 }
+_LEVELS: Final = {"gzip": (6, 1, 9), "lz4": (1, 1, 17), "zstd": (1, -131_072, 22)}
+"""The level where none is asked for, and those that Kafka takes (KIP-390)."""
+_GZIP_DEFAULT: Final = "-1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +47,41 @@ class Compressor:
     """One codec."""
 
     number: int
-    function: Callable[[bytes], bytes] | None
+    function: Callable[[bytes, int], bytes] | None
+    level: int = 0
 
     def compress(self, body: bytes) -> tuple[int, bytes]:
         """The codec's number and the compressed bytes; number 0 and the bytes as they are when that does not shrink them."""
         if self.function is not None:
-            packed = self.function(body)
+            packed = self.function(body, self.level)
             if len(packed) < len(body):
                 return self.number, packed
         return 0, body
 
 
+def compressor_of(properties: Mapping[str, str]) -> Compressor:
+    """By ``compression.type`` and the level of that codec. CdcError(CONFIG_INVALID) for what Kafka does not have."""
+    found = compressor(properties.get("compression.type", "zstd"))
+    name = next(name for name, (number, _) in _CODECS.items() if number == found.number)
+    if name not in _LEVELS:
+        return found
+    key = f"compression.{name}.level"
+    default, least, most = _LEVELS[name]
+    text = properties.get(key, "").strip() or str(default)
+    if (name, text) == ("gzip", _GZIP_DEFAULT):
+        return found
+    if not text.removeprefix("-").isdecimal() or not least <= int(text) <= most:
+        raise CdcError(
+            ErrorKind.CONFIG_INVALID, f"Invalid value {text} for configuration {key}: write a whole number from {least} to {most}"
+        )
+    return replace(found, level=int(text))
+
+
 def compressor(name: str) -> Compressor:
-    """By the value of ``compression.type``. CdcError(CONFIG_INVALID) for one that Kafka does not have."""
+    """By the value of ``compression.type``, at its usual level. CdcError(CONFIG_INVALID) for one that Kafka does not have."""
+    codec = name.strip().lower()
     try:
-        return Compressor(*_CODECS[name.strip().lower()])
+        return Compressor(*_CODECS[codec], level=_LEVELS.get(codec, (0,))[0])
     except KeyError:
         raise CdcError(
             ErrorKind.CONFIG_INVALID,

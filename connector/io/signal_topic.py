@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from connector.errors import CdcError, ErrorKind
-from connector.io.kafka_client import client_arguments
+from connector.io.kafka_client import client_arguments, invalid, whole_number
 
 Record = tuple[bytes | None, bytes | None, int]
 """Key, value, offset."""
@@ -21,8 +20,13 @@ _NUMBERS: Final = {
     "max.partition.fetch.bytes": "max_partition_fetch_bytes",
     "session.timeout.ms": "session_timeout_ms",
     "heartbeat.interval.ms": "heartbeat_interval_ms",
+    "max.poll.interval.ms": "max_poll_interval_ms",
+    "max.poll.records": "max_poll_records",
 }
-_WORDS: Final = {"client.id": "client_id", "auto.offset.reset": "auto_offset_reset", "isolation.level": "isolation_level"}
+_WORDS: Final = {
+    "auto.offset.reset": ("auto_offset_reset", ("earliest", "latest", "none")),
+    "isolation.level": ("isolation_level", ("read_committed", "read_uncommitted")),
+}
 
 
 class SignalTopic:
@@ -71,10 +75,16 @@ def _arguments(properties: Mapping[str, str]) -> dict[str, Any]:
         "group_id": properties["group.id"],
         "enable_auto_commit": False,
     }
-    arguments.update({argument: properties[key].strip() for key, argument in _WORDS.items() if key in properties})
+    for key, (argument, choices) in _WORDS.items():
+        if key in properties:
+            arguments[argument] = properties[key].strip().lower()
+            if arguments[argument] not in choices:
+                raise invalid(key, properties[key], f"choose one of {', '.join(choices)}")
     for key, argument in _NUMBERS.items():
         if key in properties:
-            if not properties[key].strip().isdigit():
-                raise CdcError(ErrorKind.CONFIG_INVALID, f"Invalid value {properties[key]} for configuration {key}: write a whole number")
-            arguments[argument] = int(properties[key])
+            arguments[argument] = whole_number(properties, key)
+    for key, argument in (("client.rack", "client_rack"), ("group.instance.id", "group_instance_id")):
+        if properties.get(key, "").strip():
+            arguments[argument] = properties[key].strip()
+    arguments["check_crcs"] = properties.get("check.crcs", "true").strip().lower() != "false"
     return arguments

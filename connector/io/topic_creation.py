@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
+from aiokafka.errors import KafkaConnectionError, KafkaError, TopicAlreadyExistsError, for_code
 
 from connector.errors import CdcError, ErrorKind
 from connector.filters import Matcher, matcher, split_patterns
@@ -70,7 +70,11 @@ class TopicCreator:
             replica_assignments={} if -1 in (partitions, replicas) else None,
             topic_configs=configs,
         )
-        response = await self._admin.create_topics([new])
+        try:
+            response = await self._admin.create_topics([new])
+        except KafkaConnectionError:
+            # Brokers cut a connection whose login has run out (KIP-368) when it is used the next time; another one is made then.
+            response = await self._admin.create_topics([new])
         _name, code, *message = response.topic_errors[0]
         error = for_code(code)
         if code and error is not TopicAlreadyExistsError:

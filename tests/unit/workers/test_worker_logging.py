@@ -60,3 +60,13 @@ def test_level_words(lines: io.StringIO, word: str, level: int) -> None:
 def test_redact_hides_values_and_keeps_references() -> None:
     config = {"database.password": "x", "database.user": "me", "ssl.key.password": "${file:/a:b}", "n": None}
     assert redact(config) == {"database.password": "[hidden]", "database.user": "me", "ssl.key.password": "${file:/a:b}", "n": None}
+
+
+def test_logins_are_not_told_even_at_debug(lines: io.StringIO) -> None:
+    configure("DEBUG", lines)
+    request = type("SaslAuthenticateRequest_v1", (), {"__repr__": lambda _: "hunter2"})()
+    logging.getLogger("aiokafka.conn").debug("Request to %s:%d %d: %s", "kafka", 9092, 3, request)
+    logging.getLogger("aiokafka.conn").debug("Request to %s:%d %d: %s", "kafka", 9092, 4, "MetadataRequest")
+    configure("INFO", lines)
+    assert "hunter2" not in lines.getvalue()
+    assert "MetadataRequest" in lines.getvalue()

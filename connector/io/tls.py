@@ -1,0 +1,91 @@
+"""Kafka's ``ssl.*`` properties as what a client speaks TLS with. PEM only: Java's stores cannot be read without Java."""
+
+from __future__ import annotations
+
+import re
+import ssl
+import tempfile
+from collections.abc import Mapping
+from typing import Final
+
+from connector.errors import CdcError, ErrorKind
+
+_VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+_PEM_BLOCK: Final = re.compile(r"(-----BEGIN ([A-Z0-9 ]+)-----)(.*?)(-----END \2-----)", re.DOTALL)
+_CONVERT: Final = {
+    "keystore": "Convert it: openssl pkcs12 -in store.p12 -nodes -out store.pem (a JKS store becomes PKCS12 by keytool -importkeystore "
+    "-srckeystore store.jks -destkeystore store.p12 -deststoretype PKCS12), then name store.pem and set {key}.type=PEM",
+    "truststore": "Convert it: keytool -list -rfc -keystore store.jks > trust.pem (or openssl pkcs12 -in store.p12 -nokeys -out "
+    "trust.pem), then name trust.pem and set {key}.type=PEM",
+}
+
+
+def client_context(properties: Mapping[str, str]) -> ssl.SSLContext:
+    """What TLS is spoken with: whom it trusts (without a truststore the system's authorities), and the own certificate if there is one.
+
+    Raises CdcError(CONFIG_INVALID) that names the property, for a store that is no PEM or cannot be read.
+    """
+    for store in ("truststore", "keystore"):
+        key = f"ssl.{store}"
+        usual = "JKS" if properties.get(f"{key}.location", "").strip() else "PEM"
+        kind = properties.get(f"{key}.type", "").strip().upper() or usual
+        if kind != "PEM":
+            raise CdcError(
+                ErrorKind.CONFIG_INVALID,
+                f"Invalid value {kind} for configuration {key}.type: Only PEM can be read here",
+                _CONVERT[store].format(key=key),
+            )
+    try:
+        context = ssl.create_default_context(
+            cafile=properties.get("ssl.truststore.location", "").strip() or None,
+            cadata=_blocks(properties.get("ssl.truststore.certificates", "")) or None,
+        )
+        _load_own_certificate(context, properties)
+    except (OSError, ValueError) as problem:
+        raise CdcError(
+            ErrorKind.CONFIG_INVALID,
+            "What ssl.truststore.* or ssl.keystore.* names cannot be used",
+            "It must be readable PEM: certificates in the truststore, key and chain in the keystore. "
+            "An encrypted key needs ssl.key.password.",
+            # OpenSSL's own words name no file and no secret.
+            getattr(problem, "strerror", None) or type(problem).__name__,
+        ) from problem
+    context.minimum_version, context.maximum_version = _versions(properties)
+    # An empty value switches the check of the broker's name off, as in Kafka (KIP-294).
+    context.check_hostname = properties.get("ssl.endpoint.identification.algorithm", "https").strip() != ""
+    return context
+
+
+def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVersion]:
+    names = properties.get("ssl.enabled.protocols", "").strip() or ",".join(_VERSIONS)
+    known = [_VERSIONS.get(name.strip()) for name in names.split(",")]
+    if None in known:
+        raise CdcError(
+            ErrorKind.CONFIG_INVALID,
+            f"Invalid value {names} for configuration ssl.enabled.protocols: Choose from {', '.join(_VERSIONS)}",
+        )
+    versions = [version for version in known if version is not None]
+    return min(versions), max(versions)
+
+
+def _load_own_certificate(context: ssl.SSLContext, properties: Mapping[str, str]) -> None:
+    # Without a password OpenSSL would ask for one on the terminal.
+    password = properties.get("ssl.key.password", "")
+    if location := properties.get("ssl.keystore.location", "").strip():
+        context.load_cert_chain(location, password=password)
+        return
+    key, chain = properties.get("ssl.keystore.key", ""), properties.get("ssl.keystore.certificate.chain", "")
+    if key.strip() and chain.strip():
+        # The ssl module reads files only: the inline PEM (KIP-651) passes through one that is ours alone and removed at once.
+        with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
+            file.write(_blocks(f"{key}\n{chain}"))
+            file.flush()
+            context.load_cert_chain(file.name, password=password)
+
+
+def _blocks(text: str) -> str:
+    """The PEM blocks of a property's value; one that is written in one line has spaces where a file has line ends."""
+    found: list[str] = []
+    for begin, _, body, end in _PEM_BLOCK.findall(text):
+        found += [begin, body.strip() if "\n" in body.strip() else "\n".join(body.split()), end, ""]
+    return "\n".join(found)
