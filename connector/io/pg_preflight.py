@@ -1,61 +1,155 @@
 """A look at the database before a configuration is accepted (Kafka Connect's validation; Debezium's connection check).
 
-Findings are (property, message) pairs; the messages begin as the reference's do, because consoles and scripts look for them.
+One connection asks for facts, a second one proves that the replication protocol may be spoken; :mod:`connector.preflight` judges.
+Nothing is changed: a named output plugin is tried with a temporary slot, which goes with its connection.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
+import logging
+import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import psycopg
-from psycopg import AsyncConnection
 
-from connector.config import parse
+from connector.config import ConnectorConfig, parse
+from connector.errors import CdcError, ErrorKind
+from connector.io.pg_connection import Connection, connect
+from connector.io.pg_preflight_facts import read_facts
+from connector.io.pg_replication import Replication
+from connector.output_plugin import PGOUTPUT
+from connector.preflight.connection import HOSTNAME, refused, server_words
+from connector.preflight.facts import Facts, Refusal
+from connector.preflight.finding import LEAD, Finding
+from connector.preflight.rules import judge
+from connector.preflight.wish import Wish
 
-_FATAL: Final = re.compile(r"FATAL:\s+(.*)")
-_LEAD: Final = "Error while validating connector config: "
+_log = logging.getLogger(__name__)
+
+_PURPOSE: Final = "Understudy Validate Connection"
+_LOOK_S: Final = 10.0
+"""How long a server that lets itself be connected to may take with the rest; what it has not told by then refuses nothing."""
+_PLUGIN_S: Final = 1
+"""The library is loaded at once; after that, making a slot only waits for open transactions."""
+_FILES: Final = {
+    "database.sslrootcert": "database_sslrootcert",
+    "database.sslcert": "database_sslcert",
+    "database.sslkey": "database_sslkey",
+}
 
 
-async def findings(settings: Mapping[str, str]) -> Sequence[tuple[str, str]]:
-    """Connect once, within ``connection.validation.timeout.ms``; empty when that works. The configuration must parse."""
+async def findings(settings: Mapping[str, str]) -> Sequence[Finding]:
+    """All that would fail or hurt, within ``connection.validation.timeout.ms``. The configuration must parse.
+
+    A server that cannot be asked everything makes a warning of it; only what is known to fail is an error.
+    """
     config, _notices = parse(settings)
+    # As in the reference the statements for a connection's beginning are not run for a look.
+    config = replace(config, initial_statements=())
+    loop = asyncio.get_running_loop()
     timeout_ms = config.connection_validation_timeout_ms
-    given: dict[str, object] = {
-        "host": config.database_hostname,
-        "port": config.database_port,
-        "user": config.database_user,
-        "password": config.database_password,
-        "dbname": config.database_dbname,
-        "sslmode": config.database_sslmode,
-        "sslcert": config.database_sslcert,
-        "sslkey": config.database_sslkey,
-        "sslpassword": config.database_sslpassword,
-        "sslrootcert": config.database_sslrootcert,
-        "application_name": "Understudy Validate Connection",
-    }
-    arguments = {key: value for key, value in given.items() if value is not None}
+    deadline = loop.time() + timeout_ms / 1000
+    files = _unreadable_files(config)
     try:
-        async with asyncio.timeout(timeout_ms / 1000):
-            connection = await AsyncConnection.connect(autocommit=True, **arguments)  # type: ignore[arg-type]
-            await connection.close()
+        async with asyncio.timeout_at(deadline):
+            connection = await connect(config, _PURPOSE)
     except TimeoutError:
-        return [("database.hostname", f"{_LEAD}Connection validation timed out after {timeout_ms} ms")]
-    except psycopg.Error as error:
-        return [("database.hostname", _LEAD + _told(error, config.database_hostname, config.database_port))]
-    return []
-
-
-def _told(error: psycopg.Error, host: str, port: int) -> str:
-    text = str(error).strip()
-    if "refused" in text.lower():
-        return (
-            f"Connection to {host}:{port} refused. Check that the hostname and port are correct and that the postmaster is"
-            " accepting TCP/IP connections."
+        return [*files, Finding(HOSTNAME, f"{LEAD}Connection validation timed out after {timeout_ms} ms", warning=False)]
+    except CdcError as error:
+        problem = refused(_words(error), config.database_hostname, config.database_port, type(error.__cause__).__name__)
+        return [*(file for file in files if file.key != problem.key), problem]
+    try:
+        async with asyncio.timeout_at(min(deadline, loop.time() + _LOOK_S)):
+            return [*files, *await _look(config, connection)]
+    except (TimeoutError, CdcError, psycopg.Error) as error:
+        _log.debug("database not looked at any further", exc_info=error)
+        why = (
+            "it took too long"
+            if isinstance(error, TimeoutError)
+            else f"{type(error).__name__} {getattr(error, 'sqlstate', None) or ''}".rstrip()
         )
-    refusal = _FATAL.search(text)
-    if refusal:
-        return f"FATAL: {refusal.group(1).strip()}"
-    return f"The connection attempt failed. ({text.splitlines()[0] if text else type(error).__name__})"
+        return [*files, Finding(HOSTNAME, f"The database could not be looked at any further ({why}); the rest was not checked")]
+    finally:
+        await connection.close()
+
+
+async def _look(config: ConnectorConfig, connection: Connection) -> list[Finding]:
+    wish = Wish.of(config)
+    trying = asyncio.create_task(_replication(config)) if wish.streams else None
+    try:
+        facts = await read_facts(connection, config, wish.signal_table, streams=wish.streams)
+        tried = await trying if trying is not None else _Tried()
+    finally:
+        if trying is not None:
+            trying.cancel()
+            await asyncio.gather(trying, return_exceptions=True)
+    facts = replace(facts, replication=tried.refusal, walsender=tried.walsender)
+    if _plugin_can_be_tried(wish, facts):
+        facts = replace(facts, plugin=await _plugin(config))
+    # Thousands of tables against a long list of expressions take a while; the worker goes on meanwhile.
+    return await asyncio.to_thread(judge, wish, facts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    refusal: Refusal | None = None
+    walsender: bool = True
+
+
+async def _replication(config: ConnectorConfig) -> _Tried:
+    """Only a connection proves that the role may replicate, that a wal sender is free, and that no pooler stands between."""
+    try:
+        connection = await connect(config, _PURPOSE, replication=True)
+    except CdcError as error:
+        return _Tried(Refusal(server_words(_words(error))))
+    try:
+        # A pooler may swallow the startup parameter and hand out an ordinary session, which knows no such command.
+        await connection.execute(b"IDENTIFY_SYSTEM")
+    except psycopg.errors.SyntaxError:
+        return _Tried(walsender=False)
+    finally:
+        await connection.close()
+    return _Tried()
+
+
+def _plugin_can_be_tried(wish: Wish, facts: Facts) -> bool:
+    server = facts.server
+    named = wish.config.plugin_name not in (None, PGOUTPUT)
+    ready = facts.replication is None and facts.walsender and server.wal_level == "logical" and not server.standby
+    return wish.streams and named and ready and facts.slot is None and server.slots < server.max_slots
+
+
+async def _plugin(config: ConnectorConfig) -> str:
+    """Why the plugin that is named cannot be used. No catalog tells what libraries a server has, so that a slot must be tried."""
+    replication = Replication(await connect(config, _PURPOSE, replication=True))
+    try:
+        await replication.create_slot(
+            f"understudy_{os.getpid()}_{id(replication):x}", str(config.plugin_name), temporary=True, timeout_s=_PLUGIN_S
+        )
+    except CdcError as error:
+        if error.kind is ErrorKind.SOURCE_OBJECT_MISSING:
+            told = error.message.split(": ", 1)[-1]
+            return f"{told[:1].upper()}{told[1:]}. {error.remedy}"
+    finally:
+        await replication.close()
+    return ""
+
+
+def _unreadable_files(config: ConnectorConfig) -> list[Finding]:
+    """Files that are named and cannot be read. libpq passes over most of them, depending on the server and on sslmode."""
+    found = []
+    for key, attribute in _FILES.items():
+        path = getattr(config, attribute)
+        if path and path != "system" and config.database_sslmode != "disable" and not os.access(path, os.R_OK):
+            what = "cannot be read by the worker" if os.path.lexists(path) else "is not there"
+            found.append(
+                Finding(key, f"The file {path} {what}, so that TLS may do without it. Correct the path, or let the worker read it")
+            )
+    return found
+
+
+def _words(error: CdcError) -> str:
+    return str(error.__cause__ or error.message).strip()

@@ -62,8 +62,8 @@ async def ensure_publication(
             f"Let a privileged role run: {statement}; or set publication.autocreate.mode to filtered (needs the tables' owner) or disabled",
             error.diag.message_primary or "",
         ) from error
-    except psycopg.errors.DuplicateObject:
-        # Another connector made it in this moment.
-        return
+    except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
+        # Another connector made it in this moment; the second error is of one that had looked before the other committed.
+        await ensure_publication(connection, name, mode, captured, via_root=via_root, skipped=skipped, timeout_s=timeout_s)
     except psycopg.Error as error:
         raise source_error(error, f"bringing about publication {name}") from error

@@ -162,10 +162,12 @@ async def test_without_a_wish_an_existing_slots_plugin_is_used(connector: Connec
 
 @pytest.mark.pg_has("wal2json")
 def test_a_slot_of_another_plugin_is_told_of(connector: Connector) -> None:
-    connector.database.execute(
-        "CREATE TABLE t (id int PRIMARY KEY)", f"SELECT pg_create_logical_replication_slot('{connector.name}', 'wal2json')"
-    )
-    connector.post({"plugin.name": "pgoutput"})
+    connector.database.execute("CREATE TABLE t (id int PRIMARY KEY)")
+    connector.create({"plugin.name": "pgoutput"})
+    connector.stop()
+    connector.drop_slot()
+    connector.database.execute(f"SELECT pg_create_logical_replication_slot('{connector.name}', 'wal2json')")
+    connector.put("resume")
     assert "was made for plugin wal2json, not pgoutput" in connector.trace()
     connector.delete()
 
@@ -174,11 +176,10 @@ def test_a_plugin_that_the_server_lacks_is_told_of(connector: Connector) -> None
     if installed(connector.database, "decoderbufs"):
         pytest.skip("this server has every plugin that can be asked for")
     connector.database.execute("CREATE TABLE t (id int PRIMARY KEY)")
-    connector.post({"plugin.name": "decoderbufs"})
-    trace = connector.trace()
-    assert "no output plugin decoderbufs" in trace
-    assert "set plugin.name=pgoutput" in trace
-    connector.delete()
+    told = connector.refusal({"plugin.name": "decoderbufs"})
+    assert "no output plugin decoderbufs" in told
+    assert "set plugin.name=pgoutput" in told
+    assert connector.slot() == {}
 
 
 @pytest.mark.pg_has("wal2json")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import uuid
 
+import psycopg
 import pytest
 from fix_pg import Database, PgServer
 from fix_worker import Worker
 from support.connector import Connector
+
+from workers.embedded.wait import wait_until
 
 pytestmark = pytest.mark.pg_once
 
@@ -67,8 +70,11 @@ async def test_filtered_follows_the_tables_captured(connector: Connector) -> Non
 
 
 def test_filtered_does_not_touch_a_publication_of_all_tables(connector: Connector) -> None:
-    connector.database.execute(f"CREATE PUBLICATION {connector.name} FOR ALL TABLES")
-    connector.post({"publication.autocreate.mode": "filtered", "table.include.list": "public.one"})
+    config = {"publication.autocreate.mode": "filtered", "table.include.list": "public.one"}
+    connector.create(config)
+    connector.stop()
+    connector.database.execute(f"DROP PUBLICATION {connector.name}", f"CREATE PUBLICATION {connector.name} FOR ALL TABLES")
+    connector.put("resume")
     told = connector.trace()
     assert f"Publication {connector.name} is for all tables" in told
     assert f'DROP PUBLICATION "{connector.name}";' in told
@@ -91,7 +97,15 @@ def test_no_tables_makes_an_empty_publication(connector: Connector) -> None:
 
 
 def test_disabled_makes_none_and_tells_the_statement(connector: Connector) -> None:
-    connector.post({"publication.autocreate.mode": "disabled", "table.include.list": "public.one"})
+    config = {"publication.autocreate.mode": "disabled", "table.include.list": "public.one"}
+    assert f'Run CREATE PUBLICATION "{connector.name}" FOR TABLE "public"."one";' in connector.refusal(config)
+    connector.database.execute(f"CREATE PUBLICATION {connector.name} FOR TABLE one")
+    connector.create(config)
+    connector.stop()
+    connector.drop_slot()
+    connector.database.execute(f"DROP PUBLICATION {connector.name}")
+    assert connector.worker.rest("DELETE", f"/connectors/{connector.name}/offsets").is_success
+    connector.put("resume")
     assert f'Run: CREATE PUBLICATION "{connector.name}" FOR TABLE "public"."one";' in connector.trace()
     assert connector.database.execute("SELECT pubname FROM pg_publication") == []
     assert connector.slot() == {}
@@ -126,4 +140,17 @@ async def test_published_via_the_root(connector: Connector) -> None:
     connector.database.execute("INSERT INTO parted VALUES (5)")
     connector.await_confirmed(connector.lsn())
     assert await connector.seen("public.parted") == [("c", 5)]
+    connector.delete()
+
+
+def test_another_connector_may_make_it_in_the_same_moment(connector: Connector) -> None:
+    database = connector.database
+    with psycopg.connect(database.dsn) as other:
+        # Not committed yet: the connector looks, sees none, and then has to wait for this one.
+        other.execute(f"CREATE PUBLICATION {connector.name} FOR ALL TABLES".encode())
+        connector.post()
+        waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'CREATE PUBLICATION%'"
+        wait_until(lambda: database.execute(waiting) == [(1,)], "the connector to wait for the other's publication")
+        other.commit()
+    connector.await_phase("streaming")
     connector.delete()

@@ -81,8 +81,11 @@ async def test_busy_slot_is_waited_for(connector: Connector) -> None:
 
 
 def test_slot_of_another_plugin(connector: Connector) -> None:
+    connector.create()
+    connector.stop()
+    connector.drop_slot()
     connector.database.execute(f"SELECT pg_create_logical_replication_slot('{connector.name}', 'test_decoding')")
-    connector.post()
+    connector.put("resume")
     told = connector.trace()
     assert f"Replication slot {connector.name} was made for plugin test_decoding, not pgoutput" in told
     assert f"SELECT pg_drop_replication_slot('{connector.name}');" in told
@@ -91,8 +94,11 @@ def test_slot_of_another_plugin(connector: Connector) -> None:
 
 def test_slot_of_another_database(connector: Connector, pg: PgServer) -> None:
     other = pg.database("slot_other")
+    connector.create()
+    connector.stop()
+    connector.drop_slot()
     other.execute(f"SELECT pg_create_logical_replication_slot('{connector.name}', 'pgoutput')")
-    connector.post()
+    connector.put("resume")
     assert f"Replication slot {connector.name} belongs to database {other.name}" in connector.trace()
     connector.delete()
 
@@ -149,10 +155,17 @@ def test_slot_that_lost_its_wal(shared_worker: Worker) -> None:
 
 @pytest.mark.slow
 def test_server_without_logical_decoding(shared_worker: Worker) -> None:
-    with EmbeddedPostgres(settings={"wal_level": "replica"}) as server:
+    with EmbeddedPostgres() as server:
         database = Database("postgres", server.host, server.port, server.user, server.dsn)
         connector = Connector(shared_worker, database, "server_without_logical")
-        connector.post()
+        connector.create()
+        connector.stop()
+        # A server with a logical slot would not start.
+        connector.drop_slot()
+        database.execute("ALTER SYSTEM SET wal_level = replica")
+        server.halt()
+        server.resume()
+        connector.put("resume")
         told = connector.trace()
         assert "wal_level is replica" in told
         assert "ALTER SYSTEM SET wal_level = 'logical';" in told

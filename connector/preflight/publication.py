@@ -1,0 +1,132 @@
+"""Rules about the publication that pgoutput reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from connector.preflight.facts import Facts, Publication, Table
+from connector.preflight.finding import counted
+from connector.preflight.wish import Wish
+from connector.table import quote_identifier, quote_table
+
+_LETTERS = (("c", "insert"), ("u", "update"), ("d", "delete"))
+
+
+def missing(wish: Wish, facts: Facts) -> Iterator[str]:
+    """In the words of the reference's task."""
+    if wish.publishes(facts) and facts.publication is None and wish.config.publication_autocreate_mode == "disabled":
+        yield (f"Publication autocreation is disabled, please create one and restart the connector. Run {_statement(wish, facts)};")
+
+
+def for_all_tables(wish: Wish, facts: Facts) -> Iterator[str]:
+    """A filtered one is wanted; one for all tables cannot be narrowed."""
+    publication, name = facts.publication, wish.config.publication_name
+    filtered = wish.config.publication_autocreate_mode == "filtered"
+    if wish.publishes(facts) and publication is not None and publication.all_tables and filtered:
+        yield (
+            f"Publication {name} is for all tables, and publication.autocreate.mode is filtered."
+            f" Drop it (DROP PUBLICATION {quote_identifier(name)};), name another in publication.name,"
+            " or set publication.autocreate.mode to all_tables"
+        )
+
+
+def on_standby(wish: Wish, facts: Facts) -> Iterator[str]:
+    """It must be made, and nothing can be made here."""
+    if facts.server.standby and facts.server.version >= 160_000 and _to_be_made(wish, facts):
+        yield (
+            f"Publication {wish.config.publication_name} is not there, and the server is a standby, where none can be made."
+            f" Run {_statement(wish, facts)}; on the primary"
+        )
+
+
+def may_not_be_made(wish: Wish, facts: Facts) -> Iterator[str]:
+    """By the catalog; a managed server may still let the role."""
+    role, mode = facts.role, wish.config.publication_autocreate_mode
+    if not _to_be_made(wish, facts) or role.superuser or facts.server.standby:
+        return
+    reasons = []
+    if not role.creates:
+        reasons.append(f"CREATE on database {role.database}")
+    if mode == "all_tables":
+        reasons.append("superuser, for all tables")
+    foreign = [table.name for table in wish.captured(facts) if not table.owned] if mode == "filtered" else []
+    if foreign:
+        reasons.append(f"the ownership of {counted(foreign, 'table', 'tables')}")
+    if reasons:
+        name = wish.config.publication_name
+        yield (
+            f"User {role.name} may not create publication {name}: it lacks {' and '.join(reasons)}."
+            f" Let a privileged role run {_statement(wish, facts)};"
+        )
+
+
+def may_not_be_changed(wish: Wish, facts: Facts) -> Iterator[str]:
+    """A filtered one follows the tables captured; only its owner, who owns the tables too, can change it."""
+    publication, role = facts.publication, facts.role
+    if publication is None or publication.all_tables or role.superuser or not wish.publishes(facts):
+        return
+    captured = wish.captured(facts)
+    if wish.config.publication_autocreate_mode != "filtered" or publication.tables == {table.oid for table in captured}:
+        return
+    foreign = [table.name for table in captured if not table.owned]
+    if not publication.owned or foreign:
+        name = quote_identifier(wish.config.publication_name)
+        lacking = "the publication's ownership" if not publication.owned else f"the ownership of {counted(foreign, 'table', 'tables')}"
+        yield (
+            f"User {role.name} may not change publication {wish.config.publication_name}, which lacks or has too many tables:"
+            f" it lacks {lacking}. Let a privileged role run ALTER PUBLICATION {name} SET TABLE {_listed(captured)};"
+        )
+
+
+def operations_left_out(wish: Wish, facts: Facts) -> Iterator[str]:
+    """Changes that never arrive, unless they are skipped on purpose."""
+    publication = facts.publication
+    if publication is None or not wish.publishes(facts):
+        return
+    skipped = wish.config.skipped_operations
+    lacking = [word for letter, word in _LETTERS if word not in publication.operations and letter not in skipped]
+    if lacking:
+        name = wish.config.publication_name
+        every = ", ".join(word for word in ("insert", "update", "delete", "truncate") if word in publication.operations or word in lacking)
+        yield (
+            f"Publication {name} does not publish {', '.join(lacking)}: such changes never arrive."
+            f" Run ALTER PUBLICATION {quote_identifier(name)} SET (publish = '{every}');"
+        )
+
+
+def tables_left_out(wish: Wish, facts: Facts) -> Iterator[str]:
+    """Captured tables that the publication has not, where the connector does not change it."""
+    publication = facts.publication
+    if publication is None or not wish.publishes(facts) or wish.config.publication_autocreate_mode == "filtered":
+        return
+    outside = [table for table in wish.captured(facts) if not _published(table, publication, wish)]
+    if outside:
+        name = wish.config.publication_name
+        lacking = counted([table.name for table in outside], "captured table", "captured tables")
+        yield (
+            f"Publication {name} lacks {lacking}: their changes never arrive."
+            f" Run ALTER PUBLICATION {quote_identifier(name)} ADD TABLE {_listed(outside)};"
+        )
+
+
+def _published(table: Table, publication: Publication, wish: Wish) -> bool:
+    # Changes are of leaves, unless they are published under their root's name.
+    if publication.all_tables or (table.kind == "p" and not wish.config.publish_via_partition_root):
+        return True
+    return table.schema in publication.schemas or not publication.tables.isdisjoint((table.oid, *table.ancestors))
+
+
+def _to_be_made(wish: Wish, facts: Facts) -> bool:
+    return wish.publishes(facts) and facts.publication is None and wish.config.publication_autocreate_mode != "disabled"
+
+
+def _statement(wish: Wish, facts: Facts) -> str:
+    what = {"all_tables": " FOR ALL TABLES", "no_tables": ""}.get(
+        wish.config.publication_autocreate_mode, f" FOR TABLE {_listed(wish.captured(facts))}"
+    )
+    return f"CREATE PUBLICATION {quote_identifier(wish.config.publication_name)}{what}"
+
+
+def _listed(tables: Sequence[Table], most: int = 20) -> str:
+    shown = ", ".join(quote_table(table.schema, table.table) for table in tables[:most])
+    return shown + (", …" if len(tables) > most else "") or "…"

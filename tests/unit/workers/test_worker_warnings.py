@@ -1,0 +1,81 @@
+"""Warnings of the look at the database: beside the errors, on a property that is told of, never refusing, without secrets."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import pytest
+
+from connector.config_validation import Validation, validate
+from connector.preflight.finding import Finding
+from workers.plugin_config import config_infos
+from workers.submitted_config import SubmittedConfigs
+from workers.task_plan import TaskPlanner
+from workers.validation import ConfigurationCheck
+
+WHOLE = {
+    "name": "shop",
+    "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+    "database.hostname": "db",
+    "database.user": "shop",
+    "database.dbname": "shop",
+    "topic.prefix": "shop",
+}
+
+
+async def checked(*found: Finding) -> Validation:
+    async def look(settings: Mapping[str, str]) -> Sequence[Finding]:
+        return found
+
+    return await ConfigurationCheck(look)("shop", WHOLE)
+
+
+def told(validation: Validation) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    return {field.name: (field.errors, field.warnings) for field in validation.fields if field.errors or field.warnings}
+
+
+async def test_a_warning_is_no_error() -> None:
+    validation = await checked(Finding("slot.name", "hurts"), Finding("slot.name", "fails", warning=False))
+    assert told(validation) == {"slot.name": (("fails",), ("hurts",))}
+    assert validation.error_count == 1
+
+
+async def test_a_warning_adds_no_property_to_the_answer() -> None:
+    validation = await checked(Finding("no.such.property", "hurts"))
+    assert told(validation) == {"database.hostname": ((), ("hurts",))}
+    assert [field.name for field in validation.fields] == [field.name for field in validate(WHOLE).fields]
+
+
+async def test_warnings_reach_the_interface() -> None:
+    infos = config_infos("C", await checked(Finding("slot.name", "hurts")), {})
+    assert infos.error_count == 0
+    assert {value.name: value.warnings for _, value in infos.configs if value.warnings} == {"slot.name": ("hurts",)}
+
+
+class Planner:
+    """One reference, to a name that is nobody's business."""
+
+    def resolve(self, config: Mapping[str, str]) -> dict[str, str]:
+        return {name: value.replace("${env:TABLE}", "hidden_table") for name, value in config.items()}
+
+    def refusals(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
+        return []
+
+
+async def test_a_warning_refuses_nothing_and_is_logged_without_the_value_behind_a_reference(caplog: pytest.LogCaptureFixture) -> None:
+    async def look(settings: Mapping[str, str]) -> Sequence[Finding]:
+        return [Finding("table.include.list", f"{settings['table.include.list']} is not there")]
+
+    submitted = SubmittedConfigs(cast("TaskPlanner", Planner()), ConfigurationCheck(look))
+    config = {**WHOLE, "table.include.list": "${env:TABLE}"}
+    with caplog.at_level(logging.WARNING, "workers.submitted_config"):
+        await submitted.check("shop", config)
+    [record] = caplog.records
+    assert (record.getMessage(), record.__dict__["fields"]) == (
+        "configuration warning",
+        {"property": "table.include.list", "warning": "${env:TABLE} is not there"},
+    )
+    infos = await submitted.infos("PostgresConnector", config)
+    assert [value.warnings for _, value in infos.configs if value.warnings] == [("${env:TABLE} is not there",)]
