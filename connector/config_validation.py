@@ -10,15 +10,34 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from connector.config_keys import ALIASES, BY_NAME, CURRENT, FORMER_VALUES, BadVersionError, Key, groups, keys_in, select_version
+from connector.config_keys import (
+    ALIASES,
+    BY_NAME,
+    CONNECTOR_CLASS,
+    CURRENT,
+    FORMER,
+    FORMER_VALUES,
+    BadVersionError,
+    Key,
+    groups,
+    keys_in,
+    select_version,
+)
 from connector.config_keys.checks import java_int, java_long
-from connector.config_keys.converter_keys import converter_keys
+from connector.config_keys.client_keys import override_keys
+from connector.config_keys.converter_keys import converter_class, converter_keys, converter_mismatch
+from connector.config_keys.kafka_checks import NULL_VALUE
 from connector.config_keys.key import Alias
+from connector.config_keys.plugin_classes import class_version, is_there
 from connector.config_keys.step_keys import step_keys
 
-NULL_VALUE: Final = "Null value can not be supplied as the configuration value."
 CONNECTION_KEY: Final = "database.hostname"
 """The property that errors of the look at the database belong to (Debezium attaches them there)."""
+
+
+_CONNECTION_NEEDS: Final = frozenset(
+    {"topic.prefix", "plugin.name", "slot.name", *(f"database.{name}" for name in ("hostname", "port", "user", "password", "dbname"))}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +53,8 @@ class FieldValidation:
     errors: tuple[str, ...]
     recommended: tuple[str, ...]
     visible: bool
+    warnings: tuple[str, ...] = ()
+    """What would hurt and refuses nothing; Connect's own answers have no place for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +76,25 @@ class Validation:
 
     @property
     def may_connect(self) -> bool:
-        """Whether the database is to be looked at: database, slot and plugin are free of errors (Debezium's own condition)."""
-        needed = ("database.dbname", "slot.name", "plugin.name")
-        clean = {field.name for field in self.fields if not field.errors}
-        return all(name in clean for name in needed)
+        """Whether the database is to be looked at, by Debezium's own conditions; what is wrong with Connect's properties is none.
+
+        3.6.3 wants all of the connector's properties free of errors, 2.3.4 those that a connection needs.
+        """
+        known = any(field.key and not field.key.framework for field in self.fields)
+        return known and not (self.wrong & _CONNECTION_NEEDS if self.version == FORMER else self.wrong)
+
+    @property
+    def wrong(self) -> frozenset[str]:
+        """The connector's own properties that have errors."""
+        # That a value is null Connect says, after Debezium has looked at the database with the default.
+        own = (field for field in self.fields if field.key and not field.key.framework)
+        return frozenset(field.name for field in own if set(field.errors) - {NULL_VALUE})
+
+    def readable(self, config: Mapping[str, str | None]) -> dict[str, str]:
+        """Return what of ``config`` the connector can read for that look: without steps, without what is wrong, and with a name."""
+        wrong = {field.name for field in self.fields if field.errors} | {"transforms", "predicates"}
+        stands_in = {"name": "validation", "connector.class": CONNECTOR_CLASS}
+        return stands_in | {name: value for name, value in config.items() if value is not None and name not in wrong}
 
     def with_error(self, name: str, text: str) -> Validation:
         """Return the same with ``text`` added to the errors of ``name``, which is told of from now on if it was not."""
@@ -67,9 +103,18 @@ class Validation:
             fields += (FieldValidation(name, BY_NAME.get(name), None, (text,), (), True),)
         return replace(self, fields=fields)
 
+    def with_warning(self, name: str, text: str) -> Validation:
+        """Return the same with ``text`` added to the warnings of ``name``, or of the connection where ``name`` is not told of."""
+        told = name if any(field.name == name for field in self.fields) else CONNECTION_KEY
+        fields = tuple(replace(field, warnings=(*field.warnings, text)) if field.name == told else field for field in self.fields)
+        return replace(self, fields=fields)
+
     def with_errors(self, rewrite: Callable[[str], str]) -> Validation:
-        """Return the same with each error as ``rewrite`` gives it."""
-        return replace(self, fields=tuple(replace(field, errors=tuple(map(rewrite, field.errors))) for field in self.fields))
+        """Return the same with each error, and each warning, as ``rewrite`` gives it."""
+        fields = (
+            replace(field, errors=tuple(map(rewrite, field.errors)), warnings=tuple(map(rewrite, field.warnings))) for field in self.fields
+        )
+        return replace(self, fields=tuple(fields))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,22 +181,28 @@ def validate(config: Mapping[str, str | None]) -> Validation:
     settings = renamed.settings
     present = {name: value for name, value in settings.items() if value is not None}
     nulls = [name for name, value in settings.items() if value is None]
-    fields = [FieldValidation(name, None, None, (NULL_VALUE,), (), True) for name in nulls if name not in BY_NAME]
+    unknown = [FieldValidation(name, None, None, (NULL_VALUE,), (), True) for name in nulls if name not in BY_NAME]
     try:
         version = select_version(settings.get("connector.plugin.version"))
     except BadVersionError as error:
-        return _without_plugin(fields, settings, present, renamed.notices, error)
-    steps = step_keys(present)
+        return _without_plugin(unknown, settings, present, renamed.notices, error)
+    steps = step_keys(settings, version)
     framework = [key for key in keys_in(version) if key.framework]
-    named = list(dict.fromkeys([*(key.group for key in framework), *(key.group for key, _ in steps), *groups(version)]))
-    fields += [_framework_field(key, settings, present) for key in framework]
-    for key, errors in steps:
-        fields.append(FieldValidation(key.name, key, None, errors, key.choices, True))
+    named = list(dict.fromkeys([*(key.group for key in framework), *(row.key.group for row in steps), *groups(version)]))
+    fields = [field for field in unknown if all(field.name != row.key.name for row in steps)]
+    fields += [_framework_field(key, settings, present, version) for key in framework]
+    for row in steps:
+        errors = row.errors or tuple(refusals(row.key, present.get(row.key.name, "")))
+        fields.append(FieldValidation(row.key.name, row.key, row.value, errors, row.key.choices, True))
     fields += [_connector_field(key, present, version) for key in keys_in(version) if not key.framework]
-    for key, value, name in converter_keys(present):
+    for key, value, name in converter_keys(settings, version):
         # Kafka's text has the short name, the field the full one.
-        fields.append(FieldValidation(name, key, _shown(key, value), _framework_errors(key, value, present), (), True))
+        fields.append(FieldValidation(name, key, _shown(key, value), _framework_errors(key, value, present, version), (), True))
         named += [key.group] if key.group and key.group not in named else []
+    for overridden, value, name in override_keys(settings):
+        # Of a setting that no client has, the value is shown as it is.
+        problems = () if overridden is None else _framework_errors(overridden, value, present, version)
+        fields.append(FieldValidation(name, overridden, value if overridden is None else _shown(overridden, value), problems, (), True))
     result = Validation(tuple(fields), tuple(named), version, renamed.notices)
     for name, text in renamed.errors.items():
         # No ConfigDef may list the new name; the error still has to be seen.
@@ -178,42 +229,70 @@ def _without_plugin(
     blamed = ("connector.plugin.version",) if error.unreadable else ("connector.class", "connector.plugin.version")
     shown = [key for key in keys_in(CURRENT) if key.framework and key.group in ("Common", "Transforms", "Predicates", "Error Handling")]
     for key in shown:
-        field = _framework_field(key, settings, present)
+        field = _framework_field(key, settings, present, CURRENT)
         fields.append(replace(field, errors=(*field.errors, str(error))) if key.name in blamed else field)
     return Validation(tuple(fields), tuple(dict.fromkeys(key.group for key in shown)), CURRENT, notices)
 
 
-def _framework_field(key: Key, settings: Mapping[str, str | None], present: Mapping[str, str]) -> FieldValidation:
+def _framework_field(key: Key, settings: Mapping[str, str | None], present: Mapping[str, str], version: str) -> FieldValidation:
     null = key.name in settings and settings[key.name] is None
     raw = settings.get(key.name) if key.name in settings else key.default
     if key.required and key.name not in settings:
         errors: tuple[str, ...] = (f'Missing required configuration "{key.name}" which has no default value.',)
     else:
-        errors = _framework_errors(key, raw, present)
+        errors = _framework_errors(key, raw, present, version)
     if null:
         errors += (NULL_VALUE,)
-    if not errors and key.name in present:
-        errors = tuple(refusals(key, present[key.name]))
     shown = _shown(key, raw)
+    if key.type == "CLASS" and key.choices:
+        shown = _converter_shown(key, raw, version)
+    # Each transformation is refused at its own type.
+    if not errors and key.name in present and key.name != "transforms":
+        errors = tuple(refusals(key, shown or present[key.name]))
     if key.name.endswith("converter.plugin.version"):
-        converter = BY_NAME[key.name.removesuffix(".plugin.version")]
-        wanted = present.get(converter.name, converter.default or "")
-        if wanted.strip() not in converter.choices:
-            # Of a class that is not there no version can be the default.
-            return FieldValidation(key.name, replace(key, default=None), None if raw == key.default else shown, errors, (), False)
-        if wanted != wanted.strip() and raw == key.default:
-            shown = None
+        return _converter_version(key, settings, present, errors, version)
     return FieldValidation(key.name, key, shown, errors, key.choices, True)
 
 
-def _framework_errors(key: Key, raw: str | None, present: Mapping[str, str]) -> tuple[str, ...]:
-    errors: list[str] = []
-    value = raw if raw is None else raw.strip()
-    if key.type == "CLASS" and key.framework and key.choices and value is not None and value not in key.choices:
+def _converter_version(
+    key: Key, settings: Mapping[str, str | None], present: Mapping[str, str], errors: tuple[str, ...], version: str
+) -> FieldValidation:
+    """Tell of a converter's version: the class decides which there is, and of one that is not there none can be the default."""
+    side = key.name.removesuffix(".converter.plugin.version")
+    converter = BY_NAME[f"{side}.converter"]
+    wanted = present.get(converter.name, converter.default or "")
+    found = converter_class(side, wanted.strip())
+    choices = () if found is None else (class_version(found, version),)
+    default = choices[0] if choices and wanted == wanted.strip() else None
+    shown = _shown(key, settings.get(key.name) if key.name in settings else default)
+    mismatch = converter_mismatch(side, present, version)
+    visible = found is not None or is_there(wanted.strip(), version)
+    return FieldValidation(key.name, replace(key, default=default), shown, (*errors, *([mismatch] if mismatch else [])), choices, visible)
+
+
+def _converter_shown(key: Key, raw: str | None, version: str) -> str | None:
+    value = (raw or "").strip()
+    return converter_class(key.name.removesuffix(".converter"), value) or (value if is_there(value, version) else None)
+
+
+def _converter_errors(key: Key, raw: str, present: Mapping[str, str], version: str) -> tuple[str, ...]:
+    value, side = raw.strip(), key.name.removesuffix(".converter")
+    if converter_class(side, value) is None:
+        if is_there(value, version):
+            return (f"Class class {value} does not implement the {'HeaderConverter' if side == 'header' else 'Converter'} interface",)
         return (f"Invalid value {raw} for configuration {key.name}: Class {raw} could not be found.",)
-    if key.type == "CLASS" and value != raw:
+    if value != raw:
         # Kafka finds the class without the blanks and then loads the plugin with them.
         return (f"Failed to load class {raw}: {raw}",)
+    mismatch = converter_mismatch(side, present, version)
+    return () if mismatch is None else (mismatch,)
+
+
+def _framework_errors(key: Key, raw: str | None, present: Mapping[str, str], version: str) -> tuple[str, ...]:
+    errors: list[str] = []
+    value = raw if raw is None else raw.strip()
+    if key.type == "CLASS" and key.choices and raw is not None:
+        return _converter_errors(key, raw, present, version)
     unreadable = {
         "INT": value is not None and java_int(value) is None,
         "LONG": value is not None and java_long(value) is None,
@@ -231,6 +310,8 @@ def _framework_errors(key: Key, raw: str | None, present: Mapping[str, str]) -> 
 def _shown(key: Key, raw: str | None) -> str | None:
     if raw is None:
         return None
+    if key.type == "PASSWORD":
+        return "[hidden]"
     value = raw.strip()
     if key.type in ("INT", "LONG"):
         number = java_long(value)
@@ -239,8 +320,6 @@ def _shown(key: Key, raw: str | None) -> str | None:
         return value.lower() if value.lower() in ("true", "false") else None
     if key.type == "LIST":
         return ",".join(entry.strip() for entry in value.split(","))
-    if key.type == "CLASS":
-        return value if not key.choices or value in key.choices else None
     return value
 
 
@@ -275,5 +354,5 @@ def refusals(key: Key, value: str) -> list[str]:
     if all(entry.strip().lower() in allowed for entry in entries):
         return []
     named = [entry for entry in key.allowed or () if entry]
-    way_out = f"use {' or '.join(named)}" if named else "remove the property"
+    way_out = key.mend or (f"use {' or '.join(named)}" if named else "remove the property")
     return [f"The '{key.name}' value is invalid: {key.reason}; {way_out}"]

@@ -15,7 +15,11 @@ from connector.ports import ConverterSettings
 JSON_CONVERTER: Final = "org.apache.kafka.connect.json.JsonConverter"
 SIMPLE_HEADER_CONVERTER: Final = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 _JSON_NAMES: Final = frozenset({JSON_CONVERTER, "JsonConverter", "Json"})
-_HEADER_NAMES: Final = frozenset({SIMPLE_HEADER_CONVERTER, "SimpleHeaderConverter", "Simple"})
+_STRING_CONVERTER: Final = "org.apache.kafka.connect.storage.StringConverter"
+_HEADER_NAMES: Final = frozenset(
+    {SIMPLE_HEADER_CONVERTER, "SimpleHeaderConverter", "Simple", _STRING_CONVERTER, "StringConverter", "String"}
+)
+"""Headers hold text, and both write text as it is."""
 _DECIMAL_FORMATS: Final = frozenset({"BASE64", "NUMERIC"})
 
 
@@ -48,12 +52,13 @@ def converter(config: Mapping[str, str], which: str, default: ConverterSettings 
 
 
 def check_header_converter(config: Mapping[str, str]) -> None:
-    """Refuse a ``header.converter`` other than Connect's default. Raises CdcError(CONFIG_INVALID)."""
+    """Refuse a ``header.converter`` that does not write text as it is. Raises CdcError(CONFIG_INVALID)."""
     name = config.get("header.converter", "").strip()
     if name and name not in _HEADER_NAMES:
         raise CdcError(
             ErrorKind.CONFIG_INVALID,
-            f"Invalid value {name} for configuration header.converter: This worker writes headers with {SIMPLE_HEADER_CONVERTER} only",
+            f"Invalid value {name} for configuration header.converter: This worker writes headers with {SIMPLE_HEADER_CONVERTER} or "
+            f"{_STRING_CONVERTER} only",
             "Leave header.converter out.",
         )
 

@@ -76,7 +76,7 @@ def _definition(field: FieldValidation, version: str, orders: Mapping[str, int])
 
 def _value(field: FieldValidation, shown: Mapping[str, str | None]) -> ConfigValue:
     value = shown[field.name] if field.value is not None and field.name in shown else field.value
-    return ConfigValue(field.name, value, field.recommended, field.errors, field.visible)
+    return ConfigValue(field.name, value, field.recommended, field.errors, field.visible, field.warnings)
 
 
 def _key_info(key: Key, name: str, order: int, version: str = "", *, with_default: bool = True) -> ConfigKey:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
 
 from connect_api.herder import ConfigInfos, HerderError
 from connector.config_validation import Validation, error_lines
 from connector.errors import CdcError
+from workers.logging import connector_context
 from workers.plugin_config import check_plugin, config_infos
 from workers.plugins import check_class
 from workers.task_plan import TaskPlanner
+
+LOGGER: Final = logging.getLogger(__name__)
 
 Validate = Callable[[str, Mapping[str, str | None]], Awaitable[Validation]]
 """``validate(name, config)``: every property with what is wrong with it; ``config`` has its references resolved, and its nulls."""
@@ -23,7 +28,7 @@ class SubmittedConfigs:
         self._validate = validate
 
     async def check(self, name: str, config: Mapping[str, str | None]) -> None:
-        """Raises HerderError(400) with Connect's text and all error lines."""
+        """Raises HerderError(400) with Connect's text and all error lines. Warnings go to the log: the answer has no place for them."""
         given = {key: value for key, value in config.items() if value is not None}
         check_class(config)
         try:
@@ -31,7 +36,12 @@ class SubmittedConfigs:
         except CdcError as problem:
             lines = [str(problem)]
         else:
-            lines = error_lines(await self._validated(name, config, given, resolved))
+            validation = await self._validated(name, config, given, resolved)
+            lines = error_lines(validation)
+            with connector_context(name):
+                for field in validation.fields:
+                    for warning in field.warnings:
+                        LOGGER.warning("configuration warning", extra={"fields": {"property": field.name, "warning": warning}})
         if lines:
             raise HerderError(
                 400,

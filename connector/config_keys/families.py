@@ -91,7 +91,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
         "transforms.<name>.<setting>, predicates.<name>.<setting>",
         "Settings of transformations and predicates.",
         "ignored",
-        "They count only for names in transforms and predicates, which are refused for now",
+        "They count only for transformations, which are refused for now",
     ),
     Family(
         r"signal\.consumer\.(?P<setting>.+)",

@@ -6,8 +6,11 @@ They see the trimmed value; None means that it could not be read or was null.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from connector.config_keys.key import Check, Key, Settings
+
+NULL_VALUE: Final = "Null value can not be supplied as the configuration value."
 
 
 def _line(key: Key, value: object, problem: str) -> str:
@@ -66,10 +69,14 @@ def one_of_any_case(*values: str) -> Check:
     return check
 
 
-def no_exactly_once(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
-    """Refuse ``required``, as Connect does where ``exactly.once.source.support`` is not enabled (KIP-618)."""
-    if value is not None and value.lower() == "required":
-        yield "This worker does not have exactly-once source support enabled."
+def aliases(key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
+    """Require names that differ from each other."""
+    if value is None:
+        yield _line(key, None, "entry must be non null")
+        return
+    names = [entry.strip() for entry in value.split(",")] if value else []
+    if len(set(names)) < len(names):
+        yield _line(key, f"[{', '.join(names)}]", "Duplicate alias provided.")
 
 
 def no_own_boundaries(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:

@@ -72,6 +72,8 @@ class Key:
     """A list of regular expressions: ``\\,`` stands for a comma within one."""
     support: Support = "honoured"
     reason: str = ""
+    mend: str = ""
+    """What to do instead of a refused value, where more is to be done than to choose another or to remove the property."""
     allowed: tuple[str, ...] | None = None
 
     @property

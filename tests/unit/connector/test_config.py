@@ -187,7 +187,7 @@ def test_a_mode_of_the_played_version_is_no_former_one() -> None:
 def test_every_problem_is_told_in_one_line() -> None:
     message = problem({"slot.name": "B", "table.include.list": "a(", "column.mask.with.5.chars": "[", "transforms": "t"})
     assert "\n" not in message
-    for part in ("'slot.name'", "'table.include.list'", "'column.mask.with.5.chars'", "'transforms'", "error(s)"):
+    for part in ("'slot.name'", "'table.include.list'", "'column.mask.with.5.chars'", '"transforms.t.type"', "error(s)"):
         assert part in message
 
 

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from connector.config_keys import BY_NAME, CURRENT
-from connector.config_validation import NULL_VALUE, Validation, error_lines, refusals, validate
+from connector.config_keys.kafka_checks import NULL_VALUE
+from connector.config_validation import Validation, error_lines, refusals, validate
 
 RECORDED = json.loads((Path(__file__).parent / "config_validation_recorded.json").read_text())
 BASE: dict[str, str | None] = RECORDED["base"]
+NOT_ENABLED = "This worker does not have exactly-once source support enabled."
 MINIMAL: dict[str, str | None] = {**BASE, "database.dbname": "d"}
 
 
@@ -49,7 +51,8 @@ def test_one_property_is_answered_as_the_real_worker_answers(version: str, case:
 @pytest.mark.parametrize(("version", "case"), cases("combined"))
 def test_properties_together_are_answered_as_the_real_worker_answers(version: str, case: dict[str, Any]) -> None:
     config = {name: value for name, value in {**BASE, **case["set"]}.items() if value is not None}
-    assert errors_of(config, version) == case["errors"]
+    # What the recorded worker says of itself, this worker's plan of a task says.
+    assert errors_of(config, version) == [error for error in case["errors"] if error[1] != [NOT_ENABLED]]
 
 
 def texts(validation: Validation, name: str) -> tuple[str, ...]:
@@ -168,8 +171,6 @@ def test_a_version_that_is_not_played_is_told_twice_and_ends_validation() -> Non
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
-        ("transforms", "unwrap"),
-        ("predicates", "isTombstone"),
         ("signal.enabled.channels", "source,in-process"),
         ("signal.enabled.channels", "com.example.Channel"),
         ("notification.enabled.channels", "com.example.Channel"),
@@ -179,7 +180,6 @@ def test_a_version_that_is_not_played_is_told_twice_and_ends_validation() -> Non
         ("openlineage.integration.enabled", "true"),
         ("key.converter", "org.apache.kafka.connect.storage.StringConverter"),
         ("value.converter", "io.debezium.converters.BinaryDataConverter"),
-        ("offsets.storage.topic", "mine"),
         ("database.sslfactory", "com.example.Factory"),
     ],
 )

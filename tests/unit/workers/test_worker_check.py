@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from connector.config import parse
 from connector.config_validation import error_lines
+from connector.preflight.finding import Finding
 from workers.validation import ConfigurationCheck
 
 CONFIG = {
@@ -17,7 +18,7 @@ CONFIG = {
 }
 
 
-async def look(settings: Mapping[str, str]) -> Sequence[tuple[str, str]]:
+async def look(settings: Mapping[str, str]) -> Sequence[Finding]:
     """As the real one begins; there is no database to look at."""
     parse(settings)
     return []
