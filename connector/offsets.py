@@ -136,7 +136,7 @@ class StoredOffset:
     kind: str | None
     nth: int
     snapshot: str | None
-    """INITIAL, INITIAL_ONLY and the like while the offset is a snapshot's; older versions wrote true."""
+    """INITIAL or BLOCKING while the offset is a snapshot's; older versions wrote true."""
     snapshot_completed: bool
     counts: TransactionCounts | None = None
 
@@ -154,7 +154,8 @@ class StoredOffset:
             ts_us=_integer(offset, "ts_usec") or 0,
             kind=kind if isinstance(kind, str) else None,
             nth=_integer(offset, "lsn_events_processed") or 1,
-            snapshot=None if snapshot in (None, False, "false") else str(snapshot),
+            # An incremental snapshot leaves the stream where it is: Debezium resumes there, whatever snapshot_completed says.
+            snapshot=None if snapshot in (None, False, "false", "INCREMENTAL") else str(snapshot),
             snapshot_completed=completed is True,
             counts=_counts(offset),
         )

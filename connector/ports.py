@@ -13,7 +13,18 @@ from connector.notifications import Notification
 from connector.progress import Progress, TableProgress
 from connector.signal_inbox import SignalInbox
 
-__all__ = ["Clock", "ConverterSettings", "JsonObject", "KafkaSettings", "OffsetStore", "Progress", "TableProgress", "TaskContext"]
+__all__ = [
+    "Clock",
+    "ConverterSettings",
+    "ExactlyOnce",
+    "JsonObject",
+    "KafkaSettings",
+    "OffsetStore",
+    "Progress",
+    "TableProgress",
+    "TaskContext",
+    "TransactionalOffsets",
+]
 
 JsonObject = Mapping[str, object]
 
@@ -26,6 +37,19 @@ class OffsetStore(Protocol):
 
     async def store(self, partition: JsonObject, offset: JsonObject | None) -> None:
         """Write and wait until Kafka has acknowledged. None removes the offset. Raises CdcError(STORE)."""
+
+
+class TransactionalOffsets(Protocol):
+    """Source offsets of one connector that its producer's transactions write, with the records they belong to (KIP-618)."""
+
+    async def load(self, partition: JsonObject) -> JsonObject | None:
+        """The last offset that is committed for ``partition``, or None; transactions under way where it lies are waited for.
+
+        To be asked when no former producer of the connector can commit any more. Raises CdcError.
+        """
+
+    def records(self, partition: JsonObject, offset: JsonObject) -> Sequence[tuple[str, bytes, bytes]]:
+        """Topic, key and value of each record that a transaction stores ``offset`` with."""
 
 
 class Out(Protocol):
@@ -71,6 +95,19 @@ class KafkaSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ExactlyOnce:
+    """What a task with exactly-once delivery needs (``exactly.once.source.support=enabled``).
+
+    Of all producers with ``transactional_id`` only the one that started last can write. ``interval`` is how many seconds lie between
+    two commits at least, 0 for none (``transaction.boundary``).
+    """
+
+    transactional_id: str
+    offsets: TransactionalOffsets
+    interval: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class TaskContext:
     """All that a task is given. ``config`` has its ``${...}`` resolved and must never be logged."""
 
@@ -90,3 +127,5 @@ class TaskContext:
     """Brings what is asked for by REST."""
     notify: Callable[[Notification], None] = lambda _: None
     """Takes what the notification channel that REST shows is given."""
+    exactly_once: ExactlyOnce | None = None
+    """None where records come at least once."""

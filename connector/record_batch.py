@@ -85,6 +85,12 @@ class RecordBatch:
         every_key: Iterable[bytes | None] = repeat(None) if keys is None else keys
         self.records.extend(zip(every_key, repeat(prefix), payloads, repeat(headers), repeat(timestamp), strict=False))
 
+    def join(self, later: RecordBatch) -> None:
+        """Add all records of ``later`` behind these."""
+        self.records += later.records
+        self.size += later.size
+        self.weight += later.weight
+
 
 def encode_records(records: Sequence[Record]) -> bytes:
     """The records one after the other, as they stand inside a batch. Timestamps count from the first record's."""

@@ -194,6 +194,11 @@ class Stream:
         return self._state is State.BETWEEN
 
     @property
+    def only_begun(self) -> bool:
+        """The record that a transaction begins is made, and none of its changes seen: no position lies between the two."""
+        return self._transactions is not None and self._state is State.INSIDE and not self._nth
+
+    @property
     def events(self) -> int:
         """Records made."""
         return self._changes.records + (self._transactions.records if self._transactions is not None else 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from aiokafka.errors import (
     ProducerFenced,
     RecordListTooLargeError,
     TopicAuthorizationFailedError,
+    TransactionalIdAuthorizationFailed,
     UnknownTopicOrPartitionError,
 )
 from aiokafka.producer.message_accumulator import BatchBuilder
@@ -31,8 +32,9 @@ from murmurhash2 import murmurhash2
 
 from connector.errors import CdcError, ErrorKind
 from connector.flush import AckLedger
-from connector.io.compression import Compressor, compressor
-from connector.io.kafka_client import client_arguments
+from connector.io.compression import Compressor, compressor_of
+from connector.io.kafka_client import connection_problem
+from connector.io.producer_settings import max_request_size, producer_arguments
 from connector.io.topic_creation import TopicCreator
 from connector.offsets import Position
 from connector.ports import KafkaSettings
@@ -40,7 +42,7 @@ from connector.record_batch import ProducerState, Record, RecordBatch, encode_re
 
 _log = logging.getLogger(__name__)
 
-_SEED: Final = 0x9747B28C
+SEED: Final = 0x9747B28C
 """Of Kafka's DefaultPartitioner."""
 _CHUNK_WEIGHT: Final = 900_000
 """Bytes of one batch that do not compress away, so that the broker's default limit of 1 MiB is kept."""
@@ -52,18 +54,19 @@ _CHUNK_RECORDS: Final = 4_000
 class _PreparedBatch(BatchBuilder):  # type: ignore[misc]
     """What aiokafka's sender asks of a batch builder, answered from records that are complete already."""
 
-    def __init__(self, records: list[Record], body: bytes, codec: int) -> None:
+    def __init__(self, records: list[Record], body: bytes, codec: int, *, transactional: bool) -> None:
         # Not calling the base: it would allocate the builder that this class replaces.
         self._records = records
         self._body = body
         self._codec = codec
+        self._transactional = transactional
         self._state = ProducerState()
         self._buffer: bytearray | None = None
         self._closed = True
         self._relative_offset = len(records)
 
     def _set_producer_state(self, producer_id: int, producer_epoch: int, base_sequence: int) -> None:
-        self._state = ProducerState(producer_id, producer_epoch, base_sequence)
+        self._state = ProducerState(producer_id, producer_epoch, base_sequence, self._transactional)
 
     def _build(self) -> bytearray:
         if self._buffer is None:
@@ -74,7 +77,7 @@ class _PreparedBatch(BatchBuilder):  # type: ignore[misc]
         return len(self._body)
 
 
-class _Partition:
+class Partition:
     """One topic partition's open batch, and whether a sender works for it."""
 
     __slots__ = ("batch", "number", "partition", "sender", "topic")
@@ -91,20 +94,22 @@ class _Partition:
 class TopicOut:
     """Where the records of one topic are appended (:class:`connector.stream.Out`)."""
 
-    __slots__ = ("append", "extend", "name", "partitions", "pending")
+    __slots__ = ("apart", "append", "extend", "name", "partitions", "pending")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, apart: bool = False) -> None:
         self.name = name
+        self.apart = apart
+        """Its records are none of the stream's: no position says whether they were sent."""
         self.pending = RecordBatch()
         """Records appended before the topic's partitions are known."""
-        self.partitions: list[_Partition] = []
+        self.partitions: list[Partition] = []
         self.append: Callable[[bytes | None, bytes, bytes | None, bytes, int], None]
         self.extend: Callable[[Sequence[bytes] | None, bytes, Sequence[bytes], bytes, int], None]
         self.use(self.pending)
 
     def resolve(self, count: int) -> None:
         """The topic has ``count`` partitions: spread what waits."""
-        self.partitions = [_Partition(self.name, number) for number in range(count)]
+        self.partitions = [Partition(self.name, number) for number in range(count)]
         if count == 1:
             self.use(self.partitions[0].batch)
         else:
@@ -127,12 +132,15 @@ class TopicOut:
             # No key, no order to keep: whoever has least to send takes it.
             target = min(partitions, key=lambda p: p.batch.size)
         else:
-            target = partitions[(murmurhash2(key, _SEED) & 0x7FFFFFFF) % len(partitions)]
+            target = partitions[(murmurhash2(key, SEED) & 0x7FFFFFFF) % len(partitions)]
         target.batch.append(key, prefix, payload, headers, timestamp)
 
 
 class KafkaSink:
     """Producer of one task. Use: append to :meth:`out`, then :meth:`pump` after each burst, then :meth:`mark`."""
+
+    stores_offsets = False
+    """What is ``reached`` is stored too: offsets go to Kafka with the records (:mod:`connector.io.transactional_sink`)."""
 
     def __init__(self, settings: KafkaSettings, creator: TopicCreator, *, limit: int = 8_000_000) -> None:
         self._settings = settings
@@ -140,8 +148,8 @@ class KafkaSink:
         self._limit = limit
         """Bytes (without constant prefixes) that may wait or be in flight before the source is no longer read."""
         self._producer: Any = None
-        self._compressor: Compressor = compressor(settings.producer.get("compression.type", "zstd"))
-        self._max_request = int(settings.producer.get("max.request.size", "1048576"))
+        self._compressor: Compressor = compressor_of(settings.producer)
+        self._max_request = max_request_size(settings.producer)
         self._outs: dict[str, TopicOut] = {}
         self._resolving: asyncio.Task[None] | None = None
         self._waiting = 0
@@ -151,22 +159,18 @@ class KafkaSink:
         self._marks: list[Position] = []
 
     async def start(self) -> None:
-        """Connect. CdcError(SINK_UNREACHABLE) when no broker answers."""
-        properties: Mapping[str, str] = self._settings.producer
-        self._producer = AIOKafkaProducer(
-            # A topic made by the broker is asked for again and again: the default of 100 ms would be the first event's latency.
-            **{"retry_backoff_ms": 25, **client_arguments(properties)},
-            acks=-1 if properties.get("acks", "all") in ("all", "-1") else int(properties["acks"]),
-            enable_idempotence=properties.get("enable.idempotence", "true").lower() == "true",
-            linger_ms=0,
-            max_request_size=self._max_request,
-        )
+        """Connect. CdcError(SINK_UNREACHABLE) when no broker answers, SINK_PERMISSION when none accepts the login."""
+        arguments = self._arguments()
+        self._producer = AIOKafkaProducer(**arguments)
         try:
             await self._producer.start()
             await self._creator.start()
         except KafkaError as error:
             await self._producer.stop()
-            raise sink_error(error, "Kafka") from error
+            raise await connection_problem(arguments) or sink_error(error, "Kafka") from error
+
+    def _arguments(self) -> dict[str, Any]:
+        return producer_arguments(self._settings.producer)
 
     async def stop(self) -> None:
         """Give up what is not sent, and disconnect."""
@@ -180,12 +184,21 @@ class KafkaSink:
         if self._producer is not None:
             await self._producer.stop()
 
-    def out(self, topic: str) -> TopicOut:
-        """Where to append the records of ``topic``; the topic is made when the first record is sent."""
+    def out(self, topic: str, *, apart: bool = False) -> TopicOut:
+        """Where to append the records of ``topic``; the topic is made when the first record is sent.
+
+        ``apart``: they belong to no place in the stream (heartbeats, notifications), and need not wait for a mark.
+        """
         found = self._outs.get(topic)
         if found is None:
-            found = self._outs[topic] = TopicOut(topic)
+            found = self._outs[topic] = TopicOut(topic, apart=apart)
         return found
+
+    def bind(self, *, to_marks: bool) -> None:
+        """Whether records may be delivered for good only together with the mark that comes after them.
+
+        Of no consequence here, where a restart may deliver records again in any case.
+        """
 
     def pump(self) -> None:
         """Begin to send what was appended. Raises the failure of an earlier batch."""
@@ -274,7 +287,7 @@ class KafkaSink:
             raise sink_error(error, f"topic {out.name}") from error
         out.resolve(len(partitions))
 
-    async def _send(self, out: TopicOut, part: _Partition) -> None:
+    async def _send(self, out: TopicOut, part: Partition) -> None:
         try:
             while part.number:
                 batch, number = part.batch, part.number
@@ -292,7 +305,7 @@ class KafkaSink:
         finally:
             part.sender = None
 
-    async def _deliver(self, part: _Partition, batch: RecordBatch) -> None:
+    async def _deliver(self, part: Partition, batch: RecordBatch) -> None:
         try:
             acks = [
                 await self._producer.send_batch(prepared, part.topic, partition=part.partition)
@@ -311,7 +324,7 @@ class KafkaSink:
         if len(packed) > self._max_request - 512 and len(records) > 1:
             middle = len(records) // 2
             return self._prepare(records[:middle]) + self._prepare(records[middle:])
-        return [_PreparedBatch(records, packed, codec)]
+        return [_PreparedBatch(records, packed, codec, transactional=self.stores_offsets)]
 
 
 def _chunks(batch: RecordBatch) -> list[list[Record]]:
@@ -340,6 +353,13 @@ def sink_error(error: KafkaError, where: str) -> CdcError:
     if isinstance(error, TopicAuthorizationFailedError):
         return CdcError(
             ErrorKind.SINK_PERMISSION, f"Kafka does not let this principal write to {where}", "Grant Write (and Create) on it", told
+        )
+    if isinstance(error, TransactionalIdAuthorizationFailed):
+        return CdcError(
+            ErrorKind.SINK_PERMISSION,
+            f"Kafka does not let this principal use the transactional id {error.args[0] if error.args else where}",
+            "Grant Write and Describe on that TransactionalId, or set exactly.once.source.support=disabled in the worker",
+            told,
         )
     if isinstance(error, InvalidTopicError):
         return CdcError(ErrorKind.SINK_REFUSED, f"Kafka does not accept the name of {where}", "Set topic.prefix or topic.delimiter", told)

@@ -60,6 +60,8 @@ class BlockingSnapshot:
         former = progress.phase
         progress.phase = "snapshot"
         progress.snapshot_started_at = time.monotonic()
+        # Its rows, and what waits before them, come again after a crash: they need not wait for a mark.
+        self._sink.bind(to_marks=False)
         self._notifier.send(made.started())
         try:
             rows = await self._read(names, selects, last, lsn)

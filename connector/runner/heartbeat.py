@@ -62,7 +62,7 @@ class Heartbeat:
             # streaming begins: what is captured next has a transaction before it in source.sequence.
             while True:
                 now_ms = time.time_ns() // 1_000_000
-                self._sink.out(self._topic).append(key, before, b'{"ts_ms":%d}%b' % (now_ms, after), NO_HEADERS, now_ms)
+                self._sink.out(self._topic, apart=True).append(key, before, b'{"ts_ms":%d}%b' % (now_ms, after), NO_HEADERS, now_ms)
                 self._sink.pump()
                 if connection is not None:
                     try:

@@ -91,7 +91,7 @@ class Notifier:
 
     def _to_sink(self, notification: Notification) -> None:
         key, prefix, payload = self._encoder.record(notification)
-        self._sink.out(self._topic).append(key, prefix, payload, NO_HEADERS, notification.timestamp)
+        self._sink.out(self._topic, apart=True).append(key, prefix, payload, NO_HEADERS, notification.timestamp)
         self._sink.pump()
 
 

@@ -132,6 +132,7 @@ class SnapshotRun:
         failure_mode = config.event_converting_failure_handling_mode
         progress.phase = "snapshot"
         progress.snapshot_started_at = self._reported = time.monotonic()
+        self._sink.bind(to_marks=False)
         self._notices.begins()
         connection = await connect(config, "Understudy Snapshot")
         try:
@@ -225,6 +226,7 @@ class SnapshotRun:
             headers=self._headers,
             log_level=logging.getLogger("connector").getEffectiveLevel(),
             statements=statements,
+            transactional_id=None if context.exactly_once is None else context.exactly_once.transactional_id,
         )
         begun: dict[int, float] = {}
 

@@ -26,6 +26,7 @@ from connector.errors import CdcError, ErrorKind
 from connector.io.kafka_sink import KafkaSink
 from connector.io.pg_connection import connect
 from connector.io.topic_creation import TopicCreator
+from connector.io.transactional_sink import TransactionalSink
 from connector.record_batch import Record
 from connector.runner.snapshot_pipe import (
     Acknowledged,
@@ -169,7 +170,7 @@ async def _work(job: Job, orders: asyncio.Queue[object], tell: Callable[[Told], 
         kafka = job.kafka
         used = cache(lambda topic: tell(TopicUsed(topic)))
         creator = TopicCreator(kafka.admin, config.topic_creation, used, enabled=kafka.topic_creation)
-        sink = KafkaSink(kafka, creator)
+        sink = KafkaSink(kafka, creator) if job.transactional_id is None else TransactionalSink(kafka, creator, job.transactional_id, None)
         stack.push_async_callback(sink.stop)
         await sink.start()
         reader = TableReader(config, capture, sink, connection, job.statements)

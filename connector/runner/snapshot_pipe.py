@@ -41,6 +41,8 @@ class Job:
     log_level: int
     statements: Mapping[str, str]
     """What a user's class gave to read a table (schema.table) with."""
+    transactional_id: str | None = None
+    """With exactly-once delivery: of this reader's producer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -98,7 +99,7 @@ class SnapshotWorkers:
         over = asyncio.create_task(self._over.wait(), name="wait for the readers")
         try:
             for number in range(self._count):
-                child = await self._start()
+                child = await self._start(number)
                 listeners.append(asyncio.create_task(self._listen(child, tables, deal), name=f"listen to reader {number}"))
             done, _ = await asyncio.wait({over, *listeners}, return_when=asyncio.FIRST_COMPLETED)
             for listener in listeners:
@@ -111,7 +112,7 @@ class SnapshotWorkers:
             await asyncio.gather(over, *listeners, return_exceptions=True)
             await self._end()
 
-    async def _start(self) -> _Child:
+    async def _start(self, number: int) -> _Child:
         ours, theirs = socket.socketpair()
         root = str(Path(connector.__file__).parent.parent)
         # The child must find this very package, wherever the worker found it.
@@ -139,7 +140,9 @@ class SnapshotWorkers:
                 "Raise the limit of processes or of memory, or lower snapshot.max.threads",
             ) from problem
         self._children.append(child)
-        send(child.writer, self._job)
+        base = self._job.transactional_id
+        # Readers of the same number of an earlier run, should any be left, can write no more.
+        send(child.writer, self._job if base is None else replace(self._job, transactional_id=f"{base}-snapshot-{number}"))
         return child
 
     async def _end(self) -> None:

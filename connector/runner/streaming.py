@@ -119,6 +119,7 @@ class StreamRun:
 
     async def run(self, stop: asyncio.Event, heartbeat: Heartbeat) -> None:
         """Stream until ``stop`` is set, then wait for the acknowledgements and store the last offset. Raises what broke it."""
+        self._sink.bind(to_marks=True)
         xmin_ms = self._config.xmin_fetch_interval_ms
         if xmin_ms:
             # Known before the first event, as in the reference.
@@ -156,6 +157,9 @@ class StreamRun:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._sink.drained(), self._config.executor_shutdown_timeout_ms / 1000)
         self._mark()
+        if self._sink.stores_offsets:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._sink.drained(), self._config.executor_shutdown_timeout_ms / 1000)
         if await self._store():
             await self._confirm()
 
@@ -205,8 +209,10 @@ class StreamRun:
 
     def _mark_change(self) -> None:
         """What was sent so far, and the state of the incremental snapshot, count from the stream's position on."""
-        if self._stream.position is not None and not self._signals.due:
-            self._sink.mark(self._with_snapshot(self._stream.position))
+        stream, due = self._stream, bool(self._signals.due)
+        self._sink.bind(to_marks=not due)
+        if stream.position is not None and not due and not stream.only_begun:
+            self._sink.mark(self._with_snapshot(stream.position))
 
     def _with_snapshot(self, position: Position) -> Position:
         if not self._incremental.state.running:
@@ -289,11 +295,12 @@ class StreamRun:
                 await self._confirm()
 
     async def _store(self) -> bool:
-        """Write the reached position's offset; True when it was a new one."""
+        """See to it that the reached position's offset is stored; True when it was a new one."""
         reached = self._sink.reached
         if reached is None or reached == self._stored:
             return False
-        await self._context.offsets.store(partition(self._config.topic_prefix), reached.to_offset(former=self._former))
+        if not self._sink.stores_offsets:
+            await self._context.offsets.store(partition(self._config.topic_prefix), reached.to_offset(former=self._former))
         self._stored = reached
         self._confirmed = max(self._confirmed, reached.confirmable)
         self._context.progress.acknowledged_lsn = self._confirmed

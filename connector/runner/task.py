@@ -23,7 +23,6 @@ from connector.io.pg_connection import Connection, connect
 from connector.io.pg_publication import ensure_publication
 from connector.io.pg_replica_identity import set_replica_identities
 from connector.io.pg_replication import CreatedSlot, Replication
-from connector.io.topic_creation import TopicCreator
 from connector.offsets import StoredOffset, partition
 from connector.output_plugin import DECODERBUFS, PGOUTPUT, PLUGINS, adapter, start_options
 from connector.ports import TaskContext
@@ -31,6 +30,7 @@ from connector.reconcile import FROM_SLOT, FROM_SNAPSHOT, Decision, SlotState, d
 from connector.record_batch import encode_headers
 from connector.runner.catch_up import BoundedReplication
 from connector.runner.custom_snapshot import custom_snapshot, decided_by, tell_aborted
+from connector.runner.exactly_once import open_sink
 from connector.runner.heartbeat import Heartbeat
 from connector.runner.notifier import Notifier
 from connector.runner.plugin_frames import PluginFrames
@@ -94,6 +94,8 @@ class _Task:
     async def run(self, stop: asyncio.Event) -> None:
         config = self._config
         async with contextlib.AsyncExitStack() as stack:
+            # With exactly-once delivery first of all: what is read from here on, former producers can no longer change.
+            fenced = await self._open_sink(stack) if self._context.exactly_once is not None else None
             query = await connect(config, "Understudy General")
             stack.push_async_callback(query.close)
             if config.database_query_timeout_ms:
@@ -106,7 +108,7 @@ class _Task:
                 listed = await pg_catalog.list_tables(query)
                 captured = sum(capture.tables.captures(table.schema, table.table) for table in listed)
                 check_guardrail(config, captured, _log.warning)
-            sink = await self._open_sink(stack)
+            sink = fenced or await self._open_sink(stack)
             self._notifier = Notifier(self._context, config, sink)
             replication: Replication | None = None
             created: CreatedSlot | None = None
@@ -176,11 +178,7 @@ class _Task:
         )
 
     async def _open_sink(self, stack: contextlib.AsyncExitStack) -> KafkaSink:
-        kafka = self._context.kafka
-        creator = TopicCreator(kafka.admin, self._config.topic_creation, self._context.topic_used, enabled=kafka.topic_creation)
-        sink = KafkaSink(kafka, creator)
-        stack.push_async_callback(sink.stop)
-        await sink.start()
+        sink, self._context = await open_sink(self._context, self._config, stack)
         return sink
 
     async def _publication(self, query: Connection, capture: Capture) -> None:

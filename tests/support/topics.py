@@ -26,8 +26,9 @@ class Raw:
 class TopicReader:
     """A consumer without a group, and what an administrator sees."""
 
-    def __init__(self, consumer: Any, admin: Any) -> None:
+    def __init__(self, consumer: Any, ends: Any, admin: Any) -> None:
         self._consumer = consumer
+        self._ends = ends
         self._admin = admin
 
     async def topics(self) -> dict[str, list[int]]:
@@ -52,7 +53,7 @@ class TopicReader:
         places = [TopicPartition(topic, number) for topic in topics for number in there.get(topic, ())]
         if not places:
             return {}
-        return {(place.topic, place.partition): end for place, end in (await self._consumer.end_offsets(places)).items()}
+        return {(place.topic, place.partition): end for place, end in (await self._ends.end_offsets(places)).items()}
 
     async def read(self, topic: str) -> list[Raw]:
         """The records up to the present end: partition after partition."""
@@ -77,20 +78,25 @@ class TopicReader:
 
 
 @asynccontextmanager
-async def topic_reader(bootstrap: str) -> AsyncIterator[TopicReader]:
-    """A reader that is closed in the end."""
-    consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False, auto_offset_reset="earliest")
+async def topic_reader(bootstrap: str, *, committed: bool = False) -> AsyncIterator[TopicReader]:
+    """A reader that is closed in the end; ``committed``: of committed records only, and it waits for transactions that are open."""
+    own = {"bootstrap_servers": bootstrap, "enable_auto_commit": False, "auto_offset_reset": "earliest"}
+    consumer = AIOKafkaConsumer(isolation_level="read_committed" if committed else "read_uncommitted", **own)
+    # Tells the ends as they are: those of committed records lag behind the answer to a commit.
+    ends = AIOKafkaConsumer(**own)
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await consumer.start()
+    await ends.start()
     await admin.start()
     try:
-        yield TopicReader(consumer, admin)
+        yield TopicReader(consumer, ends, admin)
     finally:
         await admin.close()
+        await ends.stop()
         await consumer.stop()
 
 
-async def read_to_end(bootstrap: str, topic: str) -> list[Raw]:
+async def read_to_end(bootstrap: str, topic: str, *, committed: bool = False) -> list[Raw]:
     """The records of one topic up to its present end: partition after partition."""
-    async with topic_reader(bootstrap) as reader:
+    async with topic_reader(bootstrap, committed=committed) as reader:
         return await reader.read(topic)

@@ -1,0 +1,342 @@
+"""Records and their source offset to Kafka in one transaction (exactly-once delivery, KIP-618).
+
+What is appended is sealed by the mark that follows it: that is when it is known to be all that lies before a position. One
+transaction takes everything that is sealed, with the offset of the last mark; what comes meanwhile waits for the next one. So a quiet
+connector's event is committed at once, and a busy one makes large transactions, without a linger. None is open while somebody waits
+for the database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from aiokafka.errors import (
+    InvalidProducerEpoch,
+    InvalidProducerIdMapping,
+    InvalidTxnState,
+    KafkaError,
+    OutOfOrderSequenceNumber,
+    ProducerFenced,
+)
+from aiokafka.producer import sender
+from murmurhash2 import murmurhash2
+
+from connector.errors import CdcError, ErrorKind
+from connector.io.kafka_client import whole_number
+from connector.io.kafka_sink import SEED, KafkaSink, Partition, TopicOut, sink_error
+from connector.io.topic_creation import TopicCreator
+from connector.kafka_transaction import Step, TransactionLife
+from connector.offsets import Position
+from connector.ports import JsonObject, KafkaSettings
+from connector.record_batch import NO_HEADERS, RecordBatch
+
+_log = logging.getLogger(__name__)
+
+_TIMEOUT_MS: Final = 60_000
+"""Kafka's default of transaction.timeout.ms."""
+_FENCE_S: Final = 60.0
+"""How long a transaction coordinator is waited for at the start, as max.block.ms says in Kafka."""
+_ALONE_S: Final = 0.5
+"""How often at most an offset is committed without records."""
+_ABORT_S: Final = 2.0
+"""How long the abort of an open transaction may take when the task ends; the next producer of this id ends it in any case."""
+
+# The markers of a transaction are written after its commit is answered, and the next one cannot begin before. aiokafka asks again
+# after 20 ms, which would be the delay of every second event of a busy connector; markers take 1 to 5 ms.
+sender.BACKOFF_OVERRIDE = 0.004
+
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetTarget:
+    """Where a transaction puts the source offset: ``records`` tells topic, key and value. ``former``: as 2.3.4 writes it."""
+
+    records: Callable[[JsonObject], Sequence[tuple[str, bytes, bytes]]]
+    former: bool = False
+
+
+class TransactionalSink(KafkaSink):
+    """A :class:`KafkaSink` whose start ends whatever an earlier producer of ``transactional_id`` had open, and keeps it from any more.
+
+    A mark is ``reached`` when its transaction is committed, and its offset stored with it. ``offsets`` is None where only records are
+    sent. ``interval`` is how many seconds at least lie between two commits (``transaction.boundary=interval``), while little waits.
+    """
+
+    stores_offsets = True
+
+    def __init__(
+        self,
+        settings: KafkaSettings,
+        creator: TopicCreator,
+        transactional_id: str,
+        offsets: OffsetTarget | None,
+        *,
+        interval: float = 0.0,
+        limit: int = 8_000_000,
+    ) -> None:
+        super().__init__(settings, creator, limit=limit)
+        self._id = transactional_id
+        self._offsets = offsets
+        self._interval = interval
+        self._timeout_ms = whole_number(settings.producer, "transaction.timeout.ms", _TIMEOUT_MS)
+        self._life = TransactionLife(self._timeout_ms / 1000)
+        self._to_marks = False
+        self._sealed: dict[Partition, RecordBatch] = {}
+        self._unplaced: dict[TopicOut, RecordBatch] = {}
+        """Sealed too, for topics whose partitions are not known yet."""
+        self._mark: Position | JsonObject | None = None
+        """What is stored with all that is sealed."""
+        self._stored: Position | JsonObject | None = None
+        self._reached: Position | None = None
+        self._under_way = False
+        self._ended = 0.0
+        self._wake = asyncio.Event()
+        self._hurried = 0
+        """How many wait for the next commit."""
+        self._committer: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Connect and fence. CdcError(SINK_UNREACHABLE) when no coordinator answers, SINK_PERMISSION when the id may not be used."""
+        try:
+            async with asyncio.timeout(_FENCE_S):
+                await super().start()
+        except TimeoutError as error:
+            await self._producer.stop()
+            raise CdcError(
+                ErrorKind.SINK_UNREACHABLE,
+                f"Kafka has no coordinator for the transactional id {self._id}",
+                "Look at the brokers' logs for __transaction_state (transaction.state.log.replication.factor)",
+            ) from error
+        _log.info("fenced former producers transactional_id=%s", self._id)
+        self._committer = asyncio.create_task(self._run(), name="commit transactions")
+        self._committer.add_done_callback(self._sender_done)
+
+    def _arguments(self) -> dict[str, Any]:
+        # As in Connect these are no matter of choice.
+        own = {"transactional_id": self._id, "transaction_timeout_ms": self._timeout_ms, "enable_idempotence": True, "acks": -1}
+        return super()._arguments() | own
+
+    async def stop(self) -> None:
+        """Give up what is not committed, and disconnect."""
+        if self._committer is not None:
+            self._committer.cancel()
+            await asyncio.gather(self._committer, return_exceptions=True)
+        if self._life.abortable:
+            # Else readers of committed records would wait behind it for its timeout, unless the task starts again before.
+            with contextlib.suppress(TimeoutError, KafkaError, AssertionError):
+                await asyncio.wait_for(self._producer.abort_transaction(), _ABORT_S)
+        # A refusal that comes as late as this must not hide why the task ends.
+        with contextlib.suppress(KafkaError):
+            await super().stop()
+
+    def bind(self, *, to_marks: bool) -> None:
+        """With ``to_marks`` a record waits for the next mark; without, its transaction may be committed at any time."""
+        self._to_marks = to_marks
+
+    def pump(self) -> None:
+        """Begin to send what need not wait for a mark. Raises the failure of an earlier transaction."""
+        if self._failure is not None:
+            raise self._failure
+        self._seal(all_of_it=not self._to_marks)
+
+    def mark(self, position: Position) -> None:
+        """Everything before ``position``, and nothing else but what is apart, has been appended."""
+        self._seal(all_of_it=True)
+        if position != self._mark:
+            self._mark = position
+            self._wake.set()
+
+    async def store(self, offset: JsonObject) -> None:
+        """Commit ``offset`` together with all that was appended. Raises the failure of a transaction."""
+        self._seal(all_of_it=True)
+        self._mark = offset
+        await self.drained()
+
+    @property
+    def reached(self) -> Position | None:
+        """The last marked position that is committed."""
+        return self._reached
+
+    @property
+    def stored(self) -> JsonObject | None:
+        """The offset committed last."""
+        return self._offset_of(self._stored)
+
+    @property
+    def idle(self) -> bool:
+        """Nothing waits, for a mark neither, and nothing is in flight."""
+        return not self._busy and not any(
+            out.pending.records or any(p.batch.records for p in out.partitions) for out in self._outs.values()
+        )
+
+    @property
+    def waiting(self) -> int:
+        """Bytes not committed, without constant prefixes."""
+        sealed = sum(batch.weight for held in (self._sealed, self._unplaced) for batch in held.values())
+        return super().waiting + sealed
+
+    async def room(self) -> None:
+        """Wait until less than the limit is outstanding, or all of it waits for a mark. Raises the failure of a transaction."""
+        while self._busy and self.waiting > self._limit:
+            await self._next_change()
+
+    async def drained(self) -> None:
+        """Wait until everything that was sealed, and the last mark, are committed. Raises the failure of a transaction."""
+        self.pump()
+        self._hurried += 1
+        self._wake.set()
+        try:
+            while self._busy or self._mark is not self._stored:
+                await self._next_change()
+        finally:
+            self._hurried -= 1
+
+    @property
+    def _busy(self) -> bool:
+        return self._under_way or bool(self._sealed) or bool(self._unplaced)
+
+    def _seal(self, *, all_of_it: bool) -> None:
+        for out in self._outs.values():
+            if all_of_it or out.apart:
+                if out.pending.records:
+                    taken, out.pending = out.pending, RecordBatch()
+                    out.use(out.pending)
+                    _join(self._unplaced, out, taken)
+                self._take(out)
+        if self._sealed or self._unplaced:
+            self._wake.set()
+
+    def _take(self, out: TopicOut) -> None:
+        for part in out.partitions:
+            if part.batch.records:
+                taken, part.batch = part.batch, RecordBatch()
+                if len(out.partitions) == 1:
+                    out.use(part.batch)
+                _join(self._sealed, part, taken)
+
+    async def _run(self) -> None:
+        while True:
+            wait = self._pause(time.monotonic())
+            if wait == 0:
+                await self._commit()
+                continue
+            self._wake.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), wait)
+
+    def _pause(self, now: float) -> float | None:
+        """Seconds until the next commit is due, 0 when it is now; None when there is nothing to commit."""
+        records = bool(self._sealed) or bool(self._unplaced)
+        if not records and self._mark is self._stored:
+            return None
+        if self._hurried or (records and 2 * self.waiting > self._limit):
+            return 0
+        least = self._interval if records else max(self._interval, _ALONE_S)
+        return max(0.0, self._ended + least - now)
+
+    async def _commit(self) -> None:
+        self._under_way = True
+        try:
+            await self._place()
+            await self._transact()
+        finally:
+            self._under_way = False
+        self._changed.set()
+
+    async def _place(self) -> None:
+        """Make the topics of what is sealed, before the transaction begins: that may take long."""
+        while self._unplaced:
+            outs = list(self._unplaced)
+            counts = await asyncio.gather(*(self._count(out.name) for out in outs))
+            for out, count in zip(outs, counts, strict=True):
+                later, out.pending = out.pending, self._unplaced.pop(out)
+                out.resolve(count)
+                self._take(out)
+                for record in later.records:
+                    out.append(*record)
+
+    async def _count(self, topic: str) -> int:
+        try:
+            await self._creator.ensure(topic)
+            return len(await self._producer.partitions_for(topic))
+        except KafkaError as error:
+            raise sink_error(error, f"topic {topic}") from error
+
+    async def _transact(self) -> None:
+        sealed, self._sealed = self._sealed, {}
+        mark = self._mark
+        weight = sum(batch.weight for batch in sealed.values())
+        self._waiting += weight
+        try:
+            offset = self._offset_of(mark) if mark is not self._stored else None
+            content = list(sealed.items())
+            if self._offsets is not None and offset is not None:
+                content += [await self._offset_record(*record) for record in self._offsets.records(offset)]
+            await self._producer.begin_transaction()
+            self._life.step(Step.BEGIN, time.monotonic())
+            for answer in await asyncio.gather(*(self._deliver(part, batch) for part, batch in content), return_exceptions=True):
+                if isinstance(answer, BaseException):
+                    raise answer
+            self._life.step(Step.COMMIT, time.monotonic())
+            await self._producer.commit_transaction()
+            self._ended = time.monotonic()
+            self._life.step(Step.COMMITTED, self._ended)
+        except (KafkaError, CdcError) as error:
+            raise self._problem(error) from error
+        self._waiting -= weight
+        for part in sealed:
+            self._creator.used(part.topic)
+        self._stored = mark
+        if isinstance(mark, Position):
+            self._reached = mark
+
+    def _offset_of(self, mark: Position | JsonObject | None) -> JsonObject | None:
+        if isinstance(mark, Position):
+            return mark.to_offset(former=self._offsets is not None and self._offsets.former)
+        return mark
+
+    async def _offset_record(self, topic: str, key: bytes, value: bytes) -> tuple[Partition, RecordBatch]:
+        count = len(await self._producer.partitions_for(topic))
+        batch = RecordBatch()
+        batch.append(key, b"", value, NO_HEADERS, time.time_ns() // 1_000_000)
+        return Partition(topic, (murmurhash2(key, SEED) & 0x7FFFFFFF) % count), batch
+
+    def _problem(self, error: KafkaError | CdcError) -> CdcError:
+        """What Kafka refused, in our words; a failed task's transaction is aborted when it stops."""
+        now = time.monotonic()
+        causes: list[BaseException | None] = [error, error.__cause__, error.__cause__.__cause__ if error.__cause__ else None]
+        if any(isinstance(cause, ProducerFenced | InvalidProducerEpoch) for cause in causes):
+            self._life.step(Step.FAIL, now)
+            self._life.abortable = False
+            if self._life.outlived(now):
+                return CdcError(
+                    ErrorKind.SINK_UNREACHABLE,
+                    f"Kafka ended a transaction of {self._id} because it was open for longer than {self._timeout_ms} ms",
+                    "See to the brokers, or raise producer.override.transaction.timeout.ms",
+                )
+            return CdcError(
+                ErrorKind.SINK_FENCED,
+                f"Another producer with the transactional id {self._id} took over: another worker runs this connector",
+                "Nothing is to be done if a worker of this group took the connector over; else give each group a group.id of its own",
+            )
+        self._life.step(Step.FAIL, now)
+        if any(isinstance(cause, InvalidProducerIdMapping | InvalidTxnState | OutOfOrderSequenceNumber) for cause in causes) or (
+            type(error) is KafkaError
+        ):
+            return CdcError(ErrorKind.SINK_UNREACHABLE, f"Kafka lost the transaction of {self._id}", "", type(causes[1] or error).__name__)
+        return error if isinstance(error, CdcError) else sink_error(error, f"transactional id {self._id}")
+
+
+def _join(held: dict[K, RecordBatch], key: K, taken: RecordBatch) -> None:
+    before = held.get(key)
+    if before is None:
+        held[key] = taken
+    else:
+        before.join(taken)
