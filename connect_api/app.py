@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Sequence
 from typing import Any
 
 from fastapi import Depends, FastAPI, Response
 
-from connect_api import connectors, errors, extensions, internal, lifecycle, loggers, notifications, offsets, plugins, root, signals, tasks
+from connect_api import (
+    connectors,
+    errors,
+    extensions,
+    internal,
+    lifecycle,
+    loggers,
+    notifications,
+    offsets,
+    pages,
+    plugins,
+    root,
+    signals,
+    tasks,
+)
 from connect_api.cross_origin import CrossOrigin
-from connect_api.documentation import ANY_FAILURE
+from connect_api.documentation import ANY_FAILURE, complete
+from connect_api.forwarding import Forwarding
 from connect_api.front import Front
 from connect_api.herder import Herder
 from connect_api.login import Login, required
@@ -28,17 +44,22 @@ def create_app(
     login: Login | None = None,
     cross_origin: CrossOrigin | None = None,
     header_rules: Sequence[HeaderRule] = (),
+    group_tls: ssl.SSLContext | None = None,
 ) -> FastAPI:
     """Build the application; ``herder`` is asked for nothing before the first request.
 
     ``advertised_url`` (``http://host:port``) begins the ``Location`` of new connectors; without it the request's Host does.
     Without ``admin`` there is nothing below ``/admin``. With ``login`` every call of the interface asks for it.
+    ``group_tls`` is what https workers of the group are trusted by when a call is sent on to them.
     The OpenAPI page is at ``/docs``, its JSON at ``/openapi.json``; they hold no data and ask for no login.
     """
     app = _empty_app(login)
+    app.add_middleware(Forwarding, herder=herder, tls=group_tls)
+    app.add_middleware(Front, routes=app.routes, login=login)
     if cross_origin is not None or header_rules:
         # Before the front, whose own answers carry these headers too.
         app.add_middleware(ResponseHeaders, cross_origin=cross_origin, rules=header_rules)
+    pages.add_routes(app)
     root.add_routes(app, herder)
     connectors.add_routes(app, herder, advertised_url=advertised_url)
     lifecycle.add_routes(app, herder)
@@ -57,26 +78,42 @@ def create_app(
 def create_admin_app(herder: Herder) -> FastAPI:
     """Build what listeners of their own serve: ``/admin`` alone. As in the reference it has no login and no added headers."""
     app = _empty_app(None, openapi_url=None)
+    app.add_middleware(Front, routes=app.routes)
     loggers.add_routes(app, herder)
     return app
 
 
+class _App(FastAPI):
+    """``login`` tells whether the interface asks for one."""
+
+    def __init__(self, *, login: bool, **settings: Any) -> None:
+        self._login = login
+        super().__init__(**settings)
+
+    def openapi(self) -> dict[str, Any]:
+        """The description of the interface, made when it is first asked for."""
+        if self.openapi_schema is None:
+            self.openapi_schema = complete(super().openapi(), self.routes, login=self._login)
+        return self.openapi_schema
+
+
 def _empty_app(login: Login | None, **settings: Any) -> FastAPI:
-    app = FastAPI(
+    app = _App(
         title="Understudy",
         summary="Kafka Connect's REST interface",
         version=DIALECT,
         redirect_slashes=False,
+        docs_url=None,
         redoc_url=None,
         swagger_ui_oauth2_redirect_url=None,
         default_response_class=Response,
         responses=ANY_FAILURE,
         dependencies=[Depends(required(login))] if login else [],
+        login=login is not None,
         # The worker has metrics of its own; FastAPI's would ask for three providers on every request.
         telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False, "auto_configure": False},
         **settings,
     )
     app.router.route_class = JsonRoute
-    app.add_middleware(Front, routes=app.routes, login=login)
     errors.install(app)
     return app

@@ -23,6 +23,17 @@ class HerderError(Exception):
         self.message = message
 
 
+class Elsewhere(Exception):  # noqa: N818 (no failure: the call goes on at another worker)
+    """Only another worker of the group can do this: the one at ``url``, or None while the group decides which.
+
+    Any verb but the plain reads may raise it; :mod:`connect_api.forwarding` sends the call there.
+    """
+
+    def __init__(self, url: str | None) -> None:
+        super().__init__(url)
+        self.url = url
+
+
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
     """What ``GET /`` tells. ``version`` is the Kafka Connect version that is played."""
@@ -118,6 +129,8 @@ class ConfigValue:
     recommended_values: Sequence[str]
     errors: Sequence[str]
     visible: bool
+    warnings: Sequence[str] = ()
+    """What would hurt and refuses nothing: an extension of ours, shown when it is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +188,15 @@ class Herder(Protocol):
 
     def health(self) -> Health:
         """Whether the worker has read its topics and answers."""
+
+    async def next_assignment(self, seconds: float) -> None:
+        """Return when the group has shared its connectors anew, or after so many seconds."""
+
+    async def caught_up(self) -> None:
+        """Return when this worker knows of everything that any worker has stored so far. 500 when Kafka does not answer."""
+
+    def revision(self) -> object:
+        """Equal to what it was before as long as no connector's name, configuration, tasks or states have changed."""
 
     def connectors(self) -> Sequence[str]:
         """Names of all connectors, in the order they were created."""

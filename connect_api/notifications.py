@@ -11,10 +11,11 @@ from fastapi.responses import StreamingResponse
 from fastapi.routing import APIRoute
 
 from connect_api import models
-from connect_api.documentation import extra, fails
+from connect_api.documentation import JSON, extra, fails
 from connect_api.errors import RequestError
-from connect_api.herder import Herder, HerderError, Note
+from connect_api.herder import Elsewhere, Herder, HerderError, Note
 from connect_api.media import media_type, negotiate
+from connect_api.schemas import TEXT, array
 
 EVENTS: Final = "text/event-stream"
 _STILL_S: Final = 15.0
@@ -57,7 +58,7 @@ def add_routes(app: FastAPI, herder: Herder) -> None:
         "in": "header",
         "required": False,
         "description": "Number of the last notification that is known already",
-        "schema": {"type": "integer"},
+        "schema": {"type": "integer", "minimum": 0},
     }
 
     async def read(request: Request, connector: str) -> Response:
@@ -65,7 +66,7 @@ def add_routes(app: FastAPI, herder: Herder) -> None:
         after = _number(request)
         kept = herder.notifications(connector, after)
         if not wants_events(request):
-            return models.reply([{"number": note.number, **note.content} for note in kept])
+            return models.reply([models.note(note) for note in kept])
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         follow = request.scope.get("head") is not True
         return StreamingResponse(_events(herder, connector, after, follow=follow), media_type=EVENTS, headers=headers)
@@ -78,7 +79,7 @@ def add_routes(app: FastAPI, herder: Herder) -> None:
         responses={
             200: {
                 "description": "Those kept, then each as it comes; with Accept: application/json a list of those kept",
-                "content": {EVENTS: {}, "application/json": {"example": [_EXAMPLE]}},
+                "content": {EVENTS: {"schema": TEXT}, JSON: {"schema": array(models.NOTE), "example": [_EXAMPLE]}},
             },
             **fails(400, 404),
         },
@@ -100,8 +101,8 @@ async def _events(herder: Herder, connector: str, after: int, *, follow: bool) -
     while follow and notes is not None:
         try:
             notes = await herder.next_notifications(connector, after, _STILL_S)
-        except HerderError:
-            # The connector was deleted meanwhile.
+        except (HerderError, Elsewhere):
+            # The connector was deleted meanwhile, or moves; a client that connects again is sent to its new worker.
             return
         if notes is not None and not notes:
             yield b": still here\n\n"

@@ -1,21 +1,21 @@
-"""Brings what is to what is wanted: the config topic says what is wanted, the supervisor what runs, the status topic what is told.
+"""The worker's verbs: what REST asks, answered from the stores, written to them, or sent on to the worker whose business it is.
 
 :class:`WorkerHerder` implements :class:`connect_api.herder.Herder`. Rules:
 
-1. A verb writes what is wanted and returns; :meth:`WorkerHerder._reconcile` alone starts and stops tasks. It runs after every
-   change of the config topic, whoever wrote it, one run at a time for a connector, and may run any number of times.
-2. Writing and reconciling of one connector exclude each other, so no run sees half of a change.
-3. A task that failed stays failed until somebody restarts it or changes its configuration.
-4. Everything is answered from memory; nothing here waits for PostgreSQL except the validation of a new configuration.
+1. A verb writes what is wanted and returns; :mod:`workers.reconciler` brings it about.
+2. What is written after a look at what is there (creating, changing, deleting, stopping) only the group's leader writes, so that two
+   workers cannot both find a name free. What needs the running task (its progress, signals, notifications, a task's restart, a change
+   of its offsets) only its worker does. Everything else any worker does.
+3. Everything is answered from memory; nothing here waits for PostgreSQL except the validation of a new configuration.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Final
 
@@ -39,20 +39,21 @@ from connect_api.herder import (
 from connector.errors import CdcError
 from connector.progress import Progress
 from workers.loggers import Loggers
-from workers.logging import connector_context
+from workers.membership import Membership, SoleMembership
 from workers.notification_boards import NotificationBoards
+from workers.ownership import Ownership
 from workers.plugin_config import plugin_config
-from workers.plugins import CONNECTORS, KAFKA_COMMIT, KAFKA_VERSION, OTHERS, check_class
+from workers.plugins import CONNECTORS, KAFKA_COMMIT, KAFKA_VERSION, OTHERS
+from workers.reconciler import Reconciler, affected
 from workers.settings import WorkerSettings
 from workers.signal_delivery import deliver
 from workers.state_board import TASK, StateBoard
-from workers.states import Event, Subject
 from workers.stores.config_store import Change, ConfigStore, LoggerRequest, RestartRequest
 from workers.stores.log import Log
 from workers.stores.offset_store import AllOffsets
 from workers.stores.status_store import StatusStore
 from workers.submitted_config import SubmittedConfigs, Validate
-from workers.supervisor import Pause, RunTask, Supervisor, pause_until
+from workers.supervisor import Pause, RunTask, pause_until
 from workers.task_plan import TaskPlanner
 
 LOGGER: Final = logging.getLogger(__name__)
@@ -80,6 +81,7 @@ class WorkerHerder:
         run_task: RunTask,
         validate: Validate,
         cluster_id: Callable[[], str] = str,
+        membership: Membership | None = None,
         pause: Pause = pause_until,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         loggers: Loggers | None = None,
@@ -92,29 +94,37 @@ class WorkerHerder:
         self._planner = TaskPlanner(settings, self._offsets, self._topic_used, self._boards)
         self._states = StateBoard(settings.worker_id, self._config, self._status, self._planner)
         self._submitted = SubmittedConfigs(self._planner, validate)
-        self._supervisor = Supervisor(run_task, self._task_failed, graceful=settings.graceful_shutdown, pause=pause)
+        self._reconciler = Reconciler(
+            self._config,
+            self._status,
+            self._states,
+            self._planner,
+            self._boards,
+            run_task=run_task,
+            graceful=settings.graceful_shutdown,
+            pause=pause,
+        )
+        self._ownership = Ownership(
+            settings.worker_id, settings.http.advertised_url, self._config, membership or SoleMembership(), self._reconciler.all_changed
+        )
+        self._reconciler.ownership = self._ownership
         self._cluster_id = cluster_id
         self._now_ms = now_ms
         self._loggers = loggers or Loggers(now_ms)
         self._ready: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._problem = ""
-        self._stopping = False
-        self._locks: dict[str, asyncio.Lock] = {}
-        self._applied: dict[str, Mapping[str, str]] = {}
-        """The configuration that the connector's task was last started with, while it is wanted STARTED."""
-        self._jobs: dict[str, asyncio.Task[None]] = {}
-        self._restarts: set[asyncio.Task[None]] = set()
 
     # Life of the worker
 
     async def start(self) -> None:
-        """Read the three topics, then take up every connector. Raises CdcError when a topic cannot be used."""
+        """Read the three topics, then join the group, which says what to take up. Raises CdcError when a topic cannot be used."""
         await asyncio.gather(self._config.start(), self._offsets.start(), self._status.start())
-        self._states.generation = self._status.generation + 1
         self._ready.set_result(True)
         LOGGER.info("worker ready", extra={"fields": {"connectors": len(self._config.names()), "worker_id": self._settings.worker_id}})
-        for name in self._config.names():
-            self._changed(name)
+        await self._ownership.start()
+        with contextlib.suppress(CdcError):
+            # The connections that the first connector's start would have to make.
+            await asyncio.gather(self._config.catch_up(), self._offsets.catch_up())
 
     def failing(self, problem: str) -> None:
         """Tell ``health`` why the start does not get on."""
@@ -129,29 +139,28 @@ class WorkerHerder:
 
     async def settled(self) -> None:
         """Wait until everything that was wanted so far has been brought about and told."""
-        while self._jobs or self._restarts:
-            await asyncio.gather(*self._jobs.values(), *self._restarts)
-        await self._status.flush()
+        await self._reconciler.settled()
 
     async def stop(self) -> None:
-        """End all tasks, hand the connectors back as UNASSIGNED, write what is left, close the stores."""
-        self._stopping = True
+        """End all tasks, hand the connectors back as UNASSIGNED, write what is left, leave the group, close the stores."""
         self._boards.end()
         if not self._ready.done():
             self._ready.set_result(False)
-        for job in [*self._jobs.values(), *self._restarts]:
-            job.cancel()
-        await asyncio.gather(*self._jobs.values(), *self._restarts, return_exceptions=True)
-        running = [name for name in self._config.names() if self._supervisor.runs(name)]
-        await self._supervisor.stop_all()
-        for name in running:
-            if self._status.tasks(name):
-                self._states.move(name, Subject.TASK, Event.RELEASE)
-        for name in self._config.names():
-            if self._status.connector(name) is not None and self._config.target(name) != "STOPPED":
-                self._states.move(name, Subject.CONNECTOR, Event.RELEASE)
+        await self._reconciler.stop()
+        await self._ownership.stop()
         await self._status.stop()
         await asyncio.gather(self._config.stop(), self._offsets.stop())
+
+    # The group
+
+    async def next_assignment(self, seconds: float) -> None:
+        """As the group tells."""
+        await self._ownership.next_change(seconds)
+
+    async def caught_up(self) -> None:
+        """As the config topic has it."""
+        with _store_errors():
+            await self._config.catch_up()
 
     # Facts
 
@@ -172,6 +181,10 @@ class WorkerHerder:
     def plugin_config(self, plugin: str, version: str | None) -> Sequence[ConfigKey]:
         """Out of the connector's table."""
         return plugin_config(plugin, version)
+
+    def revision(self) -> object:
+        """Of what the topics say."""
+        return self._config.revision, self._status.revision
 
     def connectors(self) -> Sequence[str]:
         """All names."""
@@ -219,29 +232,29 @@ class WorkerHerder:
 
     def progress(self, name: str) -> Mapping[str, object]:
         """The running task's figures."""
-        self._known(name)
-        return (self._supervisor.progress(name) or Progress(phase="stopped")).describe()
+        self._own(name)
+        return (self._reconciler.progress(name) or Progress(phase="stopped")).describe()
 
     def notifications(self, name: str, after: int) -> Sequence[Note]:
         """As the worker has kept them."""
-        self._known(name)
+        self._own(name)
         return self._boards.of(name).after(after)
 
     async def next_notifications(self, name: str, after: int, seconds: float) -> Sequence[Note] | None:
-        """As they come; None when the connector is deleted or the worker ends."""
-        self._known(name)
+        """As they come; None when the connector is deleted or moves, or the worker ends."""
+        self._own(name)
         return await self._boards.of(name).next(after, seconds)
 
     # Verbs
 
     def signal(self, name: str, request: SignalRequest) -> str:
         """Right into the task."""
-        config = self._planner.resolve({key: value for key, value in self._known(name).items() if key.startswith("signal.")})
-        return deliver(name, config, request, lambda signal: self._supervisor.signal(name, signal))
+        config = self._planner.resolve({key: value for key, value in self._own(name).items() if key.startswith("signal.")})
+        return deliver(name, config, request, lambda signal: self._reconciler.signal(name, signal))
 
     def clear_notifications(self, name: str) -> None:
         """Numbers go on."""
-        self._known(name)
+        self._own(name)
         self._boards.of(name).clear()
 
     async def validate_config(self, plugin: str, config: Mapping[str, str | None]) -> ConfigInfos:
@@ -252,9 +265,10 @@ class WorkerHerder:
         self, name: str, config: Mapping[str, str | None], *, allow_replace: bool, initial_state: TargetState | None = None
     ) -> tuple[bool, ConnectorInfo]:
         """Check, store; the start follows by itself."""
+        self._ownership.must_lead()
         await self._submitted.check(name, config)
         stored = {key: value for key, value in config.items() if value is not None}
-        async with self._lock(name):
+        async with self._reconciler.lock(name):
             created = self._config.config(name) is None
             if not created and not allow_replace:
                 raise HerderError(409, f"Connector {name} already exists")
@@ -265,13 +279,14 @@ class WorkerHerder:
 
     async def patch_connector(self, name: str, patch: Mapping[str, str | None]) -> ConnectorInfo:
         """Check the whole, store; begun anew when the configuration changes meanwhile."""
+        self._ownership.must_lead()
         while True:
             known = self._known(name)
             if patch.get("name", name) not in (name, None):
                 raise HerderError(400, f"Connector name configuration ({patch['name']}) doesn't match connector name in the URL ({name})")
             config = {key: value for key, value in {**known, **patch}.items() if value is not None}
             await self._submitted.check(name, config)
-            async with self._lock(name):
+            async with self._reconciler.lock(name):
                 if self._known(name) == known:
                     with _store_errors():
                         await self._config.put_connector(name, config)
@@ -279,14 +294,17 @@ class WorkerHerder:
 
     async def delete_connector(self, name: str) -> None:
         """Forget it; its task ends right afterwards, its offsets stay."""
-        async with self._lock(name):
+        self._ownership.must_lead()
+        async with self._reconciler.lock(name):
             self._known(name)
             with _store_errors():
                 await self._config.delete_connector(name)
 
     async def set_target_state(self, name: str, state: TargetState) -> None:
         """Store what the connector is to be."""
-        async with self._lock(name):
+        if state == "STOPPED":
+            self._ownership.must_lead()
+        async with self._reconciler.lock(name):
             if self._config.config(name) is None:
                 raise HerderError(404, f"Unknown connector {name}")
             with _store_errors():
@@ -298,21 +316,25 @@ class WorkerHerder:
             raise HerderError(404, f"Unknown connector: {name}")
         request = RestartRequest(name, include_tasks, only_failed)
         status = self.connector_status(name)
-        with_connector, with_task = _affected(request, status)
-        self._begin_restart(request)
+        with_connector, with_task = affected(request, status)
+        if self._ownership.mine(name):
+            self._reconciler.restart(request)
+        else:
+            with _store_errors():
+                await self._config.put_restart(request)
         connector = replace(status.connector, state="RESTARTING")
         tasks = {n: replace(t, state="RESTARTING") if n in with_task else t for n, t in status.tasks.items()}
         return Status(name, connector if with_connector else status.connector, tasks, status.type)
 
     async def restart_task(self, name: str, task: int) -> None:
         """Returns when the task has ended and starts again."""
-        async with self._lock(name):
+        async with self._reconciler.lock(name):
             if self._config.config(name) is None:
                 raise HerderError(404, f"Unknown connector: {name}")
             if not 0 <= task < len(self._config.tasks(name)):
                 raise HerderError(404, f"Unknown task: {name}-{task}")
-            await self._halt(name)
-            await self._bring_about(name)
+            self._ownership.must_own(name)
+            await self._reconciler.start_anew(name)
 
     async def alter_offsets(self, name: str, changes: Sequence[Offset]) -> str:
         """Written together; whether they make sense the task finds out."""
@@ -345,107 +367,17 @@ class WorkerHerder:
         with _store_errors():
             await self._config.put_logger(LoggerRequest(name, level))
 
-    # Bringing about
+    # What happens
 
     def _changed(self, change: Change) -> None:
-        if self._stopping:
-            return
         if isinstance(change, RestartRequest):
             if self._config.config(change.name) is not None and self._status.connector(change.name) is not None:
-                self._begin_restart(change)
-            return
-        if isinstance(change, LoggerRequest):
+                self._reconciler.restart(change)
+        elif isinstance(change, LoggerRequest):
             self._loggers.follow(change.name, change.level)
-            return
-        job = self._jobs.get(change)
-        if job is None:
-            self._jobs[change] = asyncio.create_task(self._reconcile(change), name=f"reconcile {change}")
-
-    async def _reconcile(self, name: str) -> None:
-        with connector_context(name):
-            try:
-                async with self._lock(name):
-                    # From here on a further change needs a further run: this one may have read what it replaces.
-                    self._jobs.pop(name, None)
-                    await self._bring_about(name)
-            except CdcError as problem:
-                LOGGER.error("cannot bring the connector to what is wanted", extra={"fields": {"error": str(problem)}})  # noqa: TRY400 (told in full)
-            finally:
-                if self._config.config(name) is None and not self._locks[name].locked():
-                    self._locks.pop(name, None)
-
-    async def _bring_about(self, name: str) -> None:
-        """Called with the connector's lock held."""
-        config = self._config.config(name)
-        if config is None:
-            await self._halt(name)
-            self._status.drop_connector(name)
-            self._boards.drop(name)
-            LOGGER.info("connector deleted")
-            return
-        match self._config.target(name):
-            case "STOPPED":
-                await self._halt(name)
-                if self._config.tasks(name):
-                    await self._config.put_tasks(name, [])
-                self._status.drop_tasks(name)
-                self._states.move(name, Subject.CONNECTOR, Event.STOP)
-            case "PAUSED":
-                await self._halt(name)
-                self._states.move(name, Subject.CONNECTOR, Event.PAUSE)
-                if self._config.tasks(name):
-                    self._states.move(name, Subject.TASK, Event.PAUSE)
-            case "STARTED":
-                await self._bring_up(name, config)
-
-    async def _bring_up(self, name: str, config: Mapping[str, str]) -> None:
-        try:
-            check_class(config)
-        except HerderError as problem:
-            await self._halt(name)
-            self._status.drop_tasks(name)
-            self._states.move(name, Subject.CONNECTOR, Event.FAIL, trace=problem.message)
-            return
-        wanted = [self._planner.task_config(config)]
-        if self._config.tasks(name) != wanted:
-            await self._config.put_tasks(name, wanted)
-        self._states.move(name, Subject.CONNECTOR, Event.START)
-        if self._applied.get(name) == config:
-            return
-        await self._halt(name)
-        self._applied[name] = config
-        self._states.move(name, Subject.TASK, Event.START)
-        self._supervisor.start(name, lambda: self._planner.context(name, config), self._planner.retry_policy(config))
-
-    async def _halt(self, name: str) -> None:
-        self._applied.pop(name, None)
-        await self._supervisor.stop(name)
-
-    def _begin_restart(self, request: RestartRequest) -> None:
-        job = asyncio.create_task(self._restart(request), name=f"restart {request.name}")
-        self._restarts.add(job)
-        job.add_done_callback(self._restarts.discard)
-
-    async def _restart(self, request: RestartRequest) -> None:
-        name = request.name
-        with connector_context(name):
-            async with self._lock(name):
-                entry = self._status.connector(name)
-                if entry is None or self._config.config(name) is None:
-                    return
-                with_connector, with_task = _affected(request, self.connector_status(name))
-                if with_connector:
-                    self._states.move(name, Subject.CONNECTOR, Event.RESTART)
-                if with_task:
-                    self._states.move(name, Subject.TASK, Event.RESTART)
-                    await self._halt(name)
-                await self._bring_about(name)
-                LOGGER.info("restarted", extra={"fields": {"connector_itself": with_connector, "tasks": len(with_task)}})
-
-    # Telling
-
-    def _task_failed(self, name: str, trace: str) -> None:
-        self._states.move(name, Subject.TASK, Event.FAIL, trace=trace)
+        else:
+            self._ownership.follow()
+            self._reconciler.changed(change)
 
     def _topic_used(self, name: str, topic: str) -> None:
         if self._settings.topic_tracking:
@@ -453,14 +385,13 @@ class WorkerHerder:
 
     # Small things
 
-    def _lock(self, name: str) -> asyncio.Lock:
-        return self._locks.setdefault(name, asyncio.Lock())
-
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def _stopped(self, name: str) -> AsyncIterator[None]:
         """For a change of the offsets: nobody else writes them, and nobody starts the connector, until it is over."""
-        async with self._lock(name):
-            self._known(name)
+        # The stop may just have been written by another worker.
+        await self.caught_up()
+        async with self._reconciler.lock(name):
+            self._own(name)
             if self._config.target(name) != "STOPPED" or self._config.tasks(name):
                 raise HerderError(
                     400,
@@ -468,7 +399,7 @@ class WorkerHerder:
                     f"connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint",
                 )
             # The stop is stored, but its run may come after this one.
-            await self._halt(name)
+            await self._reconciler.halt(name)
             with _store_errors():
                 yield
 
@@ -476,6 +407,12 @@ class WorkerHerder:
         config = self._config.config(name)
         if config is None:
             raise HerderError(404, f"Connector {name} not found")
+        return config
+
+    def _own(self, name: str) -> Mapping[str, str]:
+        """The configuration of a connector of this worker's. Raises Elsewhere for another's, HerderError(404) for nobody's."""
+        config = self._known(name)
+        self._ownership.must_own(name)
         return config
 
 
@@ -488,10 +425,3 @@ class _store_errors:  # noqa: N801 (reads as the context manager it is)
     def __exit__(self, _type: object, problem: BaseException | None, _trace: object) -> None:
         if isinstance(problem, CdcError):
             raise HerderError(500, str(problem)) from problem
-
-
-def _affected(request: RestartRequest, status: Status) -> tuple[bool, set[int]]:
-    """Whether the connector itself, and which of its tasks, a request restarts (KIP-745)."""
-    with_connector = not request.only_failed or status.connector.state == "FAILED"
-    tasks = {n for n, task in status.tasks.items() if not request.only_failed or task.state == "FAILED"}
-    return with_connector, tasks if request.include_tasks else set()

@@ -11,24 +11,33 @@ from connect_api.response_headers import HeaderRule
 from workers.jaas import users
 from workers.listeners import Listener, admin_listeners, advertised, listeners
 from workers.response_rules import cross_origin, header_rules
-from workers.tls import server_context
+from workers.tls import client_context, server_context
 
 
 @dataclass(frozen=True, slots=True)
 class HttpSettings:
-    """Settings of the worker's HTTP side. A context of TLS is there where a listener of its kind speaks https."""
+    """Settings of the worker's HTTP side. A context of TLS is there where its kind speaks https."""
 
     listeners: tuple[Listener, ...]
     admin_listeners: tuple[Listener, ...] | None
     """None: ``listeners`` serve ``/admin``. Empty: nobody does."""
+    advertised_scheme: str
     advertised_host: str
     advertised_port: int
     tls: ssl.SSLContext | None
     admin_tls: ssl.SSLContext | None
+    group_tls: ssl.SSLContext | None
+    """For calls to other workers, where this one advertises https."""
     cross_origin: CrossOrigin | None
     header_rules: tuple[HeaderRule, ...]
     users: Mapping[str, str] | None = field(repr=False)
     """Passwords by user; None: no login is asked for."""
+
+    @property
+    def advertised_url(self) -> str:
+        """Where other workers of the group send calls that are this worker's to answer."""
+        host = f"[{self.advertised_host}]" if ":" in self.advertised_host else self.advertised_host
+        return f"{self.advertised_scheme}://{host}:{self.advertised_port}"
 
     @staticmethod
     def from_properties(properties: Mapping[str, str]) -> HttpSettings:
@@ -37,14 +46,16 @@ class HttpSettings:
         Raises CdcError(CONFIG_INVALID) that names the property which cannot be honoured.
         """
         served, admin = listeners(properties), admin_listeners(properties)
-        host, port = advertised(properties, served)
+        scheme, host, port = advertised(properties, served)
         return HttpSettings(
             listeners=served,
             admin_listeners=admin,
+            advertised_scheme=scheme,
             advertised_host=host,
             advertised_port=port,
             tls=server_context(properties, "listeners.https.") if any(lis.https for lis in served) else None,
             admin_tls=server_context(properties, "admin.listeners.https.") if any(lis.https for lis in admin or ()) else None,
+            group_tls=client_context(properties, "listeners.https.") if scheme == "https" else None,
             cross_origin=cross_origin(properties),
             header_rules=header_rules(properties),
             users=users(properties),

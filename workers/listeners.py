@@ -48,8 +48,8 @@ def admin_listeners(properties: Mapping[str, str]) -> tuple[Listener, ...] | Non
     return _parsed("admin.listeners", text) if text.strip() else ()
 
 
-def advertised(properties: Mapping[str, str], served: Sequence[Listener]) -> tuple[str, int]:
-    """Host and port by which statuses name the worker: as ``rest.advertised.*`` say, else those of a listener.
+def advertised(properties: Mapping[str, str], served: Sequence[Listener]) -> tuple[str, str, int]:
+    """Scheme, host and port by which other workers reach this one: as ``rest.advertised.*`` say, else those of a listener.
 
     The listener is the first of the advertised scheme. Without ``rest.advertised.listener`` that scheme is http if any listener
     speaks it, else https (recorded: https named first and http second advertised the second).
@@ -60,7 +60,7 @@ def advertised(properties: Mapping[str, str], served: Sequence[Listener]) -> tup
         raise _invalid("rest.advertised.listener", scheme, "It must be http or https")
     chosen = next((listener for listener in served if listener.https == (scheme == "https")), served[0])
     host = properties.get("rest.advertised.host.name", "").strip() or chosen.host or socket.gethostname()
-    return host, _port(properties, "rest.advertised.port", chosen.port, 1 if chosen.port else 0)
+    return "https" if chosen.https else "http", host, _port(properties, "rest.advertised.port", chosen.port, 1 if chosen.port else 0)
 
 
 def _parsed(key: str, text: str) -> tuple[Listener, ...]:

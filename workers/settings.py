@@ -14,9 +14,10 @@ from typing import Final
 
 from connector.errors import CdcError
 from connector.ports import ConverterSettings
+from workers.client_overrides import ALLOWED
 from workers.converters import boolean, check_header_converter, converter
 from workers.http_settings import HttpSettings
-from workers.jaas import PROPERTY, from_java_options
+from workers.jaas import PROPERTY, from_java_options, java_property
 from workers.properties import parse_properties
 from workers.secrets import PROVIDER_CLASSES, Provider, Secrets
 from workers.worker_keys import sort_out
@@ -70,7 +71,11 @@ class WorkerSettings:
     secrets: Secrets
     override_policy: str
     offset_flush_interval: float
+    exactly_once: bool
     graceful_shutdown: float
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    rebalance_timeout_ms: int
     topic_creation: bool
     topic_tracking: bool
     topic_tracking_reset: bool
@@ -110,7 +115,11 @@ class WorkerSettings:
                 secrets=secrets,
                 override_policy=_override_policy(properties),
                 offset_flush_interval=_integer(properties, "offset.flush.interval.ms", 60_000, 1) / 1000,
+                exactly_once=_exactly_once(properties),
                 graceful_shutdown=_integer(properties, "task.shutdown.graceful.timeout.ms", 5_000, 0) / 1000,
+                session_timeout_ms=_integer(properties, "session.timeout.ms", 10_000, 1),
+                heartbeat_interval_ms=_heartbeat_interval(properties),
+                rebalance_timeout_ms=_integer(properties, "rebalance.timeout.ms", 60_000, 1),
                 topic_creation=boolean(properties, "topic.creation.enable", True),
                 topic_tracking=boolean(properties, "topic.tracking.enable", True),
                 topic_tracking_reset=boolean(properties, "topic.tracking.allow.reset", True),
@@ -125,10 +134,12 @@ class WorkerSettings:
 def worker_properties(file: Path | None, environment: Mapping[str, str]) -> dict[str, str]:
     """The properties of ``file``, or, when None, those that ``environment`` sets. Raises SettingsError for an unreadable file.
 
-    The JAAS file that ``KAFKA_OPTS`` names is added to both.
+    What ``KAFKA_OPTS`` sets for a JVM and counts here too is added to both: the JAAS file, and where tokens may come from.
     """
-    jaas_file = from_java_options(environment.get("KAFKA_OPTS", ""))
+    options = environment.get("KAFKA_OPTS", "")
+    jaas_file = from_java_options(options)
     named = {PROPERTY: jaas_file} if jaas_file else {}
+    named |= {key: value for key in ALLOWED.values() if (value := java_property(options, key))}
     return named | (from_environment(environment) if file is None else _from_file(file))
 
 
@@ -180,6 +191,17 @@ def _integer(properties: Mapping[str, str], key: str, default: int, least: int) 
     return value
 
 
+def _heartbeat_interval(properties: Mapping[str, str]) -> int:
+    """A second where Connect's default is three: it is how long a connector rests that moves between two workers."""
+    session = _integer(properties, "session.timeout.ms", 10_000, 1)
+    interval = _integer(properties, "heartbeat.interval.ms", min(1_000, max(1, session // 3)), 1)
+    if interval >= session:
+        raise SettingsError(
+            f"Invalid value {interval} for the worker property heartbeat.interval.ms: It must be less than session.timeout.ms ({session})"
+        )
+    return interval
+
+
 def _store(properties: Mapping[str, str], which: str, partitions: int) -> StoreTopic:
     prefix = f"{which}.storage."
     under = {k.removeprefix(prefix): v for k, v in properties.items() if k.startswith(prefix)}
@@ -196,6 +218,16 @@ def _store(properties: Mapping[str, str], which: str, partitions: int) -> StoreT
         replication_factor=_integer(properties, prefix + "replication.factor", 3, -1),
         settings=extra,
     )
+
+
+def _exactly_once(properties: Mapping[str, str]) -> bool:
+    """Whether tasks use transactions. With ``preparing`` they do not yet: that only readies a group of Connect's workers (KIP-618)."""
+    given = properties.get("exactly.once.source.support", "disabled").strip()
+    if given.upper() not in ("DISABLED", "PREPARING", "ENABLED", ""):
+        raise SettingsError(
+            f"Invalid value {given} for the worker property exactly.once.source.support: It must be disabled, preparing or enabled"
+        )
+    return given.upper() == "ENABLED"
 
 
 def _override_policy(properties: Mapping[str, str]) -> str:

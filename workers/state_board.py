@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Final
 
 from connect_api.herder import HerderError, State, Status
@@ -33,15 +34,16 @@ class StateBoard:
         entry = self._status.connector(name)
         if entry is None:
             raise HerderError(404, f"No status found for connector {name}")
-        tasks = {task: self._state(name, e) for task, e in sorted(self._status.tasks(name).items())}
-        return Status(name, self._state(name, entry), tasks, "source" if self._config.config(name) is not None else "unknown")
+        versioned = self._versioned(name)
+        tasks = {task: _state(e, versioned) for task, e in sorted(self._status.tasks(name).items())}
+        return Status(name, _state(entry, versioned), tasks, "source" if self._config.config(name) is not None else "unknown")
 
     def task(self, name: str, task: int) -> State:
         """404 ``No status found for task {name}-{task}``."""
         entry = self._status.tasks(name).get(task)
         if entry is None:
             raise HerderError(404, f"No status found for task {name}-{task}")
-        return self._state(name, entry)
+        return _state(entry, self._versioned(name))
 
     def move(self, name: str, subject: Subject, event: Event, trace: str | None = None) -> None:
         """Take the step and tell it, unless all is told already."""
@@ -52,7 +54,8 @@ class StateBoard:
             return
         version = None if state in ("UNASSIGNED", "RESTARTING") else self._planner.version(self._config.config(name) or {})
         entry = StatusEntry(state, self._worker_id, self.generation, version, trace)
-        if entry == known:
+        # A new generation of the group alone is no news of a connector.
+        if known is not None and replace(known, generation=self.generation) == entry:
             return
         if subject is Subject.CONNECTOR:
             self._status.put_connector(name, entry)
@@ -60,7 +63,10 @@ class StateBoard:
             self._status.put_task(name, TASK, entry)
         LOGGER.info("state changed", extra={"fields": {"connector": name, "of": subject.value, "state": state}})
 
-    def _state(self, name: str, entry: StatusEntry) -> State:
+    def _versioned(self, name: str) -> bool:
         # Recorded of a 2.3.4 on the Connect of its time: a status without versions.
-        versioned = self._planner.version(self._config.config(name) or {}) != FORMER
-        return State(entry.state, entry.worker_id, entry.version, entry.trace, versioned)
+        return self._planner.version(self._config.config(name) or {}) != FORMER
+
+
+def _state(entry: StatusEntry, versioned: bool) -> State:
+    return State(entry.state, entry.worker_id, entry.version, entry.trace, versioned)

@@ -11,12 +11,14 @@ from typing import Final
 
 from connector.config_keys import CURRENT, BadVersionError, select_version
 from connector.errors import CdcError, ErrorKind
-from connector.ports import KafkaSettings, Progress, TaskContext
+from connector.ports import ExactlyOnce, KafkaSettings, Progress, TaskContext
+from workers import client_overrides
 from workers.converters import check_header_converter, converter
 from workers.notification_boards import NotificationBoards
 from workers.plugins import TASK_CLASS
 from workers.settings import WorkerSettings
 from workers.stores.offset_store import AllOffsets, ConnectorOffsets
+from workers.stores.transactional_offsets import TransactionOffsets
 from workers.supervisor import RetryPolicy
 
 _CLIENT_KEYS: Final = ("bootstrap.servers", "request.timeout.ms", "metadata.max.age.ms", "connections.max.idle.ms", "retry.backoff.ms")
@@ -49,32 +51,52 @@ class TaskPlanner:
 
     def version(self, config: Mapping[str, str]) -> str:
         """The connector version that is played for ``config``; the present one where what it asks for cannot be had."""
-        wanted = {key: value for key, value in config.items() if key == "connector.plugin.version"}
+        wanted = config.get("connector.plugin.version")
+        if wanted is None:
+            # Asked for each state that is told, and nearly always so.
+            return CURRENT
         try:
-            return select_version(self.resolve(wanted).get("connector.plugin.version"))
+            return select_version(self.resolve({"connector.plugin.version": wanted})["connector.plugin.version"])
         except (BadVersionError, CdcError):
             return CURRENT
 
     def refusals(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
         """(property, one sentence) for everything the worker cannot do as asked."""
-        found = [
-            (key, f"Invalid value {config[key]} for configuration {key}: This worker applies no {key} yet; leave it out")
-            for key in ("transforms", "predicates")
-            if config.get(key, "").strip()
-        ]
-        if config.get("exactly.once.support", "").strip().lower() == "required":
-            key = "exactly.once.support"
-            found.append((key, f"Invalid value required for configuration {key}: This worker delivers at least once; set it to requested"))
-        store = self._settings.offset_topic.name
-        own = config.get("offsets.storage.topic", "").strip() or store
-        if own != store:
-            key = "offsets.storage.topic"
-            found.append((key, f"Invalid value {own} for configuration {key}: This worker keeps all offsets in {store}; leave it out"))
+        found: list[tuple[str, str]] = []
+        steps = config.get("transforms", "")
+        if steps.strip():
+            told = f"Invalid value {steps} for configuration transforms: This worker applies no transforms yet; leave it out"
+            found.append(("transforms", told))
+        found += self._exactly_once_refusals(config)
         for key in config:
             prefix = next((p for p in _OVERRIDES if key.startswith(p)), None)
             if prefix is not None and not self._may_override(key.removeprefix(prefix)):
-                found.append((key, f"Invalid override {key}: The policy {self._settings.override_policy} of this worker does not allow it"))
+                policy, own = self._settings.override_policy, key.removeprefix(prefix)
+                found.append((key, f"The '{policy}' policy does not allow '{own}' to be overridden in the connector configuration."))
+        found += client_overrides.refusals(config, self._settings.properties)
+        if not found:
+            planned = self._kafka("", config)
+            found += client_overrides.unusable(config, {"producer": planned.producer, "admin": planned.admin})
         return found + [(key, line) for key, check in _CHECKS if (line := _line_of(check, config)) is not None]
+
+    def _exactly_once_refusals(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
+        store, servers = self._settings.offset_topic.name, self._settings.bootstrap_servers
+        if not self._settings.exactly_once:
+            found = []
+            if config.get("exactly.once.support", "").strip().lower() == "required":
+                found.append(("exactly.once.support", "This worker does not have exactly-once source support enabled."))
+            own = config.get("offsets.storage.topic", "").strip() or store
+            if own != store:
+                key = "offsets.storage.topic"
+                why = f"Without exactly.once.source.support=enabled this worker keeps all offsets in {store}; leave it out"
+                found.append((key, f"Invalid value {own} for configuration {key}: {why}"))
+            return found
+        key = "producer.override.bootstrap.servers"
+        other = config.get(key, servers).strip()
+        if other == servers:
+            return []
+        why = f"With exactly-once delivery records go where the offsets are, which is {servers}; leave it out"
+        return [(key, f"Invalid value {other} for configuration {key}: {why}")]
 
     def context(self, name: str, config: Mapping[str, str]) -> TaskContext:
         """The context of one run. Raises CdcError(CONFIG_INVALID) that names the property."""
@@ -82,6 +104,10 @@ class TaskPlanner:
         if refusals:
             raise CdcError(ErrorKind.CONFIG_INVALID, refusals[0][1], "Change the connector's configuration.")
         resolved = self.resolve(config)
+        # What was a reference until now.
+        if hidden := client_overrides.refusals(resolved, self._settings.properties):
+            raise CdcError(ErrorKind.CONFIG_INVALID, f"What {hidden[0][0]} refers to is not supported", "See docs/kafka-clients.md.")
+        client_overrides.tell(resolved)
         return TaskContext(
             connector=name,
             config=resolved,
@@ -93,6 +119,23 @@ class TaskPlanner:
             topic_used=lambda topic: self._topic_used(name, topic),
             offset_flush_interval=self._settings.offset_flush_interval,
             notify=self._boards.of(name).add,
+            exactly_once=self._exactly_once(name, resolved),
+        )
+
+    def _exactly_once(self, name: str, config: Mapping[str, str]) -> ExactlyOnce | None:
+        settings = self._settings
+        if not settings.exactly_once:
+            return None
+        clients = {**settings.properties, "bootstrap.servers": settings.bootstrap_servers}
+        own = config.get("offsets.storage.topic", "").strip() or None
+        interval = 0.0
+        if config.get("transaction.boundary", "").strip().lower() == "interval":
+            interval = _number(config.get("transaction.boundary.interval.ms"), round(settings.offset_flush_interval * 1000)) / 1000
+        return ExactlyOnce(
+            # Connect's own form, so that each of the two fences the other's tasks.
+            transactional_id=f"{settings.group_id}-{name}-0",
+            offsets=TransactionOffsets(self._offsets, name, clients, settings.offset_topic, own),
+            interval=interval,
         )
 
     def retry_policy(self, config: Mapping[str, str]) -> RetryPolicy:

@@ -19,6 +19,7 @@ HONOURED: Final = frozenset(
     {
         "ssl.client.auth",
         "ssl.enabled.protocols",
+        "ssl.endpoint.identification.algorithm",
         "ssl.key.password",
         "ssl.keystore.certificate.chain",
         "ssl.keystore.key",
@@ -31,7 +32,6 @@ HONOURED: Final = frozenset(
 )
 IGNORED: Final = frozenset(
     {
-        "ssl.endpoint.identification.algorithm",
         "ssl.keymanager.algorithm",
         "ssl.protocol",
         "ssl.provider",
@@ -78,6 +78,22 @@ def server_context(properties: Mapping[str, str], prefix: str) -> ssl.SSLContext
     if wanted != "none":
         _load_trust(context, settings, prefix)
     context.verify_mode = _CLIENT_AUTH[wanted]
+    return context
+
+
+def client_context(properties: Mapping[str, str], prefix: str) -> ssl.SSLContext:
+    """What a worker speaks TLS with to the others of its group: their trust, and its own certificate where they may ask for one.
+
+    As in Connect the settings are those of the listeners; without a truststore the others must show the own chain. The properties
+    must have passed :func:`server_context`.
+    """
+    prefix = prefix if any(key.startswith(prefix) for key in properties) else ""
+    settings = {key.removeprefix(prefix): value for key, value in properties.items() if key.startswith(prefix + "ssl.")}
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version, context.maximum_version = _versions(settings, prefix)
+    _load_chain(context, settings, prefix)
+    _load_trust(context, settings, prefix)
+    context.check_hostname = settings.get("ssl.endpoint.identification.algorithm", "https").strip() != ""
     return context
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from connector.errors import CdcError, Directive
 from workers.gate import Gate
 from workers.herder import WorkerHerder
+from workers.kafka_membership import KafkaMembership
 from workers.rest_server import RestServer
 from workers.settings import SettingsError, WorkerSettings
 from workers.stores.log import Cluster, KafkaLog
@@ -38,7 +39,8 @@ async def serve(
     Raises CdcError when an address is taken, SettingsError when the internal topics cannot be used as they are configured.
     """
     server = RestServer(settings.http)
-    cluster = Cluster({**settings.properties, "bootstrap.servers": settings.bootstrap_servers})
+    properties = {**settings.properties, "bootstrap.servers": settings.bootstrap_servers}
+    cluster = Cluster(properties)
     herder = WorkerHerder(
         settings,
         config_log=KafkaLog(cluster, settings.config_topic),
@@ -47,6 +49,15 @@ async def serve(
         run_task=run_task,
         validate=validate,
         cluster_id=lambda: cluster.cluster_id,
+        membership=KafkaMembership(
+            properties,
+            group_id=settings.group_id,
+            worker_id=settings.worker_id,
+            topic=settings.config_topic.name,
+            session_timeout_ms=settings.session_timeout_ms,
+            heartbeat_interval_ms=settings.heartbeat_interval_ms,
+            rebalance_timeout_ms=settings.rebalance_timeout_ms,
+        ),
     )
     app = Gate(create_app(herder), herder.wait_ready)
     admin_app = Gate(create_admin_app(herder), herder.wait_ready) if settings.http.admin_listeners else None

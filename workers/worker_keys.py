@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from connector import kafka_keys
 from workers import tls
 
 HONOURED: Final = frozenset(
@@ -25,6 +26,7 @@ HONOURED: Final = frozenset(
         "exactly.once.source.support",
         "group.id",
         "header.converter",
+        "heartbeat.interval.ms",
         "java.security.auth.login.config",
         "key.converter",
         "listeners",
@@ -34,6 +36,7 @@ HONOURED: Final = frozenset(
         "offset.storage.partitions",
         "offset.storage.replication.factor",
         "offset.storage.topic",
+        "rebalance.timeout.ms",
         "request.timeout.ms",
         "response.http.headers.config",
         "rest.advertised.host.name",
@@ -46,6 +49,7 @@ HONOURED: Final = frozenset(
         "sasl.jaas.config",
         "sasl.mechanism",
         "security.protocol",
+        "session.timeout.ms",
         "ssl.client.auth",
         "ssl.enabled.protocols",
         "ssl.endpoint.identification.algorithm",
@@ -70,13 +74,11 @@ HONOURED: Final = frozenset(
     }
 )
 HONOURED_PREFIXES: Final = (
-    "admin.",
     "config.providers.",
     "config.storage.",
-    "consumer.",
     "key.converter.",
     "offset.storage.",
-    "producer.",
+    "org.apache.kafka.sasl.oauthbearer.allowed.",
     "status.storage.",
     "value.converter.",
 )
@@ -87,7 +89,6 @@ IGNORED: Final = frozenset(
         "classpath",
         "client.dns.lookup",
         "connect.protocol",
-        "heartbeat.interval.ms",
         "internal.key.converter",
         "internal.value.converter",
         "metadata.recovery.rebootstrap.trigger.ms",
@@ -99,7 +100,6 @@ IGNORED: Final = frozenset(
         "offset.flush.timeout.ms",
         "plugin.discovery",
         "plugin.path",
-        "rebalance.timeout.ms",
         "receive.buffer.bytes",
         "reconnect.backoff.max.ms",
         "reconnect.backoff.ms",
@@ -107,11 +107,9 @@ IGNORED: Final = frozenset(
         "scheduled.rebalance.max.delay.ms",
         "security.providers",
         "send.buffer.bytes",
-        "session.timeout.ms",
         "socket.connection.setup.timeout.max.ms",
         "socket.connection.setup.timeout.ms",
         "ssl.cipher.suites",
-        "ssl.engine.factory.class",
         "ssl.keymanager.algorithm",
         "ssl.protocol",
         "ssl.provider",
@@ -122,6 +120,8 @@ IGNORED: Final = frozenset(
     }
 )
 IGNORED_PREFIXES: Final = (
+    # Source connectors read no topic.
+    "consumer.",
     "cub.",
     "inter.worker.",
     "internal.key.converter.",
@@ -129,10 +129,6 @@ IGNORED_PREFIXES: Final = (
     "header.converter.",
     "log4j.",
     "metrics.context.",
-    "sasl.client.",
-    "sasl.kerberos.",
-    "sasl.login.",
-    "sasl.oauthbearer.",
     "tools.log4j.",
 )
 
@@ -142,16 +138,14 @@ def _set(value: str) -> bool:
 
 
 REFUSED: Final[Mapping[str, tuple[Callable[[str], bool], str]]] = {
-    "exactly.once.source.support": (
-        lambda value: value.strip().lower() not in ("", "disabled"),
-        "Exactly-once delivery is not offered yet. Set it to disabled.",
-    ),
     "offset.storage.file.filename": (
         _set,
         "A standalone worker's file cannot be used. Take a distributed one's (connect-distributed.properties), with group.id and topics.",
     ),
 }
 """Key → (whether this value must be refused, why and how to mend it)."""
+CLIENT_PREFIXES: Final[Mapping[str, kafka_keys.Client]] = {"producer.": "producer", "admin.": "admin", "": "admin"}
+"""Settings of the connectors' clients, and without a prefix those of the worker's own; :mod:`connector.kafka_keys` knows them."""
 LISTENER_PREFIXES: Final = ("listeners.https.", "admin.listeners.https.")
 """Below these stand the settings of https listeners; :mod:`workers.tls` knows what becomes of each."""
 
@@ -179,5 +173,9 @@ def sort_out(properties: Mapping[str, str]) -> tuple[list[str], list[str], list[
         elif key in IGNORED or key.startswith(IGNORED_PREFIXES):
             ignored.append(key)
         else:
-            unknown.append(key)
+            prefix = next(p for p in CLIENT_PREFIXES if key.startswith(p))
+            found = kafka_keys.sort_out(CLIENT_PREFIXES[prefix], {key.removeprefix(prefix): value})
+            problems += [f"The worker property {key} is not supported: {why}." for why in found.refused.values()]
+            ignored += [key for _ in found.idle]
+            unknown += [key for _ in found.unknown]
     return problems, ignored, unknown

@@ -46,6 +46,15 @@ class LoggerRequest:
     level: str
 
 
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A connector came to be (``exists``) or was deleted, by the record at ``offset``."""
+
+    offset: int
+    name: str
+    exists: bool
+
+
 Change = str | RestartRequest | LoggerRequest
 """A connector's name (its configuration, tasks or target state changed), or a request for a restart or a level."""
 
@@ -64,11 +73,26 @@ class ConfigStore:
         self._targets: dict[str, TargetState] = {}
         self._tasks: dict[str, dict[int, dict[str, str]]] = {}
         self._commits: dict[str, int] = {}
+        self.revision = 0
+        """Grows with every change of what is answered."""
+        self.offset = -1
+        """Of the last record that was applied."""
+        self.arrivals: list[Arrival] = []
+        """In the topic's order, as far as they are not forgotten (:meth:`forget_arrivals`). Of what was read at the start compaction
+        may have taken records away, and with them the order; what is followed is whole."""
 
     async def start(self) -> None:
         """Read the topic; requests of the past are not followed."""
         await self._log.start(self._apply)
         self._following = True
+
+    async def catch_up(self) -> None:
+        """Return when all that anybody has written so far is known. Raises CdcError(STORE)."""
+        await self._log.catch_up()
+
+    def forget_arrivals(self, offset: int) -> None:
+        """Those up to ``offset`` are of no further use."""
+        self.arrivals = [arrival for arrival in self.arrivals if arrival.offset > offset]
 
     async def stop(self) -> None:
         """Close."""
@@ -121,10 +145,12 @@ class ConfigStore:
         await self._log.write([_entry(_LOGGER + request.name, {"level": request.level})])
 
     def _apply(self, entries: Sequence[Entry]) -> None:
+        self.revision += 1
         changes: dict[Change, None] = {}
         for entry in entries:
+            self.offset = max(self.offset, entry.offset)
             try:
-                change = self._apply_one(entry.key.decode(), None if entry.value is None else orjson.loads(entry.value))
+                change = self._apply_one(entry.key.decode(), None if entry.value is None else orjson.loads(entry.value), entry.offset)
             except (ValueError, TypeError, KeyError, AttributeError):
                 LOGGER.warning("passed over a record of the config topic that is not connect's", extra={"fields": {"key": repr(entry.key)}})
                 continue
@@ -136,9 +162,9 @@ class ConfigStore:
             for change in changes:
                 self._changed(change)
 
-    def _apply_one(self, key: str, value: Mapping[str, object] | None) -> Change | None:
+    def _apply_one(self, key: str, value: Mapping[str, object] | None, offset: int) -> Change | None:
         if key.startswith(_CONNECTOR):
-            return self._apply_connector(key.removeprefix(_CONNECTOR), value)
+            return self._apply_connector(key.removeprefix(_CONNECTOR), value, offset)
         if key.startswith(_TARGET):
             return self._apply_target(key.removeprefix(_TARGET), value)
         if key.startswith(_TASK):
@@ -164,13 +190,16 @@ class ConfigStore:
             return LoggerRequest(key.removeprefix(_LOGGER), level)
         return None
 
-    def _apply_connector(self, name: str, value: Mapping[str, object] | None) -> Change:
+    def _apply_connector(self, name: str, value: Mapping[str, object] | None, offset: int) -> Change:
+        existed = name in self._configs
         if value is None:
             self._configs.pop(name, None)
             self._tasks.pop(name, None)
             self._commits.pop(name, None)
         else:
             self._configs[name] = _properties(value)
+        if existed != (name in self._configs):
+            self.arrivals.append(Arrival(offset, name, not existed))
         return name
 
     def _apply_target(self, name: str, value: Mapping[str, object] | None) -> Change:

@@ -11,11 +11,11 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from connector.errors import CdcError, ErrorKind
-from connector.io.kafka_client import client_arguments
+from connector.io.kafka_client import client_arguments, connection_problem
 from workers.settings import StoreTopic
 
 LOGGER: Final = logging.getLogger(__name__)
@@ -27,14 +27,16 @@ But aiokafka leaves a partition out of a fetch while its last records are not ta
 """
 _FOLLOW_RETRY_SECONDS: Final = 5.0
 _NEW_TOPIC_SECONDS: Final = 30.0
+_MARKER_MS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record of the topic. ``value`` is None for a deletion."""
+    """A record of the topic. ``value`` is None for a deletion, ``offset`` -1 until it is written."""
 
     key: bytes
     value: bytes | None
+    offset: int = field(default=-1, compare=False)
 
 
 Apply = Callable[[Sequence[Entry]], None]
@@ -50,6 +52,9 @@ class Log(Protocol):
     async def write(self, entries: Sequence[Entry]) -> None:
         """Write in this order; returns when Kafka has acknowledged all and they are applied. Raises CdcError(STORE)."""
 
+    async def catch_up(self) -> None:
+        """Return when all that anybody has written so far is applied. Raises CdcError(STORE) when Kafka does not tell."""
+
     async def stop(self) -> None:
         """End the follower and close connections. No call may follow."""
 
@@ -58,8 +63,7 @@ class Cluster:
     """The worker's shared connections to Kafka: one producer for all stores, and the topics' creation."""
 
     def __init__(self, properties: Mapping[str, str]) -> None:
-        self._options = client_arguments(properties)
-        self._client_id = properties.get("client.id", "").strip() or "understudy"
+        self._options = {"client_id": "understudy", **client_arguments(properties)}
         self._producer: Any = None
         self.cluster_id = ""
         self.partitions: dict[str, Sequence[int]] = {}
@@ -70,7 +74,6 @@ class Cluster:
         from aiokafka import AIOKafkaConsumer  # noqa: PLC0415 (70 ms that need not pass before REST listens)
 
         return AIOKafkaConsumer(
-            client_id=self._client_id,
             group_id=None,
             enable_auto_commit=False,
             auto_offset_reset="earliest",
@@ -89,8 +92,8 @@ class Cluster:
         from aiokafka.admin import AIOKafkaAdminClient  # noqa: PLC0415
         from aiokafka.errors import KafkaError  # noqa: PLC0415
 
-        admin = AIOKafkaAdminClient(client_id=self._client_id, **self._options)
-        producer = AIOKafkaProducer(client_id=self._client_id, acks="all", **self._options)
+        admin = AIOKafkaAdminClient(**self._options)
+        producer = AIOKafkaProducer(acks="all", **self._options)
         try:
             await asyncio.gather(admin.start(), producer.start())
             self.cluster_id = (await admin.describe_cluster()).get("cluster_id") or ""
@@ -100,7 +103,7 @@ class Cluster:
             await _check_topics(admin, topics, self.partitions)
         except KafkaError as problem:
             await producer.stop()
-            raise CdcError(
+            raise await connection_problem(self._options) or CdcError(
                 ErrorKind.SINK_UNREACHABLE,
                 f"Kafka at {', '.join(self._options['bootstrap_servers'])} cannot be used",
                 "Check bootstrap.servers, the security properties, and that the brokers run.",
@@ -150,6 +153,8 @@ class KafkaLog:
         """Offset of the last record applied, by key: a key always lies in one partition."""
         self._consumer: Any = None
         self._follower: asyncio.Task[None] | None = None
+        self._second: Any = None
+        self._catching_up = asyncio.Lock()
 
     async def start(self, apply: Apply) -> None:
         """Read all partitions to the ends they have now; then follow."""
@@ -194,7 +199,42 @@ class KafkaLog:
     async def write(self, entries: Sequence[Entry]) -> None:
         """Send, wait, apply."""
         places = await self._cluster.send(self._topic, entries)
-        self._take([(entry, offset) for entry, (_, offset) in zip(entries, places, strict=True)])
+        self._take([replace(entry, offset=offset) for entry, (_, offset) in zip(entries, places, strict=True)])
+
+    async def catch_up(self) -> None:
+        """Read what the follower has not, over a connection of its own: the follower's may be held by an empty fetch."""
+        from aiokafka.errors import KafkaError  # noqa: PLC0415
+
+        async with self._catching_up:
+            try:
+                if self._second is None:
+                    self._second = self._cluster.consumer()
+                    await self._second.start()
+                await self._read_behind(self._second)
+            except KafkaError as problem:
+                raise CdcError(
+                    ErrorKind.STORE,
+                    f"The end of the topic {self._topic} cannot be read",
+                    "Check that the brokers run.",
+                    type(problem).__name__,
+                ) from problem
+
+    async def _read_behind(self, consumer: Any) -> None:
+        follower = self._consumer
+        ends: dict[Any, int] = await consumer.end_offsets(follower.assignment())
+        places = {partition: await follower.position(partition) for partition in ends}
+        behind = {partition for partition, end in ends.items() if places[partition] < end}
+        if not behind:
+            return
+        consumer.assign(list(behind))
+        for partition in behind:
+            consumer.seek(partition, places[partition])
+        while behind:
+            # A transaction's marker moves the position and brings no record: look again soon.
+            await self._read(consumer, timeout_ms=_MARKER_MS)
+            behind = {partition for partition in behind if await consumer.position(partition) < ends[partition]}
+        # It keeps the partitions until the next time: letting go of them may hang its end.
+        consumer.pause(*consumer.assignment())
 
     async def stop(self) -> None:
         """End the follower."""
@@ -203,9 +243,10 @@ class KafkaLog:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._follower
             self._follower = None
-        if self._consumer is not None:
-            await self._consumer.stop()
-            self._consumer = None
+        for consumer in (self._consumer, self._second):
+            if consumer is not None:
+                await consumer.stop()
+        self._consumer = self._second = None
 
     async def _follow(self, consumer: Any) -> None:
         from aiokafka.errors import KafkaError  # noqa: PLC0415
@@ -223,12 +264,12 @@ class KafkaLog:
     async def _read(self, consumer: Any, timeout_ms: int) -> None:
         batches = await consumer.getmany(timeout_ms=timeout_ms)
         for records in batches.values():
-            self._take([(Entry(record.key, record.value), record.offset) for record in records if record.key is not None])
+            self._take([Entry(record.key, record.value, record.offset) for record in records if record.key is not None])
 
-    def _take(self, records: Sequence[tuple[Entry, int]]) -> None:
-        fresh = [entry for entry, offset in records if self._applied.get(entry.key, -1) < offset]
-        for entry, offset in records:
-            self._applied[entry.key] = max(offset, self._applied.get(entry.key, -1))
+    def _take(self, entries: Sequence[Entry]) -> None:
+        fresh = [entry for entry in entries if self._applied.get(entry.key, -1) < entry.offset]
+        for entry in entries:
+            self._applied[entry.key] = max(entry.offset, self._applied.get(entry.key, -1))
         if fresh and self._apply is not None:
             self._apply(fresh)
 

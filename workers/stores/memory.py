@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from connector.errors import CdcError, ErrorKind
 from workers.stores.log import Apply, Entry
@@ -12,7 +13,7 @@ class MemoryTopic:
     """A topic that several logs may share, as several workers share one of Kafka's."""
 
     def __init__(self, entries: Sequence[Entry] = ()) -> None:
-        self.entries: list[Entry] = list(entries)
+        self.entries: list[Entry] = _placed(entries, 0)
         self._followers: list[Apply] = []
 
     def follow(self, apply: Apply) -> None:
@@ -27,9 +28,10 @@ class MemoryTopic:
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Add at the end and tell all followers."""
-        self.entries.extend(entries)
+        placed = _placed(entries, len(self.entries))
+        self.entries.extend(placed)
         for apply in list(self._followers):
-            apply(list(entries))
+            apply(placed)
 
 
 class MemoryLog:
@@ -51,8 +53,15 @@ class MemoryLog:
             raise CdcError(ErrorKind.STORE, "The memory log is broken", "Mend it by setting broken to False.")
         self.topic.append(entries)
 
+    async def catch_up(self) -> None:
+        """Nothing to do: a memory topic's followers are never behind."""
+
     async def stop(self) -> None:
         """Leave the topic."""
         if self._apply is not None:
             self.topic.leave(self._apply)
             self._apply = None
+
+
+def _placed(entries: Sequence[Entry], begin: int) -> list[Entry]:
+    return [replace(entry, offset=offset) for offset, entry in enumerate(entries, begin)]

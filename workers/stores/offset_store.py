@@ -35,6 +35,10 @@ class AllOffsets:
         """Close."""
         await self._log.stop()
 
+    async def catch_up(self) -> None:
+        """Return when all that anybody has written so far is known. Raises CdcError(STORE)."""
+        await self._log.catch_up()
+
     def of(self, connector: str) -> Sequence[tuple[JsonObject, JsonObject]]:
         """Partitions and offsets of one connector."""
         return [(partition, offset) for _, partition, offset in self._offsets.get(connector, {}).values()]
@@ -43,6 +47,12 @@ class AllOffsets:
         """The last offset, or None."""
         found = self._offsets.get(connector, {}).get(_same(partition))
         return None if found is None else found[2]
+
+    def key(self, connector: str, partition: JsonObject | None) -> bytes:
+        """The key of the record that holds a partition's offset."""
+        found = self._offsets.get(connector, {}).get(_same(partition))
+        # Another worker may have written the members in another order: compaction must still see one key.
+        return orjson.dumps([connector, partition]) if found is None else found[0]
 
     async def store(self, connector: str, partition: JsonObject, offset: JsonObject | None) -> None:
         """Write (None removes) and wait for the acknowledgement. Raises CdcError(STORE)."""
@@ -58,9 +68,7 @@ class AllOffsets:
         await self._log.write([Entry(key, None) for key, _, _ in self._offsets.get(connector, {}).values()])
 
     def _entry(self, connector: str, partition: JsonObject | None, offset: JsonObject | None) -> Entry:
-        found = self._offsets.get(connector, {}).get(_same(partition))
-        # Another worker may have written the members in another order: compaction must still see one key.
-        key = orjson.dumps([connector, partition]) if found is None else found[0]
+        key = self.key(connector, partition)
         try:
             return Entry(key, None if offset is None else orjson.dumps(offset))
         except orjson.JSONEncodeError as problem:
@@ -90,7 +98,9 @@ class ConnectorOffsets:
         self._connector = connector
 
     async def load(self, partition: JsonObject) -> JsonObject | None:
-        """The last offset stored for ``partition``, or None."""
+        """The last offset that any worker has stored for ``partition``, or None. Raises CdcError(STORE)."""
+        # Who ran the connector before may have been another worker, and its last record may still be on its way here.
+        await self._offsets.catch_up()
         return self._offsets.load(self._connector, partition)
 
     async def store(self, partition: JsonObject, offset: JsonObject | None) -> None:

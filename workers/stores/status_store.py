@@ -13,7 +13,8 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, get_args
+from itertools import chain
+from typing import Final, TypeVar, get_args
 
 import orjson
 
@@ -27,6 +28,8 @@ _STATES: Final = frozenset(get_args(ConnectorState))
 _CONNECTOR: Final = "status-connector-"
 _TASK: Final = "status-task-"
 _TOPIC: Final = "status-topic-"
+
+Key = TypeVar("Key", str, int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +48,12 @@ class StatusStore:
 
     def __init__(self, log: Log) -> None:
         self._log = log
-        self._states: dict[str, StatusEntry] = {}
-        """By key."""
+        self._connectors: dict[str, StatusEntry] = {}
+        self._tasks: dict[str, dict[int, StatusEntry]] = {}
+        """By connector and id: what is asked for most must not cost more with every further connector."""
         self._topics: dict[str, dict[str, None]] = {}
+        self.revision = 0
+        """Grows with every change of what is answered."""
         self._unwritten: dict[bytes, bytes | None] = {}
         """What is still to be written, last value only, by key; a key is here also while it is on its way."""
         self._writers: dict[bytes, asyncio.Task[None]] = {}
@@ -69,18 +75,20 @@ class StatusStore:
     @property
     def generation(self) -> int:
         """The highest generation that any worker has written."""
-        return max((entry.generation for entry in self._states.values()), default=0)
+        tasks = (entry for entries in self._tasks.values() for entry in entries.values())
+        return max((entry.generation for entry in chain(self._connectors.values(), tasks)), default=0)
+
+    def connectors(self) -> Sequence[str]:
+        """The connectors that have a state."""
+        return list(self._connectors)
 
     def connector(self, name: str) -> StatusEntry | None:
         """A connector's state."""
-        return self._states.get(_CONNECTOR + name)
+        return self._connectors.get(name)
 
     def tasks(self, name: str) -> Mapping[int, StatusEntry]:
         """The states of a connector's tasks by id."""
-        prefix = f"{_TASK}{name}-"
-        found = ((key.removeprefix(prefix), entry) for key, entry in self._states.items() if key.startswith(prefix))
-        # "a-1" has task 0 under "a-1-0", which also begins like a task of "a".
-        return {int(task): entry for task, entry in found if task.isdigit()}
+        return dict(self._tasks.get(name, ()))
 
     def topics(self, name: str) -> Sequence[str]:
         """The topics the connector has used."""
@@ -88,11 +96,13 @@ class StatusStore:
 
     def put_connector(self, name: str, entry: StatusEntry) -> None:
         """Set a connector's state."""
-        self._put(_CONNECTOR + name, entry)
+        self._connectors[name] = entry
+        self._write(_CONNECTOR + name, _json(entry))
 
     def put_task(self, name: str, task: int, entry: StatusEntry) -> None:
         """Set a task's state."""
-        self._put(f"{_TASK}{name}-{task}", entry)
+        self._tasks.setdefault(name, {})[task] = entry
+        self._write(f"{_TASK}{name}-{task}", _json(entry))
 
     def put_topic(self, name: str, task: int, topic: str, at_ms: int) -> None:
         """Note that the connector uses the topic; the first time counts."""
@@ -104,14 +114,14 @@ class StatusStore:
 
     def drop_tasks(self, name: str) -> None:
         """Forget the tasks' states."""
-        for task in self.tasks(name):
-            self._put(f"{_TASK}{name}-{task}", None)
+        for task in self._tasks.pop(name, {}):
+            self._write(f"{_TASK}{name}-{task}", None)
 
     def drop_connector(self, name: str) -> None:
         """Forget everything about a connector: its state, its tasks' states, its topics."""
         self.drop_tasks(name)
-        if self.connector(name) is not None:
-            self._put(_CONNECTOR + name, None)
+        if self._connectors.pop(name, None) is not None:
+            self._write(_CONNECTOR + name, None)
         self.drop_topics(name)
 
     def drop_topics(self, name: str) -> None:
@@ -119,22 +129,8 @@ class StatusStore:
         for topic in self._topics.pop(name, {}):
             self._write(_topic_key(topic, name), None)
 
-    def _put(self, key: str, entry: StatusEntry | None) -> None:
-        if entry is None:
-            self._states.pop(key, None)
-            self._write(key, None)
-            return
-        self._states[key] = entry
-        value = {
-            "state": entry.state,
-            "trace": entry.trace,
-            "worker_id": entry.worker_id,
-            "generation": entry.generation,
-            "version": entry.version,
-        }
-        self._write(key, orjson.dumps(value))
-
     def _write(self, key: str, value: bytes | None) -> None:
+        self.revision += 1
         raw = key.encode()
         self._unwritten[raw] = value
         if raw not in self._writers:
@@ -156,6 +152,7 @@ class StatusStore:
             del self._writers[key]
 
     def _apply(self, entries: Sequence[Entry]) -> None:
+        self.revision += 1
         for entry in entries:
             # Between put and acknowledgement memory is ahead of the topic.
             if entry.key in self._unwritten:
@@ -172,11 +169,33 @@ class StatusStore:
                 self._topics.get(name, {}).pop(topic, None)
             else:
                 self._topics.setdefault(name, {})[topic] = None
-        elif key.startswith((_CONNECTOR, _TASK)):
-            if value is None:
-                self._states.pop(key, None)
-            else:
-                self._states[key] = _status(value)
+        elif key.startswith(_CONNECTOR):
+            _keep(self._connectors, key.removeprefix(_CONNECTOR), value)
+        elif key.startswith(_TASK):
+            # The name may hold dashes itself: "a-1" has its task 0 under "a-1-0".
+            name, _, task = key.removeprefix(_TASK).rpartition("-")
+            _keep(self._tasks.setdefault(name, {}), int(task), value)
+            if not self._tasks[name]:
+                del self._tasks[name]
+
+
+def _keep(entries: dict[Key, StatusEntry], key: Key, value: Mapping[str, object] | None) -> None:
+    if value is None:
+        entries.pop(key, None)
+    else:
+        entries[key] = _status(value)
+
+
+def _json(entry: StatusEntry) -> bytes:
+    return orjson.dumps(
+        {
+            "state": entry.state,
+            "trace": entry.trace,
+            "worker_id": entry.worker_id,
+            "generation": entry.generation,
+            "version": entry.version,
+        }
+    )
 
 
 def _status(value: Mapping[str, object]) -> StatusEntry:

@@ -82,6 +82,16 @@ class FakeHerder:
     def server_info(self) -> ServerInfo:
         return ServerInfo("4.3.0", "a9ce3221537b8653", "aOJQVFq4Teia2MZgCiCxeA")
 
+    async def next_assignment(self, seconds: float) -> None:
+        """The fake's group never changes."""
+
+    async def caught_up(self) -> None:
+        """The fake knows all."""
+
+    def revision(self) -> object:
+        """Tests change what is known as they like."""
+        return object()
+
     def health(self) -> Health:
         return self.state
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,9 +13,12 @@ import orjson
 from connector.config_keys import BY_NAME, CURRENT
 from connector.config_validation import FieldValidation, Validation
 from connector.ports import TaskContext
+from workers.assignment import Assignment
 from workers.herder import WorkerHerder
 from workers.loggers import Loggers
+from workers.membership import Member
 from workers.settings import WorkerSettings
+from workers.stores.log import Apply, Entry
 from workers.stores.memory import MemoryLog, MemoryTopic
 
 CLASS = "io.debezium.connector.postgresql.PostgresConnector"
@@ -35,13 +38,91 @@ class Topics:
         self.config, self.offset, self.status = MemoryTopic(), MemoryTopic(), MemoryTopic()
 
 
+class LateLog(MemoryLog):
+    """Hears of what others write only when it asks for it."""
+
+    def __init__(self, topic: MemoryTopic) -> None:
+        super().__init__(topic)
+        self.late: list[Entry] = []
+        self._tell: Apply = lambda _: None
+
+    async def start(self, apply: Apply) -> None:
+        self._tell = apply
+        await super().start(self.late.extend)
+        await self.catch_up()
+
+    async def write(self, entries: Sequence[Entry]) -> None:
+        await super().write(entries)
+        await self.catch_up()
+
+    async def catch_up(self) -> None:
+        entries, self.late[:] = list(self.late), []
+        if entries:
+            self._tell(entries)
+
+
+class Group:
+    """What Kafka does for a group: members come and go, and each change makes a generation that the first of them decides."""
+
+    def __init__(self) -> None:
+        self.members: list[GroupMembership] = []
+        self.generation = 0
+
+    def share(self) -> None:
+        members = [(each, each.member) for each in self.members if each.member is not None]
+        for _, member in members:
+            member.joining()
+        claims = [member.claim() for _, member in members]
+        self.generation += 1
+        decision = members[0][1].assign(claims).encode()
+        for _, member in members:
+            member.assigned(Assignment.decode(decision), self.generation)
+
+    def lose(self, membership: GroupMembership) -> None:
+        """Its session ends, and it does not know."""
+        self.members.remove(membership)
+        self.share()
+
+    def find_again(self, membership: GroupMembership) -> None:
+        """It comes back with what it runs."""
+        self.members.append(membership)
+        self.share()
+
+
+class GroupMembership:
+    def __init__(self, group: Group) -> None:
+        self.group = group
+        self.member: Member | None = None
+
+    async def start(self, member: Member) -> None:
+        self.member = member
+        self.group.members.append(self)
+        self.group.share()
+
+    def rejoin(self) -> None:
+        if self in self.group.members:
+            self.group.share()
+
+    async def stop(self) -> None:
+        if self in self.group.members:
+            self.group.members.remove(self)
+            if self.group.members:
+                self.group.share()
+
+
 class Bench:
     """A herder over memory, with a task that runs until it is stopped or told to fail."""
 
-    def __init__(self, topics: Topics | None = None, properties: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        topics: Topics | None = None,
+        properties: Mapping[str, str] | None = None,
+        membership: GroupMembership | None = None,
+        log: Callable[[MemoryTopic], MemoryLog] = MemoryLog,
+    ) -> None:
         self.topics = topics or Topics()
-        self.config_log = MemoryLog(self.topics.config)
-        self.offset_log = MemoryLog(self.topics.offset)
+        self.config_log = log(self.topics.config)
+        self.offset_log = log(self.topics.offset)
         self.contexts: list[TaskContext] = []
         self.running: dict[str, TaskContext] = {}
         self.failures: dict[str, asyncio.Future[BaseException]] = {}
@@ -56,6 +137,7 @@ class Bench:
             run_task=self.run_task,
             validate=self.validate,
             cluster_id=lambda: "cluster-1",
+            membership=membership,
             now_ms=lambda: 1700000000000,
             loggers=Loggers(lambda: 1700000000000, logging.Manager(logging.RootLogger(logging.INFO))),
         )
@@ -112,8 +194,13 @@ class Bench:
 
 
 @asynccontextmanager
-async def worker(topics: Topics | None = None, properties: Mapping[str, str] | None = None) -> AsyncIterator[Bench]:
-    bench = Bench(topics, properties)
+async def worker(
+    topics: Topics | None = None,
+    properties: Mapping[str, str] | None = None,
+    membership: GroupMembership | None = None,
+    log: Callable[[MemoryTopic], MemoryLog] = MemoryLog,
+) -> AsyncIterator[Bench]:
+    bench = Bench(topics, properties, membership, log)
     await bench.herder.start()
     await bench.settled()
     try:

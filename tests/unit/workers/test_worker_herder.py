@@ -128,11 +128,9 @@ async def test_null_values_reach_the_validation() -> None:
     ("key", "value"),
     [
         ("transforms", "route"),
-        ("predicates", "p"),
         ("key.converter", "io.confluent.connect.avro.AvroConverter"),
         ("value.converter", "org.apache.kafka.connect.storage.StringConverter"),
         ("header.converter", "org.apache.kafka.connect.json.JsonConverter"),
-        ("exactly.once.support", "required"),
         ("offsets.storage.topic", "my-own"),
     ],
 )
@@ -143,6 +141,14 @@ async def test_what_the_worker_cannot_do_is_refused_by_name(key: str, value: str
         assert caught.value.status == 400
         assert "contains the following 1 error(s)" in caught.value.message
         assert key in caught.value.message
+
+
+async def test_exactly_once_cannot_be_required_of_a_worker_without_it() -> None:
+    async with worker() as bench:
+        with pytest.raises(HerderError) as caught:
+            await bench.create({**CONFIG, "exactly.once.support": "REQUIRED"})
+        assert caught.value.status == 400
+        assert "\nThis worker does not have exactly-once source support enabled.\n" in caught.value.message
 
 
 @pytest.mark.parametrize("version", ["9.9", "[9.9,10)", "3.5", "[3.6", "(,2.3.4.Final)"])
@@ -185,7 +191,7 @@ async def test_override_policy(policy: str, key: str, allowed: bool) -> None:
             return
         with pytest.raises(HerderError) as caught:
             await bench.create({**CONFIG, key: "1"})
-        assert key in caught.value.message
+        assert f"The '{policy}' policy does not allow 'linger.ms' to be overridden" in caught.value.message
 
 
 async def test_a_store_that_does_not_take_it_is_told() -> None:

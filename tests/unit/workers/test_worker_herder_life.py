@@ -18,7 +18,6 @@ async def test_a_restarted_worker_takes_up_everything() -> None:
         await first.herder.put_connector("paused", CONFIG, allow_replace=False, initial_state="PAUSED")
         await first.herder.put_connector("stopped", CONFIG, allow_replace=False, initial_state="STOPPED")
         await first.settled()
-        generation = topics.status.entries[-1].value
     assert dict(first.told()) == {
         "status-connector-shop": "UNASSIGNED",
         "status-task-shop-0": "UNASSIGNED",
@@ -30,9 +29,6 @@ async def test_a_restarted_worker_takes_up_everything() -> None:
         assert second.states() == ("RUNNING", ["RUNNING"])
         assert second.states("paused") == ("PAUSED", [])
         assert second.states("stopped") == ("STOPPED", [])
-        assert generation is not None
-        assert b'"generation":1' in generation
-        assert any(b'"generation":2' in (entry.value or b"") for entry in topics.status.entries)
 
 
 async def test_a_failed_task_runs_again_under_the_next_worker() -> None:

@@ -42,17 +42,17 @@ def test_admin_absent_empty_and_given() -> None:
 @pytest.mark.parametrize(
     ("properties", "served", "expected"),
     [
-        ({}, [HTTP, OTHER], ("a", 1)),
-        ({}, [TLS, OTHER], ("b", 2)),
-        ({}, [TLS], ("c", 3)),
-        ({"rest.advertised.listener": "HTTPS"}, [HTTP, TLS], ("c", 3)),
-        ({"rest.advertised.listener": "https"}, [HTTP], ("a", 1)),
-        ({"rest.advertised.host.name": "h"}, [TLS], ("h", 3)),
-        ({"rest.advertised.port": "9"}, [HTTP], ("a", 9)),
-        ({}, [Listener("", 5)], (socket.gethostname(), 5)),
+        ({}, [HTTP, OTHER], ("http", "a", 1)),
+        ({}, [TLS, OTHER], ("http", "b", 2)),
+        ({}, [TLS], ("https", "c", 3)),
+        ({"rest.advertised.listener": "HTTPS"}, [HTTP, TLS], ("https", "c", 3)),
+        ({"rest.advertised.listener": "https"}, [HTTP], ("http", "a", 1)),
+        ({"rest.advertised.host.name": "h"}, [TLS], ("https", "h", 3)),
+        ({"rest.advertised.port": "9"}, [HTTP], ("http", "a", 9)),
+        ({}, [Listener("", 5)], ("http", socket.gethostname(), 5)),
     ],
 )
-def test_the_worker_s_own_name(properties: dict[str, str], served: list[Listener], expected: tuple[str, int]) -> None:
+def test_the_worker_s_own_name(properties: dict[str, str], served: list[Listener], expected: tuple[str, str, int]) -> None:
     assert advertised(properties, served) == expected
 
 

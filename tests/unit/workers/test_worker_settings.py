@@ -48,7 +48,8 @@ def test_distributed_file(tmp_path: Path) -> None:
     assert settings.http.listeners == (Listener("127.0.0.1", 18083),)
     assert settings.worker_id == "127.0.0.1:18083"
     assert settings.offset_flush_interval == 10
-    assert settings.ignored == ("plugin.path", "session.timeout.ms")
+    assert (settings.session_timeout_ms, settings.heartbeat_interval_ms, settings.rebalance_timeout_ms) == (30_000, 1_000, 60_000)
+    assert settings.ignored == ("plugin.path",)
     assert settings.unknown == ("my.own.key",)
 
 
@@ -118,7 +119,7 @@ def test_environment_of_confluents_image() -> None:
     assert properties["producer.a_b-c"] == "x"
     settings = WorkerSettings.from_properties(properties)
     assert settings.worker_id == "connect:8083"
-    assert settings.unknown == ()
+    assert settings.unknown == ("producer.a_b-c",)
 
 
 def test_no_variables_mean_the_defaults() -> None:
@@ -134,8 +135,7 @@ def test_no_variables_mean_the_defaults() -> None:
         ("listeners", "http://a:b"),
         ("admin.listeners", "127.0.0.1:9090"),
         ("rest.extension.classes", "org.example.Extension"),
-        ("exactly.once.source.support", "enabled"),
-        ("exactly.once.source.support", "preparing"),
+        ("exactly.once.source.support", "yes"),
         ("key.converter", "io.confluent.connect.avro.AvroConverter"),
         ("value.converter", "org.apache.kafka.connect.storage.StringConverter"),
         ("header.converter", "org.apache.kafka.connect.json.JsonConverter"),
@@ -167,13 +167,20 @@ def test_unknown_config_provider_is_refused() -> None:
 
 def test_all_refused_keys_are_told_at_once() -> None:
     with pytest.raises(SettingsError) as caught:
-        WorkerSettings.from_properties({"exactly.once.source.support": "enabled", "offset.storage.file.filename": "x"})
+        WorkerSettings.from_properties({"listeners.https.ssl.cipher.suites": "x", "offset.storage.file.filename": "x"})
     assert str(caught.value).count("\n") == 1
 
 
-@pytest.mark.parametrize("value", ["", "disabled", "DISABLED"])
-def test_a_refused_key_with_a_harmless_value_passes(value: str) -> None:
-    WorkerSettings.from_properties({"exactly.once.source.support": value, "offset.storage.file.filename": "", "rest.extension.classes": ""})
+@pytest.mark.parametrize(
+    ("value", "enabled"),
+    [("", False), ("disabled", False), ("DISABLED", False), ("preparing", False), ("enabled", True), (" Enabled ", True)],
+)
+def test_exactly_once_is_switched_on_by_one_word(value: str, enabled: bool) -> None:
+    assert WorkerSettings.from_properties({"exactly.once.source.support": value}).exactly_once is enabled
+
+
+def test_a_refused_key_with_a_harmless_value_passes() -> None:
+    WorkerSettings.from_properties({"offset.storage.file.filename": "", "rest.extension.classes": ""})
 
 
 def test_several_listeners() -> None:
@@ -212,3 +219,13 @@ def test_passwords_do_not_show_in_repr() -> None:
 )
 def test_override_policy(word: str, policy: str) -> None:
     assert WorkerSettings.from_properties({"connector.client.config.override.policy": word}).override_policy == policy
+
+
+@pytest.mark.parametrize(("session", "expected"), [("6000", 1_000), ("900", 300), ("2", 1)])
+def test_a_short_session_has_short_heartbeats(session: str, expected: int) -> None:
+    assert WorkerSettings.from_properties({"session.timeout.ms": session}).heartbeat_interval_ms == expected
+
+
+def test_heartbeats_rarer_than_the_session_is_long() -> None:
+    with pytest.raises(SettingsError, match=r"heartbeat.interval.ms: It must be less than session.timeout.ms \(6000\)"):
+        WorkerSettings.from_properties({"session.timeout.ms": "6000", "heartbeat.interval.ms": "6000"})
