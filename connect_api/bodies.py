@@ -6,6 +6,7 @@ Configuration values become strings as Jackson makes them: a number keeps the di
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass
 from typing import Final
@@ -17,9 +18,16 @@ from starlette.exceptions import HTTPException
 from connect_api.errors import RequestError
 from connect_api.herder import HerderError, TargetState
 from connect_api.media import media_type
+from connect_api.schemas import closed, mapping
 
 LIMIT: Final = 4 * 1024 * 1024
 """Bytes of a body. A configuration travels as one Kafka record, 1 MiB by default, so nothing useful is longer."""
+
+PASSED_OVER: Final = 16 * 1024 * 1024
+"""Bytes of a body that are read at most: a client that is still sending would not see the refusal of a body too long."""
+
+SECONDS: Final = 60.0
+"""How long a body may take to come."""
 
 INITIAL_STATES: Final[dict[str, TargetState]] = {"RUNNING": "STARTED", "PAUSED": "PAUSED", "STOPPED": "STOPPED"}
 """Words of ``initial_state`` (KIP-980) and the target states they mean."""
@@ -27,7 +35,16 @@ INITIAL_STATES: Final[dict[str, TargetState]] = {"RUNNING": "STARTED", "PAUSED":
 WHITESPACE: Final = "".join(map(chr, range(0x21)))
 """What Java's ``String.trim`` removes."""
 
-CREATE_FIELDS: Final = ("name", "config", "initial_state")
+SCALAR: Final = {"type": ["string", "number", "boolean", "null"]}
+"""What becomes a string."""
+
+CONFIG_BODY: Final = mapping(SCALAR)
+CREATE_BODY: Final = closed(
+    "CreateConnectorRequest",
+    {"name": SCALAR, "config": CONFIG_BODY, "initial_state": {"enum": [*INITIAL_STATES, None]}},
+    optional=("name", "initial_state"),
+)
+CREATE_FIELDS: Final = tuple(CREATE_BODY["properties"])
 
 
 class Number(str):
@@ -54,14 +71,21 @@ async def read(request: Request) -> bytes:
 
 
 async def read_any(request: Request) -> bytes:
-    """Return the body whatever it is called. Raises 413 past :data:`LIMIT`."""
+    """Return the body whatever it is called. Raises 413 past :data:`LIMIT`, 408 when it does not end within :data:`SECONDS`."""
     parts: list[bytes] = []
     size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > LIMIT:
-            raise RequestError(f"The request body is longer than {LIMIT} bytes, more than a configuration may hold. Send less.", status=413)
-        parts.append(part)
+    try:
+        async with asyncio.timeout(SECONDS):
+            async for part in request.stream():
+                size += len(part)
+                if size <= LIMIT:
+                    parts.append(part)
+                elif size > PASSED_OVER:
+                    break
+    except TimeoutError:
+        raise RequestError(f"The request body did not come to its end within {SECONDS:g} seconds. Send all of it.", status=408) from None
+    if size > LIMIT:
+        raise RequestError(f"The request body is longer than {LIMIT} bytes, more than a configuration may hold. Send less.", status=413)
     return b"".join(parts)
 
 

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
+
+from fastapi.routing import APIRoute
+from starlette.routing import BaseRoute
+
+from connect_api.errors import FAILURE
+from connect_api.media import UntypedRoute
+from connect_api.schemas import Schema
 
 ERRORS: Final = {
     400: "The request or the configuration is not valid",
+    401: "The worker asks for a login",
     403: "The worker's settings, or a missing right, do not let this be done",
     404: "No such connector or task",
+    406: "The header Accept leaves no room for JSON",
+    408: "The body did not come to its end",
     409: "The connector exists, or the workers are handing connectors over",
+    413: "The body is too long",
+    415: "The header Content-Type is not JSON",
+    431: "The headers are too long",
+    500: "The worker is broken or could not reach Kafka; its log says more",
     503: "The worker is starting",
-    500: "The worker is broken; its log says more",
 }
 
+JSON: Final = "application/json"
 CONNECTOR_CLASS: Final = "io.debezium.connector.postgresql.PostgresConnector"
 
 CONFIG: Final = {
@@ -37,20 +51,13 @@ STATUS: Final = {"name": "shop", "connector": STATE, "tasks": [{"id": 0, **STATE
 
 Responses = dict[int | str, dict[str, Any]]
 
-FAILURE: Final = {
-    "type": "object",
-    "properties": {"error_code": {"type": "integer"}, "message": {"type": "string"}},
-    "required": ["error_code", "message"],
-}
-ANY_FAILURE: Final[Responses] = {
-    "default": {"description": "Any failure; error_code is the status", "content": {"application/json": {"schema": FAILURE}}}
-}
-"""For every route; it also keeps FastAPI from announcing a 422 that is never sent."""
+ANY_FAILURE: Final[Responses] = {"default": {"description": ""}}
+"""For every route: it keeps FastAPI from announcing a 422 that is never sent. :func:`complete` puts what is sent in its place."""
 
 
-def example(value: object, *failures: int) -> Responses:
+def answers(schema: Schema, example: object, *failures: int, status: int = 200, description: str = "Done") -> Responses:
     """Describe a success with its body, and the failures that may come instead. For ``responses=``."""
-    return {200: {"description": "Done", "content": {"application/json": {"example": value}}}, **fails(*failures)}
+    return {status: {"description": description, "content": {JSON: {"schema": schema, "example": example}}}, **fails(*failures)}
 
 
 def fails(*failures: int) -> Responses:
@@ -65,14 +72,73 @@ def query(name: str, description: str, *, boolean: bool = True, repeated: bool =
     return {"name": name, "in": "query", "required": False, "description": description, "schema": schema}
 
 
-def extra(*parameters: Mapping[str, Any], body: object = None) -> dict[str, Any]:
+def extra(*parameters: Mapping[str, Any], body: Schema | None = None, example: object = None) -> dict[str, Any]:
     """Describe query parameters and the request body. For ``openapi_extra=``."""
     described: dict[str, Any] = {"parameters": [*parameters]} if parameters else {}
     if body is not None:
-        described["requestBody"] = {"required": True, "content": {"application/json": {"example": body}}}
+        described["requestBody"] = {"required": True, "content": {JSON: {"schema": body, "example": example}}}
     return described
 
 
+def complete(document: dict[str, Any], routes: Iterable[BaseRoute], *, login: bool) -> dict[str, Any]:
+    """FastAPI's description with what it leaves out: failures that any call may meet, and nulls in schemas and examples.
+
+    Schemas with a title are named once and referred to from everywhere.
+    """
+    named: dict[str, object] = {}
+    for route, operation in _operations(document, routes):
+        described: dict[str, Any] = {str(status): response for status, response in route.responses.items() if status != "default"}
+        described |= {str(status): _failure(status) for status in _common(route, login=login) if str(status) not in described}
+        operation["responses"].pop("default", None)
+        for status, response in described.items():
+            operation["responses"][status] = operation["responses"].get(status, {}) | _referring(response, named)
+        operation["responses"] = dict(sorted(operation["responses"].items()))
+        body = (route.openapi_extra or {}).get("requestBody")
+        if body is not None:
+            operation["requestBody"] = _referring(body, named)
+    document.setdefault("components", {})["schemas"] = dict(sorted(named.items()))
+    return document
+
+
+def _operations(document: Mapping[str, Any], routes: Iterable[BaseRoute]) -> Iterator[tuple[APIRoute, dict[str, Any]]]:
+    for route in routes:
+        if isinstance(route, APIRoute) and route.include_in_schema:
+            for method in route.methods or ():
+                yield route, document["paths"][route.path_format][method.lower()]
+
+
+def _common(route: APIRoute, *, login: bool) -> Iterator[int]:
+    """Failures that no route names itself."""
+    has_body = "requestBody" in (route.openapi_extra or {})
+    if has_body or "{" in route.path_format:
+        # A segment of the path, too, may be no UTF-8.
+        yield 400
+    if has_body:
+        yield 408
+        yield 413
+    if login:
+        yield 401
+    yield 406
+    yield 431
+    if not isinstance(route, UntypedRoute):
+        yield 415
+    yield 500
+
+
+def _referring(value: Any, named: dict[str, object]) -> Any:
+    """The same with references in the place of schemas that have a title; these are put into ``named``."""
+    if isinstance(value, Mapping):
+        copied = {key: value[key] if key == "example" else _referring(value[key], named) for key in value}
+        if value.get("type") == "object" and isinstance(value.get("title"), str):
+            named[value["title"]] = copied
+            return {"$ref": f"#/components/schemas/{value['title']}"}
+        return copied
+    return [_referring(each, named) for each in value] if isinstance(value, list | tuple) else value
+
+
 def _failure(status: int) -> dict[str, Any]:
+    if status == 401:
+        # As recorded: a bare text.
+        return {"description": ERRORS[status]}
     body = {"error_code": status, "message": ERRORS[status]}
-    return {"description": ERRORS[status], "content": {"application/json": {"example": body}}}
+    return {"description": ERRORS[status], "content": {JSON: {"schema": FAILURE, "example": body}}}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Final
 
 import orjson
 from fastapi import FastAPI, Request, Response
@@ -17,6 +18,7 @@ from starlette.exceptions import HTTPException
 from connect_api.herder import HerderError
 from connect_api.login import LoginError, refusal
 from connect_api.methods import allowed
+from connect_api.schemas import TEXT, closed
 
 
 class RequestError(Exception):
@@ -26,6 +28,9 @@ class RequestError(Exception):
         super().__init__(message)
         self.status = status
         self.message = message
+
+
+FAILURE: Final = closed("ErrorMessage", {"error_code": {"type": "integer", "minimum": 400, "maximum": 599}, "message": TEXT})
 
 
 def error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:

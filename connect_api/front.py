@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from typing import Final
 from urllib.parse import quote
 
 from fastapi import Response
@@ -18,6 +19,9 @@ from connect_api.methods import allowed
 from connect_api.paths import canonical
 
 logger = logging.getLogger(__name__)
+
+HEADERS_LIMIT: Final = 64 * 1024
+"""Bytes of all headers of a request, names and values. Connect's server takes 8 KiB."""
 
 
 class Front:
@@ -48,6 +52,7 @@ class Front:
             await send(message)
 
         try:
+            _check_headers(scope.get("headers", ()))
             path = canonical(scope.get("raw_path") or quote(scope["path"]).encode())
             routed = {**scope, "path": path, "method": "GET" if method == "HEAD" else method, "head": method == "HEAD"}
             if method == "OPTIONS" and (methods := allowed(self.routes, routed)):
@@ -67,3 +72,8 @@ class Front:
                 raise
             text = f"The worker could not answer because of an internal error ({type(failure).__name__}). Its log says more."
             await error(500, text)(scope, receive, watched)
+
+
+def _check_headers(headers: Iterable[tuple[bytes, bytes]]) -> None:
+    if sum(len(name) + len(value) for name, value in headers) > HEADERS_LIMIT:
+        raise RequestError(f"The headers are longer than {HEADERS_LIMIT} bytes. Send fewer or shorter ones.", status=431)

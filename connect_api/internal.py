@@ -8,35 +8,39 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Final
+from typing import Annotated, Final
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Path, Request, Response
 
 from connect_api import bodies
-from connect_api.documentation import fails
+from connect_api.documentation import extra, fails
 from connect_api.errors import RequestError
 from connect_api.herder import HerderError
 from connect_api.media import UntypedRoute
+from connect_api.schemas import array, or_null
 
 ALGORITHM: Final = "HmacSHA256"
 """The default of ``inter.worker.signature.algorithm``."""
+TASKS_BODY: Final = {"anyOf": [{"type": "null"}, array(or_null(bodies.CONFIG_BODY))]}
 SIGNATURE: Final = "x-connect-authorization"
 SIGNED_WITH: Final = "x-connect-request-signature-algorithm"
+
+Connector = Annotated[str, Path(alias="connector")]
 
 
 def add_routes(app: FastAPI) -> None:
     """Add the routes between workers."""
 
-    async def write_tasks(request: Request) -> Response:
+    async def write_tasks(request: Request, _connector: Connector) -> Response:
         """Take task configurations from another worker of the group: never."""
         check_task_configs(await bodies.read_any(request))
         raise refusal(request)
 
-    async def fence(request: Request) -> Response:
+    async def fence(request: Request, _connector: Connector) -> Response:
         """Fence a connector's former producers for another worker of the group: never."""
         raise refusal(request)
 
-    for path, method, answer in (("tasks", "POST", write_tasks), ("fence", "PUT", fence)):
+    for path, method, answer, body in (("tasks", "POST", write_tasks, TASKS_BODY), ("fence", "PUT", fence, None)):
         app.router.add_api_route(
             f"/connectors/{{connector:segment}}/{path}",
             answer,
@@ -44,6 +48,7 @@ def add_routes(app: FastAPI) -> None:
             tags=["internal"],
             status_code=204,
             responses=fails(400, 403),
+            openapi_extra=extra(body=body, example=[{"task.class": "…"}]),
             route_class_override=UntypedRoute,
         )
 

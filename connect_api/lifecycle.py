@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI, Request, Response
 
 from connect_api import models
-from connect_api.documentation import STATUS, extra, fails, query
+from connect_api.documentation import STATUS, answers, extra, fails, query
 from connect_api.herder import Herder
 from connect_api.queries import flag
 
@@ -36,7 +36,7 @@ def add_routes(app: FastAPI, herder: Herder) -> None:
         status_code=204,
         tags=["lifecycle"],
         responses={
-            202: {"description": "Restarting, with tasks or what failed", "content": {"application/json": {"example": STATUS}}},
+            **answers(models.STATUS, STATUS, status=202, description="Restarting, with tasks or what failed"),
             **fails(404, 409, 500),
         },
         openapi_extra=extra(query("includeTasks", "Restart tasks too"), query("onlyFailed", "Restart only what has failed")),

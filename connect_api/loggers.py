@@ -7,12 +7,16 @@ from typing import Final
 from fastapi import FastAPI, Request, Response
 
 from connect_api import bodies, models
-from connect_api.documentation import example, extra, query
+from connect_api.documentation import answers, extra, query
 from connect_api.errors import RequestError
 from connect_api.herder import Herder, HerderError
+from connect_api.schemas import TEXT, array, mapping, one_of
 
 LEVELS: Final = frozenset({"OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "ALL"})
 """Log4j's words; requests may write them in any case."""
+
+LEVEL_BODY: Final = {"type": "object", "properties": {"level": one_of(sorted(LEVELS))}, "required": ["level"]}
+"""Connect passes over other members."""
 
 
 def add_routes(app: FastAPI, herder: Herder) -> None:
@@ -20,12 +24,16 @@ def add_routes(app: FastAPI, herder: Herder) -> None:
     level = {"level": "INFO", "last_modified": 1795242544396}
     scope = query("scope", "worker (the default), or cluster for all workers of the group", boolean=False)
 
-    @app.get("/admin/loggers", tags=["loggers"], responses=example({"root": {"level": "INFO", "last_modified": None}}))
+    @app.get(
+        "/admin/loggers",
+        tags=["loggers"],
+        responses=answers(mapping(models.LOGGER_LEVEL), {"root": {"level": "INFO", "last_modified": None}}),
+    )
     async def loggers() -> Response:
         """List the loggers with their levels."""
         return models.reply({name: models.logger_level(value) for name, value in herder.loggers().items()})
 
-    @app.get("/admin/loggers/{logger:segment}", tags=["loggers"], responses=example(level, 404))
+    @app.get("/admin/loggers/{logger:segment}", tags=["loggers"], responses=answers(models.LOGGER_LEVEL, level, 404))
     async def read(logger: str) -> Response:
         """Show the level of one logger."""
         return models.reply(models.logger_level(herder.logger(logger)))
@@ -33,8 +41,11 @@ def add_routes(app: FastAPI, herder: Herder) -> None:
     @app.put(
         "/admin/loggers/{logger:segment}",
         tags=["loggers"],
-        responses={**example(["connector", "connector.runner.task"], 400, 404), 204: {"description": "Asked of all workers"}},
-        openapi_extra=extra(scope, body={"level": "DEBUG"}),
+        responses={
+            **answers(array(TEXT), ["connector", "connector.runner.task"], 400, 404),
+            204: {"description": "Asked of all workers"},
+        },
+        openapi_extra=extra(scope, body=LEVEL_BODY, example={"level": "DEBUG"}),
     )
     async def write(request: Request, logger: str) -> Response:
         """Set the level of a logger and of those below it until the worker ends; the answer names those that changed."""

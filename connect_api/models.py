@@ -1,8 +1,9 @@
-"""The herder's values in Connect's JSON: member names and order as in Kafka's REST entities."""
+"""The herder's values in Connect's JSON: member names and order as in Kafka's REST entities. Each has its schema before it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import orjson
 from fastapi import Response
@@ -12,8 +13,10 @@ from connect_api.herder import (
     ConfigKey,
     ConfigValue,
     ConnectorInfo,
+    ConnectorState,
     Health,
     LoggerLevel,
+    Note,
     Offset,
     Plugin,
     ServerInfo,
@@ -21,6 +24,11 @@ from connect_api.herder import (
     Status,
     TaskInfo,
 )
+from connect_api.schemas import BOOLEAN, TEXT, TEXT_OR_NULL, WHOLE, array, closed, mapping, one_of, or_null, words
+
+CONFIG: Final = mapping(TEXT)
+CONNECTOR_TYPE: Final = one_of(("source", "sink", "unknown"))
+"""Of :class:`ConnectorInfo` and :class:`Status`."""
 
 
 def reply(value: object, status: int = 200, *, location: str | None = None) -> Response:
@@ -34,14 +42,24 @@ def empty(status: int) -> Response:
     return Response(status_code=status)
 
 
+SERVER_INFO: Final = closed("ServerInfo", {"version": TEXT, "commit": TEXT, "kafka_cluster_id": TEXT})
+
+
 def server_info(info: ServerInfo) -> dict[str, object]:
     """Fill ``GET /``."""
     return {"version": info.version, "commit": info.commit, "kafka_cluster_id": info.kafka_cluster_id}
 
 
+HEALTH: Final = closed("Health", {"status": one_of(("healthy", "starting", "unhealthy")), "message": TEXT})
+
+
 def health(state: Health) -> dict[str, object]:
     """Fill ``GET /health``."""
     return {"status": state.status, "message": state.message}
+
+
+TASK_ID: Final = closed("TaskId", {"connector": TEXT, "task": WHOLE})
+CONNECTOR_INFO: Final = closed("ConnectorInfo", {"name": TEXT, "config": CONFIG, "tasks": array(TASK_ID), "type": CONNECTOR_TYPE})
 
 
 def connector_info(info: ConnectorInfo) -> dict[str, object]:
@@ -55,6 +73,15 @@ def task_id(connector: str, task: int) -> dict[str, object]:
     return {"connector": connector, "task": task}
 
 
+_STATE: Final = {"state": words(ConnectorState), "worker_id": TEXT, "version": TEXT_OR_NULL, "trace": TEXT}
+_MAY_LACK: Final = ("version", "trace")
+STATE: Final = closed("ConnectorState", _STATE, optional=_MAY_LACK)
+TASK_STATE: Final = closed("TaskState", {"id": WHOLE, **_STATE}, optional=_MAY_LACK)
+STATUS: Final = closed("ConnectorStatus", {"name": TEXT, "connector": STATE, "tasks": array(TASK_STATE), "type": CONNECTOR_TYPE})
+EXPANDED: Final = mapping(closed("ConnectorExpanded", {"info": CONNECTOR_INFO, "status": STATUS}, optional=("info", "status")))
+"""What ``expand`` makes of the list of connectors."""
+
+
 def status(value: Status) -> dict[str, object]:
     """Fill ``GET /connectors/{c}/status``."""
     tasks = [task_state(task, state) for task, state in value.tasks.items()]
@@ -66,9 +93,18 @@ def task_state(task: int, value: State) -> dict[str, object]:
     return {"id": task, **_state(value)}
 
 
+TASK_INFO: Final = closed("TaskInfo", {"id": TASK_ID, "config": CONFIG})
+
+
 def task_info(value: TaskInfo) -> dict[str, object]:
     """Fill an element of ``GET /connectors/{c}/tasks``."""
     return {"id": task_id(value.connector, value.task), "config": value.config}
+
+
+PLAIN: Final = {"type": ["string", "number", "boolean", "null"]}
+_PLACE: Final = or_null(mapping(PLAIN))
+OFFSET: Final = closed("ConnectorOffset", {"partition": _PLACE, "offset": _PLACE})
+OFFSETS: Final = closed("ConnectorOffsets", {"offsets": array(OFFSET)})
 
 
 def offsets(values: Sequence[Offset]) -> dict[str, object]:
@@ -76,9 +112,15 @@ def offsets(values: Sequence[Offset]) -> dict[str, object]:
     return {"offsets": [{"partition": value.partition, "offset": value.offset} for value in values]}
 
 
+TOPICS: Final = mapping(closed("ActiveTopics", {"topics": array(TEXT)}), minProperties=1, maxProperties=1)
+
+
 def topics(connector: str, names: Sequence[str]) -> dict[str, object]:
     """Fill ``GET /connectors/{c}/topics``."""
     return {connector: {"topics": names}}
+
+
+MESSAGE: Final = closed("Message", {"message": TEXT})
 
 
 def message(text: str) -> dict[str, object]:
@@ -86,15 +128,41 @@ def message(text: str) -> dict[str, object]:
     return {"message": text}
 
 
+LOGGER_LEVEL: Final = closed("LoggerLevel", {"level": TEXT, "last_modified": {"type": ["integer", "null"]}})
+
+
 def logger_level(value: LoggerLevel) -> dict[str, object]:
     """Fill ``GET /admin/loggers/{logger}``."""
     return {"level": value.level, "last_modified": value.last_modified}
+
+
+_KINDS: Final = ("source", "sink", "converter", "header_converter", "transformation", "predicate")
+PLUGIN: Final = closed("PluginInfo", {"class": TEXT, "type": one_of(_KINDS), "version": TEXT}, optional=("version",))
 
 
 def plugin(value: Plugin) -> dict[str, object]:
     """Fill an element of ``GET /connector-plugins``; a plugin without a version has no such member."""
     version = {} if value.version is None else {"version": value.version}
     return {"class": value.class_name, "type": value.type, **version}
+
+
+_TYPES: Final = ("BOOLEAN", "STRING", "INT", "SHORT", "LONG", "DOUBLE", "LIST", "CLASS", "PASSWORD")
+CONFIG_KEY: Final = closed(
+    "ConfigKeyInfo",
+    {
+        "name": TEXT,
+        "type": one_of(_TYPES),
+        "required": BOOLEAN,
+        "default_value": TEXT_OR_NULL,
+        "importance": one_of(("HIGH", "MEDIUM", "LOW")),
+        "documentation": TEXT,
+        "group": TEXT_OR_NULL,
+        "order_in_group": WHOLE,
+        "width": one_of(("NONE", "SHORT", "MEDIUM", "LONG")),
+        "display_name": TEXT,
+        "dependents": array(TEXT),
+    },
+)
 
 
 def config_key(key: ConfigKey) -> dict[str, object]:
@@ -114,10 +182,58 @@ def config_key(key: ConfigKey) -> dict[str, object]:
     }
 
 
-def config_infos(infos: ConfigInfos) -> dict[str, object]:
-    """Fill ``PUT /connector-plugins/{p}/config/validate``."""
-    configs = [{"definition": None if key is None else config_key(key), "value": _config_value(value)} for key, value in infos.configs]
+CONFIG_VALUE: Final = closed(
+    "ConfigValueInfo",
+    {
+        "name": TEXT,
+        "value": TEXT_OR_NULL,
+        "recommended_values": array(TEXT),
+        "errors": array(TEXT),
+        "visible": BOOLEAN,
+        "warnings": array(TEXT),
+    },
+    optional=("warnings",),
+)
+CONFIG_INFO: Final = closed("ConfigInfo", {"definition": or_null(CONFIG_KEY), "value": CONFIG_VALUE})
+CONFIG_INFOS: Final = closed("ConfigInfos", {"name": TEXT, "error_count": WHOLE, "groups": array(TEXT), "configs": array(CONFIG_INFO)})
+
+
+def config_infos(infos: ConfigInfos, *, warnings: bool = False) -> dict[str, object]:
+    """Fill ``PUT /connector-plugins/{p}/config/validate``; Connect's own entity has no ``warnings``."""
+    configs = [
+        {
+            "definition": None if key is None else config_key(key),
+            "value": _config_value(value) | ({"warnings": value.warnings} if warnings else {}),
+        }
+        for key, value in infos.configs
+    ]
     return {"name": infos.name, "error_count": infos.error_count, "groups": infos.groups, "configs": configs}
+
+
+NOTE: Final = closed(
+    "Notification",
+    {
+        "number": WHOLE,
+        "id": TEXT,
+        "aggregateType": TEXT,
+        "type": TEXT,
+        "additionalData": or_null(mapping(TEXT)),
+        "timestamp": WHOLE,
+    },
+)
+
+
+def note(value: Note) -> dict[str, object]:
+    """Fill an element of ``GET /connectors/{c}/notifications``."""
+    return {"number": value.number, **value.content}
+
+
+SIGNAL_ID: Final = closed("SignalId", {"id": TEXT})
+
+
+def signal_id(value: str) -> dict[str, object]:
+    """Fill the answer to a signal."""
+    return {"id": value}
 
 
 def _config_value(value: ConfigValue) -> dict[str, object]:

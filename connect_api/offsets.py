@@ -8,27 +8,40 @@ from typing import Final
 from fastapi import FastAPI, Request, Response
 
 from connect_api import bodies, models
-from connect_api.documentation import example, extra
+from connect_api.documentation import answers, extra
 from connect_api.errors import RequestError
 from connect_api.herder import Herder, HerderError, Offset
+from connect_api.schemas import array, closed, mapping, or_null
 
 FIELDS: Final = ("partition", "offset")
 LONGEST: Final = 2**63
 """Connect reads whole numbers into 64 bits with a sign."""
+
+_PLAIN: Final = {
+    "anyOf": [
+        {"type": ["string", "boolean", "null", "number"], "not": {"type": "integer"}},
+        {"type": "integer", "minimum": -LONGEST, "maximum": LONGEST - 1},
+    ]
+}
+_MEMBER: Final = or_null(mapping(_PLAIN))
+_CHANGE: Final = closed("OffsetChange", {"partition": _MEMBER, "offset": _MEMBER}, optional=("partition", "offset"))
+ALTER_BODY: Final = closed("AlterOffsetsRequest", {"offsets": {**array(_CHANGE), "minItems": 1}})
 
 
 def add_routes(app: FastAPI, herder: Herder) -> None:
     """Add the routes of offsets."""
     path = "/connectors/{connector:segment}/offsets"
     stored = {"partition": {"server": "shop"}, "offset": {"lsn": 22176496, "txId": 726, "ts_usec": 1795242511502549}}
-    changed = example({"message": "The Connect framework-managed offsets for this connector have been altered successfully. …"}, 400, 404)
+    changed = answers(
+        models.MESSAGE, {"message": "The Connect framework-managed offsets for this connector have been altered successfully. …"}, 400, 404
+    )
 
-    @app.get(path, tags=["offsets"], responses=example({"offsets": [stored]}, 404))
+    @app.get(path, tags=["offsets"], responses=answers(models.OFFSETS, {"offsets": [stored]}, 404))
     async def read(connector: str) -> Response:
         """Show the offsets stored in Kafka."""
         return models.reply(models.offsets(await herder.offsets(connector)))
 
-    @app.patch(path, tags=["offsets"], responses=changed, openapi_extra=extra(body={"offsets": [stored]}))
+    @app.patch(path, tags=["offsets"], responses=changed, openapi_extra=extra(body=ALTER_BODY, example={"offsets": [stored]}))
     async def alter(request: Request, connector: str) -> Response:
         """Change offsets of a stopped connector; an offset of null is forgotten. What the body does not name stays."""
         wanted = changes(await bodies.read(request))

@@ -7,9 +7,10 @@ from typing import Final
 from fastapi import FastAPI, Request, Response
 
 from connect_api import bodies, models
-from connect_api.documentation import CONFIG, CONNECTOR_CLASS, example, extra, query
+from connect_api.documentation import CONFIG, CONNECTOR_CLASS, answers, extra, query
 from connect_api.herder import Herder
 from connect_api.queries import flag
+from connect_api.schemas import array
 
 _DEFINITION: Final = {
     "name": "topic.prefix",
@@ -40,7 +41,9 @@ def add_routes(app: FastAPI, herder: Herder) -> None:
     only = query("connectorsOnly", "false lists transforms, converters and predicates too")
     version = query("version", "an exact version or a Maven range; the newest that fits counts", boolean=False)
 
-    @app.get("/connector-plugins", tags=["plugins"], responses=example([known]), openapi_extra=extra(only))
+    warnings = query("warnings", "true adds value.warnings to each property: what would hurt and refuses nothing (an extension)")
+
+    @app.get("/connector-plugins", tags=["plugins"], responses=answers(array(models.PLUGIN), [known]), openapi_extra=extra(only))
     async def plugins(request: Request) -> Response:
         """List the connectors that can be created, or all plugins (KIP-769)."""
         connectors_only = flag(request, "connectorsOnly", default=True)
@@ -49,7 +52,7 @@ def add_routes(app: FastAPI, herder: Herder) -> None:
     @app.get(
         "/connector-plugins/{plugin:segment}/config",
         tags=["plugins"],
-        responses=example([_DEFINITION], 400, 404),
+        responses=answers(array(models.CONFIG_KEY), [_DEFINITION], 400, 404),
         openapi_extra=extra(version),
     )
     async def config(request: Request, plugin: str) -> Response:
@@ -60,10 +63,11 @@ def add_routes(app: FastAPI, herder: Herder) -> None:
     @app.put(
         "/connector-plugins/{plugin:segment}/config/validate",
         tags=["plugins"],
-        responses=example(_CHECKED, 400, 500),
-        openapi_extra=extra(body={**CONFIG, "name": "shop"}),
+        responses=answers(models.CONFIG_INFOS, _CHECKED, 400, 500),
+        openapi_extra=extra(warnings, body=bodies.CONFIG_BODY, example={**CONFIG, "name": "shop"}),
     )
     async def validate(request: Request, plugin: str) -> Response:
         """Check a configuration without creating anything; 200 also when it has errors. The body is the configuration alone."""
         config = bodies.texts(bodies.parse_object(await bodies.read(request)))
-        return models.reply(models.config_infos(await herder.validate_config(plugin, config)))
+        infos = await herder.validate_config(plugin, config)
+        return models.reply(models.config_infos(infos, warnings=flag(request, "warnings", default=False)))

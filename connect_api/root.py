@@ -7,7 +7,7 @@ from typing import Final
 from fastapi import FastAPI, Response
 
 from connect_api import models
-from connect_api.documentation import example
+from connect_api.documentation import ERRORS, answers
 from connect_api.herder import Herder
 
 HEALTH_STATUS: Final = {"healthy": 200, "starting": 503, "unhealthy": 500}
@@ -16,13 +16,16 @@ HEALTH_STATUS: Final = {"healthy": 200, "starting": 503, "unhealthy": 500}
 
 def add_routes(app: FastAPI, herder: Herder) -> None:
     """Add the worker's own routes."""
+    health_answers = answers(models.HEALTH, {"status": "healthy", "message": "Worker has completed startup."})
+    for status, word in ((500, "unhealthy"), (503, "starting")):
+        health_answers |= answers(models.HEALTH, {"status": word, "message": "…"}, status=status, description=ERRORS[status])
 
-    @app.get("/", tags=["worker"], responses=example({"version": "4.3.0", "commit": "…", "kafka_cluster_id": "…"}))
+    @app.get("/", tags=["worker"], responses=answers(models.SERVER_INFO, {"version": "4.3.0", "commit": "…", "kafka_cluster_id": "…"}))
     async def worker() -> Response:
         """Tell the version of Kafka Connect that is played, and the Kafka cluster behind it."""
         return models.reply(models.server_info(herder.server_info()))
 
-    @app.get("/health", tags=["worker"], responses=example({"status": "healthy", "message": "…"}, 500, 503))
+    @app.get("/health", tags=["worker"], responses=health_answers)
     async def health() -> Response:
         """Tell whether the worker can answer (KIP-1017)."""
         state = herder.health()

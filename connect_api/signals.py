@@ -8,11 +8,21 @@ from typing import Final
 from fastapi import FastAPI, Request, Response
 
 from connect_api import bodies, models
-from connect_api.documentation import extra, fails
+from connect_api.documentation import answers, extra
 from connect_api.errors import RequestError
 from connect_api.herder import Herder, SignalRequest
+from connect_api.schemas import closed
 
-FIELDS: Final = ("id", "type", "data")
+SIGNAL_BODY: Final = closed(
+    "Signal",
+    {
+        "id": {"type": ["string", "null"], "minLength": 1},
+        "type": {"type": "string", "minLength": 1},
+        "data": {"type": ["object", "string", "null"]},
+    },
+    optional=("id", "data"),
+)
+FIELDS: Final = tuple(SIGNAL_BODY["properties"])
 _EXAMPLE: Final = {"id": "again-1", "type": "execute-snapshot", "data": {"data-collections": ["public.orders"]}}
 
 
@@ -23,19 +33,19 @@ def add_routes(app: FastAPI, herder: Herder) -> None:
         "/connectors/{connector:segment}/signals",
         status_code=202,
         tags=["extensions"],
-        responses={
-            202: {
-                "description": "Handed to the task; its log tells what became of it",
-                "content": {"application/json": {"example": {"id": "again-1"}}},
-            },
-            **fails(400, 404, 409),
-        },
-        openapi_extra=extra(body=_EXAMPLE),
+        responses=answers(
+            models.SIGNAL_ID,
+            {"id": "again-1"},
+            *(400, 404, 409),
+            status=202,
+            description="Handed to the task; its log tells what became of it",
+        ),
+        openapi_extra=extra(body=SIGNAL_BODY, example=_EXAMPLE),
     )
     async def signal(request: Request, connector: str) -> Response:
         """Send a signal to the connector's task."""
         wanted = signal_request(await bodies.read(request))
-        return models.reply({"id": herder.signal(connector, wanted)}, 202)
+        return models.reply(models.signal_id(herder.signal(connector, wanted)), 202)
 
 
 def signal_request(body: bytes) -> SignalRequest:

@@ -9,8 +9,9 @@ from fastapi import FastAPI, Response
 from starlette.exceptions import HTTPException
 
 from connect_api import models
-from connect_api.documentation import CONFIG, STATE, example, fails
+from connect_api.documentation import CONFIG, STATE, answers, fails
 from connect_api.herder import Herder
+from connect_api.schemas import array
 
 INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 TASK_CLASS: Final = "io.debezium.connector.postgresql.PostgresConnectorTask"
@@ -20,12 +21,16 @@ def add_routes(app: FastAPI, herder: Herder) -> None:
     """Add the routes of tasks."""
     task = {"id": {"connector": "shop", "task": 0}, "config": {**CONFIG, "name": "shop", "task.class": TASK_CLASS}}
 
-    @app.get("/connectors/{connector:segment}/tasks", tags=["tasks"], responses=example([task], 404))
+    @app.get("/connectors/{connector:segment}/tasks", tags=["tasks"], responses=answers(array(models.TASK_INFO), [task], 404))
     async def tasks(connector: str) -> Response:
         """List the tasks with their configuration; none for a stopped connector."""
         return models.reply([models.task_info(info) for info in herder.task_configs(connector)])
 
-    @app.get("/connectors/{connector:segment}/tasks/{task:segment}/status", tags=["tasks"], responses=example({"id": 0, **STATE}, 404))
+    @app.get(
+        "/connectors/{connector:segment}/tasks/{task:segment}/status",
+        tags=["tasks"],
+        responses=answers(models.TASK_STATE, {"id": 0, **STATE}, 404),
+    )
     async def status(connector: str, task: str) -> Response:
         """Show the state of one task."""
         number = task_number(task)

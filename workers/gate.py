@@ -33,7 +33,7 @@ class Gate:
 
     async def __call__(self, scope: Any, receive: _Receive, send: _Send) -> None:
         """Answer one request; 500 when the worker does not become ready, as Connect does after 90 seconds."""
-        if not self._ready and scope["type"] == "http" and scope["path"] not in _OPEN:
+        if not self._ready and scope["type"] == "http" and scope["path"] not in _OPEN and not scope["path"].startswith("/docs/"):
             self._ready = await self._wait(self._limit)
             if not self._ready:
                 await _refuse(send)

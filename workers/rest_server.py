@@ -13,6 +13,7 @@ import uvicorn
 
 from connector.errors import CdcError, ErrorKind
 from workers.http_settings import HttpSettings
+from workers.http_upgrade import DecliningProtocol
 from workers.listeners import Listener
 
 _BACKLOG: Final = 128
@@ -62,7 +63,7 @@ class RestServer:
 def _config(app: Any, tls: ssl.SSLContext | None) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="httptools",
+        http=DecliningProtocol,
         ws="none",
         lifespan="off",
         log_config=None,

@@ -25,12 +25,15 @@ from typing import Final
 import psycopg
 from aiokafka.errors import KafkaError
 
-from workers.bench import machine, orders, report
+from workers.bench import fleet, machine, orders, report
 from workers.bench.failure import BenchError
 from workers.bench.race import CONNECTOR, OWN, PHASES, Plan, Race
 from workers.bench.servers import Servers, own_servers, own_worker, running_servers
 from workers.embedded.failure import EmbeddedError
 
+REST: Final = "rest"
+"""The phase with connectors of its own, and none of its rows: it runs once, whatever the schemas."""
+ALL: Final = (*PHASES, REST)
 JSON_CONVERTER: Final = "org.apache.kafka.connect.json.JsonConverter"
 SCHEMAS: Final = {"both": ("on", "off"), "on": ("on",), "off": ("off",)}
 
@@ -51,7 +54,9 @@ def main(arguments: list[str] | None = None) -> int:
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
-    print(f"\n{report.table(runs)}", file=sys.stderr)
+    raced = [(heading, result) for heading, result in runs if "ms" not in result]
+    tables = [report.table(raced)] * bool(raced) + [fleet.table(result) for _, result in runs if "ms" in result]
+    print("", *tables, sep="\n", file=sys.stderr)
     return 0
 
 
@@ -62,7 +67,8 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--update-rows", type=_positive, help="rows that the one big transaction updates (default: half of --rows)")
     parser.add_argument("--rate", type=_positive, default=1_000, help="rows a second while delays are taken")
     parser.add_argument("--seconds", type=_positive, default=15, help="how long delays are taken")
-    parser.add_argument("--phases", type=_phases, default=PHASES, help=f"some of {','.join(PHASES)}, with commas; none for the start alone")
+    parser.add_argument("--phases", type=_phases, default=ALL, help=f"some of {','.join(ALL)}, with commas; none for the start alone")
+    parser.add_argument("--connectors", type=_positive, default=200, help="how many are registered in the phase rest")
     parser.add_argument("--schemas", choices=SCHEMAS, default="both", help="JSON with schemas, without, or a run of each")
     parser.add_argument("--set", type=_setting, action="append", default=[], metavar="KEY=VALUE", help="a property of the connector")
     parser.add_argument("--name", default="understudy", help="what the runs are called in the figures")
@@ -94,7 +100,8 @@ def _measure(chosen: argparse.Namespace) -> list[tuple[str, dict[str, object]]]:
             servers = partial(own_worker, *stack.enter_context(own_servers()))
             # A second Ctrl-C must not leave servers behind.
             stack.callback(signal.signal, signal.SIGINT, signal.SIG_IGN)
-        for schemas in SCHEMAS[chosen.schemas]:
+        raced = [] if list(chosen.phases) == [REST] else SCHEMAS[chosen.schemas]
+        for schemas in raced:
             name = f"bench_{uuid.uuid4().hex[:8]}"
             heading = f"schemas {schemas}"
             with servers(name) as place:
@@ -102,13 +109,19 @@ def _measure(chosen: argparse.Namespace) -> list[tuple[str, dict[str, object]]]:
                 _tell(report.surroundings(*around))
                 plan = _plan(chosen, name, schemas)
                 figures = _run(Race(place, plan, partial(_tell_of, heading)))
-            result = _result(chosen, schemas, around, place, figures)
-            runs.append((heading, result))
-            _keep(json.dumps(result), chosen.out)
+            described = {"schemas": schemas, "rows": chosen.rows, "phases": list(plan.phases), "set": dict(chosen.set)}
+            runs.append((heading, _result(chosen, described, around, place, figures)))
+        if REST in chosen.phases:
+            name = f"bench_{uuid.uuid4().hex[:8]}"
+            with servers(name) as place:
+                around = _surroundings(place)
+                _tell(report.surroundings(*around))
+                figures = _run(fleet.Fleet(place, name, chosen.connectors, partial(_tell_of, REST)))
+            runs.append((REST, _result(chosen, {"phases": [REST]}, around, place, figures)))
     return runs
 
 
-def _run(race: Race) -> dict[str, object]:
+def _run(race: Race | fleet.Fleet) -> dict[str, object]:
     """The run's figures. A signal cancels it, so that what it made on the servers is removed; asyncio.CancelledError then."""
 
     async def run() -> dict[str, object]:
@@ -142,7 +155,8 @@ def _plan(chosen: argparse.Namespace, name: str, schemas: str) -> Plan:
     for side in ("key", "value"):
         settings |= {f"{side}.converter": JSON_CONVERTER, f"{side}.converter.schemas.enable": enable}
     settings |= dict(chosen.set)
-    return Plan(name, chosen.rows, chosen.update_rows, chosen.rate, chosen.seconds, chosen.phases, settings)
+    phases = [phase for phase in chosen.phases if phase != REST]
+    return Plan(name, chosen.rows, chosen.update_rows, chosen.rate, chosen.seconds, phases, settings)
 
 
 def _surroundings(place: Servers) -> tuple[dict[str, str | int | float], dict[str, str]]:
@@ -166,22 +180,15 @@ def _own_version() -> str:
 
 def _result(
     chosen: argparse.Namespace,
-    schemas: str,
+    described: dict[str, object],
     around: tuple[dict[str, str | int | float], dict[str, str]],
     place: Servers,
     figures: dict[str, object],
 ) -> dict[str, object]:
-    described: dict[str, object] = {
-        "name": chosen.name,
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "schemas": schemas,
-        "rows": chosen.rows,
-        "phases": list(chosen.phases),
-        "set": dict(chosen.set),
-        "machine": around[0],
-        "versions": around[1],
-    }
-    return described | ({"start": dict(place.start)} if place.start else {}) | figures
+    begun: dict[str, object] = {"name": chosen.name, "at": datetime.now(UTC).isoformat(timespec="seconds"), **described}
+    result = begun | {"machine": around[0], "versions": around[1]} | ({"start": dict(place.start)} if place.start else {}) | figures
+    _keep(json.dumps(result), chosen.out)
+    return result
 
 
 def _keep(line: str, out: Path | None) -> None:
@@ -208,9 +215,9 @@ def _positive(text: str) -> int:
 
 def _phases(text: str) -> Sequence[str]:
     names = [] if text == "none" else text.split(",")
-    unknown = [name for name in names if name not in PHASES]
+    unknown = [name for name in names if name not in ALL]
     if unknown:
-        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: the phases are {', '.join(PHASES)}")
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: the phases are {', '.join(ALL)}")
     return names
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from workers.bench.connect_rest import ConnectRest
@@ -54,6 +55,8 @@ class Servers:
     kafka_version: str | None = None
     start: Mapping[str, float] | None = None
     """Seconds from the start of the worker's process to ``first_answer_s`` and ``ready_s``, for a worker that was started here."""
+    restart: Callable[[], Mapping[str, float]] | None = None
+    """Ends such a worker in order and starts it again; the same seconds, ``ready_s`` being those that have passed at the return."""
 
 
 def running_servers(url: str, dsn: str, bootstrap: str, pid: int | None) -> Servers:
@@ -89,31 +92,62 @@ def own_worker(postgres: EmbeddedPostgres, kafka: EmbeddedKafka, run: str) -> It
         properties = {"bootstrap.servers": kafka.bootstrap, "listeners": rest.url, **own}
         file = folder / "connect-distributed.properties"
         file.write_text("".join(f"{name}={value}\n" for name, value in properties.items()), encoding="utf-8")
-        begun = time.monotonic()
-        worker = Process([sys.executable, "-m", "workers", "worker", str(file)], folder / "log")
+        worker = OwnWorker(rest, file)
         try:
-            start = {"first_answer_s": _until(rest, "/", worker, begun), "ready_s": _until(rest, "/connectors", worker, begun)}
+            start = worker.start()
             tree = ProcessTree(worker.pid) if CAN_MEASURE else None
-            yield Servers(rest, postgres.dsn, kafka.bootstrap, tree, KAFKA_VERSION, start)
+            yield Servers(rest, postgres.dsn, kafka.bootstrap, tree, KAFKA_VERSION, start, worker.restart)
         finally:
-            worker.stop(signal.SIGTERM, seconds=STOP_SECONDS)
+            worker.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _until(rest: ConnectRest, path: str, worker: Process, begun: float) -> float:
-    """Seconds from ``begun`` until the worker answers ``path``."""
-    try:
-        wait_until(_answers(rest, path, worker), f"the worker to answer GET {path}", START_SECONDS, pause=LOOK)
-    except TimeoutError as late:
-        raise BenchError(f"{late}. The end of its log: {worker.last_words()}") from None
-    return round(time.monotonic() - begun, 3)
+class OwnWorker:
+    """A worker's process, which may be started again."""
 
+    def __init__(self, rest: ConnectRest, properties: Path) -> None:
+        self._rest = rest
+        self._properties = properties
+        self._process: Process | None = None
 
-def _answers(rest: ConnectRest, path: str, worker: Process) -> Callable[[], bool]:
-    def look() -> bool:
-        if not worker.running:
-            raise BenchError(f"The worker ended at its start. The end of its log: {worker.last_words()}")
-        return rest.answers(path)
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._running().pid
 
-    return look
+    def start(self) -> dict[str, float]:
+        """Seconds from the process's start to ``first_answer_s`` and ``ready_s``. Raises BenchError when it does not come up."""
+        begun = time.monotonic()
+        command = [sys.executable, "-m", "workers", "worker", str(self._properties)]
+        self._process = Process(command, self._properties.with_name("log"))
+        return {"first_answer_s": self._until("/", begun), "ready_s": self._until("/connectors", begun)}
+
+    def stop(self) -> None:
+        """End it in order; nothing when it does not run."""
+        if self._process is not None:
+            self._process.stop(signal.SIGTERM, seconds=STOP_SECONDS)
+            self._process = None
+
+    def restart(self) -> dict[str, float]:
+        """Stop and start; answers as :meth:`start`."""
+        self.stop()
+        return self.start()
+
+    def _until(self, path: str, begun: float) -> float:
+        """Seconds from ``begun`` until the worker answers ``path``."""
+        try:
+            wait_until(lambda: self._answers(path), f"the worker to answer GET {path}", START_SECONDS, pause=LOOK)
+        except TimeoutError as late:
+            raise BenchError(f"{late}. The end of its log: {self._running().last_words()}") from None
+        return round(time.monotonic() - begun, 3)
+
+    def _answers(self, path: str) -> bool:
+        if not self._running().running:
+            raise BenchError(f"The worker ended at its start. The end of its log: {self._running().last_words()}")
+        return self._rest.answers(path)
+
+    def _running(self) -> Process:
+        if self._process is None:
+            raise BenchError("The worker does not run.")
+        return self._process

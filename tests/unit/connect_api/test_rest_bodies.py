@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from fake_herder import CLASS, FakeHerder, failure, rest
+from fastapi import Request
+from starlette.types import Message
 
 from connect_api import bodies
 from connect_api.errors import RequestError
@@ -139,3 +143,35 @@ async def test_a_body_may_be_four_mebibytes(extra: int, status: int) -> None:
     if status == 413:
         message = "The request body is longer than 4194304 bytes, more than a configuration may hold. Send less."
         assert reply.json() == failure(413, message)
+
+
+async def test_body_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "SECONDS", 0)
+
+    async def nothing() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    with pytest.raises(RequestError) as refusal:
+        await bodies.read_any(Request({"type": "http", "method": "POST", "headers": []}, nothing))
+    assert refusal.value.status == 408
+
+
+@pytest.mark.parametrize(("pieces", "left"), [(3, 0), (20, 3)])
+async def test_body_too_long_is_read_to_its_end_unless_it_is_much_too_long(pieces: int, left: int) -> None:
+    sent = [{"type": "http.request", "body": bytes(2**20 * 2), "more_body": True} for _ in range(pieces)]
+    sent[-1]["more_body"] = False
+    sent.reverse()
+
+    async def receive() -> Message:
+        return sent.pop()
+
+    with pytest.raises(RequestError) as refusal:
+        await bodies.read_any(Request({"type": "http", "method": "POST", "headers": []}, receive))
+    assert (refusal.value.status, len(sent) > 0) == (413, left > 0)
+
+
+async def test_headers_too_long_are_refused() -> None:
+    async with rest(FakeHerder()) as http:
+        answer = await http.get("/", headers={f"X-{number}": "y" * 1000 for number in range(70)})
+    assert (answer.status_code, answer.json()["error_code"]) == (431, 431)

@@ -255,3 +255,21 @@ async def test_topics_are_forgotten_whatever_the_body() -> None:
         reply = await http.put("/connectors/none/topics/reset")
         assert (reply.status_code, reply.json()) == (403, failure(403, "Topic tracking is disabled."))
     assert herder.calls == [("reset topics", "none")]
+
+
+async def test_an_expanded_list_is_kept_until_something_changes() -> None:
+    class Counting(FakeHerder):
+        number = 0
+
+        def revision(self) -> object:
+            return self.number
+
+    herder = Counting()
+    herder.add("shop")
+    async with rest(herder) as client:
+        first = await client.get("/connectors?expand=info")
+        herder.add("other")
+        assert (await client.get("/connectors?expand=info&expand=nothing")).content == first.content
+        assert list((await client.get("/connectors?expand=info&expand=status")).json()) == ["shop", "other"]
+        herder.number += 1
+        assert list((await client.get("/connectors?expand=info")).json()) == ["shop", "other"]

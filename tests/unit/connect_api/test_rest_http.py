@@ -332,11 +332,17 @@ def test_only_json_is_written() -> None:
 async def test_openapi_describes_every_route_and_announces_no_422() -> None:
     async with rest(FakeHerder()) as http:
         page, description = await http.get("/docs"), (await http.get("/openapi.json")).json()
+        for name in ("swagger-ui-bundle.js", "swagger-ui.css", "favicon-32x32.png"):
+            assert f"/docs/{name}" in page.text
+            assert (await http.get(f"/docs/{name}")).status_code == 200
+    assert "://" not in page.text
     assert page.status_code == 200
     operations = [operation for path in description["paths"].values() for operation in path.values()]
     assert len(operations) == 34
     assert all(operation["description"] and "422" not in operation["responses"] for operation in operations)
-    assert all("default" in operation["responses"] for operation in operations)
+    assert all({"406", "500"} <= operation["responses"].keys() for operation in operations)
+    answers = [answer for operation in operations for status, answer in operation["responses"].items() if status not in ("202", "204")]
+    assert all("schema" in kind for answer in answers for kind in answer["content"].values())
     restart = description["paths"]["/connectors/{connector}/restart"]["post"]
     assert [parameter["name"] for parameter in restart["parameters"]] == ["connector", "includeTasks", "onlyFailed"]
     assert "requestBody" in description["paths"]["/connectors"]["post"]

@@ -1,0 +1,52 @@
+"""Words of JSON Schema (2020-12) for what :mod:`connect_api.models` writes and what the bodies of requests may be.
+
+A schema stands beside the function that writes or reads the JSON. Its title names it on the OpenAPI page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final, get_args
+
+Schema = Mapping[str, Any]
+
+TEXT: Final[Schema] = {"type": "string"}
+TEXT_OR_NULL: Final[Schema] = {"type": ["string", "null"]}
+WHOLE: Final[Schema] = {"type": "integer"}
+BOOLEAN: Final[Schema] = {"type": "boolean"}
+
+
+def words(literal: object) -> Schema:
+    """One of a Literal's strings."""
+    return one_of(get_args(literal))
+
+
+def one_of(values: Collection[str]) -> Schema:
+    """One of these strings."""
+    return {"type": "string", "enum": [*values]}
+
+
+def array(items: Schema) -> Schema:
+    """Any number of such elements."""
+    return {"type": "array", "items": items}
+
+
+def mapping(values: Schema, **limits: int) -> Schema:
+    """An object with members of any name. ``limits`` are ``minProperties`` and the like."""
+    return {"type": "object", "additionalProperties": values, **limits}
+
+
+def closed(title: str, members: Mapping[str, Schema], *, optional: Collection[str] = ()) -> Schema:
+    """An object with these members alone, all there but the optional ones."""
+    return {
+        "title": title,
+        "type": "object",
+        "properties": {**members},
+        "required": [name for name in members if name not in optional],
+        "additionalProperties": False,
+    }
+
+
+def or_null(schema: Schema) -> Schema:
+    """The same, or null."""
+    return {"anyOf": [schema, {"type": "null"}]}
