@@ -1,4 +1,4 @@
-"""Kafka's jars: fetched once by the Ivy that PySpark ships, and held to pinned sums.
+"""Jars, Kafka's above all: fetched once by the Ivy that PySpark ships, and held to pinned sums.
 
 Ivy is given its own settings, cache and home inside the project's cache, so a machine's HOME is neither read nor written.
 Where jars come from a company's mirror, ``UNDERSTUDY_IVY_SETTINGS`` names an Ivy settings file that says so.
@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -35,13 +35,22 @@ def kafka_jars(java: Java) -> Path:
 
     Raises EmbeddedError when a jar cannot be had or is not the one that was pinned.
     """
-    cache = cache_folder(f"kafka-{KAFKA_VERSION}")
+    return pinned_jars(java, f"kafka-{KAFKA_VERSION}", DEPENDENCIES, SUMS)
+
+
+def pinned_jars(java: Java, name: str, dependencies: Iterable[tuple[str, str, str]], sums: Path) -> Path:
+    """The folder with these artifacts and all that they need, each of the sum that the file ``sums`` lists; fetched when it is not there.
+
+    ``name`` is theirs in the cache and in messages; a dependency is an organisation, a module and its revision. Raises
+    EmbeddedError when a jar cannot be had or is not the one that was pinned.
+    """
+    cache = cache_folder(name)
     jars = cache / "libs"
     if not jars.is_dir():
         # Fetched beside and renamed when complete and checked: a folder under the final name is always good.
         with tempfile.TemporaryDirectory(prefix="fetch-", dir=cache) as fetched:
-            _fetch(java, Path(fetched), cache / "ivy")
-            check_sums(Path(fetched) / "libs", pinned_sums())
+            _fetch(java, name, dependencies, Path(fetched), cache / "ivy")
+            check_sums(Path(fetched) / "libs", pinned_sums(sums), sums.name)
             try:
                 (Path(fetched) / "libs").rename(jars)
             except OSError:
@@ -51,27 +60,27 @@ def kafka_jars(java: Java) -> Path:
     return jars
 
 
-def pinned_sums() -> dict[str, str]:
-    """SHA-256 in hex by file name, from the committed list (the format of ``sha256sum``)."""
-    pairs = (line.split() for line in SUMS.read_text(encoding="ascii").splitlines())
+def pinned_sums(file: Path = SUMS) -> dict[str, str]:
+    """SHA-256 in hex by file name, from a committed list (the format of ``sha256sum``)."""
+    pairs = (line.split() for line in file.read_text(encoding="ascii").splitlines())
     return {name: digest for digest, name in pairs}
 
 
-def check_sums(folder: Path, sums: Mapping[str, str]) -> None:
+def check_sums(folder: Path, sums: Mapping[str, str], pinned_in: str = SUMS.name) -> None:
     """Raise EmbeddedError unless ``folder`` holds exactly the files of ``sums``, each with its SHA-256."""
     found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
     faults = [f"{name} is missing" for name in sorted(sums.keys() - found.keys())]
     faults += [f"{name} is not expected" for name in sorted(found.keys() - sums.keys())]
     faults += [f"{name} has the sum {found[name]}" for name in sorted(sums.keys() & found.keys()) if found[name] != sums[name]]
     if faults:
-        raise EmbeddedError(f"The fetched jars are not those pinned in {SUMS.name}: {'; '.join(faults)}. They were not used.")
+        raise EmbeddedError(f"The fetched jars are not those pinned in {pinned_in}: {'; '.join(faults)}. They were not used.")
 
 
-def _fetch(java: Java, folder: Path, ivy_cache: Path) -> None:
-    lines = "".join(f'<dependency org="{org}" name="{name}" rev="{rev}" conf="default"/>' for org, name, rev in DEPENDENCIES)
+def _fetch(java: Java, name: str, dependencies: Iterable[tuple[str, str, str]], folder: Path, ivy_cache: Path) -> None:
+    lines = "".join(f'<dependency org="{org}" name="{name}" rev="{rev}" conf="default"/>' for org, name, rev in dependencies)
     module = folder / "ivy.xml"
     module.write_text(
-        f'<ivy-module version="2.0"><info organisation="understudy" module="kafka"/><dependencies>{lines}</dependencies></ivy-module>',
+        f'<ivy-module version="2.0"><info organisation="understudy" module="jars"/><dependencies>{lines}</dependencies></ivy-module>',
         encoding="utf-8",
     )
     settings = os.environ.get("UNDERSTUDY_IVY_SETTINGS")
@@ -83,7 +92,7 @@ def _fetch(java: Java, folder: Path, ivy_cache: Path) -> None:
     if done.returncode != 0 or not (folder / "libs").is_dir():
         said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip(" .:\t")]
         raise EmbeddedError(
-            f"Kafka {KAFKA_VERSION}'s jars could not be fetched: {' | '.join(said[-6:])}. Check the way to the Maven repository "
+            f"The jars of {name} could not be fetched: {' | '.join(said[-6:])}. Check the way to the Maven repository "
             "(UNDERSTUDY_IVY_SETTINGS names an Ivy settings file for a mirror), then try again."
         )
 
@@ -102,4 +111,4 @@ def _ivy_jar() -> Path:
     if spark is not None and spark.origin is not None:
         for jar in (Path(spark.origin).parent / "jars").glob("ivy-*.jar"):
             return jar
-    raise EmbeddedError("Kafka's jars are fetched by the Ivy that PySpark ships. Install the extra understudy[embedded].")
+    raise EmbeddedError("Jars are fetched by the Ivy that PySpark ships. Install the extra understudy[embedded].")
