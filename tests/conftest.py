@@ -7,7 +7,7 @@ import importlib.util
 import pytest
 
 # The Spark session's fixture comes with the package that it tests.
-_RESOURCES = ("fix_pg", "fix_kafka", "fix_worker", "fix_spark")
+_RESOURCES = ("fix_pg", "fix_kafka", "fix_secured_kafka", "fix_worker", "fix_spark", "fix_clients", "fix_connect")
 pytest_plugins = [name for name in _RESOURCES if importlib.util.find_spec(name) is not None]
 
 
