@@ -75,10 +75,10 @@ class Seat(Worker):
         file = self._real_folder / "connect.log"
         return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
 
-    def start(self) -> None:
+    def launch(self) -> None:
         """Start ours."""
         self.real = False
-        super().start()
+        super().launch()
 
     def launch_real(self) -> None:
         """Start Connect's; :meth:`await_real` waits for it."""
@@ -88,15 +88,7 @@ class Seat(Worker):
 
     def await_real(self) -> None:
         """Return when Connect's worker says that it is healthy."""
-
-        def healthy() -> bool:
-            assert self.process.running, f"Connect ended at its start:\n{self.process.last_words()}"
-            try:
-                return self._client.get("/health").status_code == httpx.codes.OK
-            except httpx.TransportError:
-                return False
-
-        wait_until(healthy, lambda: f"Connect to be healthy\n{self.real_log}", START_SECONDS)
+        wait_until(lambda: self.health() == httpx.codes.OK, lambda: f"Connect to be healthy\n{self.real_log}", START_SECONDS)
 
     def stop(self) -> int:
         """SIGTERM to whoever sits there; the exit code."""

@@ -74,20 +74,23 @@ class Worker:
         """All that the process has written, over all its starts."""
         return (self._folder / "worker.log").read_text(encoding="utf-8", errors="replace")
 
+    def launch(self) -> None:
+        """Start the process."""
+        command = [sys.executable, "-m", "workers", "worker", str(self._folder / "worker.properties")]
+        self._process = Process(command, self._folder / "worker.log", environment=self._environment)
+
     def start(self) -> None:
         """Start the process and return when it says that it is healthy."""
-        command = [sys.executable, "-m", "workers", "worker", str(self._folder / "worker.properties")]
-        process = Process(command, self._folder / "worker.log", environment=self._environment)
-        self._process = process
+        self.launch()
+        wait_until(lambda: self.health() == httpx.codes.OK, lambda: f"the worker to be healthy\n{self.log}", SECONDS)
 
-        def healthy() -> bool:
-            assert process.running, f"the worker ended at its start:\n{process.last_words()}"
-            try:
-                return self._client.get("/health").status_code == httpx.codes.OK
-            except httpx.TransportError:
-                return False
-
-        wait_until(healthy, lambda: f"the worker to be healthy\n{self.log}", SECONDS)
+    def health(self) -> int:
+        """The status of ``GET /health``; 0 before the worker listens."""
+        assert self.process.running, f"the worker ended at its start:\n{self.process.last_words()}"
+        try:
+            return self._client.get("/health").status_code
+        except httpx.TransportError:
+            return 0
 
     def stop(self) -> int:
         """SIGTERM, as an operator would; the exit code."""

@@ -169,10 +169,13 @@ class WorkerHerder:
         return ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, self._cluster_id())
 
     def health(self) -> Health:
-        """Healthy once the topics are read; starting before that."""
+        """Healthy once the topics are read and the group has taken the worker; starting before that."""
+        problem = self._problem
         if self._ready.done() and self._ready.result():
-            return Health("healthy", "Worker has completed startup and is ready to handle requests.")
-        return Health("starting", " ".join(filter(None, ["Worker is still starting up.", self._problem])))
+            if self._ownership.joined:
+                return Health("healthy", "Worker has completed startup and is ready to handle requests.")
+            problem = f"It waits for its group. {self._ownership.problem}".strip()
+        return Health("starting", " ".join(filter(None, ["Worker is still starting up.", problem])))
 
     def plugins(self, connectors_only: bool) -> Sequence[Plugin]:
         """The connector, and with it the converters."""

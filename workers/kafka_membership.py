@@ -101,12 +101,14 @@ class KafkaMembership:
                 # Its assignments come by the assignor; this call only brings what has gone wrong.
                 await self._consumer.getmany(timeout_ms=_LOOK_MS)
             except InconsistentGroupProtocolError:
+                member.kept_out("Workers of Kafka Connect, or other consumers, still use this group.id.")
                 LOGGER.warning(
                     "workers of kafka connect, or other consumers, still use this group.id; waiting until they have ended",
                     extra={"fields": {"group_id": self._group_id, "seconds": _RETRY_SECONDS}},
                 )
                 await asyncio.sleep(_RETRY_SECONDS)
             except KafkaError as problem:
+                member.kept_out(f"Kafka does not let it: {type(problem).__name__}.")
                 LOGGER.warning(
                     "cannot take part in the group, trying again",
                     extra={

@@ -23,6 +23,9 @@ class Member(Protocol):
     def assigned(self, assignment: Assignment, generation: int) -> None:
         """A generation begins."""
 
+    def kept_out(self, problem: str) -> None:
+        """The group does not take the worker, for the reason of one sentence; it tries again."""
+
     def alone(self) -> None:
         """The group has no other member yet, and whoever comes will see this one: a first generation may be taken for granted."""
 

@@ -43,6 +43,8 @@ class Ownership:
         self._change = asyncio.Event()
         self._settling: asyncio.Task[None] | None = None
         self.generation = 0
+        self.problem = ""
+        """Why the worker is not in its group, as far as that is known."""
         self.held: set[str] = set()
         """Connectors that this worker has brought to what is wanted of them, and that nobody else may touch until it gives them up."""
 
@@ -66,6 +68,11 @@ class Ownership:
     def leaving(self, name: str) -> bool:
         """Whether another worker waits for this one to give the connector up."""
         return self._owners is not None and self._owners.leaving(name, self._worker_id)
+
+    @property
+    def joined(self) -> bool:
+        """Whether the group has told, at least once, what is this worker's."""
+        return self._owners is not None
 
     @property
     def leads(self) -> bool:
@@ -123,6 +130,10 @@ class Ownership:
     def joining(self) -> None:
         """Rule 1."""
         self._joining = True
+
+    def kept_out(self, problem: str) -> None:
+        """Told by :meth:`workers.herder.WorkerHerder.health` until the first assignment."""
+        self.problem = problem
 
     def alone(self) -> None:
         """Act as the only worker until the group has its first generation."""

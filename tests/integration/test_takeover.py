@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+import httpx
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 from fix_connect import Cluster, Seat
@@ -73,8 +74,10 @@ async def test_connectors_go_over_and_back(pg: PgServer, seats: Callable[..., Cl
 
 def keeps_out_ours(stranger: Seat) -> None:
     """A worker of ours in the group of Connect's runs nothing, and says why."""
-    stranger.start()
+    stranger.launch()
     wait_until(lambda: WAITS in stranger.log, lambda: f"the worker to say that it waits\n{stranger.log}", SECONDS)
+    assert stranger.health() == httpx.codes.SERVICE_UNAVAILABLE
+    assert "Workers of Kafka Connect, or other consumers, still use this group.id." in stranger.rest("GET", "/health").json()["message"]
     assert "the group's work is shared" not in stranger.log
     assert "task starting" not in stranger.log
     stranger.stop()

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from herder_bench import CONFIG, Bench, Group, GroupMembership, LateLog, Topics, worker
 
-from connect_api.herder import Elsewhere, HerderError, Offset, SignalRequest
+from connect_api.herder import Elsewhere, Health, HerderError, Offset, SignalRequest
 from connector.errors import CdcError, ErrorKind
 from workers.assignment import Assignment
 from workers.stores.memory import MemoryLog, MemoryTopic
@@ -266,6 +266,11 @@ async def test_before_the_first_generation_nothing_is_begun_and_calls_wait(clust
                 await call
             assert caught.value.url is None
         await bench.herder.next_assignment(0.0)
+        assert bench.herder.health() == Health("starting", "Worker is still starting up. It waits for its group.")
+        bench.herder._ownership.kept_out("Others use it.")
+        assert bench.herder.health().message == "Worker is still starting up. It waits for its group. Others use it."
+        # What the topics tell is told all the same.
+        assert list(bench.herder.connectors()) == ["c0"]
 
 
 async def test_an_old_assignment_after_a_start_places_nothing_new(cluster: Cluster) -> None:
