@@ -353,7 +353,11 @@ class Play:
         if self.scenario.streams:
 
             async def active() -> bool:
-                query = "SELECT 1 FROM pg_replication_slots WHERE active AND NOT temporary AND database = current_database()"
+                # A slot is active also while it is made, before the snapshot; a TRUNCATE at that time empties what the snapshot reads.
+                query = (
+                    "SELECT 1 FROM pg_replication_slots s JOIN pg_stat_replication r ON r.pid = s.active_pid"
+                    " WHERE NOT s.temporary AND s.database = current_database() AND r.state <> 'startup'"
+                )
                 if await self._rows(query):
                     return True
                 status = (await self.client.get(f"/connectors/{self.tag}/status")).json()
