@@ -1,7 +1,8 @@
 """The calls that workers of Connect make among themselves (KIP-507), as an outsider finds them: closed.
 
-A worker signs them with a key that its group shares through the config topic. This worker is alone in its group and has no such
-key, so there is no signature that it could accept: every call is refused, with the words that fit.
+A worker of Connect signs them with a key that its group shares through the config topic. Workers here share their work without these calls
+(all read the same topics, and :mod:`connect_api.forwarding` sends on what clients ask), so they have no such key and there is no
+signature that they could accept: every call is refused, with the words that fit.
 """
 
 from __future__ import annotations
