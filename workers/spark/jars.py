@@ -34,11 +34,11 @@ class Jar:
 
 
 KAFKA_JARS: Final = (
-    Jar("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.2.0"),
-    # 4.2.0 of this one is missing in some repositories; 4.0.0 has the same classes and methods.
+    Jar("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.1.1"),
+    # 4.1.1 of this one is missing in some repositories; 4.0.0 has the same classes and methods.
     Jar("org.apache.spark", "spark-token-provider-kafka-0-10_2.13", "4.0.0"),
     Jar("org.apache.kafka", "kafka-clients", "3.9.2"),
-    Jar("org.apache.commons", "commons-pool2", "2.13.1"),
+    Jar("org.apache.commons", "commons-pool2", "2.12.1"),
 )
 
 

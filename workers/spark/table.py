@@ -1,0 +1,69 @@
+"""A source table as its newest events describe it, and what a batch of them does to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from pyspark.sql import DataFrame
+
+from workers.spark.kinds import Kind
+
+UPSERT: Final = "upsert"
+DELETE: Final = "delete"
+
+LSN: Final = "__lsn"
+"""The column of a mirror that says which change made the row: its LSN as a number, null where the events do not tell.
+Debezium's event flattening calls it the same (``add.fields=lsn``)."""
+POSITION: Final = "__position"
+"""The key of a mirror of a table without one: what names the change that brought the row, once and for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A table's column as its topic carries it. ``default`` is the schema's default as JSON carries values, None without one."""
+
+    name: str
+    kind: Kind
+    default: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """``columns`` in the source's order; ``key`` names those that identify a row, none when the topic's records have no key."""
+
+    schema: str
+    name: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+
+    @property
+    def full_name(self) -> str:
+        """``schema.name``, for people."""
+        return f"{self.schema}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What one batch does to one table.
+
+    ``rows`` has one row for each key that changed: ``op`` (:data:`UPSERT` or :data:`DELETE`), ``key`` (struct of the key columns in
+    ``table``'s types; of a table without key ``struct<__position string>``), ``row`` (struct of all columns, null for a delete), ``kept``
+    (array of names: columns whose value in the target stays as it is, or null when there is no such row) and ``lsn`` (bigint or null).
+    ``truncated``: first every row whose ``__lsn`` is null or below this goes. Applying the same effects twice leaves the same table.
+    """
+
+    table: Table
+    rows: DataFrame
+    truncated: int | None = None
+
+
+class Sink(Protocol):
+    """Where mirrors are kept. A mirror has the source's columns in their order, then ``__lsn`` (and ``__position`` without a key)."""
+
+    def apply(self, batch: int, effects: Sequence[Effects]) -> None:
+        """Bring the effects into the tables, making and changing the tables as their columns ask. Safe to repeat for the same batch."""
+
+    def read(self, table: Table) -> DataFrame | None:
+        """The mirror as it is now, with its own columns; None when there is none yet."""
