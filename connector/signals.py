@@ -69,6 +69,9 @@ class ExecuteSnapshot:
     correlation_id: str
     collections: tuple[str, ...]
     blocking: bool = False
+    """With the stream standing still."""
+    bulk: bool = False
+    """A blocking one, whose rows Spark reads."""
     conditions: tuple[Condition, ...] = ()
     surrogate_key: str | None = None
 
@@ -163,12 +166,13 @@ def _execute(signal: Signal, data: Mapping[str, object]) -> Action:
     if not collections:
         raise SignalError("its data names no tables in data-collections")
     kind = str(data.get("type") or "incremental").lower()
-    if kind not in ("incremental", "blocking"):
-        raise SignalError(f"its data asks for a snapshot of type {kind!r}; use incremental or blocking")
+    if kind not in ("incremental", "blocking", "spark"):
+        raise SignalError(f"its data asks for a snapshot of type {kind!r}; use incremental, blocking or spark")
     surrogate = data.get("surrogate-key")
     if surrogate is not None and not isinstance(surrogate, str):
         raise SignalError("surrogate-key in its data is no text")
-    return ExecuteSnapshot(signal.id, collections, kind == "blocking", _conditions(data), (surrogate or "").strip() or None)
+    blocking, bulk = kind != "incremental", kind == "spark"
+    return ExecuteSnapshot(signal.id, collections, blocking, bulk, _conditions(data), (surrogate or "").strip() or None)
 
 
 def _execute_former(signal: Signal, data: Mapping[str, object]) -> Action:

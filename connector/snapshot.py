@@ -98,11 +98,18 @@ def lock_statements(locking: str, tables: Sequence[CatalogTable], timeout_ms: in
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A part of a table: pages from ``first`` to before ``end`` (ctid ranges); the whole table when ``end`` is None."""
+    """A part of a table: pages from ``first`` to before ``end`` (ctid ranges); the whole table when ``end`` is None.
+
+    ``member`` (schema, table) is the partition or child that alone is read in the table's place. ``only`` and ``without`` are a row's
+    ctid: nothing but this row, or all others. Where one of the two is given the part must be of one heap.
+    """
 
     first: int = 0
     end: int | None = None
     last: bool = True
+    member: tuple[str, str] | None = None
+    only: str | None = None
+    without: str | None = None
 
 
 def select_statement(
@@ -125,11 +132,22 @@ def select_statement(
         )
         return f"SELECT {chosen} FROM ({override_text(override)}) AS overridden"
     chosen = ", ".join(quote_identifier(c.name) for c in table.columns if c.name in columns)
-    where = ""
-    if chunk is not None and chunk.end is not None:
-        upper = "" if chunk.last else f" AND ctid < '({chunk.end},0)'::tid"
-        where = f" WHERE ctid >= '({chunk.first},0)'::tid{upper}"
-    return f"SELECT {chosen} FROM {quote_table(table.schema, table.table)}{where}"
+    return f"SELECT {chosen} FROM {chunk_source(table, chunk or Chunk())}"
+
+
+def chunk_source(table: CatalogTable, chunk: Chunk) -> str:
+    """What follows FROM in a query over the rows of ``chunk``."""
+    source = quote_table(table.schema, table.table) if chunk.member is None else f"ONLY {quote_table(*chunk.member)}"
+    conditions = []
+    if chunk.end is not None:
+        conditions.append(f"ctid >= '({chunk.first},0)'::tid")
+        if not chunk.last:
+            conditions.append(f"ctid < '({chunk.end},0)'::tid")
+    if chunk.only is not None:
+        conditions.append(f"ctid = {quote_literal(chunk.only)}::tid")
+    if chunk.without is not None:
+        conditions.append(f"ctid <> {quote_literal(chunk.without)}::tid")
+    return source + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
 
 
 def override_text(override: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,17 +13,37 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """The session that the jobs use, without Kafka's jars."""
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The session that the jobs use, with all jars; they are fetched once, into the project's cache."""
     # Not at the top: the other tests' fixtures load this file where PySpark is not installed.
     pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded')")
     from workers.spark.failure import JobError  # noqa: PLC0415
-    from workers.spark.session import find_java, open_session  # noqa: PLC0415
+    from workers.spark.jars import GROUPS, jars_of  # noqa: PLC0415
+    from workers.spark.session import IVY, find_java, open_session  # noqa: PLC0415
 
     try:
         java = find_java()
     except JobError as error:
         pytest.skip(str(error))
-    session = open_session("tests", java)
-    yield session
+    # What a test makes in Spark's own catalog would else lie in the folder that the tests run in.
+    settings = {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
+    session = open_session("tests", java, jars_of(java, IVY, GROUPS), settings=settings)
+    with pytest.MonkeyPatch.context() as patch:
+        _close_sockets(patch)
+        yield session
     session.stop()
+
+
+def _close_sockets(patch: pytest.MonkeyPatch) -> None:
+    """PySpark leaves the sockets it reads results from to the garbage collector, which warns; these close with the file on them."""
+    from pyspark import util  # noqa: PLC0415
+
+    connect = util.local_connect_and_auth
+
+    def connected(*where: object) -> tuple[object, socket.socket]:
+        file, channel = connect(*where)
+        # The file counts as a user: the socket itself stays open until the file is closed.
+        channel.close()
+        return file, channel
+
+    patch.setattr(util, "local_connect_and_auth", connected)

@@ -59,7 +59,7 @@ def _run(settings: WorkerSettings) -> None:
                 settings,
                 create_app=partial(_app, settings.http),
                 create_admin_app=_admin_app,
-                run_task=_run_task,
+                run_task=partial(_run_task, settings.properties),
                 validate=ConfigurationCheck(_look_at_database),
                 warm_up=_warm_up,
             )
@@ -95,10 +95,11 @@ def _warm_up() -> None:
     gc.freeze()
 
 
-async def _run_task(context: TaskContext, stop: asyncio.Event) -> None:
+async def _run_task(properties: Mapping[str, str], context: TaskContext, stop: asyncio.Event) -> None:
     from connector.runner import run_task  # noqa: PLC0415
+    from workers.bulk_snapshots import SparkSnapshots  # noqa: PLC0415
 
-    await run_task(context, stop)
+    await run_task(context, stop, SparkSnapshots.of(properties))
 
 
 async def _look_at_database(config: Mapping[str, str]) -> Sequence[Finding]:

@@ -70,6 +70,7 @@ HONOURED: Final = frozenset(
         "topic.creation.enable",
         "topic.tracking.allow.reset",
         "topic.tracking.enable",
+        "understudy.spark.master",
         "value.converter",
     }
 )
@@ -80,6 +81,7 @@ HONOURED_PREFIXES: Final = (
     "offset.storage.",
     "org.apache.kafka.sasl.oauthbearer.allowed.",
     "status.storage.",
+    "understudy.spark.conf.",
     "value.converter.",
 )
 

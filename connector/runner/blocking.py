@@ -10,7 +10,9 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 
+from connector.bulk import BulkReader
 from connector.capture import Capture
+from connector.chunks import Part
 from connector.config import ConnectorConfig
 from connector.envelope import SourceFacts
 from connector.errors import CdcError
@@ -18,6 +20,7 @@ from connector.io import pg_catalog, pg_server
 from connector.io.kafka_sink import KafkaSink
 from connector.io.pg_connection import Connection, connect
 from connector.ports import TableProgress, TaskContext
+from connector.runner.bulk_rows import bulk_plan, read_in_bulk, snapshot_job
 from connector.runner.custom_snapshot import given_statements, locks, tell_aborted
 from connector.runner.notifier import Notifier
 from connector.runner.snapshot import RowSender
@@ -29,8 +32,30 @@ from connector.table import CatalogTable
 _log = logging.getLogger(__name__)
 
 
+class _Notices:
+    """Tells of the tables of a snapshot that is read in bulk, as of those that are read here."""
+
+    def __init__(self, notifier: Notifier, tables: Sequence[TableProgress]) -> None:
+        self._notifier = notifier
+        self._tables = tables
+        self._names = [table.table for table in tables]
+
+    def handed_out(self, part: Part) -> None:
+        if part.number == 0:
+            self._notifier.send(self._notifier.initial.in_progress(self._names, self._names[part.table]))
+
+    def brought_in(self, part: Part) -> None:
+        """Parts are told of in the initial snapshot only."""
+
+    def table_ends(self, table: int) -> None:
+        self._notifier.send(self._notifier.initial.table_completed(self._names, self._names[table], self._tables[table].rows))
+
+    def table_fails(self, table: int) -> None:
+        self._notifier.send(self._notifier.initial.table_failed(self._names[table]))
+
+
 class BlockingSnapshot:
-    """Takes blocking snapshots for one run of the stream."""
+    """Takes blocking snapshots for one run of the stream. ``bulk`` reads the rows of those that are to be read in bulk."""
 
     def __init__(
         self,
@@ -41,7 +66,9 @@ class BlockingSnapshot:
         notifier: Notifier,
         headers: bytes,
         custom: CustomSnapshot,
+        bulk: BulkReader | None = None,
     ) -> None:
+        self._bulk = bulk
         self._context = context
         self._config = config
         self._capture = capture
@@ -50,7 +77,13 @@ class BlockingSnapshot:
         self._headers = headers
         self._custom = custom
 
-    async def take(self, names: Sequence[str], selects: Mapping[str, str], last: SourceFacts, lsn: int) -> None:
+    async def bulk_refusal(self) -> str | None:
+        """Why no snapshot can be read in bulk, in one sentence; None when it can."""
+        if self._bulk is None:
+            return "this connector runs without a worker that could start Spark; use type blocking"
+        return await self._bulk.refusal()
+
+    async def take(self, names: Sequence[str], selects: Mapping[str, str], last: SourceFacts, lsn: int, *, in_bulk: bool = False) -> None:
         """Read the tables ``names`` (schema.table), each whole or as ``selects`` says; the caller holds the stream.
 
         A failure is told of and leaves the stream as it was; only a lost connection raises (CdcError), as it ends the stream too.
@@ -64,7 +97,7 @@ class BlockingSnapshot:
         self._sink.bind(to_marks=False)
         self._notifier.send(made.started())
         try:
-            rows = await self._read(names, selects, last, lsn)
+            rows = await self._read(names, selects, last, lsn, self._bulk if in_bulk else None)
         except CdcError as error:
             if error.passes:
                 raise
@@ -79,8 +112,8 @@ class BlockingSnapshot:
             progress.snapshot_seconds = time.monotonic() - progress.snapshot_started_at
             progress.phase = former
 
-    async def _read(self, names: Sequence[str], selects: Mapping[str, str], last: SourceFacts, lsn: int) -> int:
-        config, made = self._config, self._notifier.initial
+    async def _read(self, names: Sequence[str], selects: Mapping[str, str], last: SourceFacts, lsn: int, bulk: BulkReader | None) -> int:
+        config = self._config
         connection = await connect(config, "Understudy Blocking Snapshot")
         try:
             await lift_timeouts(connection)
@@ -92,26 +125,38 @@ class BlockingSnapshot:
             tables, statements = given_statements(self._custom, config, self._capture, tables, selects)
             txid = last.txid if last.txid is not None else await pg_server.current_txid(connection)
             facts = SourceFacts(time.time_ns() // 1000, txid, last.last_commit, last.xmin, last.origin)
-            writer = RowWriter(lsn, facts, self._headers, config.event_converting_failure_handling_mode)
-            reader = TableReader(config, self._capture, self._sink, connection, statements)
-            sender = RowSender(writer)
             shown = [TableProgress(table.name, estimate=table.estimate) for table in tables]
             self._context.progress.tables[:] = shown
-            listed = [table.name for table in tables]
-            _log.info("blocking snapshot begins tables=%s", ",".join(listed))
-            for table, told in zip(tables, shown, strict=True):
-                self._notifier.send(made.in_progress(listed, table.name))
-                try:
-                    await self._read_table(reader, sender, table, told)
-                except CdcError:
-                    self._notifier.send(made.table_failed(table.name))
-                    raise
-                self._notifier.send(made.table_completed(listed, table.name, told.rows))
-            sender.finish()
+            _log.info("blocking snapshot begins tables=%s", ",".join(table.name for table in tables))
+            if bulk is None:
+                writer = RowWriter(lsn, facts, self._headers, config.event_converting_failure_handling_mode)
+                rows = await self._read_all(connection, tables, statements, writer)
+            else:
+                exported = await pg_server.export_snapshot(connection)
+                job = snapshot_job(self._context, self._capture, exported, lsn, facts, self._headers, statements, guarded=True)
+                rows = await read_in_bulk(bulk, bulk_plan(config, job, tables), self._context, _Notices(self._notifier, shown), connection)
             await self._sink.drained()
             await execute(connection, "COMMIT")
         finally:
             await connection.close()
+        return rows
+
+    async def _read_all(
+        self, connection: Connection, tables: Sequence[CatalogTable], statements: Mapping[str, str], writer: RowWriter
+    ) -> int:
+        made, shown = self._notifier.initial, self._context.progress.tables
+        reader = TableReader(self._config, self._capture, self._sink, connection, statements)
+        sender = RowSender(writer)
+        listed = [table.name for table in tables]
+        for table, told in zip(tables, shown, strict=True):
+            self._notifier.send(made.in_progress(listed, table.name))
+            try:
+                await self._read_table(reader, sender, table, told)
+            except CdcError:
+                self._notifier.send(made.table_failed(table.name))
+                raise
+            self._notifier.send(made.table_completed(listed, table.name, told.rows))
+        sender.finish()
         return sender.sent
 
     async def _read_table(self, reader: TableReader, sender: RowSender, table: CatalogTable, told: TableProgress) -> None:

@@ -88,8 +88,8 @@ class Signals:
         self._changed = changed
         self._former = config.version < (3,)
         self._from_source = "source" in config.signal_enabled_channels
-        self.due: list[tuple[list[str], dict[str, str]]] = []
-        """Blocking snapshots that wait for the end of the open transaction: tables, and selects for some of them.
+        self.due: list[tuple[list[str], dict[str, str], bool]] = []
+        """Blocking snapshots that wait for the end of the open transaction: tables, selects for some of them, whether in bulk.
 
         Nothing that is streamed meanwhile may count as reached: after a crash the signal must come again.
         """
@@ -110,8 +110,8 @@ class Signals:
     async def at_rest(self) -> None:
         """Take the blocking snapshots that are due, if the stream is between transactions."""
         while self.due and self._stream.between:
-            names, selects = self.due[0]
-            await self._blocking.take(names, selects, *self._stream.last_event)
+            names, selects, in_bulk = self.due[0]
+            await self._blocking.take(names, selects, *self._stream.last_event, in_bulk=in_bulk)
             del self.due[0]
         self._stream.halt_at_commit = bool(self.due)
 
@@ -182,10 +182,12 @@ class Signals:
         names = [collection.name for collection in collections]
         if not names:
             return
+        if action.bulk and (refusal := await self._blocking.bulk_refusal()):
+            raise SignalError(refusal)
         if action.blocking:
             found = {name: filter_of(action.conditions, name) for name in names}
             selects = {name: select for name, select in found.items() if select is not None}
-            self.due.append((names, selects))
+            self.due.append((names, selects, action.bulk))
             return
         if not self._incremental.possible:
             raise SignalError("an incremental snapshot needs signal.data.collection, or read.only=true")

@@ -8,9 +8,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
+from connector.bulk import BulkReader
 from connector.capture import Capture
 from connector.chunks import Deal, Part, TableSize, table_parts, wanted_parts
 from connector.config import ConnectorConfig
@@ -21,9 +22,10 @@ from connector.io.kafka_sink import KafkaSink
 from connector.io.pg_connection import Connection, connect
 from connector.offsets import partition, snapshot_offset
 from connector.ports import TableProgress, TaskContext
+from connector.runner.bulk_rows import bulk_plan, one_a_table, read_in_bulk, snapshot_job
 from connector.runner.custom_snapshot import given_statements, locks
 from connector.runner.snapshot_notices import SnapshotNotices
-from connector.runner.snapshot_pipe import EdgeRow, Job
+from connector.runner.snapshot_pipe import EdgeRow
 from connector.runner.snapshot_rows import RowWriter, TableReader, TableWork, execute, lift_timeouts, override_of
 from connector.runner.snapshot_workers import SnapshotWorkers
 from connector.snapshot import begin_statements, marker
@@ -101,7 +103,7 @@ class SnapshotRun:
     """One run of the initial snapshot.
 
     ``custom`` are the user's classes. ``stream_from`` is given when an earlier run broke off: streaming then begins where the slot
-    stands, not at the snapshot.
+    stands, not at the snapshot. ``bulk`` reads the rows, when it is given.
     """
 
     def __init__(
@@ -115,7 +117,9 @@ class SnapshotRun:
         stream_from: int | None,
         notices: SnapshotNotices,
         custom: CustomSnapshot | None = None,
+        bulk: BulkReader | None = None,
     ) -> None:
+        self._bulk = bulk
         self._context = context
         self._config = config
         self._capture = capture
@@ -156,7 +160,11 @@ class SnapshotRun:
             _log.info("snapshot begins tables=%d lsn=%d", len(tables), lsn)
             facts = SourceFacts(ts_us, txid, None)
             parts, sizes = await self._parts(connection, tables, statements)
-            if sum(map(len, parts)) > 1:
+            if self._bulk is not None:
+                exported = await pg_server.export_snapshot(connection)
+                job = snapshot_job(self._context, self._capture, exported, lsn, facts, self._headers, statements, guarded=True)
+                rows = await read_in_bulk(self._bulk, bulk_plan(config, job, tables), self._context, self._notices, connection)
+            elif sum(map(len, parts)) > 1:
                 rows = await self._read_in_parallel(connection, tables, statements, parts, sizes, lsn, facts)
             else:
                 rows = await self._read_all(connection, tables, statements, RowWriter(lsn, facts, self._headers, failure_mode))
@@ -188,19 +196,15 @@ class SnapshotRun:
         """What reader processes are to read, by table; nothing when this process reads alone."""
         config = self._config
         threads = config.snapshot_max_threads
-        if threads == 1:
+        if threads == 1 or self._bulk is not None:
             return [], []
         sizes = await pg_sizes.table_sizes(connection, [table.oid for table in tables])
         parts: list[list[Part]] = []
         for number, (table, size) in enumerate(zip(tables, sizes, strict=True)):
-            whole = self._one_a_table or table.name in statements or override_of(config, table) is not None
+            whole = one_a_table(self._config) or table.name in statements or override_of(config, table) is not None
             wanted = wanted_parts(table.name, threads, config.snapshot_max_threads_multiplier, config.snapshot_thread_multipliers)
             parts.append(table_parts(number, size, 1 if whole else wanted))
         return parts, sizes
-
-    @property
-    def _one_a_table(self) -> bool:
-        return self._config.legacy_snapshot_max_threads or self._config.version < (3,)
 
     async def _read_in_parallel(
         self,
@@ -213,21 +217,8 @@ class SnapshotRun:
         facts: SourceFacts,
     ) -> int:
         config, context, progress = self._config, self._context, self._context.progress
-        kafka = context.kafka
-        job = Job(
-            config=dict(context.config),
-            key_converter=context.key_converter,
-            value_converter=context.value_converter,
-            kafka=replace(kafka, producer=dict(kafka.producer), admin=dict(kafka.admin)),
-            types=dict(self._capture.types),
-            exported=await pg_server.export_snapshot(connection),
-            lsn=lsn,
-            facts=facts,
-            headers=self._headers,
-            log_level=logging.getLogger("connector").getEffectiveLevel(),
-            statements=statements,
-            transactional_id=None if context.exactly_once is None else context.exactly_once.transactional_id,
-        )
+        exported = await pg_server.export_snapshot(connection)
+        job = snapshot_job(context, self._capture, exported, lsn, facts, self._headers, statements)
         begun: dict[int, float] = {}
 
         def read(table: int, rows: int) -> None:
@@ -245,7 +236,7 @@ class SnapshotRun:
         count = min(config.snapshot_max_threads, sum(map(len, parts)))
         _log.info("snapshot reads in parallel processes=%d parts=%d", count, sum(map(len, parts)))
         by_weight = config.snapshot_tables_order_by_row_count == "disabled"
-        deal: Deal[EdgeRow] = Deal(parts, [size.weight for size in sizes] if by_weight else None, opening=not self._one_a_table)
+        deal: Deal[EdgeRow] = Deal(parts, [size.weight for size in sizes] if by_weight else None, opening=not one_a_table(config))
         await SnapshotWorkers(job, count, self._sink, context.topic_used, read, complete, self._notices).run(tables, deal)
         return sum(shown.rows for shown in progress.tables)
 

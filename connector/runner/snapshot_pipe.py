@@ -14,35 +14,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from connector.chunks import Handout
-from connector.envelope import SourceFacts
-from connector.ports import ConverterSettings, KafkaSettings
 from connector.record_batch import Record
+from connector.snapshot_job import Job
 from connector.table import CatalogTable
-from connector.types.codec import TypeInfo
 
 _LENGTH: Final = struct.Struct(">Q")
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """All that a reader must know before its first part; sent once. ``config`` is the connector's, its secrets resolved."""
-
-    config: Mapping[str, str]
-    key_converter: ConverterSettings
-    value_converter: ConverterSettings
-    kafka: KafkaSettings
-    types: Mapping[int, TypeInfo]
-    exported: str
-    """The snapshot to read in (``pg_export_snapshot()``)."""
-    lsn: int
-    facts: SourceFacts
-    headers: bytes
-    """Encoded record headers, the run's id among them."""
-    log_level: int
-    statements: Mapping[str, str]
-    """What a user's class gave to read a table (schema.table) with."""
-    transactional_id: str | None = None
-    """With exactly-once delivery: of this reader's producer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +111,8 @@ Asked = Job | Order | Go | Flush
 """To a reader; the end of the socket tells it to end."""
 
 
-def send(writer: asyncio.StreamWriter, message: Told | Asked) -> None:
-    """Put a message on its way."""
+def send(writer: asyncio.StreamWriter, message: object) -> None:
+    """Put a message on its way; between these two it is one of Told or Asked."""
     body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
     writer.write(_LENGTH.pack(len(body)) + body)
 

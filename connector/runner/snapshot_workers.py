@@ -26,7 +26,6 @@ from connector.runner.snapshot_pipe import (
     Failed,
     Flush,
     Go,
-    Job,
     Logged,
     Opened,
     Order,
@@ -36,6 +35,7 @@ from connector.runner.snapshot_pipe import (
     receive,
     send,
 )
+from connector.snapshot_job import Job
 from connector.table import CatalogTable
 
 _log = logging.getLogger(__name__)

@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from typing import Final
 
+from connector.bulk import BulkReader
 from connector.capture import Capture
 from connector.config import ConnectorConfig
 from connector.errors import CdcError, ErrorKind
@@ -71,6 +72,7 @@ class StreamRun:
         start: int,
         publication: str | None,
         sources: SignalSources,
+        bulk: BulkReader | None = None,
     ) -> None:
         self._context = context
         self._config = config
@@ -106,7 +108,7 @@ class StreamRun:
             query,
             self._stream,
             self._incremental,
-            BlockingSnapshot(context, config, capture, sink, notifier, settings.headers, custom),
+            BlockingSnapshot(context, config, capture, sink, notifier, settings.headers, custom, bulk),
             sources,
             gate=self._gate,
             refresh=self._refresh,

@@ -12,6 +12,7 @@ import uuid
 from dataclasses import replace
 from typing import Final
 
+from connector.bulk import BulkReader
 from connector.capture import Capture, context_headers, key_change_headers
 from connector.config import ConnectorConfig, parse
 from connector.envelope import event_form
@@ -49,15 +50,13 @@ _UNKNOWN_OPTION: Final = "22023"
 """SQLSTATE of an output plugin's answer to an option it does not have."""
 
 
-async def run_task(context: TaskContext, stop: asyncio.Event) -> None:
+async def run_task(context: TaskContext, stop: asyncio.Event, bulk: BulkReader | None = None) -> None:
     """Run until ``stop`` is set (then end in order, within about a second) or the work is done (initial_only).
 
-    Raises CdcError; its kind says whether to try again. The context's offsets and progress are kept current.
+    ``bulk`` reads the rows of snapshots on demand that are to be read in bulk. Raises CdcError; its kind says whether to try again.
+    The context's offsets and progress are kept current.
     """
-    config, notices = parse(context.config)
-    for notice in notices:
-        _log.warning("configuration %s", notice)
-    task = _Task(context, config)
+    task = _Task(context, _parsed(context), bulk)
     work = asyncio.create_task(task.run(stop), name=f"run {context.connector}")
     stopped = asyncio.create_task(stop.wait(), name=f"stop {context.connector}")
     try:
@@ -77,9 +76,30 @@ async def run_task(context: TaskContext, stop: asyncio.Event) -> None:
         context.progress.phase = "stopped"
 
 
+async def take_initial_snapshot(context: TaskContext, bulk: BulkReader) -> None:
+    """Take the initial snapshot of a connector that does not run, and store its end: the connector will stream from there.
+
+    Publication and slot are made as at the connector's own start, and stay. What broke off before is begun again, by the same rules
+    (:mod:`connector.reconcile`): streaming will then begin where the slot stands. Raises CdcError, CdcError(CONFIG_INVALID) when the
+    stored offset or the configuration asks for no snapshot.
+    """
+    try:
+        await _Task(context, _parsed(context), bulk).take_initial_snapshot()
+    finally:
+        context.progress.phase = "stopped"
+
+
+def _parsed(context: TaskContext) -> ConnectorConfig:
+    config, notices = parse(context.config)
+    for notice in notices:
+        _log.warning("configuration %s", notice)
+    return config
+
+
 class _Task:
-    def __init__(self, context: TaskContext, config: ConnectorConfig) -> None:
+    def __init__(self, context: TaskContext, config: ConnectorConfig, bulk: BulkReader | None = None) -> None:
         self._context = context
+        self._bulk = bulk
         self._config = config
         self._custom = custom_snapshot(config)
         self._sources = SignalSources(context, config)
@@ -96,29 +116,12 @@ class _Task:
         async with contextlib.AsyncExitStack() as stack:
             # With exactly-once delivery first of all: what is read from here on, former producers can no longer change.
             fenced = await self._open_sink(stack) if self._context.exactly_once is not None else None
-            query = await connect(config, "Understudy General")
-            stack.push_async_callback(query.close)
-            if config.database_query_timeout_ms:
-                await query.execute(f"SET statement_timeout = {config.database_query_timeout_ms}".encode())
+            query = await self._query(stack)
             decision, facts = await self._decide(query)
-            _log.info("start decided why=%s snapshot=%s stream=%s", decision.why, decision.snapshot, decision.stream)
-            types = await pg_catalog.read_types(query)
-            capture = Capture(config, types, self._context.key_converter, self._context.value_converter, _log.warning)
-            if config.guardrail_collections_max:
-                listed = await pg_catalog.list_tables(query)
-                captured = sum(capture.tables.captures(table.schema, table.table) for table in listed)
-                check_guardrail(config, captured, _log.warning)
+            capture = await self._capture(query)
             sink = fenced or await self._open_sink(stack)
             self._notifier = Notifier(self._context, config, sink)
-            replication: Replication | None = None
-            created: CreatedSlot | None = None
-            if decision.stream:
-                if self._plugin == PGOUTPUT:
-                    await self._publication(query, capture)
-                await set_replica_identities(query, config.replica_identities, capture.tables.captures)
-                if decision.drop_slot:
-                    await pg_server.drop_slot(query, config.slot_name)
-                replication, created = await self._slot(stack, query, capture, decision, facts)
+            replication, created = await self._prepare(stack, query, capture, decision, facts)
             start = decision.start
             if decision.catch_up:
                 if created is not None:
@@ -150,6 +153,52 @@ class _Task:
                 await replication.close()
                 await _drop_when_free(query, config.slot_name)
 
+    async def take_initial_snapshot(self) -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            query = await self._query(stack)
+            decision, facts = await self._decide(query)
+            if not decision.snapshot or decision.catch_up or self._config.snapshot_mode == "always":
+                raise CdcError(
+                    ErrorKind.CONFIG_INVALID,
+                    f"No initial snapshot is to be taken: {decision.why} (snapshot.mode={self._config.snapshot_mode})",
+                    "Remove the offsets of the stopped connector and use snapshot.mode=initial, or send the running one a signal",
+                )
+            capture = await self._capture(query)
+            sink = await self._open_sink(stack)
+            self._notifier = Notifier(self._context, self._config, sink)
+            _replication, created = await self._prepare(stack, query, capture, decision, facts)
+            await self._snapshot(query, sink, capture, decision, created, self._bulk)
+
+    async def _query(self, stack: contextlib.AsyncExitStack) -> Connection:
+        query = await connect(self._config, "Understudy General")
+        stack.push_async_callback(query.close)
+        if self._config.database_query_timeout_ms:
+            await query.execute(f"SET statement_timeout = {self._config.database_query_timeout_ms}".encode())
+        return query
+
+    async def _capture(self, query: Connection) -> Capture:
+        config = self._config
+        types = await pg_catalog.read_types(query)
+        capture = Capture(config, types, self._context.key_converter, self._context.value_converter, _log.warning)
+        if config.guardrail_collections_max:
+            listed = await pg_catalog.list_tables(query)
+            captured = sum(capture.tables.captures(table.schema, table.table) for table in listed)
+            check_guardrail(config, captured, _log.warning)
+        return capture
+
+    async def _prepare(
+        self, stack: contextlib.AsyncExitStack, query: Connection, capture: Capture, decision: Decision, facts: pg_server.ServerFacts
+    ) -> tuple[Replication | None, CreatedSlot | None]:
+        """Publication, replica identities and slot, where the decision is to stream."""
+        if not decision.stream:
+            return None, None
+        if self._plugin == PGOUTPUT:
+            await self._publication(query, capture)
+        await set_replica_identities(query, self._config.replica_identities, capture.tables.captures)
+        if decision.drop_slot:
+            await pg_server.drop_slot(query, self._config.slot_name)
+        return await self._slot(stack, query, capture, decision, facts)
+
     async def _decide(self, query: Connection) -> tuple[Decision, pg_server.ServerFacts]:
         config = self._config
         stored = await self._context.offsets.load(partition(config.topic_prefix))
@@ -164,7 +213,9 @@ class _Task:
             self._plugin = slot.plugin
         self._plugin_open = config.plugin_name is None and slot is None
         checked = config.internal_log_position_check_enable
-        return decide(mode, slot, offset, config.offset_mismatch_strategy, self._plugin, check_position=checked), facts
+        decision = decide(mode, slot, offset, config.offset_mismatch_strategy, self._plugin, check_position=checked)
+        _log.info("start decided why=%s snapshot=%s stream=%s", decision.why, decision.snapshot, decision.stream)
+        return decision, facts
 
     def _mode(self) -> SnapshotMode:
         config = self._config
@@ -241,7 +292,13 @@ class _Task:
         return replication
 
     async def _snapshot(
-        self, query: Connection, sink: KafkaSink, capture: Capture, decision: Decision, created: CreatedSlot | None
+        self,
+        query: Connection,
+        sink: KafkaSink,
+        capture: Capture,
+        decision: Decision,
+        created: CreatedSlot | None,
+        bulk: BulkReader | None = None,
     ) -> SnapshotPoint:
         config = self._config
         if config.snapshot_delay_ms:
@@ -258,6 +315,7 @@ class _Task:
             stream_from=slot.confirmed if slot else None,
             notices=SnapshotNotices(self._notifier, config),
             custom=self._custom,
+            bulk=bulk,
         )
         try:
             point = await run.run(created.snapshot if created else None, created.consistent_point if created else None)
@@ -339,6 +397,7 @@ class _Task:
             start=start,
             publication=config.publication_name if self._plugin == PGOUTPUT else None,
             sources=self._sources,
+            bulk=self._bulk,
         )
         heartbeat = Heartbeat(config, sink, capture.topics.heartbeat(), self._context)
         self.streaming = True

@@ -136,7 +136,8 @@ _BUILT_IN: Final[dict[str, _Builder]] = {
     "int4range": _plain(),
     "int8range": _plain(),
     "numrange": _plain(),
-    "daterange": _plain(),
+    # A date BC has a blank, so the range's text quotes it.
+    "daterange": _text(),
     "tsrange": _text(),
     "tstzrange": _text(),
     "bytea": _bytea,

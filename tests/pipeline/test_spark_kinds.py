@@ -50,6 +50,13 @@ ZONED = named("string", "io.debezium.time.ZonedTimestamp")
 JSON = named("string", "io.debezium.data.Json")
 BITS = named("bytes", "io.debezium.data.Bits")
 TEXT: dict[str, object] = {"type": "string"}
+GEOMETRY = named("struct", "io.debezium.data.geometry.Geometry")
+SPARSE = named("struct", "io.debezium.data.SparseDoubleVector")
+FIVE_BITS = BITS | {"parameters": {"length": "5", "__debezium.source.column.type": "BIT"}}
+# EWKB of a point (1 2): byte order, type with or without the flag for the SRID, the SRID, x, y.
+POINT_4326 = "0101000020E6100000000000000000F03F0000000000000040"
+POINT_BARE = "0101000000000000000000F03F0000000000000040"
+POINT_BIG = "0020000001000010E63FF00000000000004000000000000000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +132,7 @@ CASES = [
     Case("json null inside", JSON, "null", "null", None),
     Case("json with a name twice", JSON, '{"a":1,"a":2}', '{"a":1,"a":2}', '{"a":1,"a":3}'),
     Case("hstore", JSON, '{"k":"v","n":null}', '{"k": "v", "n": null}', '{"k": "v"}'),
+    Case("json sent as it is", JSON, '{"b": 1,  "a": 2}', '{"a":2,"b":1}', '{"a":2}'),
     Case("hstore as map", {"type": "map"}, {"n": None, "k": "v"}, '{"k": "v", "n": null}', '{"k": "v"}'),
     Case("bit(5)", BITS, base64.b64encode(b"\x15").decode(), "10101", "10100"),
     Case("bit(64)", BITS, base64.b64encode(b"\x01" + b"\0" * 6 + b"\x80").decode(), "1" + "0" * 62 + "1", "1" + "0" * 63),
@@ -132,6 +140,36 @@ CASES = [
     Case("bit null", BITS, None, None, "0"),
     Case("point", named("struct", "io.debezium.data.geometry.Point"), {"x": 1.5, "y": -2.0, "wkb": "AQ=="}, "(1.5,-2)", "(1.5,2)"),
     Case("point null", named("struct", "io.debezium.data.geometry.Point"), None, None, "(0,0)"),
+    Case(
+        "geometry",
+        GEOMETRY,
+        {"wkb": base64.b64encode(bytes.fromhex(POINT_4326)).decode(), "srid": 4326},
+        POINT_4326,
+        POINT_4326[:-2] + "41",
+    ),
+    Case("geometry without srid", GEOMETRY, {"wkb": "AQEAAAAAAAAAAADwPwAAAAAAAABA", "srid": None}, POINT_BARE, POINT_4326),
+    Case("geometry big end first", GEOMETRY, {"wkb": base64.b64encode(bytes.fromhex(POINT_BIG)).decode(), "srid": 4326}, POINT_BIG, ""),
+    Case("line", named("struct", "io.debezium.data.geometry.Line"), {"a": 1.0, "b": -2.5, "c": 0.0}, "{1,-2.5,0}", "{1,2.5,0}"),
+    Case(
+        "circle",
+        named("struct", "io.debezium.data.geometry.Circle"),
+        {"center": {"x": 1.0, "y": 2.0, "wkb": None, "srid": None}, "radius": 3.5},
+        "<(1,2),3.5>",
+        "<(1,2),3>",
+    ),
+    Case("vector", named("array", "io.debezium.data.DoubleVector"), [1.0, 0.1, 1e-10], "[1,0.1,1e-10]", "[1,0.1]"),
+    Case("halfvec", named("array", "io.debezium.data.FloatVector"), [1.0, 0.1], "[1,0.1]", "[1,0.2]"),
+    Case("sparsevec", SPARSE, {"dimensions": 9, "vector": [[7, 2.0], [1, 0.5]]}, "{1:0.5,7:2}/9", "{1:0.5}/9"),
+    Case("sparsevec of zeros", SPARSE, {"dimensions": 5, "vector": []}, "{}/5", "{}/6"),
+    Case("year", named("int32", "io.debezium.time.Year"), 2026, "2026", "2025"),
+    Case("bit(5) of a known type", FIVE_BITS, base64.b64encode(b"\x03").decode(), "00011", "00010"),
+    Case("date infinite in an array", array(DATE), [-622191234], '["infinity"]', '["-infinity"]'),
+    Case("date as text infinite", named("string", "io.debezium.time.IsoDate"), "-5877611-06-22Z", "-infinity", "infinity"),
+    Case("time in an array is cut", array(MICRO_TIME), [49862123000, 0], '["13:51:02.123456","24:00:00"]', '["13:51:02.124","00:00:00"]'),
+    Case("timestamp in ns infinite", named("int64", "io.debezium.time.NanoTimestamp"), 2**63 - 1, "infinity", "-infinity"),
+    Case(
+        "timestamp as text infinite", named("string", "io.debezium.time.IsoTimestamp"), "-290308-12-21T19:59:27.6Z", "-infinity", "infinity"
+    ),
     Case("text array", array(TEXT), ["a", None, 'q"'], '["a",null,"q\\""]', '["a","","q\\""]'),
     Case("array empty", array(TEXT), [], "[]", None),
     Case("array null", array(TEXT), None, None, "[]"),
@@ -222,9 +260,77 @@ def test_placeholder_is_known_in_every_shape(spark: SparkSession, schema: dict[s
     assert frame.select(kind.held(raw)).collect()[0][0] is True
 
 
+@pytest.mark.parametrize(
+    ("schema", "sent"),
+    [
+        (TEXT, "\ufffd\x01"),
+        ({"type": "bytes"}, "/wE="),
+        (array({"type": "bytes"}), ["/wE="]),
+        (array({"type": "int32"}), [-1, 1]),
+    ],
+)
+def test_placeholder_of_bytes(spark: SparkSession, schema: dict[str, object], sent: object) -> None:
+    kind = kind_of(schema, "hex:ff01")
+    assert kind.held is not None
+    frame = spark.createDataFrame([(json.dumps({"v": sent}),), (json.dumps({"v": None}),)], "event string")
+    raw = F.from_json("event", StructType([StructField("v", kind.raw)]))["v"]
+    assert [row[0] for row in frame.select(kind.held(raw)).collect()] == [True, None]
+
+
 def test_unknown_struct_is_kept_as_json_but_not_compared() -> None:
-    assert not kind_of(named("struct", "io.debezium.data.geometry.Geometry")).comparable
+    assert not kind_of(named("struct", "com.example.Own")).comparable
     assert not kind_of(array({"type": "struct"})).comparable
+
+
+def test_geometry_that_may_be_a_box_is_not_compared() -> None:
+    geometry = named("struct", "io.debezium.data.geometry.Geometry")
+    assert kind_of(geometry).comparable
+    assert not kind_of({**geometry, "fields": [{"field": "wkb"}, {"field": "srid"}, {"field": "extensions"}]}).comparable
+
+
+RICH = [
+    (MICRO_TIME, 86400000000, "INTERVAL '1 00:00:00' DAY TO SECOND"),
+    (named("int32", "io.debezium.time.Time"), 49862120, "INTERVAL '0 13:51:02.12' DAY TO SECOND"),
+    (named("string", "io.debezium.time.IsoTime"), "04:05:11.789Z", "INTERVAL '0 04:05:11.789' DAY TO SECOND"),
+    (named("int64", "io.debezium.time.MicroDuration"), -1, "INTERVAL '-0 00:00:00.000001' DAY TO SECOND"),
+    (
+        named("string", "io.debezium.time.Interval"),
+        "P1Y-2M-3DT4H0M-6.5S",
+        "{INTERVAL '0-10' YEAR TO MONTH, INTERVAL '-2 20:00:06.5' DAY TO SECOND}",
+    ),
+    # More than a bigint of microseconds, which PostgreSQL's interval holds in two parts.
+    (
+        named("string", "io.debezium.time.Interval"),
+        "P0Y1M2147483647DT0H0M0S",
+        "{INTERVAL '0-1' YEAR TO MONTH, null}",
+    ),
+    (array(MICRO_TIME), [1, None], "[INTERVAL '0 00:00:00.000001' DAY TO SECOND, null]"),
+    (DATE, 0, "1970-01-01"),
+]
+
+
+def test_rich_values(spark: SparkSession) -> None:
+    kinds = [kind_of(schema) for schema, _, _ in RICH]
+    event = json.dumps({f"c{at}": sent for at, (_, sent, _) in enumerate(RICH)})
+    shape = StructType([StructField(f"c{at}", kind.raw) for at, kind in enumerate(kinds)])
+    raw = F.from_json(F.lit(event), shape, {"mode": "FAILFAST"})
+    shown = spark.range(1).select(*(kind.shown(raw.getField(f"c{at}")).alias(f"c{at}") for at, kind in enumerate(kinds)))
+    assert [part.dataType.simpleString() for part in shown.schema] == [kind.shown_type.simpleString() for kind in kinds]
+    row = shown.select(*(F.col(name).cast("string") for name in shown.columns)).collect()[0]
+    assert list(row) == [wanted for _, _, wanted in RICH]
+
+
+def test_values_do_not_depend_on_the_sessions_zone(spark: SparkSession) -> None:
+    event = '{"a": 1478267490123456, "b": "2016-11-04T13:51:30.123456Z", "c": 49862123456}'
+    kinds = {"a": kind_of(MICRO_TIMESTAMP), "b": kind_of(ZONED), "c": kind_of(MICRO_TIME)}
+    raw = F.from_json(F.lit(event), StructType([StructField(name, kind.raw) for name, kind in kinds.items()]))
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        frame = spark.range(1).select(*(kind.decode(raw[name]).alias(name) for name, kind in kinds.items()))
+        row = frame.select(F.col("a").cast("string"), F.unix_micros("b"), "c").collect()[0]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    assert tuple(row) == ("2016-11-04 13:51:30.123456", 1478267490123456, "13:51:02.123456")
 
 
 def test_schema_of_no_connect_type_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,8 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded
 
 from workers.spark.__main__ import main
 from workers.spark.failure import NO_JAVA, UNREADABLE, JobError
-from workers.spark.jars import KAFKA_JARS, kafka_jars
-from workers.spark.session import find_java
+from workers.spark.jars import GROUPS, Jar, jars_of
+from workers.spark.session import find_java, session_settings
 
 GOOD = "java.base@17.0.15\njdk.incubator.vector@17.0.15"
 
@@ -57,23 +58,94 @@ def test_command_ends_with_3_without_java(tmp_path: Path, monkeypatch: pytest.Mo
     def none() -> Path:
         return find_java({"PATH": str(tmp_path)}, ())
 
-    monkeypatch.setattr("workers.spark.__main__.find_java", none)
-    assert main(["rebuild", "--bootstrap", "127.0.0.1:1", "--prefix", "p", "--dsn", "dbname=none"]) == 3
+    monkeypatch.setattr("workers.spark.stream.find_java", none)
+    config = tmp_path / "mirror.toml"
+    config.write_text(f'name = "m"\nbootstrap = "127.0.0.1:1"\nprefix = "p"\ncheckpoint = "{tmp_path}/c"\n[sink]\npath = "{tmp_path}/d"\n')
+    assert main(["mirror", "--config", str(config)]) == 3
     assert "Install one" in capsys.readouterr().err
 
 
-def test_cached_jars_are_not_fetched_again(tmp_path: Path) -> None:
+def pinned(monkeypatch: pytest.MonkeyPatch) -> tuple[Jar, ...]:
+    """Two jars of a group of their own, of empty files."""
+    jars = tuple(Jar("org.example", name, "1", hashlib.sha256(b"").hexdigest()) for name in ("one", "two"))
+    monkeypatch.setattr("workers.spark.jars.GROUPS", {"both": jars, "one": jars[:1]})
+    return jars
+
+
+def ivy(path: Path, script: str) -> Path:
+    """A program in Java's place; ``$jars`` is the folder that Ivy was told to fill."""
+    find = 'for word; do case "$last" in -retrieve) jars=$(dirname "$word");; esac; last=$word; done; mkdir -p "$jars"'
+    path.write_text(f"#!/bin/sh\n{find}\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_cached_jars_are_not_fetched_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "jars").mkdir()
-    for jar in KAFKA_JARS:
+    for jar in pinned(monkeypatch):
         (tmp_path / "jars" / jar.file_name).touch()
-    paths = kafka_jars(Path("/does/not/exist"), tmp_path)
-    assert next(path.name for path in paths) == "org.apache.spark_spark-sql-kafka-0-10_2.13-4.2.0.jar"
+    paths = jars_of(Path("/does/not/exist"), tmp_path, ("both",))
+    assert [path.name for path in paths] == ["org.example_one-1.jar", "org.example_two-1.jar"]
 
 
-def test_jars_that_cannot_be_had_end_the_job(tmp_path: Path) -> None:
-    program = tmp_path / "java"
-    program.write_text("#!/bin/sh\necho 'unresolved dependency'\nexit 1\n")
-    program.chmod(0o755)
-    with pytest.raises(JobError, match="unresolved dependency") as refusal:
-        kafka_jars(program, tmp_path / "ivy")
+def test_only_missing_jars_are_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jars = pinned(monkeypatch)
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / jars[0].file_name).touch()
+    program = ivy(tmp_path / "java", f'cp "$(dirname "$jars")/ivy.xml" {tmp_path}/asked; : > "$jars/{jars[1].file_name}"')
+    assert all(path.is_file() for path in jars_of(program, tmp_path, ("both",)))
+    asked = (tmp_path / "asked").read_text()
+    assert 'name="two"' in asked
+    assert 'name="one"' not in asked
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["asked", "jars", "java"]
+
+
+def test_jar_of_another_sum_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = pinned(monkeypatch)
+    program = ivy(tmp_path / "java", f'echo wrong > "$jars/{one.file_name}"; : > "$jars/{two.file_name}"')
+    with pytest.raises(JobError, match=r"deleted: org.example_one-1.jar had the SHA-256 \w{64} instead of e3b0c442") as refusal:
+        jars_of(program, tmp_path, ("both",))
     assert refusal.value.code == UNREADABLE
+    assert "two-1.jar" not in str(refusal.value)
+    assert not (tmp_path / "jars" / one.file_name).exists()
+    assert (tmp_path / "jars" / two.file_name).exists()
+
+
+def test_jars_that_cannot_be_had_end_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pinned(monkeypatch)
+    program = ivy(tmp_path / "java", "echo 'unresolved dependency'\nexit 1")
+    with pytest.raises(JobError, match=r"unresolved dependency.*UNDERSTUDY_IVY_SETTINGS") as refusal:
+        jars_of(program, tmp_path, ("one",))
+    assert refusal.value.code == UNREADABLE
+
+
+def test_ivy_settings_name_a_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jars = pinned(monkeypatch)
+    program = ivy(tmp_path / "java", f'echo "$@" > {tmp_path}/said; : > "$jars/{jars[0].file_name}"')
+    monkeypatch.setenv("UNDERSTUDY_IVY_SETTINGS", "/etc/ivy.xml")
+    jars_of(program, tmp_path / "cache", ("one",))
+    assert "-settings /etc/ivy.xml " in (tmp_path / "said").read_text()
+
+
+def test_every_pinned_sum_is_one() -> None:
+    assert {len(bytes.fromhex(jar.sha256)) for jars in GROUPS.values() for jar in jars} == {32}
+    assert set(GROUPS) == {"kafka", "avro", "delta", "iceberg", "postgres"}
+
+
+def test_formats_come_with_their_jars() -> None:
+    bare = session_settings([], "local[3]", {})
+    assert "spark.sql.extensions" not in bare
+    assert bare["spark.sql.shuffle.partitions"] == "3"
+    jars = [Path(jar.file_name) for group in ("delta", "iceberg") for jar in GROUPS[group]]
+    made = session_settings(jars, "spark://host:7077", {"spark.sql.extensions": "mine", "spark.driver.memory": "4g"})
+    assert [name.rpartition(".")[2] for name in made["spark.sql.extensions"].split(",")] == [
+        "DeltaSparkSessionExtension",
+        "IcebergSparkSessionExtensions",
+        "mine",
+    ]
+    assert made["spark.sql.catalog.spark_catalog"].endswith("DeltaCatalog")
+    assert made["spark.driver.memory"] == "4g"
+    assert "spark.sql.shuffle.partitions" not in made
+    options = session_settings([], "local[2]", {"spark.driver.extraJavaOptions": "-Dx=y"})["spark.driver.extraJavaOptions"]
+    assert options.startswith("-Dlog4j2")
+    assert options.endswith(" -Dx=y")

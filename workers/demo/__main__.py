@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -52,7 +53,7 @@ def run() -> int:
         stack.start()
         print(f"{_addresses(stack)}\n")
         asyncio.run(_play(stack))
-        code = _rebuild(stack)
+        code = _mirror(stack)
     finally:
         # A second Ctrl-C must not leave servers behind.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -136,11 +137,24 @@ def _post(stack: Stack) -> str:
     return answer.strip()
 
 
-def _rebuild(stack: Stack) -> int:
-    """The tables again, by Spark, from the topics alone."""
-    print("\nSpark reads the topics and rebuilds the tables (the first time fetches its Kafka source):", flush=True)
-    words = ["rebuild", "--bootstrap", stack.kafka.bootstrap, "--prefix", shop.PREFIX, "--dsn", stack.dsn]
-    done = subprocess.run([sys.executable, "-m", "workers.spark", *words], cwd=PROJECT, check=False)  # noqa: S603 - our own program
+def _mirror(stack: Stack) -> int:
+    """Tables that equal the source's, by Spark, from the topics alone."""
+    print("\nSpark mirrors the topics into Delta tables, shown beside the source's (the first time fetches its jars):", flush=True)
+    with tempfile.TemporaryDirectory(prefix="understudy-mirror-") as folder:
+        config = Path(folder) / "mirror.toml"
+        texts = {
+            "name": shop.DATABASE,
+            "bootstrap": stack.kafka.bootstrap,
+            "prefix": shop.PREFIX,
+            "dsn": stack.dsn,
+            "checkpoint": f"{folder}/checkpoint",
+            "master": "local[2]",
+            "sink.path": f"{folder}/tables",
+        }
+        # JSON's texts are TOML's too.
+        config.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in texts.items()), encoding="utf-8")
+        words = ["mirror", "--config", str(config), "--show", "40"]
+        done = subprocess.run([sys.executable, "-m", "workers.spark", *words], cwd=PROJECT, check=False)  # noqa: S603 - our own program
     if done.returncode == NO_JAVA_FOR_SPARK:
         print("This part was left out: the message above says what it needs.")
         return 0

@@ -1,6 +1,7 @@
-"""``python -m workers.spark rebuild``: make tables of a connector's topics and lay them beside the source's.
+"""``understudy-spark`` (``python -m workers.spark``): tables out of a connector's topics.
 
-Exit codes: 0 every table is equal, 1 one is not, 2 wrong arguments, 3 no suitable Java, 4 something could not be read.
+Exit codes: 0 done, and every table is equal where tables are compared; 1 one is not; 2 wrong arguments or configuration; 3 no suitable
+Java; 4 something could not be read or written.
 """
 
 from __future__ import annotations
@@ -9,30 +10,33 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 import psycopg
 from py4j.protocol import Py4JJavaError
-from pyspark import StorageLevel
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
 
-from workers.spark.comparison import Comparison, compare, table_text
-from workers.spark.envelope import Column, Topic, changes, outlined, survey
-from workers.spark.failure import UNREADABLE, JobError
-from workers.spark.jars import kafka_jars
-from workers.spark.rebuild import rebuild
-from workers.spark.session import IVY, find_java, open_session
-from workers.spark.source import bare_columns, rows_as_text, snapshot, table_columns
-from workers.spark.topics import read_topics, topics_of
+from workers.spark.arrival import arrival
+from workers.spark.bulk.command import HELP as BULK_HELP
+from workers.spark.bulk.command import NAME as BULK_SNAPSHOT
+from workers.spark.bulk.command import add_arguments as add_bulk_arguments
+from workers.spark.bulk.command import run as run_bulk_snapshot
+from workers.spark.failure import UNREADABLE, WRONG, JobError
+from workers.spark.mirror_config import read_config
+from workers.spark.show import show
+from workers.spark.sinks import sink_of
+from workers.spark.stream import mirrored_tables, place_of, run_history, run_mirror, session_of
+from workers.spark.verify_command import add_verify
+from workers.spark.verify_command import run as run_verify
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and answer its exit code."""
     options = _parser().parse_args(arguments)
     try:
-        return _rebuild(options)
+        return int(options.run(options))
     except JobError as error:
         _say(f"error: {error}", sys.stderr)
         return error.code
@@ -46,79 +50,82 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m workers.spark", description="PySpark jobs over a connector's topics.")
-    command = parser.add_subparsers(required=True, metavar="command").add_parser(
-        "rebuild", help="rebuild the tables from their topics and compare them with the source"
+    parser = argparse.ArgumentParser(prog="understudy-spark", description="Tables out of a connector's topics, by Spark.")
+    commands = parser.add_subparsers(required=True, metavar="command")
+    command = commands.add_parser("mirror", help="keep tables that equal the source's")
+    command.add_argument("--config", type=Path, required=True, metavar="FILE", help="the mirror's configuration (mirror.toml)")
+    command.add_argument(
+        "--show", type=int, metavar="ROWS", help="end when all that is there is mirrored, and show small tables beside the source's"
     )
-    command.add_argument("--bootstrap", required=True, metavar="HOST:PORT", help="Kafka's bootstrap servers")
-    command.add_argument("--prefix", required=True, help="the connector's topic.prefix")
-    command.add_argument("--dsn", required=True, help="libpq's connection string of the source (a password is better kept in PGPASSWORD)")
-    command.add_argument("--topics", metavar="REGEX", help="read these topics (whole names) instead of all under the prefix")
-    command.add_argument("--rows", type=int, default=40, help="lines to print of each table (default 40)")
-    command.add_argument("--ivy", type=Path, default=IVY, help="folder for Spark's Kafka jars (default .cache/ivy)")
+    command.set_defaults(run=_mirror)
+    command = commands.add_parser("history", help="keep every state of every row, with the times from when to when it held")
+    command.add_argument(
+        "--config",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="a configuration like the mirror's, with a checkpoint and a sink of its own",
+    )
+    command.set_defaults(run=_history)
+    command = commands.add_parser("verify", help="compare a mirror's tables with the source's")
+    add_verify(command)
+    command.set_defaults(run=_verify)
+    command = commands.add_parser(BULK_SNAPSHOT, help=BULK_HELP)
+    add_bulk_arguments(command)
+    command.set_defaults(run=run_bulk_snapshot)
     return parser
 
 
-def _rebuild(options: argparse.Namespace) -> int:
-    java = find_java()
-    # A wrong --dsn is told before Spark starts; the rows are read in a later transaction, after the topics.
-    psycopg.connect(options.dsn).close()
-    spark = open_session("rebuild", java, kafka_jars(java, options.ivy))
+def _mirror(options: argparse.Namespace) -> int:
+    config = read_config(options.config)
+    if options.show is None:
+        run_mirror(config)
+        return 0
+    if config.dsn is None:
+        raise JobError(WRONG, "--show needs the source: set dsn in the configuration.")
+    # A wrong dsn is told before Spark starts.
+    psycopg.connect(config.dsn).close()
+    spark = session_of(config, "mirror")
     try:
-        pattern = options.topics or topics_of(options.prefix)
-        outlines = outlined(read_topics(spark, options.bootstrap, pattern)).persist(StorageLevel.MEMORY_AND_DISK)
-        topics = survey(outlines)
-        if not topics:
-            raise JobError(UNREADABLE, f"No topic with records on {options.bootstrap} matches {pattern}. Check --prefix or --topics.")
-        with snapshot(options.dsn) as connection:
-            unequal = [topic.name for topic in topics if not _table(spark, connection, outlines, topic, options.rows)]
+        run_mirror(replace(config, trigger="available-now"), spark)
+        tables = mirrored_tables(config, spark)
+        return 0 if show(spark, config.dsn, tables, sink_of(place_of(config), spark), options.show) else 1
     finally:
         spark.stop()
-    _say(f"\nNot equal: {', '.join(unequal)}." if unequal else "\nAll tables are equal.")
-    return 1 if unequal else 0
 
 
-def _table(spark: SparkSession, connection: psycopg.Connection, outlines: DataFrame, topic: Topic, limit: int) -> bool:
-    """Print one topic's table beside the source's; whether they are equal."""
-    if topic.strangers:
-        _say(f"\n{topic.name}: {topic.strangers} of {topic.records} records are no change events. Take the topic before any unwrapping.")
-        return topic.table is None
-    if topic.table is None:
-        _say(f"\n{topic.name}: no changes of a table, left out.")
-        return True
-    name = ".".join(topic.table)
-    catalog = table_columns(connection, topic.table)
-    if not catalog:
-        _say(f"\n{topic.name}: the source has no table {name}.")
-        return False
-    events, columns = changes(outlines, topic, bare_columns(catalog))
-    there = {column.name: column for column in catalog}
-    common = [column for column in columns if column.name in there and _comparable(column, there[column.name].type)]
-    rebuilt = rebuild(events, [column.name for column in columns])
-    comparison = compare(rebuilt, rows_as_text(spark, connection, topic.table, common), common, limit)
-    _report(topic, name, comparison, sorted({*there, *(column.name for column in columns)} - {column.name for column in common}))
-    return comparison.different == 0
+def _history(options: argparse.Namespace) -> int:
+    run_history(read_config(options.config))
+    return 0
 
 
-def _comparable(column: Column, type_name: str) -> bool:
-    """Whether PostgreSQL's text can be held against the value: a bytea sent as text may be base64 or hex, the schema does not say."""
-    encoded = type_name == "bytea" and column.kind.raw == column.kind.type
-    return column.kind.comparable and not encoded
-
-
-def _report(topic: Topic, name: str, comparison: Comparison, aside: Sequence[str]) -> None:
-    versions = f", {len(topic.versions)} schema versions" if len(topic.versions) > 1 else ""
-    _say(f"\n{name} (topic {topic.name}, {topic.records} records{versions})")
-    _say(table_text(comparison))
-    hidden = max(comparison.topic, comparison.source) - len(comparison.lines)
-    if hidden > 0:
-        _say(f"… and at least {hidden} more")
-    if aside:
-        _say(f"not compared: {', '.join(aside)}")
-    if topic.unordered:
-        _say(f"append-only: the table has no key, so {topic.unordered} updates and deletes are not applied")
-    verdict = "equal" if comparison.different == 0 else f"{comparison.different} rows differ"
-    _say(f"{name}: {comparison.topic} rows rebuilt, {comparison.source} in the source: {verdict}")
+def _verify(options: argparse.Namespace) -> int:
+    config = read_config(options.config)
+    dsn = options.dsn or config.dsn
+    if dsn is None:
+        raise JobError(WRONG, "The source's dsn is missing: set dsn in the configuration, or --dsn.")
+    psycopg.connect(dsn).close()
+    spark = session_of(config, "verify", "postgres")
+    try:
+        sink = sink_of(place_of(config), spark)
+        tables = [table for table in mirrored_tables(config, spark) if not options.table or table.full_name in options.table]
+        if not tables:
+            raise JobError(UNREADABLE, "The mirror has no such table yet. Run the mirror first, and see --table.")
+        reached = None if options.wait is None else arrival(config, dsn, spark)
+        return run_verify(
+            spark,
+            dsn,
+            tables,
+            sink.read,
+            reached=reached,
+            keys=options.keys,
+            partitions=options.partitions,
+            patience=options.wait or 0,
+            rounds=options.rounds,
+            as_json=options.json,
+        )
+    finally:
+        spark.stop()
 
 
 def failure_sentence(trace: str) -> str:

@@ -7,31 +7,67 @@ made a string of decimal digits, from which a caller may cast.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Final
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import DecimalType
 
 from workers.spark.binding import let
 
+_LONG: Final = 8
+"""Bytes of a bigint."""
 LIMB: Final = 1_000_000_000
 """Long numbers are kept as limbs of nine decimal digits in an array<bigint>, lowest first."""
 CHUNK: Final = 7
 """Hex digits per step: a limb times 16^7 fits a bigint, and what is carried out of the last limb fits one new limb."""
 
 
+def scaled(value: Column, of: DecimalType) -> Column:
+    """The integer in ``value`` with the point of ``of``, as that Spark decimal; null when it has more digits.
+
+    No lambda, and so part of the code that Spark generates.
+    """
+    length = F.octet_length(value)
+    integer = F.when(length <= _LONG, _short(F.hex(value))).when(length <= 2 * _LONG, _double(F.hex(value)))
+    return F.concat(integer, F.lit(f"E-{of.scale}")).try_cast(of)
+
+
+def _short(digits: Column) -> Column:
+    """Decimal text of at most 16 hex digits, the first of which says the sign; none are 0."""
+    return F.conv(F.lpad(digits, F.lit(2 * _LONG), _filler(digits)), 16, -10)
+
+
+def _double(digits: Column) -> Column:
+    """Decimal text of at most 32 hex digits; null when a Spark decimal cannot hold the number."""
+    filled = F.lpad(digits, F.lit(4 * _LONG), _filler(digits))
+    high = F.conv(F.left(filled, F.lit(2 * _LONG)), 16, -10).cast("decimal(20,0)")
+    low = F.conv(F.right(filled, F.lit(2 * _LONG)), 16, 10).cast("decimal(20,0)")
+    # Towards zero, so that no part has more digits than the whole.
+    carry = F.when(high < 0, F.lit(1)).otherwise(F.lit(0))
+    factor = F.lit(Decimal(2 ** (8 * _LONG)))
+    return F.try_add(F.try_multiply(high + carry, factor), low - carry * factor).cast("string")
+
+
+def _filler(digits: Column) -> Column:
+    return F.when(digits >= "8", F.lit("F")).otherwise(F.lit("0"))
+
+
 def unscaled(value: Column) -> Column:
     """The integer in ``value`` (binary, two's complement, big-endian) as decimal text such as ``-123``; no bytes are 0."""
-    return let(F.hex(value), lambda digits: F.when(digits.isNotNull(), let(digits.substr(1, 1) >= "8", lambda sign: _signed(digits, sign))))
+
+    def text(digits: Column) -> Column:
+        long = let(digits.substr(1, 1) >= "8", lambda negative: _signed(digits, negative))
+        return F.when(F.length(digits) <= 2 * _LONG, _short(digits)).when(digits.isNotNull(), long)
+
+    return let(F.hex(value), text)
 
 
 def _signed(digits: Column, negative: Column) -> Column:
-    filler = F.when(negative, F.lit("F" * 16)).otherwise(F.lit("0" * 16))
     complement = F.translate(digits, "0123456789ABCDEF", "FEDCBA9876543210")
     magnitude = _decimal(F.when(negative, complement).otherwise(digits), F.when(negative, F.lit(1)).otherwise(F.lit(0)))
-    return F.when(F.length(digits) <= 16, F.conv(F.right(F.concat(filler, digits), F.lit(16)), 16, -10)).otherwise(
-        F.concat(F.when(negative, F.lit("-")).otherwise(F.lit("")), magnitude)
-    )
+    return F.concat(F.when(negative, F.lit("-")).otherwise(F.lit("")), magnitude)
 
 
 def with_point(integer: Column, scale: Column) -> Column:
@@ -50,7 +86,7 @@ def with_point(integer: Column, scale: Column) -> Column:
 
 def plain(number: Column) -> Column:
     """Decimal text without the zeros that end its fraction, and without a point when nothing follows it: 10.0 → 10."""
-    return F.regexp_replace(F.regexp_replace(number, r"(\.\d*?)0+$", "$1"), r"\.$", "")
+    return let(number, lambda text: F.when(text.contains("."), F.rtrim(F.rtrim(text, F.lit("0")), F.lit("."))).otherwise(text))
 
 
 def _decimal(digits: Column, more: Column) -> Column:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+WRONG: Final = 2
 NO_JAVA: Final = 3
 UNREADABLE: Final = 4
 

@@ -1,15 +1,18 @@
-"""The Kafka connector's jars: which ones, and how they come into the project's cache.
+"""The jars that PySpark does not hold itself: which ones, their sums, and how they come into the project's cache.
 
 Spark's own ``spark.jars.packages`` cannot replace a transitive version (``spark.jars.excludes`` shuts the module out
-altogether, even where it is asked for by name), prints a page on every start and asks the repository each time. So the
-job calls the Ivy that PySpark ships, once, for exactly the four jars that PySpark does not hold itself, and starts
-Spark with files from then on.
+altogether, even where it is asked for by name), prints a page on every start, asks the repository each time and knows no
+sums. So the job calls the Ivy that PySpark ships, once, for exactly these files, and starts Spark with files from then on.
+Where jars come from a company's mirror, ``UNDERSTUDY_IVY_SETTINGS`` names an Ivy settings file that says so.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import subprocess
 import tempfile
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -21,11 +24,12 @@ from workers.spark.failure import UNREADABLE, JobError
 
 @dataclass(frozen=True, slots=True)
 class Jar:
-    """A Maven coordinate."""
+    """A Maven coordinate and the SHA-256 of its file, in hex."""
 
     group: str
     artifact: str
     version: str
+    sha256: str
 
     @property
     def file_name(self) -> str:
@@ -34,43 +38,99 @@ class Jar:
 
 
 KAFKA_JARS: Final = (
-    Jar("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.1.1"),
+    Jar(
+        "org.apache.spark",
+        "spark-sql-kafka-0-10_2.13",
+        "4.1.1",
+        "9c1ce986f548e6b1dcb0e2dfe2f253a0bc58f2232a32a0c9c6c674dd25a8570c",
+    ),
     # 4.1.1 of this one is missing in some repositories; 4.0.0 has the same classes and methods.
-    Jar("org.apache.spark", "spark-token-provider-kafka-0-10_2.13", "4.0.0"),
-    Jar("org.apache.kafka", "kafka-clients", "3.9.2"),
-    Jar("org.apache.commons", "commons-pool2", "2.12.1"),
+    Jar(
+        "org.apache.spark",
+        "spark-token-provider-kafka-0-10_2.13",
+        "4.0.0",
+        "f2be3b76f9e6cbe63379d4e4e0dc14f59dbf056ae2ad16ff15ac108004c86767",
+    ),
+    Jar("org.apache.kafka", "kafka-clients", "3.9.2", "014b4ef36884478a932641818b080c36a8f8e2e92dc771e800c9d2694f4f83d8"),
+    Jar("org.apache.commons", "commons-pool2", "2.12.1", "5273c8bc8c0dca2211175c0d27efbd7228efae99689aac001a8e1ef8e872e9ef"),
 )
+
+GROUPS: Final[Mapping[str, tuple[Jar, ...]]] = {
+    "kafka": KAFKA_JARS,
+    "avro": (Jar("org.apache.spark", "spark-avro_2.13", "4.1.1", "6a19d90bc3b6e88d8db0fa36a19273aa10fea2dbd7a62bb60e4cedd73051b32d"),),
+    "delta": (
+        Jar("io.delta", "delta-spark_4.1_2.13", "4.4.0", "75a9400986853c061f5109f012547de2545a5759e5e752e5ef633dabe16a4f10"),
+        Jar("io.delta", "delta-storage", "4.4.0", "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc"),
+    ),
+    "iceberg": (
+        Jar(
+            "org.apache.iceberg",
+            "iceberg-spark-runtime-4.1_2.13",
+            "1.11.0",
+            "d6ea6c5d099288daeb7d5a92061bd3d7d8f296492632b42378e5f2f0e3066242",
+        ),
+    ),
+    "postgres": (Jar("org.postgresql", "postgresql", "42.7.8", "2a32a9dcbc42d67a50ad3a0de5efd102c8d2be46720045f2cbd6689f160ab7c7"),),
+}
+"""What each need takes, by name. The need ``kafka`` reads topics; the others are formats and places of mirrors."""
 
 
 def kafka_jars(java: Path, cache: Path) -> list[Path]:
-    """Paths of the Kafka connector's jars below ``cache``, fetched when one of them is not there yet.
+    """The jars of the group ``kafka`` (see :func:`jars_of`)."""
+    return jars_of(java, cache, ("kafka",))
 
-    Raises JobError(UNREADABLE) with Ivy's own words when a jar cannot be had.
+
+def jars_of(java: Path, cache: Path, groups: Iterable[str]) -> list[Path]:
+    """Paths below ``cache`` of the jars of these ``groups`` (names in :data:`GROUPS`), fetched when one of them is not there yet.
+
+    Each file has the sum that is pinned for it: one that has not is deleted and never given to Spark. Raises
+    JobError(UNREADABLE) with Ivy's own words when a jar cannot be had, or with the names of those that had another sum.
     """
-    paths = [cache / "jars" / jar.file_name for jar in KAFKA_JARS]
-    if not all(path.is_file() for path in paths):
-        _fetch(java, cache)
-    missing = [path.name for path in paths if not path.is_file()]
+    wanted = [jar for group in groups for jar in GROUPS[group]]
+    folder = cache / "jars"
+    missing = [jar for jar in wanted if not (folder / jar.file_name).is_file()]
     if missing:
-        raise JobError(UNREADABLE, f"Ivy brought no {', '.join(missing)}. Put the files into {cache / 'jars'} by hand.")
-    return paths
+        folder.mkdir(parents=True, exist_ok=True)
+        _fetch(java, cache, missing)
+    absent = [jar.file_name for jar in wanted if not (folder / jar.file_name).is_file()]
+    if absent:
+        raise JobError(UNREADABLE, f"Ivy brought no {', '.join(absent)}. Put the files into {folder} by hand.")
+    _verify(folder, wanted)
+    return [folder / jar.file_name for jar in wanted]
 
 
-def _fetch(java: Path, cache: Path) -> None:
+def _verify(folder: Path, jars: Iterable[Jar]) -> None:
+    wrong = []
+    for jar in jars:
+        path = folder / jar.file_name
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != jar.sha256:
+            path.unlink()
+            wrong.append(f"{path.name} had the SHA-256 {found} instead of {jar.sha256}")
+    if wrong:
+        mend = "Start again to fetch, or put the right ones there by hand."
+        raise JobError(UNREADABLE, f"Jars in {folder} were not those that are pinned and are deleted: {'; '.join(wrong)}. {mend}")
+
+
+def _fetch(java: Path, cache: Path, jars: Iterable[Jar]) -> None:
     ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"), None)
     if ivy is None:
         raise JobError(UNREADABLE, "This PySpark ships no Ivy. Install the pyspark wheel that the project pins.")
-    lines = (f'<dependency org="{jar.group}" name="{jar.artifact}" rev="{jar.version}" transitive="false"/>' for jar in KAFKA_JARS)
-    info = '<info organisation="jobs" module="kafka"/>'
-    module = f'<ivy-module version="2.0">{info}<dependencies>{"".join(lines)}</dependencies></ivy-module>'
-    with tempfile.NamedTemporaryFile("w", suffix=".xml", encoding="utf-8") as descriptor:
-        descriptor.write(module)
-        descriptor.flush()
-        pattern = str(cache / "jars" / "[organisation]_[artifact]-[revision].[ext]")
-        command = [str(java), "-jar", str(ivy), "-ivy", descriptor.name, "-cache", str(cache / "cache")]
-        done = subprocess.run(  # noqa: S603 - a fixed program with our own arguments
-            [*command, "-retrieve", pattern, "-types", "jar", "-warn"], capture_output=True, text=True, check=False
-        )
-    if done.returncode != 0:
-        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip(" .:")]
-        raise JobError(UNREADABLE, f"Ivy could not fetch Spark's Kafka connector: {' '.join(said[-6:])}")
+    lines = (f'<dependency org="{jar.group}" name="{jar.artifact}" rev="{jar.version}" transitive="false"/>' for jar in jars)
+    info = '<info organisation="jobs" module="jars"/>'
+    settings = os.environ.get("UNDERSTUDY_IVY_SETTINGS")
+    # Into a folder of this fetch and moved from there: another job that starts now sees whole files or none.
+    with tempfile.TemporaryDirectory(prefix="fetch-", dir=cache) as place:
+        module = Path(place) / "ivy.xml"
+        module.write_text(f'<ivy-module version="2.0">{info}<dependencies>{"".join(lines)}</dependencies></ivy-module>', encoding="utf-8")
+        command = [str(java), "-jar", str(ivy), *(["-settings", settings] if settings else []), "-ivy", str(module)]
+        command += ["-cache", str(Path(place) / "cache"), "-types", "jar", "-warn"]
+        command += ["-retrieve", str(Path(place) / "jars" / "[organisation]_[artifact]-[revision].[ext]")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - a fixed program with our own arguments
+        if done.returncode != 0:
+            said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip(" .:")]
+            mend = "UNDERSTUDY_IVY_SETTINGS names an Ivy settings file for a mirror."
+            raise JobError(UNREADABLE, f"Ivy could not fetch Spark's jars: {' '.join(said[-6:])}. {mend}")
+        for path in (Path(place) / "jars").glob("*.jar"):
+            path.replace(cache / "jars" / path.name)

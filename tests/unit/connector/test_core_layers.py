@@ -60,7 +60,7 @@ BREACHES = [
     ("The connector's core and its edges do not know the runner", "connector.stream", "connector.runner"),
     ("The REST dialect never imports the worker", "connect_api.app", "workers.herder"),
     ("Of the connector the REST dialect knows the properties and the errors", "connect_api.plugins", "connector.stream"),
-    ("The Spark jobs read topics and know nothing of who writes them", "workers.spark.envelope", "connector.envelope"),
+    ("The Spark jobs read topics and know nothing of who writes them", "workers.spark.events", "connector.envelope"),
     ("The Spark jobs read topics and know nothing of who writes them", "workers.spark.source", "connect_api.errors"),
     ("The Spark jobs read topics and know nothing of who writes them", "workers.spark.source", "workers.settings"),
 ]

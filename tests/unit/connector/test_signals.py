@@ -41,6 +41,7 @@ def read(kind: str, data: object = None, *, signal_id: str = "s") -> Action:
         ("execute-snapshot", {"data-collections": [" public.a ", "", "b", "public.a"]}, ExecuteSnapshot("s", ("public.a", "b"))),
         ("execute-snapshot", {"data-collections": ["a"], "type": "INCREMENTAL"}, ExecuteSnapshot("s", ("a",))),
         ("execute-snapshot", {"data-collections": ["a"], "type": "Blocking"}, ExecuteSnapshot("s", ("a",), blocking=True)),
+        ("execute-snapshot", {"data-collections": ["a"], "type": "Spark"}, ExecuteSnapshot("s", ("a",), blocking=True, bulk=True)),
         ("execute-snapshot", {"data-collections": ["a"], "surrogate-key": " v "}, ExecuteSnapshot("s", ("a",), surrogate_key="v")),
         ("execute-snapshot", {"data-collections": ["a"], "surrogate-key": " "}, ExecuteSnapshot("s", ("a",))),
         (

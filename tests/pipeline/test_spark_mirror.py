@@ -1,0 +1,345 @@
+"""Mirrors out of hand-made topics, batch by batch, without Kafka and without files of tables."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded')")
+
+from memory_sink import Crash, MemorySink
+from topic_log import ID, NAME, Json, TopicLog, cents, frame, price
+
+from workers.spark import batches
+from workers.spark.batches import Batches, Done
+from workers.spark.catalog import CatalogColumn
+from workers.spark.checkpoint import Checkpoint
+from workers.spark.formats import json_format
+from workers.spark.json_schemas import Catalog
+from workers.spark.kinds import UNAVAILABLE
+from workers.spark.mirror import Mirror
+from workers.spark.transactions import End, Transactions, whole
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Rig:
+    """A mirror, its sink and the number of the next batch."""
+
+    def __init__(
+        self, spark: SparkSession, folder: Path, *, catalog: Catalog | None = None, transactions: Transactions | None = None
+    ) -> None:
+        self.spark = spark
+        self.sink = MemorySink(spark)
+        self.next = 0
+        self._folder = folder
+        self._catalog = catalog
+        self._transactions = transactions
+
+    def batch(self, records: TopicLog | DataFrame) -> Done:
+        found = records.batch(self.spark) if isinstance(records, TopicLog) else records
+        done = self.again(found)
+        self.next += 1
+        return done
+
+    def again(self, records: DataFrame) -> Done:
+        """Each time by a new process."""
+        checkpoint = Checkpoint(self.spark, str(self._folder))
+        format_ = json_format(UNAVAILABLE, self._catalog)
+        return Batches(checkpoint, format_, self.sink, Mirror(self.sink), self._transactions).apply(records, self.next)
+
+
+@pytest.fixture
+def rig(spark: SparkSession, tmp_path: Path) -> Rig:
+    return Rig(spark, tmp_path)
+
+
+@pytest.mark.parametrize("fields", [(ID, NAME), None], ids=["schemas", "bare"])
+def test_last_state_of_each_key(rig: Rig, fields: list[Json] | None) -> None:
+    log = TopicLog(fields)
+    log.change("r", {"id": 1, "name": "one"})
+    log.change("c", {"id": 2, "name": "two"})
+    log.change("c", {"id": 3, "name": "three"})
+    log.change("u", {"id": 1, "name": "uno"})
+    log.change("d", {"id": 2, "name": None})
+    done = rig.batch(log)
+    assert (done.records, done.tables, done.passed_over) == (6, 1, 0)
+    log.change("u", {"id": 3, "name": None})
+    log.change("c", {"id": 2, "name": "second life"})
+    rig.batch(log)
+    assert rig.sink.rows() == [{"id": 1, "name": "uno"}, {"id": 2, "name": "second life"}, {"id": 3, "name": None}]
+
+
+def test_tombstone_alone_removes_the_row(rig: Rig) -> None:
+    log = TopicLog()
+    log.change("c", {"id": 1, "name": "compacted away"})
+    log.change("c", {"id": 2, "name": "stays"})
+    rig.batch(log)
+    log.record({"id": 1}, None)
+    rig.batch(log)
+    assert rig.sink.rows() == [{"id": 2, "name": "stays"}]
+
+
+def test_value_not_sent_again_stays(rig: Rig) -> None:
+    log = TopicLog((ID, NAME, price(2)))
+    log.change("c", {"id": 1, "name": "long text", "price": cents(100)})
+    log.change("c", {"id": 2, "name": "other", "price": None})
+    rig.batch(log)
+    log.change("u", {"id": 1, "name": UNAVAILABLE, "price": cents(250)})
+    log.change("u", {"id": 2, "name": "sent", "price": None})
+    log.change("u", {"id": 2, "name": UNAVAILABLE, "price": cents(1)})
+    rig.batch(log)
+    assert rig.sink.rows() == [
+        {"id": 1, "name": "long text", "price": Decimal("2.50")},
+        {"id": 2, "name": "sent", "price": Decimal("0.01")},
+    ]
+
+
+def test_new_life_of_a_key_inherits_nothing(rig: Rig) -> None:
+    log = TopicLog()
+    log.change("c", {"id": 1, "name": "old"})
+    rig.batch(log)
+    log.change("u", {"id": 1, "name": "older"})
+    log.change("d", {"id": 1})
+    log.change("c", {"id": 1, "name": None})
+    log.change("u", {"id": 1, "name": UNAVAILABLE})
+    rig.batch(log)
+    assert rig.sink.rows() == [{"id": 1, "name": None}]
+
+
+def test_row_takes_values_along_to_its_new_keys(rig: Rig) -> None:
+    log = TopicLog()
+    log.change("c", {"id": 1, "name": "in the target"})
+    rig.batch(log)
+    log.change("c", {"id": 2, "name": "in the batch"})
+    log.move({"id": 1}, {"id": 11, "name": UNAVAILABLE})
+    log.move({"id": 2}, {"id": 12, "name": UNAVAILABLE})
+    log.move({"id": 11}, {"id": 111, "name": UNAVAILABLE})
+    log.move({"id": 111}, {"id": 1, "name": UNAVAILABLE})
+    rig.batch(log)
+    assert rig.sink.rows() == [{"id": 1, "name": "in the target"}, {"id": 12, "name": "in the batch"}]
+
+
+def test_move_that_two_batches_share(rig: Rig) -> None:
+    log = TopicLog()
+    log.change("c", {"id": 1, "name": "kept meanwhile"})
+    log.move({"id": 1}, {"id": 9, "name": UNAVAILABLE})
+    create = log.records.pop()
+    rig.batch(log)
+    assert rig.sink.rows() == []
+    rig.batch(frame(rig.spark, [create]))
+    assert rig.sink.rows() == [{"id": 9, "name": "kept meanwhile"}]
+
+
+def test_move_whose_other_half_comes_late(rig: Rig) -> None:
+    log = TopicLog()
+    log.change("c", {"id": 1, "name": "first"})
+    rig.batch(log)
+    log.change("u", {"id": 1, "name": "last"})
+    log.move({"id": 1}, {"id": 9, "name": UNAVAILABLE}, to=1)
+    *late, create = log.records[1:]
+    log.batch(rig.spark)
+    assert rig.batch(frame(rig.spark, [create])).waiting == 1
+    assert rig.sink.rows() == [{"id": 1, "name": "first"}]
+    assert rig.batch(frame(rig.spark, late)).waiting == 0
+    assert rig.sink.rows() == [{"id": 9, "name": "last"}]
+
+
+def test_move_whose_other_half_never_comes(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "WAITS", 2)
+    log = TopicLog()
+    log.change("c", {"id": 2, "name": "x"})
+    rig.batch(log)
+    log.move({"id": 1}, {"id": 9, "name": UNAVAILABLE}, to=1)
+    rig.batch(frame(rig.spark, log.records[-1:]))
+    log.batch(rig.spark)
+    assert [rig.batch(log).waiting for _ in range(2)] == [1, 0]
+    assert rig.sink.rows() == [{"id": 2, "name": "x"}, {"id": 9, "name": None}]
+
+
+def test_move_that_comes_again_after_a_crash_of_the_connector(rig: Rig) -> None:
+    log = TopicLog()
+    log.change("c", {"id": 1, "name": "moved"})
+    log.move({"id": 1}, {"id": 9, "name": UNAVAILABLE})
+    log.change("c", {"id": 1, "name": "somebody else"})
+    rig.batch(log)
+    log.repeat(1)
+    rig.batch(log)
+    assert rig.sink.rows() == [{"id": 1, "name": "somebody else"}, {"id": 9, "name": "moved"}]
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_batch_that_is_repeated_after_a_crash(rig: Rig, moment: str) -> None:
+    log = TopicLog()
+    log.change("c", {"id": 1, "name": "moved"})
+    log.change("c", {"id": 2, "name": "kept"})
+    rig.batch(log)
+    log.move({"id": 1}, {"id": 9, "name": UNAVAILABLE})
+    log.change("u", {"id": 2, "name": UNAVAILABLE})
+    log.change("d", {"id": 9})
+    log.move({"id": 2}, {"id": 1, "name": UNAVAILABLE})
+    records = log.batch(rig.spark)
+    rig.sink.crash = moment
+    with pytest.raises(Crash):
+        rig.again(records)
+    rig.batch(records)
+    assert rig.sink.rows() == [{"id": 1, "name": "kept"}]
+
+
+def test_truncate_empties_what_was_logged_before_it_in_all_partitions(rig: Rig) -> None:
+    log = TopicLog()
+    log.change("c", {"id": 1, "name": "gone"})
+    log.change("c", {"id": 2, "name": "gone too"}, partition=1)
+    rig.batch(log)
+    log.change("c", {"id": 4, "name": "late and gone"}, partition=0)
+    late = log.records.pop()
+    log.change("t", partition=1)
+    log.change("c", {"id": 2, "name": "new"})
+    rig.batch(log)
+    assert rig.sink.rows() == [{"id": 2, "name": "new"}]
+    rig.batch(frame(rig.spark, [late]))
+    assert rig.sink.rows() == [{"id": 2, "name": "new"}]
+    log.change("c", {"id": 4, "name": "newer"})
+    rig.batch(log)
+    assert rig.sink.rows() == [{"id": 2, "name": "new"}, {"id": 4, "name": "newer"}]
+
+
+def test_truncate_that_comes_after_later_rows_of_other_partitions(rig: Rig) -> None:
+    log = TopicLog()
+    log.change("c", {"id": 1, "name": "gone"})
+    log.change("t", partition=1)
+    truncate = log.records.pop()
+    log.change("c", {"id": 2, "name": "stays"})
+    rig.batch(log)
+    rig.batch(frame(rig.spark, [truncate]))
+    assert rig.sink.rows() == [{"id": 2, "name": "stays"}]
+
+
+def test_table_without_a_key_grows_and_knows_what_comes_again(rig: Rig) -> None:
+    log = TopicLog(key=())
+    log.change("r", {"id": 1, "name": "read"}, snapshot="first")
+    log.change("r", {"id": 1, "name": "read"}, snapshot="last", lsn=log.lsn)
+    log.change("c", {"id": 1, "name": "twin"})
+    log.change("c", {"id": 1, "name": "twin"}, lsn=log.lsn)
+    log.change("c", {"id": 2, "name": "other"}, lsn=log.lsn)
+    log.change("u", {"id": 1, "name": "not applied"})
+    expected = [{"id": 1, "name": "read"}] * 2 + [{"id": 1, "name": "twin"}] * 2 + [{"id": 2, "name": "other"}]
+    rig.batch(log)
+    assert rig.sink.rows() == expected
+    for record in log.records[2:]:
+        topic, partition, offset, at, key, value, headers = record
+        later = json.loads(value or b"")
+        later["payload"]["ts_ms"] += 60_000
+        log.records.append((topic, partition, offset + 100, at, key, json.dumps(later, separators=(",", ":")).encode(), headers))
+        if len(log.records) == 10:
+            break
+    rig.batch(log)
+    assert rig.sink.rows() == expected
+
+
+def test_snapshot_that_is_taken_again_replaces_a_table_without_a_key(rig: Rig) -> None:
+    log = TopicLog(key=())
+    log.change("r", {"id": 1, "name": "half"}, snapshot="first")
+    rig.batch(log)
+    log.change("r", {"id": 1, "name": "half"}, snapshot="first")
+    log.change("r", {"id": 2, "name": "whole"}, snapshot="last", lsn=log.lsn)
+    rig.batch(log)
+    assert rig.sink.rows() == [{"id": 1, "name": "half"}, {"id": 2, "name": "whole"}]
+
+
+def test_columns_come_are_renamed_and_go(rig: Rig) -> None:
+    level: Json = {"type": "int32", "optional": True, "field": "level"}
+    log = TopicLog((ID, NAME, level))
+    log.change("c", {"id": 1, "name": "x", "level": 1})
+    rig.batch(log)
+    title: Json = {"type": "string", "optional": True, "field": "title"}
+    stock: Json = {"type": "int32", "optional": True, "default": 7, "field": "stock"}
+    log.change("c", {"id": 2, "name": "y", "level": 2})
+    log.fields = (ID, title, level, stock)
+    log.change("c", {"id": 3, "title": "z", "level": 3, "stock": 1})
+    rig.batch(log)
+    titles = {1: ("x", 7), 2: ("y", 7), 3: ("z", 1)}
+    expected = [{"id": at, "title": name, "level": at, "stock": stock} for at, (name, stock) in titles.items()]
+    assert rig.sink.rows() == expected
+    log.repeat(0, 2)
+    rig.batch(log)
+    assert rig.sink.rows() == expected
+    log.fields = (ID, level, stock)
+    log.change("d", {"id": 1})
+    log.change("u", {"id": 2, "level": 2, "stock": None})
+    rig.batch(log)
+    assert rig.sink.rows() == [{"id": 2, "level": 2, "stock": None}, {"id": 3, "level": 3, "stock": 1}]
+
+
+def test_topics_of_no_table_are_passed_over(rig: Rig) -> None:
+    log = TopicLog()
+    log.change("c", {"id": 1, "name": "x"})
+    beat = {"schema": {"type": "struct", "name": "io.debezium.connector.common.Heartbeat", "fields": []}, "payload": {"ts_ms": 1}}
+    at = log.records[0][3]
+    log.records.append(("shop.heartbeat", 0, 0, at, b'{"serverName":"shop"}', json.dumps(beat, separators=(",", ":")).encode(), []))
+    log.records.append(("shop.bare-heartbeat", 0, 0, at, b'{"serverName":"shop"}', b'{"ts_ms":1}', []))
+    done = rig.batch(log)
+    assert (done.tables, done.passed_over) == (1, 2)
+    assert rig.sink.rows() == [{"id": 1, "name": "x"}]
+
+
+def test_bare_events_by_the_catalog(spark: SparkSession, tmp_path: Path) -> None:
+    columns = [CatalogColumn("id", "int4", "b", -1, array=False), CatalogColumn("price", "numeric", "b", (10 << 16 | 2) + 4, array=False)]
+    rig = Rig(spark, tmp_path, catalog=lambda schema, name: columns if (schema, name) == ("public", "items") else [])
+    log = TopicLog(None)
+    log.change("c", {"id": 1, "price": cents(-5)})
+    rig.batch(log)
+    assert rig.sink.rows() == [{"id": 1, "price": Decimal("-0.05")}]
+
+
+def test_flattened_rows(rig: Rig) -> None:
+    fields: list[Json] = [ID, NAME, {"type": "string", "field": "__deleted"}, {"type": "int64", "field": "__lsn"}]
+    schema = {"type": "struct", "fields": fields, "name": "shop.public.items.Value"}
+    log = TopicLog()
+
+    def row(identity: int, name: str | None, deleted: str, lsn: int) -> None:
+        log.record({"id": identity}, None)
+        topic, partition, offset, at, key, _, headers = log.records.pop()
+        payload = {"id": identity, "name": name, "__deleted": deleted, "__lsn": lsn}
+        value = json.dumps({"schema": schema, "payload": payload}, separators=(",", ":")).encode()
+        log.records.append((topic, partition, offset, at, key, value, headers))
+
+    row(1, "one", "false", 10)
+    row(2, "two", "false", 20)
+    row(1, None, "true", 30)
+    row(3, "three", "false", 40)
+    log.record({"id": 3}, None)
+    rig.batch(log)
+    assert rig.sink.rows() == [{"id": 2, "name": "two"}]
+
+
+def test_transactions_up_to_the_first_that_is_not_whole() -> None:
+    ends = [End("1", {"public.a": 2, "other.b": 5}), End("2", {"public.a": 1}), End("3", {"public.a": 1})]
+    read = {"1": {"public.a": 2}, "3": {"public.a": 1}}
+    assert whole(ends, read, ["public.a"], ()) == ["1"]
+    assert whole(ends, {**read, "2": {"public.a": 1}}, ["public.a"], ()) == ["1", "2", "3"]
+    assert whole(ends, {}, ["public.a"], ("1", "2")) == ["1", "2"]
+
+
+def test_part_of_a_transaction_waits(spark: SparkSession, tmp_path: Path) -> None:
+    rig = Rig(spark, tmp_path, transactions=Transactions("shop.transaction", r"shop\..*", "shop"))
+    log = TopicLog()
+    log.change("r", {"id": 1, "name": "read"}, snapshot="last")
+    log.tx = 7
+    log.change("u", {"id": 1, "name": "half"}, order=1)
+    assert rig.batch(log).waiting == 1
+    assert rig.sink.rows() == [{"id": 1, "name": "read"}]
+    end = {"status": "END", "id": "7:1", "event_count": 2, "data_collections": [{"data_collection": "public.items", "event_count": 2}]}
+    schema = {"type": "struct", "name": "io.debezium.connector.common.TransactionMetadataValue", "fields": []}
+    told = json.dumps({"schema": schema, "payload": end}, separators=(",", ":")).encode()
+    log.records.append(("shop.transaction", 0, 0, log.records[0][3], b'{"id":"7:1"}', told, []))
+    rig.batch(log)
+    assert rig.sink.rows() == [{"id": 1, "name": "read"}]
+    log.change("c", {"id": 2, "name": "other half"}, order=2)
+    assert rig.batch(log).waiting == 0
+    assert rig.sink.rows() == [{"id": 1, "name": "half"}, {"id": 2, "name": "other half"}]

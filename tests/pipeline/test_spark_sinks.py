@@ -1,0 +1,514 @@
+"""Every sink brings the same effects to the same table: one suite for Delta, Iceberg, Parquet and PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import pytest
+
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded')")
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import ArrayType, BinaryType, MapType, StringType, StructField, StructType
+
+from workers.spark.failure import JobError
+from workers.spark.kinds import INFINITE_DAYS, INFINITE_MICROS, Kind, kind_of
+from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, PostgresPlace, parquet, postgres, sink_of
+from workers.spark.sinks.delta import DeltaSink
+from workers.spark.sinks.iceberg import IcebergSink
+from workers.spark.sinks.lake import LakeSink
+from workers.spark.sinks.postgres import PostgresSink
+from workers.spark.table import DELETE, LSN, POSITION, UPSERT, Column, Effects, Sink, Table
+
+if TYPE_CHECKING:
+    from fix_pg import PgServer
+
+pytestmark = pytest.mark.pg_once
+
+KINDS = ("delta", "iceberg", "parquet", "postgres")
+Rows = Sequence[tuple[str, tuple[Any, ...], tuple[Any, ...] | None, list[str]]]
+
+
+def kind(name: str, logical: str | None = None, **parameters: object) -> Kind:
+    return kind_of({"type": name, "name": logical, "parameters": parameters})
+
+
+INT, LONG, TEXT, DOUBLE = kind("int32"), kind("int64"), kind("string"), kind("double")
+
+
+def money(precision: int, scale: int) -> Kind:
+    return kind_of(
+        {
+            "type": "bytes",
+            "name": "org.apache.kafka.connect.data.Decimal",
+            "parameters": {"scale": str(scale), "connect.decimal.precision": str(precision)},
+        }
+    )
+
+
+def array(item: Kind) -> Kind:
+    return replace(kind_of({"type": "array", "items": {"type": "string"}}), type=ArrayType(item.type), item=item)
+
+
+variable = kind("struct", "io.debezium.data.VariableScaleDecimal")
+point = kind("struct", "io.debezium.data.geometry.Point")
+STRINGS = MapType(StringType(), StringType())
+
+
+def table(*columns: Column, key: tuple[str, ...] = ("id",), name: str = "t") -> Table:
+    return Table("s", name, columns, key)
+
+
+PLAIN = table(Column("id", INT), Column("a", TEXT), Column("b", LONG))
+
+
+def effects(spark: SparkSession, of: Table, rows: Rows, truncated: int | None = None, lsn: int | None = 100) -> Effects:
+    key = StructType(
+        [StructField(name, next((c.kind.type for c in of.columns if c.name == name), StringType())) for name in of.key or (POSITION,)]
+    )
+    row = StructType([StructField(column.name, column.kind.type) for column in of.columns])
+    document = [
+        {
+            "op": op,
+            "key": dict(zip(key.names, identity, strict=True)),
+            "row": None if values is None else dict(zip(row.names, values, strict=True)),
+            "kept": kept,
+            "lsn": lsn,
+        }
+        for op, identity, values, kept in rows
+    ]
+    # Through JSON, which needs no Python worker.
+    shape = f"array<struct<op: string, key: {ddl(key)}, row: {ddl(row)}, kept: array<string>, lsn: bigint>>"
+    return Effects(of, spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(document)), shape))), truncated)
+
+
+def ddl(of: StructType) -> str:
+    return "struct<" + ", ".join(f"`{f.name.replace('`', '``')}`: {f.dataType.simpleString()}" for f in of.fields) + ">"
+
+
+def up(*values: Any, kept: Sequence[str] = (), key: int = 1) -> tuple[str, tuple[Any, ...], tuple[Any, ...], list[str]]:
+    return UPSERT, values[:key], values, list(kept)
+
+
+def down(*key: Any) -> tuple[str, tuple[Any, ...], None, list[str]]:
+    return DELETE, key, None, []
+
+
+def shown(sink: Sink, of: Table) -> list[tuple[Any, ...]]:
+    found = sink.read(of)
+    assert found is not None
+    assert found.columns[-1] == (LSN if of.key else POSITION)
+    return sorted((tuple(row) for row in found.drop(LSN, POSITION).collect()), key=repr)
+
+
+def names(sink: Sink, of: Table) -> list[str]:
+    found = sink.read(of)
+    assert found is not None
+    return [name for name in found.columns if name not in {LSN, POSITION}]
+
+
+@pytest.fixture(params=KINDS)
+def make(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path, pg: PgServer) -> Callable[..., Sink]:
+    """Makes the sink of the kind under test, always over the same place."""
+    what: str = request.param
+    database = pg.database("sinks") if what == "postgres" else None
+
+    def made(**options: Any) -> Sink:
+        match what:
+            case "delta":
+                return sink_of(DeltaPlace(str(tmp_path / "delta"), **options), spark)
+            case "iceberg":
+                # A catalog's settings are read once in a session.
+                catalog = f"ice_{tmp_path.name.translate(str.maketrans('[]-', '___'))}"
+                return sink_of(IcebergPlace(catalog, {"type": "hadoop", "warehouse": str(tmp_path / "ice")}, **options), spark)
+            case "parquet":
+                return sink_of(ParquetPlace(str(tmp_path / "parquet"), **options), spark)
+            case _:
+                assert database is not None
+                return sink_of(PostgresPlace(database.dsn, **options), spark)
+
+    return made
+
+
+def test_rows_come_change_and_go(make: Callable[..., Sink], spark: SparkSession) -> None:
+    sink = make()
+    assert sink.read(PLAIN) is None
+    sink.apply(0, [effects(spark, PLAIN, [])])
+    assert shown(sink, PLAIN) == []
+    sink.apply(1, [effects(spark, PLAIN, [up(1, "x", 10), up(2, "y", 20), up(3, "z", 30), down(9)])])
+    batch = [up(1, "x2", 11), down(2), up(3, "ignored", 31, kept=["a"]), up(4, "no row to keep of", 40, kept=["a"])]
+    for _ in range(2):
+        sink.apply(2, [effects(spark, PLAIN, batch)])
+        assert shown(sink, PLAIN) == [(1, "x2", 11), (3, "z", 31), (4, None, 40)]
+    assert [row[LSN] for row in sink.read(PLAIN).select(LSN).distinct().collect()] == [100]  # type: ignore[union-attr]
+
+
+def test_truncate_takes_older_rows_only(make: Callable[..., Sink], spark: SparkSession) -> None:
+    sink = make()
+    sink.apply(0, [effects(spark, PLAIN, [up(1, "old", 1), up(2, "old", 2), up(3, "toast", 3)], lsn=50)])
+    sink.apply(1, [effects(spark, PLAIN, [up(4, "snapshot", 4)], lsn=None)])
+    sink.apply(2, [effects(spark, PLAIN, [up(5, "later", 5)], lsn=200)])
+    batch = [up(1, "new", 10), up(3, "?", 30, kept=["a"]), up(6, "new", 60)]
+    for _ in range(2):
+        sink.apply(3, [effects(spark, PLAIN, batch, truncated=100, lsn=150)])
+        assert shown(sink, PLAIN) == [(1, "new", 10), (3, None, 30), (5, "later", 5), (6, "new", 60)]
+    for _ in range(2):
+        sink.apply(4, [effects(spark, PLAIN, [], truncated=180)])
+        assert shown(sink, PLAIN) == [(5, "later", 5)]
+
+
+def test_row_without_key_comes_once(make: Callable[..., Sink], spark: SparkSession) -> None:
+    sink, keyless = make(), table(Column("id", INT), Column("a", TEXT), key=())
+    batch: Rows = [(UPSERT, ("p1",), (1, "x"), []), (UPSERT, ("p2",), (1, "x"), [])]
+    for _ in range(2):
+        sink.apply(0, [effects(spark, keyless, batch)])
+        assert shown(sink, keyless) == [(1, "x"), (1, "x")]
+    later = [*batch, (UPSERT, ("p3",), (2, None), [])]
+    sink.apply(1, [effects(spark, keyless, later, lsn=200)])
+    assert shown(sink, keyless) == [(1, "x"), (1, "x"), (2, None)]
+    sink.apply(2, [effects(spark, keyless, [(UPSERT, ("p1",), (3, "again"), [])], truncated=300, lsn=300)])
+    assert shown(sink, keyless) == [(3, "again")]
+
+
+def test_key_that_comes_and_goes(make: Callable[..., Sink], spark: SparkSession) -> None:
+    sink = make()
+    keyless = table(Column("id", INT), Column("a", TEXT), key=())
+    keyed = replace(keyless, key=("id",))
+    sink.apply(0, [effects(spark, keyless, [(UPSERT, ("p1",), (1, "x"), []), (UPSERT, ("p2",), (2, "y"), [])])])
+    sink.apply(1, [effects(spark, keyed, [up(1, "x2"), down(2), up(3, "z")])])
+    assert shown(sink, keyed) == [(1, "x2"), (3, "z")]
+    sink.apply(2, [effects(spark, keyless, [(UPSERT, ("p9",), (1, "twin"), [])])])
+    assert shown(sink, keyless) == [(1, "twin"), (1, "x2"), (3, "z")]
+    other = replace(keyless, key=("a", "id"))
+    batch: Rows = [(UPSERT, ("z", 3), (3, "z"), []), (DELETE, ("twin", 1), None, [])]
+    sink.apply(3, [effects(spark, other, batch)])
+    assert shown(sink, other) == [(1, "x2"), (3, "z")]
+
+
+def test_null_is_a_value_of_a_key(make: Callable[..., Sink], spark: SparkSession) -> None:
+    sink, of = make(), table(Column("x", INT), Column("y", TEXT), Column("v", INT), key=("x", "y"))
+    sink.apply(0, [effects(spark, of, [up(0, "a", 0, key=2)])])
+    sink.apply(1, [effects(spark, of, [up(1, None, 1, key=2), up(None, "b", 2, key=2), up(None, None, 3, key=2), up(1, "a", 4, key=2)])])
+    batch = [up(1, None, 10, key=2), down(None, "b"), up(None, None, 30, key=2), up(1, "a", 40, key=2), up(2, None, 5, key=2)]
+    for _ in range(2):
+        sink.apply(2, [effects(spark, of, batch)])
+        assert shown(sink, of) == sorted([(0, "a", 0), (1, None, 10), (None, None, 30), (1, "a", 40), (2, None, 5)], key=repr)
+
+
+def test_names_of_any_letters(make: Callable[..., Sink], spark: SparkSession) -> None:
+    sink = make()
+    odd = Table(
+        "My.Schema",
+        'a "quoted" `t`, 50%\'s',
+        tuple(Column(name, TEXT) for name in ("Id.x", "a`b", 'q"q', "it's", "with space, (and) {more}=;", "ä%s", "back\\slash", "UPPER")),
+        ("Id.x", "a`b"),
+    )
+    values = tuple("abcdefgh")
+    for _ in range(2):
+        sink.apply(0, [effects(spark, odd, [up(*values, key=2), up(*values[1:], "a", key=2)])])
+    sink.apply(1, [effects(spark, odd, [up(*values[:2], *"123456", key=2, kept=["it's", "a`b"])])])
+    assert shown(sink, odd) == [("a", "b", "1", "d", "3", "4", "5", "6"), ("b", "c", "d", "e", "f", "g", "h", "a")]
+    more = replace(odd, columns=(*(replace(c, name="it'll") if c.name == "it's" else c for c in odd.columns), Column("n.n", INT, 5)))
+    sink.apply(2, [effects(spark, more, [down(*values[1:3])])])
+    assert names(sink, more) == [column.name for column in more.columns]
+    assert shown(sink, more) == [("a", "b", "1", "d", "3", "4", "5", "6", 5)]
+
+
+def test_tables_side_by_side(make: Callable[..., Sink], spark: SparkSession) -> None:
+    sink = make()
+    tables = [replace(PLAIN, name=f"t{number}") for number in range(3)]
+    sink.apply(0, [effects(spark, of, [up(number, of.name, number)]) for number, of in enumerate(tables)])
+    for number, of in enumerate(tables):
+        assert shown(sink, of) == [(number, of.name, number)]
+
+
+def test_columns_follow_the_source(make: Callable[..., Sink], spark: SparkSession) -> None:
+    sink = make()
+    sink.apply(0, [effects(spark, PLAIN, [up(1, "7", 10), up(2, "8.6", 20), up(3, None, None)])])
+    renamed = table(Column("id", INT), Column("A", TEXT), Column("b", LONG), Column("n", TEXT))
+    sink.apply(1, [effects(spark, renamed, [up(2, "8.6", 20, "n")])])
+    assert names(sink, renamed) == ["id", "A", "b", "n"]
+    assert shown(sink, renamed) == [(1, "7", 10, None), (2, "8.6", 20, "n"), (3, None, None, None)]
+    defaults = table(*renamed.columns, Column("d", INT, 5), Column("m", money(10, 2), "AN4="))
+    sink.apply(2, [effects(spark, defaults, [up(2, "8.6", 20, "n", None, None)])])
+    assert shown(sink, defaults) == [
+        (1, "7", 10, None, 5, Decimal("2.22")),
+        (2, "8.6", 20, "n", None, None),
+        (3, None, None, None, 5, Decimal("2.22")),
+    ]
+    dropped = table(Column("id", INT), Column("A", TEXT), Column("d", INT, 5))
+    sink.apply(3, [effects(spark, dropped, [])])
+    assert names(sink, dropped) == ["id", "A", "d"]
+    # A column that the events had left out so far, in the middle; then the same columns again.
+    shown_now = table(Column("id", INT), Column("A", TEXT), Column("h", INT), Column("d", INT, 5))
+    for _ in range(2):
+        sink.apply(3, [effects(spark, shown_now, [])])
+        assert shown(sink, table(Column("id", INT)))[0][:2] == (1, "7")
+        assert sorted(names(sink, shown_now)) == ["A", "d", "h", "id"]
+    retyped = table(Column("id", LONG), Column("A", INT), Column("d", TEXT))
+    for _ in range(2):
+        sink.apply(4, [effects(spark, retyped, [up(2**40, 1, "x")])])
+        assert shown(sink, retyped) == [(1, 7, "5"), (2**40, 1, "x"), (2, 9, None), (3, None, "5")]
+
+
+def test_dropped_columns_may_stay(make: Callable[..., Sink], spark: SparkSession) -> None:
+    sink = make(drop_columns=False)
+    sink.apply(0, [effects(spark, PLAIN, [up(1, "x", 10), up(2, "y", 20)])])
+    less = table(Column("id", INT), Column("b", LONG))
+    for _ in range(2):
+        sink.apply(1, [effects(spark, less, [up(1, 11), up(3, 30)])])
+        found = sink.read(less)
+        assert found is not None
+        assert sorted(tuple(row) for row in found.select("id", "a", "b").collect()) == [(1, "x", 11), (2, "y", 20), (3, None, 30)]
+
+
+# A value of each kind as SQL, and as it is shown when read back. Python has no year beyond 9999.
+FAR_DAYS, FAR_MICROS = min(INFINITE_DAYS), max(INFINITE_MICROS)
+TYPES: dict[str, tuple[Kind, str]] = {
+    "boolean": (kind("boolean"), "true"),
+    "short": (kind("int16"), "-32768S"),
+    "integer": (INT, "2147483647"),
+    "long": (LONG, "9223372036854775807L"),
+    "float": (kind("float"), "float('NaN')"),
+    "double": (DOUBLE, "double('-Infinity')"),
+    "decimal": (money(38, 10), "9999999999999999999999999999.9999999999BD"),
+    "digits": (variable, f"'{'9' * 60}.{'1' * 60}'"),
+    "long_digits": (money(60, 20), f"'-{'8' * 40}.{'7' * 20}'"),
+    "text": (TEXT, "'ä\\\\ \\'\"{},NULL\\n'"),
+    "empty": (TEXT, "''"),
+    "binary": (kind("bytes"), "X'00FF5C22'"),
+    "date": (kind("int32", "io.debezium.time.Date"), "date'2024-02-29'"),
+    "date_far": (kind("int32", "io.debezium.time.Date"), f"date_from_unix_date({FAR_DAYS})"),
+    "date_late": (kind("int32", "io.debezium.time.Date"), "date_from_unix_date(4000000)"),
+    "date_bc": (kind("int32", "io.debezium.time.Date"), "date_from_unix_date(-735000)"),
+    "local": (kind("int64", "io.debezium.time.MicroTimestamp"), "timestamp_ntz'2024-02-29 23:59:59.999999'"),
+    "local_far": (kind("int64", "io.debezium.time.MicroTimestamp"), f"cast(timestamp_micros({FAR_MICROS}L) as timestamp_ntz)"),
+    "local_bc": (kind("int64", "io.debezium.time.MicroTimestamp"), "cast(timestamp_micros(-63500000000123456L) as timestamp_ntz)"),
+    "zoned": (kind("string", "io.debezium.time.ZonedTimestamp"), "timestamp'2024-02-29 23:59:59.5+02:00'"),
+    "zoned_far": (kind("string", "io.debezium.time.ZonedTimestamp"), f"timestamp_micros({min(INFINITE_MICROS)}L)"),
+    "texts": (array(TEXT), "array('a,b', null, '', 'NULL', '{\"\\\\}')"),
+    "numbers": (array(LONG), "array(1L, null, -3L)"),
+    "dates": (array(kind("int32", "io.debezium.time.Date")), f"array(date'0001-01-01', date_from_unix_date({FAR_DAYS}))"),
+    "blobs": (array(kind("bytes")), "array(X'00', X'')"),
+    "none": (array(TEXT), "cast(array() as array<string>)"),
+    "arrays": (array(array(INT)), "array(array(1), array(2, null), null)"),
+    "point": (point, "named_struct('x', 1.5D, 'y', -0.25D)"),
+    "map": (Kind(STRINGS, STRINGS), "map('n', null, 'k\"', 'v')"),
+}
+
+
+def test_values_of_all_types(make: Callable[..., Sink], spark: SparkSession) -> None:
+    sink = make()
+    of = table(Column("id", INT), *(Column(name, kind_) for name, (kind_, _) in TYPES.items()))
+    values = ", ".join(f"'{name}', cast({sql} as {kind_.type.simpleString()})" for name, (kind_, sql) in TYPES.items())
+    nulls = ", ".join(f"'{name}', cast(null as {kind_.type.simpleString()})" for name, (kind_, _) in TYPES.items())
+    query = "select 'upsert' op, named_struct('id', {n}) key, named_struct('id', {n}, {values}) row, array() kept, 1L lsn"
+    sent = spark.sql(" union all ".join([query.format(n=1, values=values), query.format(n=2, values=nulls)]))
+    batch = Effects(of, sent.withColumn("kept", F.col("kept").cast("array<string>")))
+    for _ in range(2):
+        sink.apply(0, [batch])
+        found = sink.read(of)
+        assert found is not None
+        assert shown_as_text(found, TYPES) == shown_as_text(sent.select("row.*"), TYPES)
+
+
+def shown_as_text(rows: DataFrame, columns: Collection[str]) -> dict[tuple[int, str], str | None]:
+    """Each cell as text, which holds all that a value is: bytes as hex, documents as JSON."""
+    shape = {field.name: field.dataType for field in rows.schema.fields}
+
+    def text(name: str) -> SparkColumn:
+        value = F.col(name)
+        if isinstance(shape[name], BinaryType):
+            return F.hex(value)
+        return F.to_json(value) if isinstance(shape[name], ArrayType | MapType | StructType) else value.cast("string")
+
+    found = rows.select("id", *(text(name).alias(name) for name in columns)).collect()
+    return {(row["id"], name): row[name] for row in found for name in columns}
+
+
+# Where each sink is stopped in three batches (new tables; columns by metadata; columns by a rewrite), and how many calls go well before:
+# so one table's batch is in and another's is not, or the columns are done and the rows are not, or a folder is half swapped.
+CRASHES: dict[str, list[list[tuple[Any, str, int]]]] = {
+    "delta": [[(LakeSink, "_merge", 1)], [(LakeSink, "_statement", 1)], [(DeltaSink, "rewrite", 0), (LakeSink, "_merge", 0)]],
+    "iceberg": [[(LakeSink, "_merge", 1)], [(LakeSink, "_statement", 1)], [(IcebergSink, "rewrite", 0), (LakeSink, "_merge", 0)]],
+    "parquet": [
+        [(parquet._Folders, "swap", 0)],
+        [(parquet._Folders, "_rename", calls) for calls in (1, 2, 3)],
+        [(parquet, "batch_rows", 1)],
+    ],
+    "postgres": [[(PostgresSink, "_bring", 1)], [(postgres, "inserts", 1)], [(PostgresSink, "_note", 0), (PostgresSink, "_stage", 1)]],
+}
+
+
+def test_crash_at_any_point_is_mended(make: Callable[..., Sink], spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    sink, other = make(), replace(PLAIN, name="other")
+    changed = table(Column("id", INT), Column("b", LONG), Column("n", TEXT))
+    wide = table(*changed.columns, Column("d", INT, 7))
+    batches = [
+        [effects(spark, PLAIN, [up(1, "x", 10), up(2, "y", 20)]), effects(spark, other, [up(1, "x", 10), up(3, "w", 30)])],
+        [effects(spark, changed, [up(2, 21, "n")]), effects(spark, other, [up(1, "x2", 11), up(5, "z", 50)])],
+        [effects(spark, wide, [up(3, 30, None, 8)]), effects(spark, other, [down(3)])],
+    ]
+    crashed = 0
+    for number, (of, places) in enumerate(zip(batches, CRASHES[kind_of_sink(sink)], strict=True)):
+        for place, name, calls in places:
+            with monkeypatch.context() as patch:
+                patch.setattr(place, name, stops(getattr(place, name), calls))
+                try:
+                    sink.apply(number, of)
+                except InterruptedError:
+                    crashed += 1
+            # Readers always find a table.
+            assert number == 0 or sink.read(other) is not None
+        sink = make()
+        sink.apply(number, of)
+    assert crashed == sum(map(len, CRASHES[kind_of_sink(sink)]))
+    assert shown(sink, wide) == [(1, 10, None, 7), (2, 21, "n", 7), (3, 30, None, 8)]
+    assert shown(sink, other) == [(1, "x2", 11), (5, "z", 50)]
+
+
+def stops(call: Callable[..., Any], calls: int) -> Callable[..., Any]:
+    left = [calls]
+
+    def stopping(*arguments: Any, **named: Any) -> Any:
+        if not left[0]:
+            raise InterruptedError("the machine stopped")
+        left[0] -= 1
+        return call(*arguments, **named)
+
+    return stopping
+
+
+def kind_of_sink(sink: Sink) -> str:
+    return type(sink).__name__.removesuffix("Sink").lower()
+
+
+def test_foreign_table_is_left_alone(make: Callable[..., Sink], spark: SparkSession, tmp_path: Path) -> None:
+    sink = make()
+    clash = table(Column("id", INT), Column("__lsn", INT))
+    with pytest.raises(JobError, match="has a column __lsn"):
+        sink.apply(0, [effects(spark, clash, [])])
+    rows = spark.sql("select 1 id, 'x' a, 10L b")
+    match sink:
+        case DeltaSink():
+            rows.write.format("delta").save(str(tmp_path / "delta" / "s" / "t"))
+        case IcebergSink():
+            sink.create(spark, PLAIN, "id int, a string, b bigint")
+            rows.writeTo(sink.identifier(PLAIN)).append()
+        case PostgresSink():
+            with psycopg.connect(sink._dsn) as connection:
+                connection.execute("CREATE SCHEMA s")
+                connection.execute("CREATE TABLE s.t AS SELECT 1 id, 'x' a, 10::bigint b")
+        case _:
+            rows.write.parquet(str(tmp_path / "parquet" / "s" / "t"))
+    with pytest.raises(JobError, match="is no mirror"):
+        sink.apply(0, [effects(spark, PLAIN, [up(1, "y", 20)], truncated=1000)])
+    found = sink.read(PLAIN)
+    assert found is not None
+    assert [tuple(row) for row in found.collect()] == [(1, "x", 10)]
+
+
+# --- what is one sink's own
+
+
+def test_delta_passes_over_files_by_the_keys(spark: SparkSession, tmp_path: Path) -> None:
+    sink = sink_of(DeltaPlace(str(tmp_path)), spark)
+    for number in range(3):
+        sink.apply(number, [effects(spark, PLAIN, [up(number * 100 + one, "x", one) for one in range(3)])])
+    sink.apply(3, [effects(spark, PLAIN, [up(101, "y", 1), down(102)])])
+    identifier = f"delta.`{tmp_path}/s/t`"
+    history = spark.sql(f"DESCRIBE HISTORY {identifier}").where("version = 4").first()
+    assert history is not None
+    metrics = history["operationMetrics"]
+    assert (metrics["numTargetRowsUpdated"], metrics["numTargetRowsDeleted"]) == ("1", "1")
+    # Only the file of keys 100 to 102 was looked into, and it was not written anew.
+    assert (metrics["numTargetFilesRemoved"], metrics["numTargetRowsCopied"]) == ("0", "0")
+    assert metrics["numTargetDeletionVectorsAdded"] == "1"
+    assert shown(sink, PLAIN) == sorted(
+        [(n * 100 + o, "x", o) for n in (0, 2) for o in range(3)] + [(100, "x", 0), (101, "y", 1)], key=repr
+    )
+
+
+def test_delta_in_a_catalog(spark: SparkSession, tmp_path: Path) -> None:
+    sink = sink_of(DeltaPlace(str(tmp_path), "spark_catalog"), spark)
+    mine = Table("sinks_schema", "t", PLAIN.columns, PLAIN.key)
+    sink.apply(0, [effects(spark, mine, [up(1, "x", 1)])])
+    assert [tuple(row) for row in spark.sql("SELECT id, a FROM sinks_schema.t").collect()] == [(1, "x")]
+    wide = replace(mine, columns=(*mine.columns, Column("d", INT, 3)))
+    sink.apply(1, [effects(spark, wide, [up(2, "y", 2, 2)])])
+    assert shown(sink, wide) == [(1, "x", 1, 3), (2, "y", 2, 2)]
+    spark.sql("DROP TABLE sinks_schema.t")
+    spark.sql("DROP SCHEMA sinks_schema")
+
+
+def test_delta_refuses_columns_that_differ_in_case(spark: SparkSession, tmp_path: Path) -> None:
+    sink = sink_of(DeltaPlace(str(tmp_path)), spark)
+    with pytest.raises(JobError, match="cannot tell the columns id, Id"):
+        sink.apply(0, [effects(spark, table(Column("id", INT), Column("Id", INT)), [])])
+
+
+def test_postgres_does_a_batch_of_a_known_number_once(spark: SparkSession, pg: PgServer) -> None:
+    database = pg.database("sinks_once")
+    sink = sink_of(PostgresPlace(database.dsn, {"s": "Copy"}, mirror="m1"), spark)
+    sink.apply(7, [effects(spark, PLAIN, [up(1, "x", 1)])])
+    database.execute('DELETE FROM "Copy".t')
+    sink.apply(7, [effects(spark, PLAIN, [up(1, "x", 1)])])
+    assert shown(sink, PLAIN) == []
+    sink.apply(8, [effects(spark, PLAIN, [up(1, "x", 1)])])
+    sink_of(PostgresPlace(database.dsn, {"s": "Copy"}, mirror="m2"), spark).apply(8, [effects(spark, PLAIN, [up(2, "y", 2)])])
+    assert shown(sink, PLAIN) == [(1, "x", 1), (2, "y", 2)]
+    assert database.execute("SELECT * FROM understudy.ledger ORDER BY mirror") == [("m1", 8), ("m2", 8)]
+    assert database.execute("SELECT relname FROM pg_class WHERE relname LIKE 'batch_%'") == []
+
+
+def test_postgres_has_types_and_keys_of_its_own(spark: SparkSession, pg: PgServer) -> None:
+    database = pg.database("sinks_own")
+    sink = sink_of(PostgresPlace(database.dsn), spark)
+    of = table(Column("id", INT), *(Column(name, kind_) for name, (kind_, _) in TYPES.items()))
+    sink.apply(0, [effects(spark, of, [])])
+    query = "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 's.t'::regclass AND attnum > 0"
+    types = {str(name): str(of_) for name, of_ in database.execute(query)}
+    assert (
+        types
+        | {
+            "decimal": "numeric(38,10)",
+            "digits": "numeric",
+            "long_digits": "numeric",
+            "texts": "text[]",
+            "blobs": "bytea[]",
+            "arrays": "jsonb",
+            "point": "jsonb",
+            "zoned": "timestamp with time zone",
+        }
+        == types
+    )
+    indexes = "SELECT indexdef FROM pg_indexes WHERE schemaname = 's' AND tablename = 'k'"
+    keyed = table(Column("id", INT), Column("v", INT), name="k")
+    sink.apply(1, [effects(spark, keyed, [up(1, 1)])])
+    assert database.execute(indexes) == [("CREATE UNIQUE INDEX k_pkey ON s.k USING btree (id)",)]
+    sink.apply(2, [effects(spark, keyed, [up(None, 1)])])
+    (definition,) = [str(row[0]) for row in database.execute(indexes)]
+    assert definition.endswith("(id) NULLS NOT DISTINCT") == (pg.major >= 15)
+    sink.apply(3, [effects(spark, replace(keyed, key=("v",)), [])])
+    (definition,) = [str(row[0]) for row in database.execute(indexes)]
+    # Both rows hold 1: not unique before the source's own events make it so.
+    assert definition == "CREATE INDEX k_v_idx ON s.k USING btree (v)"
+
+
+def test_postgres_tells_no_values(spark: SparkSession, pg: PgServer) -> None:
+    database = pg.database("sinks_values")
+    sink = sink_of(PostgresPlace(database.dsn), spark)
+    sink.apply(0, [effects(spark, PLAIN, [up(1, "secret", 1)])])
+    database.execute("ALTER TABLE s.t ADD CHECK (a <> 'secret2')")
+    with pytest.raises(JobError, match="23514") as refusal:
+        sink.apply(1, [effects(spark, PLAIN, [up(1, "secret2", 1)])])
+    assert "secret" not in str(refusal.value)
+    assert shown(sink, PLAIN) == [(1, "secret", 1)]

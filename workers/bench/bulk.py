@@ -1,0 +1,189 @@
+"""``python -m workers.bench.bulk``: one table's initial snapshot by the connector itself and by Spark, one after the other.
+
+Each way has a connector, a slot and a topic of its own. With ``--writes`` the table changes meanwhile; afterwards what the topic says of
+each row, its last event, is held against the table. A way is one line of JSON on stdout; progress goes to stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import psycopg
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from workers.bench import orders
+from workers.bench.failure import BenchError
+from workers.bench.race import CONNECTOR, Plan, connector_config
+from workers.bench.servers import Servers, own_servers, own_worker
+from workers.embedded.wait import wait_until
+
+_SECONDS: Final = 3600.0
+_DONE: Final = re.compile(r"^(\d+) rows of \d+ tables in ([\d.]+) s", re.MULTILINE)
+_BEGINS: Final = re.compile(r"^(\S+ \S+) spark reads ", re.MULTILINE)
+_ENDS: Final = re.compile(r"^(\S+ \S+) snapshot ends ", re.MULTILINE)
+_PLAIN: Final = {
+    f"{side}.converter{key}": value
+    for side in ("key", "value")
+    for key, value in (("", "org.apache.kafka.connect.json.JsonConverter"), (".schemas.enable", "false"))
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure; the exit code is 0 when all ways came to their end and were right, 1 when not."""
+    parser = argparse.ArgumentParser(prog="python -m workers.bench.bulk", description="A snapshot by the connector and by Spark.")
+    parser.add_argument("--rows", type=int, default=500_000)
+    parser.add_argument("--master", default="local[2]", help="Spark's master")
+    parser.add_argument("--ways", default="own-1,own-2,spark", help="own-<snapshot.max.threads> and spark, with commas")
+    parser.add_argument("--writes", type=int, default=0, help="transactions a second while a snapshot is taken")
+    chosen = parser.parse_args(arguments)
+    run = f"bulk_{uuid.uuid4().hex[:8]}"
+    try:
+        with own_servers() as (postgres, kafka), own_worker(postgres, kafka, run) as servers:
+            _tell(f"writing {chosen.rows:,} rows")
+            dsn = orders.create_database(servers.dsn, run)
+            for first in range(1, chosen.rows + 1, orders.FILL):
+                orders.insert(dsn, first, min(orders.FILL, chosen.rows + 1 - first), orders.FILL)
+            with psycopg.connect(dsn, autocommit=True) as connection:
+                connection.execute("VACUUM ANALYZE bench.orders")
+            for way in chosen.ways.split(","):
+                _measure(way, chosen, servers, dsn, f"{run}_{way.replace('-', '_')}")
+    except (BenchError, TimeoutError, psycopg.Error) as problem:
+        _tell(f"No figures: {problem}")
+        return 1
+    return 0
+
+
+def _measure(way: str, chosen: argparse.Namespace, servers: Servers, dsn: str, name: str) -> None:
+    _tell(way)
+    threads = way.removeprefix("own-") if way.startswith("own-") else "1"
+    settings = _PLAIN | {"snapshot.max.threads": threads}
+    config = connector_config(Plan(name, chosen.rows, 1, 1, 1, settings=settings), dsn) | {"connector.class": CONNECTOR}
+    begun = time.monotonic()
+    with _writing(dsn, chosen.writes) as written:
+        figures = _by_spark(servers, name, config, chosen.master) if way == "spark" else _by_itself(servers, name, config)
+        figures = {"way": way, **figures, "whole_s": round(time.monotonic() - begun, 2)}
+    wrong = asyncio.run(_differences(servers.bootstrap, f"{name}.{orders.TABLE}", dsn))
+    servers.rest.delete(name)
+    figures |= {"rows_s": round(int(str(figures["rows"])) / float(str(figures["reading_s"]))), "writes": written(), "wrong_rows": wrong}
+    sys.stdout.write(json.dumps(figures) + "\n")
+    sys.stdout.flush()
+    if wrong:
+        raise BenchError(f"{wrong} rows differ between the table and what the topic of {way} says of them")
+
+
+def _by_itself(servers: Servers, name: str, config: dict[str, str]) -> dict[str, object]:
+    servers.rest.create(name, config)
+
+    def look() -> dict[str, Any] | None:
+        # The status is there a moment after the connector.
+        if not servers.rest.answers(f"/connectors/{name}/status") or not servers.rest.answers(f"/connectors/{name}/progress"):
+            return None
+        servers.rest.task_states(name)
+        progress: dict[str, Any] = servers.rest.call("GET", f"/connectors/{name}/progress")
+        return progress if progress.get("phase") == "streaming" else None
+
+    progress = wait_until(look, f"the snapshot of {name}", _SECONDS, pause=0.2)
+    return {"rows": progress["rows"], "reading_s": round(progress["snapshot_seconds"], 2)}
+
+
+def _by_spark(servers: Servers, name: str, config: dict[str, str], master: str) -> dict[str, object]:
+    with tempfile.TemporaryDirectory() as folder:
+        asked, worker = Path(folder) / "connector.json", Path(folder) / "worker.properties"
+        asked.write_text(json.dumps({"name": name, "config": config}), encoding="utf-8")
+        worker.write_text(f"bootstrap.servers={servers.bootstrap}\n", encoding="utf-8")
+        command = [sys.executable, "-m", "workers.spark", "bulk-snapshot", "--connect", servers.rest.url, "--master", master]
+        done = subprocess.run(  # noqa: S603 (our own command)
+            [*command, "--config", str(asked), "--worker", str(worker)], capture_output=True, text=True, check=False
+        )
+    found, begins, ends = _DONE.search(done.stdout), _BEGINS.search(done.stderr), _ENDS.search(done.stderr)
+    if done.returncode or found is None or begins is None or ends is None:
+        raise BenchError(f"bulk-snapshot ended with code {done.returncode}: {done.stderr[-2000:]}")
+    form = "%Y-%m-%d %H:%M:%S,%f"
+    reading = datetime.strptime(ends[1], form) - datetime.strptime(begins[1], form)  # noqa: DTZ007 (a difference)
+    return {"rows": int(found[1]), "reading_s": round(reading.total_seconds(), 2), "with_start_s": float(found[2])}
+
+
+@contextmanager
+def _writing(dsn: str, rate: int) -> Iterator[Callable[[], int]]:
+    """Change the table meanwhile: a row is added, another one changed and a third removed in each transaction."""
+    end = threading.Event()
+    made = 0
+
+    def write() -> None:
+        nonlocal made
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            row = connection.execute("SELECT min(id), max(id) FROM bench.orders").fetchone()
+            low, high = row or (0, 0)
+            begun = time.monotonic()
+            while not end.wait(max(0.0, begun + made / rate - time.monotonic())):
+                made += 1
+                with connection.transaction():
+                    connection.execute(orders.INSERT.encode(), (high + made, high + made))
+                    connection.execute("UPDATE bench.orders SET state = 'done' WHERE id = %s", (high - made * 7,))
+                    connection.execute("DELETE FROM bench.orders WHERE id = %s", (low + made - 1,))
+
+    writer = threading.Thread(target=write)
+    if rate:
+        writer.start()
+    try:
+        yield lambda: made
+    finally:
+        end.set()
+        if rate:
+            writer.join()
+
+
+async def _differences(bootstrap: str, topic: str, dsn: str) -> int:
+    """How many rows are not what the last event of their key says. Waits for the stream to bring the last change."""
+    last: dict[int, tuple[str, int] | None] = {}
+    consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False, auto_offset_reset="earliest")
+    await consumer.start()
+    try:
+        place = TopicPartition(topic, 0)
+        consumer.assign([place])
+        there = await asyncio.to_thread(partial(_rows, dsn))
+        heard = time.monotonic()
+        # A minute of silence: what is wrong then stays wrong.
+        while time.monotonic() - heard < 60.0:
+            batches = await consumer.getmany(timeout_ms=500, max_records=20_000)
+            for record in batches.get(place, ()):
+                value = None if record.value is None else orjson.loads(record.value)
+                if value is not None:
+                    after = value["after"]
+                    last[(after or value["before"])["id"]] = None if after is None else (after["state"], after["customer_no"])
+                heard = time.monotonic()
+            if not batches and {row: shown for row, shown in last.items() if shown is not None} == there:
+                return 0
+    finally:
+        await consumer.stop()
+    shown = {row: value for row, value in last.items() if value is not None}
+    return sum(shown.get(row) != there.get(row) for row in shown.keys() | there.keys())
+
+
+def _rows(dsn: str) -> dict[int, tuple[str, int]]:
+    with psycopg.connect(dsn) as connection:
+        return {row: (state, customer) for row, state, customer in connection.execute("SELECT id, state, customer_no FROM bench.orders")}
+
+
+def _tell(words: str) -> None:
+    sys.stderr.write(f"{words}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,32 @@
+"""Lines of cells as a table for a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Final
+
+WIDEST: Final = 32
+"""Characters of a cell that are printed."""
+
+
+def cell(value: str | None) -> str:
+    """The value on one line: null is ∅, control characters are blanks, anything past :data:`WIDEST` is cut."""
+    if value is None:
+        return "∅"
+    clean = "".join(" " if unicodedata.category(letter).startswith("C") else letter for letter in value)
+    return clean if len(clean) <= WIDEST else clean[: WIDEST - 1] + "…"
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> str:
+    """The lines with their cells in columns, two blanks apart; wide East Asian characters take two places. Lines are of one length."""
+    widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
+
+    def padded(line: Sequence[str]) -> str:
+        return "  ".join(text + " " * (width - _width(text)) for text, width in zip(line, widths, strict=True)).rstrip()
+
+    return "\n".join(padded(line) for line in lines)
+
+
+def _width(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)

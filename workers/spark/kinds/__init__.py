@@ -1,0 +1,11 @@
+"""What a column's values are: how events carry them, what Spark makes of them, and how they compare with PostgreSQL's.
+
+A :class:`Kind` is chosen by a Connect schema (Debezium documentation, "Data type mappings"); without embedded schemas
+the catalog's columns stand in for it (:mod:`workers.spark.catalog`). Expressions only: nothing here runs Python on rows.
+"""
+
+from workers.spark.kinds.connect import kind_of
+from workers.spark.kinds.kind import UNAVAILABLE, Expression, Kind, Placeholder, Rich, Schema
+from workers.spark.kinds.temporal import INFINITE_DAYS, INFINITE_MICROS
+
+__all__ = ["INFINITE_DAYS", "INFINITE_MICROS", "UNAVAILABLE", "Expression", "Kind", "Placeholder", "Rich", "Schema", "kind_of"]

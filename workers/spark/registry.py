@@ -1,0 +1,114 @@
+"""Fetches Avro schemas from a registry that speaks Confluent's REST dialect (Apicurio does below ``/apis/ccompat/v7``).
+
+Source: Confluent's documentation, "Schema Registry API Reference", ``GET /schemas/ids/{id}``.
+"""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+from urllib.parse import urlsplit
+
+import httpx
+
+from workers.spark.failure import UNREADABLE, JobError
+
+_TIMEOUT_SECONDS: Final = 15.0
+_RETRIES: Final = 2
+"""Attempts to connect beyond the first; answers are not asked for again."""
+_ACCEPT: Final = "application/vnd.schemaregistry.v1+json, application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryAuth:
+    """Who asks: ``user`` and ``password``, or a bearer ``token``. ``ca`` is a PEM file of authorities to trust, instead of the system's."""
+
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    token: str | None = field(default=None, repr=False)
+    ca: Path | None = None
+
+
+class SchemaRegistry:
+    """Schemas by their ids, each fetched once: what an id stands for never changes.
+
+    Raises JobError for a URL that is none, for a CA file that cannot be read, and for both a user and a token.
+    """
+
+    def __init__(self, url: str, auth: RegistryAuth | None = None) -> None:
+        who = auth or RegistryAuth()
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise JobError(UNREADABLE, "The registry's url does not begin with http:// or https:// and a host. Mend it.")
+        if who.user is not None and who.token is not None:
+            raise JobError(UNREADABLE, "The registry has both a user and a token. Leave one of them out.")
+        if parts.username is not None:
+            raise JobError(UNREADABLE, "The registry's url holds a user, and urls are shown in messages. Give user and password apart.")
+        self._url = url.rstrip("/")
+        self._known: dict[int, str] = {}
+        self._client = httpx.Client(
+            transport=httpx.HTTPTransport(verify=_trust(who.ca), retries=_RETRIES),
+            headers={"Accept": _ACCEPT, **({"Authorization": f"Bearer {who.token}"} if who.token is not None else {})},
+            auth=None if who.user is None else (who.user, who.password or ""),
+            timeout=_TIMEOUT_SECONDS,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def schema(self, number: int) -> str:
+        """The text of the Avro schema with this id.
+
+        Raises JobError when the registry cannot be asked, does not know the id, or holds a schema that is no Avro or has references.
+        """
+        known = self._known.get(number)
+        if known is None:
+            known = self._known[number] = self._fetched(number)
+        return known
+
+    def _fetched(self, number: int) -> str:
+        try:
+            answer = self._client.get(f"{self._url}/schemas/ids/{number}")
+        except httpx.HTTPError as error:
+            raise JobError(UNREADABLE, f"The registry {self._url} cannot be reached ({type(error).__name__}). Check its url.") from error
+        if answer.status_code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+            raise JobError(UNREADABLE, f"The registry {self._url} refuses these credentials ({answer.status_code}). Check user or token.")
+        if answer.status_code == HTTPStatus.NOT_FOUND:
+            raise JobError(
+                UNREADABLE, f"The registry {self._url} has no schema {number}. Check that it is the one the topics' writer uses."
+            )
+        if answer.status_code != HTTPStatus.OK:
+            raise JobError(UNREADABLE, f"The registry {self._url} answers {answer.status_code} for schema {number}. See its log.")
+        try:
+            document = answer.json()
+        except ValueError:
+            document = None
+        text = document.get("schema") if isinstance(document, dict) else None
+        if not isinstance(document, dict) or not isinstance(text, str):
+            raise JobError(UNREADABLE, f"The answer of {self._url} for schema {number} holds no schema. Check that it is a registry's url.")
+        kind = document.get("schemaType", "AVRO")
+        if kind != "AVRO":
+            raise JobError(UNREADABLE, f"Schema {number} is of type {kind}, not AVRO. Read its topic otherwise, or leave it out.")
+        if document.get("references"):
+            raise JobError(UNREADABLE, f"Schema {number} refers to other schemas, which are not followed. Register it as a whole.")
+        return text
+
+
+def _trust(ca: Path | None) -> ssl.SSLContext:
+    if ca is None:
+        return ssl.create_default_context()
+    try:
+        return ssl.create_default_context(cafile=str(ca))
+    except OSError as error:
+        raise JobError(UNREADABLE, f"The registry's ca, {ca}, cannot be read as PEM. Check the file.") from error

@@ -1,0 +1,95 @@
+"""Mirrors as Delta tables."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import (
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    TimestampNTZType,
+)
+
+from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.sinks.lake import LakeSink
+from workers.spark.sinks.names import escaped, literal, quoted
+from workers.spark.table import Table
+
+PROPERTIES: Final = {
+    # Columns are renamed and dropped by their names alone, and may be called anything.
+    "delta.columnMapping.mode": "name",
+    # An update marks rows instead of writing their files anew.
+    "delta.enableDeletionVectors": "true",
+    "delta.enableTypeWidening": "true",
+}
+_WHOLE: Final = (ByteType, ShortType, IntegerType, LongType)
+
+
+class DeltaSink(LakeSink):
+    """A table for each source table at ``<folder>/<schema>/<table>``, names escaped (see :func:`~workers.spark.sinks.names.escaped`).
+
+    With a ``catalog`` the tables are ``catalog.schema.table``, and ``folder``, when there is one, holds them all the same. Delta tells
+    columns apart by their letters, not by their case: a table with columns ``a`` and ``A`` is refused.
+    """
+
+    def __init__(
+        self, spark: SparkSession, folder: str | None, catalog: str | None = None, *, drop_columns: bool = True, threads: int = 4
+    ) -> None:
+        super().__init__(spark, drop_columns=drop_columns, threads=threads)
+        if folder is None and catalog is None:
+            raise JobError(UNREADABLE, "A Delta sink needs a folder or a catalog to keep its tables in. Name one.")
+        self._folder = None if folder is None else folder.rstrip("/")
+        self._catalog = catalog
+
+    def identifier(self, table: Table) -> str:
+        """``delta.`path```, or the name in the catalog."""
+        if self._catalog is None:
+            return f"delta.{quoted(self._path(table))}"
+        return ".".join(quoted(part) for part in (self._catalog, escaped(table.schema), escaped(table.name)))
+
+    def _path(self, table: Table) -> str:
+        return f"{self._folder}/{escaped(table.schema)}/{escaped(table.name)}"
+
+    def refusal(self, table: Table) -> str | None:
+        """Columns that differ in case only are one to Delta."""
+        lower = [column.name.lower() for column in table.columns]
+        twice = [column.name for column in table.columns if lower.count(column.name.lower()) > 1]
+        return (
+            f"Delta cannot tell the columns {', '.join(twice)} of {table.full_name} apart. Take another format for it." if twice else None
+        )
+
+    def create(self, session: SparkSession, table: Table, columns: str) -> None:
+        """Make the table with deletion vectors, column mapping by name and type widening."""
+        place = ""
+        if self._catalog is not None:
+            session.sql(f"CREATE SCHEMA IF NOT EXISTS {quoted(self._catalog)}.{quoted(escaped(table.schema))}")
+            place = f" LOCATION {literal(self._path(table))}" if self._folder is not None else ""
+        made = ", ".join(f"'{name}' = '{value}'" for name, value in PROPERTIES.items())
+        session.sql(f"CREATE TABLE IF NOT EXISTS {self.identifier(table)} ({columns}) USING delta{place} TBLPROPERTIES ({made})")
+
+    def rewrite(self, identifier: str, rows: DataFrame) -> None:
+        """Overwrite rows and schema in one commit; the table's properties stay."""
+        writer = rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+        writer.saveAsTable(identifier)
+
+    def widens(self, old: DataType, new: DataType) -> bool:
+        """Delta documentation, "Type widening"."""
+        match old, new:
+            case ((ByteType() | ShortType() | IntegerType()), DecimalType()):
+                return bool(new.precision - new.scale >= 10)
+            case LongType(), DecimalType():
+                return bool(new.precision - new.scale >= 20)
+            case DecimalType(), DecimalType():
+                return bool(new.scale >= old.scale and new.precision - old.precision >= new.scale - old.scale)
+            case ((ByteType() | ShortType() | IntegerType() | FloatType()), DoubleType()) | (DateType(), TimestampNTZType()):
+                return True
+            case _:
+                return type(old) in _WHOLE and type(new) in _WHOLE and _WHOLE.index(type(old)) < _WHOLE.index(type(new))

@@ -1,0 +1,101 @@
+"""Mirrors as Iceberg tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import (
+    ArrayType,
+    ByteType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    ShortType,
+    StructType,
+)
+
+from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.sinks.lake import LakeSink
+from workers.spark.sinks.names import escaped, quoted
+from workers.spark.table import Table
+
+PROPERTIES: Final = {
+    "format-version": "2",
+    # An update marks rows instead of writing their files anew.
+    "write.delete.mode": "merge-on-read",
+    "write.update.mode": "merge-on-read",
+    "write.merge.mode": "merge-on-read",
+}
+
+
+class IcebergSink(LakeSink):
+    """A table ``catalog.schema.table`` for each source table, names escaped (see :func:`~workers.spark.sinks.names.escaped`).
+
+    ``settings`` are the catalog's, without their prefix ``spark.sql.catalog.<catalog>.`` (``type`` and ``warehouse`` at least); without
+    any the session has to know the catalog, best with ``cache-enabled=false``. Raises JobError(UNREADABLE) when it does not.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        catalog: str,
+        settings: Mapping[str, str] = MappingProxyType({}),
+        *,
+        drop_columns: bool = True,
+        threads: int = 4,
+    ) -> None:
+        super().__init__(spark, drop_columns=drop_columns, threads=threads)
+        self._catalog = catalog
+        prefix = f"spark.sql.catalog.{catalog}"
+        if settings:
+            spark.conf.set(prefix, "org.apache.iceberg.spark.SparkCatalog")
+            # Each streaming query has a catalog of its own: a cached table would not show what another one wrote.
+            for key, value in {"cache-enabled": "false", **settings}.items():
+                spark.conf.set(f"{prefix}.{key}", value)
+        elif spark.conf.get(prefix, None) is None:
+            raise JobError(UNREADABLE, f"The session knows no catalog {catalog}. Give the sink its settings (type, warehouse, uri).")
+
+    def identifier(self, table: Table) -> str:
+        """The name in the catalog."""
+        return ".".join(quoted(part) for part in (self._catalog, escaped(table.schema), escaped(table.name)))
+
+    def create(self, session: SparkSession, table: Table, columns: str) -> None:
+        """Make the table, of format version 2 and merged on read."""
+        session.sql(f"CREATE NAMESPACE IF NOT EXISTS {quoted(self._catalog)}.{quoted(escaped(table.schema))}")
+        made = ", ".join(f"'{name}' = '{value}'" for name, value in PROPERTIES.items())
+        session.sql(f"CREATE TABLE IF NOT EXISTS {self.identifier(table)} ({columns}) USING iceberg TBLPROPERTIES ({made})")
+
+    def rewrite(self, identifier: str, rows: DataFrame) -> None:
+        """Replace rows and schema in one commit; the table's properties stay."""
+        rows.writeTo(identifier).using("iceberg").replace()
+
+    def widens(self, old: DataType, new: DataType) -> bool:
+        """Iceberg's specification, "Schema Evolution"."""
+        match old, new:
+            case (IntegerType(), LongType()) | (FloatType(), DoubleType()):
+                return True
+            case DecimalType(), DecimalType():
+                return bool(new.scale == old.scale and new.precision > old.precision)
+            case _:
+                return False
+
+    def held(self, of: DataType) -> DataType:
+        """Iceberg has no whole numbers of 8 and 16 bits."""
+        match of:
+            case ByteType() | ShortType():
+                return IntegerType()
+            case ArrayType():
+                return ArrayType(self.held(of.elementType))
+            case MapType():
+                return MapType(self.held(of.keyType), self.held(of.valueType))
+            case StructType():
+                return StructType([type(field)(field.name, self.held(field.dataType)) for field in of.fields])
+            case _:
+                return of

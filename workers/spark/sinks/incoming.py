@@ -1,0 +1,127 @@
+"""A batch's effects on one table, flat and under plain names, as the sinks bring them in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark import StorageLevel, inheritable_thread_target
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import DataType, DateType, IntegerType, LongType, ShortType, StringType, TimestampNTZType, TimestampType
+
+from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.sinks.names import literal
+from workers.spark.table import LSN, POSITION, Effects, Table
+
+LONGEST_BOUND: Final = 200
+"""Characters of a text that may bound a scan: a longer one would only burden the statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """``rows`` has ``op``, ``lsn``, ``kept``, the key's columns as ``k0…`` and the table's as ``c0…``; it is persisted and counted.
+
+    ``keys`` names the columns that ``k0…`` are, ``nullable`` those of them that are null in some row, ``kept`` the columns that some
+    row keeps. ``bounds`` are one key column and literals of the lowest and the highest value in it, when all rows are between them.
+    """
+
+    table: Table
+    rows: DataFrame
+    count: int
+    truncated: int | None
+    kept: frozenset[str]
+    nullable: frozenset[str]
+    bounds: tuple[str, str, str] | None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that tell a row from another."""
+        return keys_of(self.table)
+
+
+def keys_of(table: Table) -> tuple[str, ...]:
+    """The key's columns, :data:`POSITION` of a table without one."""
+    return table.key or (POSITION,)
+
+
+def own_columns(table: Table) -> dict[str, DataType]:
+    """The mirror's own columns, behind the source's. Raises JobError(UNREADABLE) when a column of the source is called like one."""
+    own: dict[str, DataType] = {LSN: LongType()} if table.key else {LSN: LongType(), POSITION: StringType()}
+    taken = [column.name for column in table.columns if column.name in {LSN, POSITION}]
+    if taken:
+        raise JobError(UNREADABLE, f"{table.full_name} has a column {taken[0]}, a name that mirrors need. Leave the column out.")
+    return own
+
+
+@contextmanager
+def incoming(effects: Effects) -> Iterator[Incoming]:
+    """The effects flat, computed once: their rows are kept until the block ends."""
+    table, keys = effects.table, keys_of(effects.table)
+    key, row = F.col("key"), F.col("row")
+    flat = effects.rows.select(
+        "op",
+        F.col("lsn").cast("bigint").alias("lsn"),
+        "kept",
+        *(key.getField(name).alias(f"k{at}") for at, name in enumerate(keys)),
+        *(row.getField(column.name).alias(f"c{at}") for at, column in enumerate(table.columns)),
+    ).persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        types = [flat.schema[f"k{at}"].dataType for at in range(len(keys))]
+        bound = next((at for at, of in enumerate(types) if _literal(of, "") is not None), 0)
+        found = flat.agg(
+            F.count("*"),
+            F.array_distinct(F.flatten(F.collect_set("kept"))),
+            F.min(f"k{bound}").cast("string"),
+            F.max(f"k{bound}").cast("string"),
+            *(F.count_if(F.col(f"k{at}").isNull()) for at in range(len(keys))),
+        ).first()
+        count, kept, lowest, highest, *nulls = found
+        nullable = frozenset(name for name, missing in zip(keys, nulls, strict=True) if missing)
+        bounds = None if keys[bound] in nullable else _bounds(keys[bound], types[bound], lowest, highest)
+        yield Incoming(table, flat, count, effects.truncated, frozenset(kept or ()), nullable, bounds)
+    finally:
+        flat.unpersist()
+
+
+def _bounds(name: str, of: DataType, lowest: str | None, highest: str | None) -> tuple[str, str, str] | None:
+    if lowest is None or highest is None:
+        return None
+    low, high = _literal(of, lowest), _literal(of, highest)
+    return None if not low or not high else (name, low, high)
+
+
+def _literal(of: DataType, text: str) -> str | None:
+    """The text of a value as a literal of its very type; empty when none can be written, None for types that bound nothing."""
+    match of:
+        case ShortType():
+            return f"{text}S"
+        case IntegerType():
+            return text
+        case LongType():
+            return f"{text}L"
+        case StringType():
+            return literal(text) if len(text) <= LONGEST_BOUND else ""
+        case DateType() | TimestampType() | TimestampNTZType():
+            # Years outside 1 to 9999 are written with a sign, which literals do not take.
+            name = {"date": "DATE", "timestamp": "TIMESTAMP_LTZ", "timestamp_ntz": "TIMESTAMP_NTZ"}[of.simpleString()]
+            return "" if text.startswith(("+", "-", "0000")) else f"{name}'{text}'"
+        case _:
+            return None
+
+
+def side_by_side(work: Callable[[Effects], None], effects: Sequence[Effects], threads: int) -> None:
+    """``work`` on each of ``effects``, up to ``threads`` at once, all of them to their end; then the first failure is raised."""
+    if len(effects) < 2 or threads < 2:
+        for one in effects:
+            work(one)
+        return
+    # Spark's local properties (the streaming query's job group) go along, so that stopping the query stops these jobs.
+    inherit = inheritable_thread_target(effects[0].rows.sparkSession)
+    with ThreadPoolExecutor(min(threads, len(effects)), thread_name_prefix="sink") as pool:
+        running = [pool.submit(inherit(work), one) for one in effects]
+    for done in running:
+        done.result()

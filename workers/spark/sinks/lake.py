@@ -1,0 +1,173 @@
+"""What Delta's and Iceberg's mirrors have in common: each is a table of a catalog that speaks SQL and commits one statement at once."""
+
+from __future__ import annotations
+
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import DataType
+
+from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.sinks.evolution import Add, Drop, Rename, Retype, Step, allowed, converted, default_of, one_by_one, steps
+from workers.spark.sinks.incoming import Incoming, incoming, own_columns, side_by_side
+from workers.spark.sinks.merge import gone, merge_statement
+from workers.spark.sinks.names import quoted
+from workers.spark.table import LSN, POSITION, Column, Effects, Table
+
+
+class LakeSink(ABC):
+    """Applies a batch in few commits, each of which leaves a table that the same batch makes right when it comes again.
+
+    Steps of the columns come first: those that the format does by its metadata one by one, or all of them in one commit that writes
+    the whole table anew when a default or a cast asks for it. Then the batch itself, truncate and all, is one MERGE.
+    """
+
+    def __init__(self, spark: SparkSession, *, drop_columns: bool = True, threads: int = 4) -> None:
+        self._spark = spark
+        self._drop_columns = drop_columns
+        self._threads = threads
+
+    @abstractmethod
+    def identifier(self, table: Table) -> str:
+        """The mirror's name in SQL."""
+
+    @abstractmethod
+    def create(self, session: SparkSession, table: Table, columns: str) -> None:
+        """Make the mirror, and what it lies in, unless it is there."""
+
+    @abstractmethod
+    def rewrite(self, identifier: str, rows: DataFrame) -> None:
+        """Put ``rows``, which may be read from it, in place of the mirror's rows and columns, in one commit."""
+
+    @abstractmethod
+    def widens(self, old: DataType, new: DataType) -> bool:
+        """Whether the format changes this type by its metadata alone."""
+
+    def refusal(self, table: Table) -> str | None:
+        """Why the format cannot hold the table, and the mend; None when it can."""
+        del table
+        return None
+
+    def held(self, of: DataType) -> DataType:
+        """The type the format keeps values of ``of`` in."""
+        return of
+
+    def apply(self, batch: int, effects: Sequence[Effects]) -> None:
+        """Bring the effects into the tables, several at once; raises the first failure when all have ended."""
+        del batch  # Effects are safe to repeat: no number has to be remembered.
+        side_by_side(self._apply, effects, self._threads)
+
+    def read(self, table: Table) -> DataFrame | None:
+        """The mirror as it is now; None when there is none."""
+        return self._read(self._spark, self.identifier(table))
+
+    @staticmethod
+    def _read(session: SparkSession, identifier: str) -> DataFrame | None:
+        try:
+            found = session.table(identifier)
+            own = [name for name in (LSN, POSITION) if name in found.columns]
+            return found.select(*(quoted(name) for name in [*(name for name in found.columns if name not in own), *own]))
+        except AnalysisException as error:
+            # Delta's and Iceberg's conditions for what is not there are many, and Delta gives a path its own.
+            if any(word in str(error.getCondition()) for word in ("NOT_FOUND", "MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST")):
+                return None
+            raise
+
+    def _apply(self, effects: Effects) -> None:
+        session, table = effects.rows.sparkSession, effects.table
+        identifier, own = self.identifier(table), own_columns(table)
+        refusal = self.refusal(table)
+        if refusal is not None:
+            raise JobError(UNREADABLE, refusal)
+        there = self._read(session, identifier)
+        if there is None:
+            shape = {column.name: self.held(column.kind.type) for column in table.columns} | own
+            self.create(session, table, ", ".join(f"{quoted(name)} {of.simpleString()}" for name, of in shape.items()))
+            columns = list(shape)
+        else:
+            columns = self._evolve(session, identifier, table, there)
+        with incoming(effects) as batch:
+            self._merge(session, identifier, batch, columns)
+
+    def _merge(self, session: SparkSession, identifier: str, batch: Incoming, columns: Sequence[str]) -> None:
+        if batch.count == 0:
+            if batch.truncated is not None:
+                session.sql(f"DELETE FROM {identifier} WHERE {gone('', batch.truncated)}")
+            return
+        view = f"incoming_{uuid.uuid4().hex}"
+        batch.rows.createOrReplaceTempView(view)
+        try:
+            session.sql(merge_statement(identifier, view, batch, columns))
+        finally:
+            session.catalog.dropTempView(view)
+
+    def _evolve(self, session: SparkSession, identifier: str, table: Table, there: DataFrame) -> list[str]:
+        """Give the mirror the table's columns; the names it has then."""
+        if LSN not in there.columns:
+            raise JobError(UNREADABLE, f"{identifier} has no column {LSN}, so it is no mirror. Choose another place for {table.full_name}.")
+        own = own_columns(table)
+        old = [(field.name, field.dataType) for field in there.schema.fields if field.name not in {LSN, POSITION}]
+        found = steps(old, table, self._held)
+        wanted = allowed(found, table, drop_columns=self._drop_columns)
+        positioned = POSITION in there.columns
+        if wanted and (any(self._rewrites(step) for step in wanted) or not one_by_one(old, table, found, self._held)):
+            self.rewrite(identifier, rewritten(there, table, wanted))
+        else:
+            for step in wanted:
+                session.sql(self._statement(identifier, step))
+        if positioned and POSITION not in own:
+            session.sql(f"ALTER TABLE {identifier} DROP COLUMN {quoted(POSITION)}")
+        elif POSITION in own and not positioned:
+            session.sql(f"ALTER TABLE {identifier} ADD COLUMN {quoted(POSITION)} string")
+        changed = wanted or positioned != (POSITION in own)
+        return list((session.table(identifier) if changed else there).columns)
+
+    def _held(self, column: Column) -> DataType:
+        return self.held(column.kind.type)
+
+    def _rewrites(self, step: Step) -> bool:
+        match step:
+            case Add(column):
+                return column.default is not None
+            case Retype(column, DataType() as old):
+                return not self.widens(old, self.held(column.kind.type))
+            case _:
+                return False
+
+    def _statement(self, identifier: str, step: Step) -> str:
+        match step:
+            case Rename(old, new):
+                return f"ALTER TABLE {identifier} RENAME COLUMN {quoted(old)} TO {quoted(new)}"
+            case Drop(name):
+                return f"ALTER TABLE {identifier} DROP COLUMN {quoted(name)}"
+            case Add(column, after):
+                place = "FIRST" if after is None else f"AFTER {quoted(after)}"
+                return f"ALTER TABLE {identifier} ADD COLUMN {quoted(column.name)} {self._type(column)} {place}"
+            case Retype(column):
+                return f"ALTER TABLE {identifier} ALTER COLUMN {quoted(column.name)} TYPE {self._type(column)}"
+
+    def _type(self, column: Column) -> str:
+        return str(self.held(column.kind.type).simpleString())
+
+
+def rewritten(there: DataFrame, table: Table, wanted: Sequence[Step]) -> DataFrame:
+    """The rows of a mirror with the steps carried out, the mirror's own columns left as they are. Pure."""
+    values = {name: F.col(quoted(name)) for name in there.columns}
+    for step in wanted:
+        match step:
+            case Rename(old, new):
+                values[new] = values.pop(old)
+            case Drop(name):
+                del values[name]
+            case Add(column):
+                values[column.name] = default_of(column)
+            case Retype(column, DataType() as old):
+                values[column.name] = converted(values[column.name], old, column)
+    known = [column.name for column in table.columns]
+    extra = [name for name in values if name not in known and name not in {LSN, POSITION}]
+    own = [name for name in (LSN, POSITION) if name in values]
+    return there.select(*(values[name].alias(name) for name in [*known, *extra, *own]))

@@ -1,0 +1,67 @@
+"""One batch as one MERGE statement. Pure: text only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workers.spark.sinks.incoming import Incoming
+from workers.spark.sinks.names import literal, quoted
+from workers.spark.table import DELETE, LSN, POSITION, UPSERT
+
+
+def merge_statement(target: str, source: str, batch: Incoming, there: Sequence[str]) -> str:
+    """MERGE of ``source`` (the name of a view of the batch's rows) into ``target``, which has the columns ``there``.
+
+    Rows are matched by the key, nulls being equal to nulls. Literal bounds of a key column let a format pass over the files that hold
+    none of the rows. Rows that a truncate takes away count as absent. Columns of the target that the table has not become null.
+    """
+    clauses = [
+        f"MERGE INTO {target} AS t USING {source} AS s ON {_condition(batch)}",
+        f"WHEN MATCHED AND s.op = {literal(DELETE)} THEN DELETE",
+    ]
+    absent = "false" if batch.truncated is None else gone("t", batch.truncated)
+    values = {
+        column.name: f"CASE WHEN {_keeps(column.name)} THEN CASE WHEN NOT ({absent}) THEN t.{quoted(column.name)} END ELSE s.c{at} END"
+        if column.name in batch.kept
+        else f"s.c{at}"
+        for at, column in enumerate(batch.table.columns)
+    }
+    if batch.table.key:
+        clauses.append(f"WHEN MATCHED THEN UPDATE SET {_assignments(values)}")
+    elif batch.truncated is not None:
+        # A row without a key that is there already is the same row; only one that the truncate takes away has to come anew.
+        clauses.append(f"WHEN MATCHED AND {absent} THEN UPDATE SET {_assignments(values)}")
+    inserted = {
+        column.name: f"CASE WHEN NOT ({_keeps(column.name)}) THEN s.c{at} END" if column.name in batch.kept else f"s.c{at}"
+        for at, column in enumerate(batch.table.columns)
+    }
+    inserted |= {LSN: "s.lsn"} if batch.table.key else {LSN: "s.lsn", POSITION: "s.k0"}
+    inserted |= {name: "NULL" for name in there if name not in inserted}
+    names, items = ", ".join(quoted(name) for name in inserted), ", ".join(inserted.values())
+    clauses.append(f"WHEN NOT MATCHED AND s.op = {literal(UPSERT)} THEN INSERT ({names}) VALUES ({items})")
+    if batch.truncated is not None:
+        clauses.append(f"WHEN NOT MATCHED BY SOURCE AND {absent} THEN DELETE")
+    return "\n".join(clauses)
+
+
+def gone(alias: str, truncated: int) -> str:
+    """The condition for a row of the mirror that a truncate at this LSN takes away."""
+    lsn = f"{alias}.{quoted(LSN)}" if alias else quoted(LSN)
+    return f"({lsn} IS NULL OR {lsn} < {truncated}L)"
+
+
+def _condition(batch: Incoming) -> str:
+    # Formats pass over files by plain equality better than by the null-safe one.
+    parts = [f"t.{quoted(name)} {'<=>' if name in batch.nullable else '='} s.k{at}" for at, name in enumerate(batch.keys)]
+    if batch.bounds is not None:
+        name, low, high = batch.bounds
+        parts.append(f"t.{quoted(name)} >= {low} AND t.{quoted(name)} <= {high}")
+    return " AND ".join(parts)
+
+
+def _keeps(name: str) -> str:
+    return f"coalesce(array_contains(s.kept, {literal(name)}), false)"
+
+
+def _assignments(values: dict[str, str]) -> str:
+    return ", ".join(f"t.{quoted(name)} = {value}" for name, value in {**values, LSN: "s.lsn"}.items())

@@ -1,0 +1,186 @@
+"""Mirrors as PostgreSQL tables."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+import psycopg
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
+
+from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.jdbc import jdbc_access
+from workers.spark.sinks.incoming import Incoming, incoming, own_columns, side_by_side
+from workers.spark.sinks.postgres_shape import bring_key, bring_schema, bring_shape, columns_of
+from workers.spark.sinks.postgres_sql import deletes, inserts, patterns_query, run, sql_name, truncates, updates
+from workers.spark.sinks.postgres_types import from_text, selected, spark_type, to_text
+from workers.spark.table import LSN, POSITION, Effects, Table
+
+HOME: Final = "understudy"
+"""The schema of the sink's own tables: the ledger and, while a batch comes in, its rows."""
+READ_SETTINGS: Final = "SET datestyle = 'ISO, YMD'; SET bytea_output = 'hex'; SET extra_float_digits = 1"
+
+
+@dataclass(frozen=True, slots=True)
+class _Staged:
+    """A table's batch and the table that its rows wait in, None when there are none."""
+
+    batch: Incoming
+    stage: str | None
+
+
+class PostgresSink:
+    """A table for each source table, in the schema that ``schemas`` gives for the source's (its own name by default).
+
+    All tables of a batch change in one transaction: readers see all of it or nothing. The rows are first written to tables of their
+    own, in parallel by JDBC, then moved by SQL. ``mirror``, when given, names the ledger's row that the transaction leaves the batch's
+    number in, and a batch of that very number does nothing: it must differ from one stream to another whose numbers begin anew
+    (Spark's query id does). The role needs CREATE on the schemas, and on the database for those that are not there. ``connections``
+    is how many write at once.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        dsn: str,
+        schemas: Mapping[str, str] = MappingProxyType({}),
+        *,
+        mirror: str = "",
+        drop_columns: bool = True,
+        threads: int = 4,
+        connections: int = 8,
+    ) -> None:
+        self._spark = spark
+        self._dsn = dsn
+        self._schemas = dict(schemas)
+        self._mirror = mirror
+        self._drop_columns = drop_columns
+        self._threads = threads
+        self._connections = connections
+
+    def target(self, table: Table) -> tuple[str, str]:
+        """The mirror's schema and name."""
+        return self._schemas.get(table.schema, table.schema), table.name
+
+    def apply(self, batch: int, effects: Sequence[Effects]) -> None:
+        """Bring the effects into the tables, all or nothing. Raises JobError(UNREADABLE) when the database refuses, without its values."""
+        try:
+            self._apply(batch, effects)
+        except psycopg.Error as error:
+            raise JobError(UNREADABLE, _refusal(error)) from None
+
+    def _apply(self, batch: int, effects: Sequence[Effects]) -> None:
+        with psycopg.connect(self._dsn) as connection:
+            if self._known(connection, batch):
+                return
+            bring_schema(connection, HOME)
+            connection.commit()
+            staged: dict[str, _Staged] = {}
+            access = jdbc_access(connection)
+
+            def stage(one: Effects) -> None:
+                staged[one.table.full_name] = self._stage(one, access)
+
+            side_by_side(stage, effects, self._threads)
+            with connection.transaction():
+                # One at a time, should an old run of this mirror still be busy.
+                connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{HOME} {self._mirror}"])
+                for one in effects:
+                    self._bring(connection, staged[one.table.full_name])
+                self._note(connection, batch)
+
+    def _known(self, connection: psycopg.Connection, batch: int) -> bool:
+        if not self._mirror or not columns_of(connection, (HOME, "ledger")):
+            return False
+        query = f"SELECT batch FROM {sql_name(HOME, 'ledger')} WHERE mirror = %s"
+        row = connection.execute(query.encode(), [self._mirror]).fetchone()
+        return row is not None and row[0] == batch
+
+    def _note(self, connection: psycopg.Connection, batch: int) -> None:
+        if not self._mirror:
+            return
+        ledger = sql_name(HOME, "ledger")
+        run(connection, f"CREATE TABLE IF NOT EXISTS {ledger} (mirror text PRIMARY KEY, batch bigint NOT NULL)")
+        upsert = f"INSERT INTO {ledger} VALUES (%s, %s) ON CONFLICT (mirror) DO UPDATE SET batch = excluded.batch"
+        connection.execute(upsert.encode(), [self._mirror, batch])
+
+    def _stage(self, effects: Effects, access: Mapping[str, str]) -> _Staged:
+        own_columns(effects.table)
+        with incoming(effects) as batch:
+            if batch.count == 0:
+                return _Staged(batch, None)
+            place = "\0".join([self._mirror, *self.target(effects.table)])
+            stage = sql_name(HOME, f"batch_{hashlib.sha256(place.encode()).hexdigest()[:24]}")
+            rows = batch.rows.select(*(to_text(F.col(name), batch.rows.schema[name].dataType).alias(name) for name in batch.rows.columns))
+            with psycopg.connect(self._dsn) as connection:
+                run(connection, f"DROP TABLE IF EXISTS {stage}")
+                run(connection, f"CREATE UNLOGGED TABLE {stage} ({', '.join(f'{name} text' for name in rows.columns)})")
+            writer = rows.write.format("jdbc").mode("append").options(**access).option("dbtable", stage)
+            (
+                writer.option("reWriteBatchedInserts", "true")
+                .option("batchsize", "5000")
+                .option("isolationLevel", "READ_COMMITTED")
+                .option("numPartitions", str(self._connections))
+                .save()
+            )
+            return _Staged(batch, stage)
+
+    def _bring(self, connection: psycopg.Connection, staged: _Staged) -> None:
+        batch, target = staged.batch, self.target(staged.batch.table)
+        bring_shape(connection, self._spark, target, batch.table, drop_columns=self._drop_columns)
+        mirror = sql_name(*target)
+        if batch.truncated is not None:
+            run(connection, truncates(mirror, batch.truncated))
+        bring_key(connection, target, batch)
+        if staged.stage is None:
+            return
+        run(connection, f"ANALYZE {staged.stage}")
+        there = dict(columns_of(connection, target))
+        patterns = connection.execute(patterns_query(staged.stage, batch).encode()).fetchall() if batch.nullable else [()]
+        for row in patterns:
+            nulls = frozenset(name for name, missing in zip(batch.keys, row, strict=False) if missing)
+            run(connection, deletes(mirror, staged.stage, batch, there, nulls))
+            if batch.table.key:
+                run(connection, updates(mirror, staged.stage, batch, there, nulls))
+            run(connection, inserts(mirror, staged.stage, batch, there, nulls))
+        run(connection, f"DROP TABLE {staged.stage}")
+
+    def read(self, table: Table) -> DataFrame | None:
+        """The mirror as it is now, read by one JDBC connection; None when there is none."""
+        target = self.target(table)
+        try:
+            with psycopg.connect(self._dsn) as connection:
+                there, access = columns_of(connection, target), jdbc_access(connection)
+        except psycopg.Error as error:
+            raise JobError(UNREADABLE, _refusal(error)) from None
+        if not there:
+            return None
+        documents = {
+            column.name: column.kind.type for column in table.columns if isinstance(column.kind.type, ArrayType | MapType | StructType)
+        }
+        there.sort(key=lambda column: column[0] in {LSN, POSITION})
+        items = [f'{selected(sql_name(name), of)} AS "v{at}"' for at, (name, of) in enumerate(there)]
+        rows = (
+            self._spark.read.format("jdbc")
+            .options(**access)
+            .option("query", f"SELECT {', '.join(items)} FROM {sql_name(*target)}")
+            .option("sessionInitStatement", READ_SETTINGS)
+            .option("fetchsize", "10000")
+            .schema(StructType([StructField(f"v{at}", StringType()) for at in range(len(there))]))
+            .load()
+        )
+        types = [documents.get(name, spark_type(of)) if of == "jsonb" else spark_type(of) for name, of in there]
+        return rows.select(*(from_text(F.col(f"v{at}"), types[at]).alias(name) for at, (name, _) in enumerate(there)))
+
+
+def _refusal(error: psycopg.Error) -> str:
+    """What went wrong, without PostgreSQL's own words where they may quote a row."""
+    if error.sqlstate is None:
+        said = str(error).strip().splitlines()
+        return f"The mirror's database could not be reached: {said[0] if said else type(error).__name__}. Check the sink's dsn."
+    return f"The mirror's database refused a statement with {error.sqlstate} ({type(error).__name__}). Its log has the statement."

@@ -1,0 +1,90 @@
+"""A batch as PostgreSQL's statements. Pure, but for :func:`run`.
+
+Nulls are values of a key here, and ``IS NOT DISTINCT FROM`` is neither hashed nor looked up in an index. So rows go by the pattern of
+nulls in their key: for each pattern that occurs, its columns are compared by ``IS NULL`` and the others by ``=``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import psycopg
+
+from workers.spark.sinks.incoming import Incoming
+from workers.spark.table import DELETE, LSN, POSITION, UPSERT
+
+
+def run(connection: psycopg.Connection, statement: str) -> None:
+    """Execute a statement made of quoted names."""
+    connection.execute(statement.encode())
+
+
+def sql_name(*parts: str) -> str:
+    """A name of PostgreSQL's, its parts quoted."""
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+
+
+def sql_text(text: str) -> str:
+    """A text as PostgreSQL takes it, whatever standard_conforming_strings says."""
+    return " E'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def patterns_query(stage: str, batch: Incoming) -> str:
+    """SELECT of the patterns of nulls: a boolean for each key column."""
+    return f"SELECT DISTINCT {', '.join(f'k{at} IS NULL' for at in range(len(batch.keys)))} FROM {stage}"
+
+
+def truncates(mirror: str, lsn: int) -> str:
+    """DELETE of what a truncate takes away."""
+    return f"DELETE FROM {mirror} WHERE {sql_name(LSN)} IS NULL OR {sql_name(LSN)} < {lsn}"
+
+
+def deletes(mirror: str, stage: str, batch: Incoming, types: Mapping[str, str], nulls: frozenset[str]) -> str:
+    """DELETE of the batch's deleted rows."""
+    return f"DELETE FROM {mirror} t USING {stage} s WHERE s.op = {sql_text(DELETE)} AND {_match(batch, types, nulls)}"
+
+
+def updates(mirror: str, stage: str, batch: Incoming, types: Mapping[str, str], nulls: frozenset[str]) -> str:
+    """UPDATE of rows that are there."""
+    values = {
+        name: f"CASE WHEN {_keeps(name)} THEN t.{sql_name(name)} ELSE {value} END" if name in batch.kept else value
+        for name, value in _values(batch, types).items()
+    }
+    assigned = ", ".join(f"{sql_name(name)} = {value}" for name, value in values.items())
+    return f"UPDATE {mirror} t SET {assigned} FROM {stage} s WHERE s.op = {sql_text(UPSERT)} AND {_match(batch, types, nulls)}"
+
+
+def inserts(mirror: str, stage: str, batch: Incoming, types: Mapping[str, str], nulls: frozenset[str]) -> str:
+    """INSERT of rows that are not there."""
+    values = {
+        name: f"CASE WHEN NOT {_keeps(name)} THEN {value} END" if name in batch.kept else value
+        for name, value in _values(batch, types).items()
+    }
+    if not batch.table.key:
+        values[POSITION] = "s.k0"
+    absent = f"NOT EXISTS (SELECT FROM {mirror} t WHERE {_match(batch, types, nulls)})"
+    names = ", ".join(sql_name(name) for name in values)
+    mine = " AND ".join([f"s.op = {sql_text(UPSERT)}", *_pattern(batch, nulls)])
+    return f"INSERT INTO {mirror} ({names}) SELECT {', '.join(values.values())} FROM {stage} s WHERE {mine} AND {absent}"
+
+
+def _values(batch: Incoming, types: Mapping[str, str]) -> dict[str, str]:
+    values = {column.name: f"s.c{at}::{types[column.name]}" for at, column in enumerate(batch.table.columns)}
+    return {**values, LSN: "s.lsn::bigint"}
+
+
+def _match(batch: Incoming, types: Mapping[str, str], nulls: frozenset[str]) -> str:
+    same = [
+        f"t.{sql_name(name)} IS NULL" if name in nulls else f"t.{sql_name(name)} = s.k{at}::{types[name]}"
+        for at, name in enumerate(batch.keys)
+    ]
+    return " AND ".join([*same, *_pattern(batch, nulls)])
+
+
+def _pattern(batch: Incoming, nulls: frozenset[str]) -> list[str]:
+    """That a staged row has nulls in just these key columns."""
+    return [f"s.k{at} IS {'' if name in nulls else 'NOT '}NULL" for at, name in enumerate(batch.keys) if name in batch.nullable]
+
+
+def _keeps(name: str) -> str:
+    return f"coalesce({sql_text(name)} = ANY(s.kept::text[]), false)"

@@ -1,0 +1,80 @@
+"""A first look at a batch of cut records: which topics, which layouts, and what needs more than the quick way. One pass, no parse."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from workers.spark.kinds import Placeholder
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """Texts that payloads hold when there is something to be careful with; None where no text tells."""
+
+    placeholder: tuple[str, ...] | None
+    truncate: str | None
+    begins: str | None
+
+
+def json_signs(placeholder: str) -> Signs:
+    """JSON's: the placeholder for a value that was not sent again as text, as bytes, in arrays of numbers and of UUIDs."""
+    known = Placeholder.of(placeholder)
+    numbers = ",".join(str(number) for number in known.numbers)
+    return Signs((known.text, base64.b64encode(known.octets).decode(), numbers, known.uuid), '"op":"t"', '"snapshot":"first')
+
+
+AVRO_SIGNS: Final = Signs(None, None, "first")
+"""Avro's: numbers of arrays and an operation's letter cannot be found without reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Records of one topic with one layout of value and of key. The flags may be true without cause, never false with one."""
+
+    topic: str
+    layout: int | None
+    key_layout: int | None
+    empty: bool
+    """They have no value: tombstones."""
+    records: int
+    placeholders: bool
+    """Some may lack a value that PostgreSQL did not send again."""
+    truncates: bool
+    begins: bool
+    """A snapshot of the table may begin among them."""
+    moves: bool
+    """Some tell of a row that left its key, or came to it."""
+
+
+def survey(cut: DataFrame, signs: Signs) -> Sequence[Group]:
+    """The groups in a batch, by topic."""
+    value = F.col("value").cast("string")
+    found = (
+        cut.groupBy("topic", "layout", "key_layout", F.col("value").isNull().alias("empty"))
+        .agg(
+            F.count("*").alias("records"),
+            _any(_contains(value, signs.placeholder)).alias("placeholders"),
+            _any(_contains(value, signs.truncate and (signs.truncate,)) & F.col("key").isNull()).alias("truncates"),
+            _any(_contains(value, signs.begins and (signs.begins,))).alias("begins"),
+            _any(F.col("came") | F.col("left")).alias("moves"),
+        )
+        .collect()
+    )
+    return sorted((Group(**row.asDict()) for row in found), key=lambda group: (group.topic, group.layout or 0, group.key_layout or 0))
+
+
+def _contains(text: Column, parts: Sequence[str] | str | None) -> Column:
+    if not parts:
+        return text.isNotNull()
+    return reduce(Column.__or__, (F.contains(text, F.lit(part)) for part in parts))
+
+
+def _any(condition: Column) -> Column:
+    return F.coalesce(F.bool_or(condition), F.lit(False))
