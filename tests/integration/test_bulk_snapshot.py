@@ -370,7 +370,7 @@ async def test_the_command_takes_the_initial_snapshot_and_the_connector_goes_on(
         end.set()
         writer.join()
     assert "streams from the snapshot on" in second.text()
-    assert "rows_per_second" in second.text()
+    assert "rows/s." in second.text()
     there = {row[0]: row[1] for row in database.execute("SELECT id, v FROM big")}
     mirror: dict[int, str] = {}
 

@@ -161,7 +161,7 @@ format = "{sink}"
 
     def _numbers(self, folder: str) -> int:
         """The highest number in one of the stream's logs (Spark writes ``offsets/N`` before batch N and ``commits/N`` after it)."""
-        found = (self._folder / "checkpoint").glob(f"**/{folder}/*")
+        found = (self._folder / "checkpoint" / "stream" / folder).glob("*")
         return max((int(path.name) for path in found if path.name.isdecimal()), default=-1)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.catalog import CatalogColumn, connect_schema
@@ -18,6 +19,7 @@ from workers.spark.survey import Group
 _SHOWN: Final = {"boolean": "boolean", "long": "int64", "double": "double"}
 
 _PLACE: Final = "source struct<ts_ms: bigint, lsn: bigint, schema: string, table: string>, __source_ts_ms bigint, __lsn bigint"
+_TEXTS: Final = ("value_schema", "key_schema")
 
 Catalog = Callable[[str, str], Sequence[CatalogColumn]]
 """The columns of a table (schema, name) as the source has them now; none when it has no such table."""
@@ -32,20 +34,14 @@ class JsonSchemas:
 
     def of(self, records: DataFrame, groups: Sequence[Group]) -> Mapping[tuple[str, int | None, int | None], tuple[str | None, str | None]]:
         """The schemas of ``groups`` (see :data:`workers.spark.topic_layouts.Texts`)."""
-        cut = cut_json(
-            records.withColumn("value_schema", schema_text("value")).withColumn("key_schema", schema_text("key")),
-            "value_schema",
-            "key_schema",
-        )
-        unknown = cut.where(F.col("value").isNotNull() & F.col("topic").isin(sorted({group.topic for group in groups})))
-        rows = (
-            unknown.groupBy("topic", "layout", "key_layout")
-            .agg(F.any_value(F.struct("value_schema", "key_schema", "value", "key")).alias("one"))
-            .collect()
-        )
+        places = [(F.col("topic") == g.topic) & (F.col("partition") == g.sample[0]) & (F.col("offset") == g.sample[1]) for g in groups]
+        samples = records.where(reduce(Column.__or__, places))
+        cut = cut_json(samples.withColumn("value_schema", schema_text("value")).withColumn("key_schema", schema_text("key")), *_TEXTS)
         return {
-            (row["topic"], row["layout"], row["key_layout"]): self._texts(unknown, row["topic"], row["layout"], **row["one"].asDict())
-            for row in rows
+            (row["topic"], row["layout"], row["key_layout"]): self._texts(
+                records, row["topic"], row["layout"], *(row[name] for name in (*_TEXTS, "value", "key"))
+            )
+            for row in cut.collect()
         }
 
     def layout(self, value: str, key: str | None) -> Layout:
@@ -76,7 +72,8 @@ class JsonSchemas:
         event = json.loads(value)
         if not isinstance(event, dict) or ("op" in event and "source" not in event) or event.get("op") == "m":
             return None, None
-        shown = _shown(records.where((F.col("topic") == topic) & F.col("layout").eqNullSafe(layout)))
+        cut = cut_json(records)
+        shown = _shown(cut.where((F.col("topic") == topic) & F.col("layout").eqNullSafe(layout) & F.col("value").isNotNull()))
         source = event.get("source")
         enveloped = "op" in event and isinstance(source, dict)
         if not enveloped and "source" not in event and not _is_row(event, key):

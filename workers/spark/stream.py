@@ -10,11 +10,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Final
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from workers.spark.arrival import Offsets, covers, end_offsets
 from workers.spark.batches import Batches, Done, Job
 from workers.spark.checkpoint import Checkpoint
 from workers.spark.failure import UNREADABLE, JobError
@@ -32,6 +34,8 @@ from workers.spark.table import Sink, Table
 from workers.spark.topic_layouts import Topic
 from workers.spark.transactions import Transactions
 
+LAG_SECONDS: Final = 10.0
+"""How often the stream says how far it is behind."""
 _LOCAL: dict[str, str] = {
     # Batches are large and their plans come again and again: compiled, and by the JVM's second compiler too.
     "spark.sql.codegen.wholeStage": "true",
@@ -39,6 +43,9 @@ _LOCAL: dict[str, str] = {
     "spark.driver.memory": "2g",
     # Spark describes each plan in words for its web page; large ones take seconds.
     "spark.sql.maxPlanStringLength": "200",
+    # The newer reader of Kafka's topics fails on the batch that is repeated after a crash (4.1.1 and 4.1.2: it reports its lag from
+    # offsets that it has not fetched then); the older one reports none.
+    "spark.sql.streaming.disabledV2MicroBatchReaders": "org.apache.spark.sql.kafka010.KafkaSourceProvider",
     # Tables of one batch are brought in side by side: none waits for the tasks of a large one.
     "spark.scheduler.mode": "FAIR",
 }
@@ -102,6 +109,9 @@ class Run:
         self._checkpoint = checkpoint
         self._say = say
         self._stop = threading.Event()
+        self._turn = threading.Lock()
+        self._over = False
+        self._lag_at = time.monotonic() + LAG_SECONDS
         self._failure: Exception | None = None
 
     def stop(self) -> None:
@@ -110,18 +120,31 @@ class Run:
 
     def run(self) -> None:
         """Run. Raises JobError, or what Spark raises, when a batch fails."""
+        # Not Spark's trigger of this name: it would end before what a last batch has kept waiting can be read again.
+        ends = end_offsets(self._spark, self._config) if self._config.trigger == "available-now" else None
+        if self._arrived(ends):
+            return
         query = self._start()
-        told = None
         try:
-            while query.isActive and not self._stop.is_set():
+            while query.isActive and not self._stop.is_set() and not self._arrived(ends):
                 query.awaitTermination(1)
-                told = self._lag(query, told)
-            if self._stop.is_set():
-                query.stop()
-        finally:
-            if self._failure is not None:
-                raise self._failure
-        failure = query.exception()
+                self._tell_lag()
+        except StreamingQueryException:
+            # It is told below, and by its cause when that is known.
+            pass
+        self._end(query)
+
+    def _arrived(self, ends: Offsets | None) -> bool:
+        return ends is not None and covers(self._checkpoint.offsets(), ends)
+
+    def _end(self, query: StreamingQuery) -> None:
+        failure = None if query.isActive else query.exception()
+        # Between two batches: the one that is under way is finished first.
+        with self._turn:
+            self._over = True
+        query.stop()
+        if self._failure is not None:
+            raise self._failure
         if failure is not None:
             raise failure
 
@@ -130,33 +153,35 @@ class Run:
         options = {"maxOffsetsPerTrigger": str(config.batch_records), "maxRecordsPerPartition": str(config.task_records), **config.kafka}
         records = stream_records(self._spark, config.bootstrap, config.pattern, options)
         writer = records.writeStream.queryName(config.name).option("checkpointLocation", self._checkpoint.stream).foreachBatch(self._batch)
-        if config.trigger == "available-now":
-            return writer.trigger(availableNow=True).start()
-        interval = "0 seconds" if config.trigger == "continuous" else config.trigger
+        interval = "0 seconds" if config.trigger in ("continuous", "available-now") else config.trigger
         return writer.trigger(processingTime=interval).start()
 
     def _batch(self, records: DataFrame, batch: int) -> None:
-        try:
-            done = self._apply(records, batch)
-        except Exception as error:  # noqa: BLE001 - raised again by run
-            # Kept here, since through Java it would come back as a text, with the values that Spark quotes in it.
-            self._failure = error
-            raise JobError(UNREADABLE, "The batch failed.") from None
+        with self._turn:
+            if self._over:
+                # Not done, so it must not look as if it were.
+                raise JobError(UNREADABLE, "The stream has been ended.")
+            try:
+                done = self._apply(records, batch)
+            except Exception as error:  # noqa: BLE001 - raised again by run
+                # Kept here, since through Java it would come back as a text, with the values that Spark quotes in it.
+                self._failure = error
+                raise JobError(UNREADABLE, "The batch failed.") from None
         age = "" if done.newest_ms is None else f", newest record {max(0.0, time.time() - done.newest_ms / 1000):.1f} s old"
         aside = f", {done.passed_over:,} passed over" if done.passed_over else ""
         aside += f", {done.waiting:,} wait for what belongs to them" if done.waiting else ""
         rate = done.records / max(done.seconds, 0.001)
         self._say(f"batch {batch}: {done.records:,} records of {done.tables} tables in {done.seconds:.1f} s ({rate:,.0f}/s){aside}{age}")
 
-    def _lag(self, query: StreamingQuery, told: int | None) -> int | None:
-        """Say once for each batch how many records are still to be read."""
-        progress: Any = query.lastProgress
-        if progress is None or progress["batchId"] == told:
-            return told
-        behind = [int(float(source["metrics"]["maxOffsetsBehindLatest"])) for source in progress["sources"] if source.get("metrics")]
-        if behind and max(behind) > 0:
-            self._say(f"behind: the furthest topic partition by {max(behind):,} records")
-        return int(progress["batchId"])
+    def _tell_lag(self) -> None:
+        """Say now and then how many records are still to be read."""
+        if time.monotonic() < self._lag_at:
+            return
+        self._lag_at = time.monotonic() + LAG_SECONDS
+        read = self._checkpoint.offsets()
+        behind = sum(max(0, end - read.get(place, 0)) for place, end in end_offsets(self._spark, self._config).items())
+        if behind:
+            self._say(f"behind by {behind:,} records")
 
 
 def run_mirror(config: MirrorConfig, spark: SparkSession | None = None, say: Callable[[str], None] | None = None) -> None:

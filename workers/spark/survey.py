@@ -30,6 +30,8 @@ def json_signs(placeholder: str) -> Signs:
     return Signs((known.text, base64.b64encode(known.octets).decode(), numbers, known.uuid), '"op":"t"', '"snapshot":"first')
 
 
+_PARTITION: Final = 2**48
+"""More than a partition has offsets."""
 AVRO_SIGNS: Final = Signs(None, None, "first")
 """Avro's: numbers of arrays and an operation's letter cannot be found without reading."""
 
@@ -51,6 +53,8 @@ class Group:
     """A snapshot of the table may begin among them."""
     moves: bool
     """Some tell of a row that left its key, or came to it."""
+    sample: tuple[int, int]
+    """Partition and offset of one of them."""
 
 
 def survey(cut: DataFrame, signs: Signs) -> Sequence[Group]:
@@ -64,10 +68,13 @@ def survey(cut: DataFrame, signs: Signs) -> Sequence[Group]:
             _any(_contains(value, signs.truncate and (signs.truncate,)) & F.col("key").isNull()).alias("truncates"),
             _any(_contains(value, signs.begins and (signs.begins,))).alias("begins"),
             _any(F.col("came") | F.col("left")).alias("moves"),
+            # One number, so that Spark can hash: a minimum of structs would make it sort the batch.
+            F.min(F.col("partition").cast("bigint") * _PARTITION + F.col("offset")).alias("sample"),
         )
         .collect()
     )
-    return sorted((Group(**row.asDict()) for row in found), key=lambda group: (group.topic, group.layout or 0, group.key_layout or 0))
+    groups = (Group(**{**row.asDict(), "sample": divmod(row["sample"], _PARTITION)}) for row in found)
+    return sorted(groups, key=lambda group: (group.topic, group.layout or 0, group.key_layout or 0))
 
 
 def _contains(text: Column, parts: Sequence[str] | str | None) -> Column:
