@@ -120,7 +120,7 @@ class Run:
 
     def run(self) -> None:
         """Run. Raises JobError, or what Spark raises, when a batch fails."""
-        # Not Spark's trigger of this name: it would end before what a last batch has kept waiting can be read again.
+        # Not Spark's trigger of this name: it was seen to fail on the batch that is repeated after a crash (4.1.1, the newer reader).
         ends = end_offsets(self._spark, self._config) if self._config.trigger == "available-now" else None
         if self._arrived(ends):
             return
