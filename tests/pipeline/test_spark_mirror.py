@@ -18,6 +18,7 @@ from workers.spark import batches
 from workers.spark.batches import Batches, Done
 from workers.spark.catalog import CatalogColumn
 from workers.spark.checkpoint import Checkpoint
+from workers.spark.compilation import WALKED
 from workers.spark.formats import json_format
 from workers.spark.json_schemas import Catalog
 from workers.spark.kinds import UNAVAILABLE
@@ -274,6 +275,25 @@ def test_columns_come_are_renamed_and_go(rig: Rig) -> None:
     log.change("u", {"id": 2, "level": 2, "stock": None})
     rig.batch(log)
     assert rig.sink.rows() == [{"id": 2, "level": 2, "stock": None}, {"id": 3, "level": 3, "stock": 1}]
+
+
+def test_events_are_read_by_their_own_layout_alone(rig: Rig) -> None:
+    """Code that Spark made for a condition asked all of it, and so read an event by another's layout."""
+    long: list[Json] = [ID, {"type": "int64", "optional": True, "field": "level"}]
+    short: list[Json] = [ID, {"type": "int32", "optional": True, "field": "level"}]
+    log = TopicLog(key=())
+    # So that each part of the batch holds both.
+    for number in range(4):
+        log.fields = long
+        log.change("r", {"id": number, "level": 2**40}, snapshot="first")
+        log.fields = short
+        log.change("r", {"id": number, "level": 7}, snapshot="first")
+    rig.spark.conf.set("spark.sql.codegen.factoryMode", "CODEGEN_ONLY")
+    try:
+        rig.batch(log)
+    finally:
+        rig.spark.conf.set("spark.sql.codegen.factoryMode", WALKED["spark.sql.codegen.factoryMode"])
+    assert rig.sink.rows() == [{"id": 3, "level": 7}]
 
 
 def test_topics_of_no_table_are_passed_over(rig: Rig) -> None:

@@ -7,6 +7,7 @@ is the same however often it is done. So a crash at any point is mended by the b
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -18,9 +19,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.checkpoint import Checkpoint, State, TopicState
+from workers.spark.compilation import compiled
 from workers.spark.events import decoded, together, tombstones
 from workers.spark.formats import Format
-from workers.spark.moves import filled, fitted, held_columns, images, linked
+from workers.spark.moves import filled, fitted, held_columns, images, linked, torn
 from workers.spark.sinks.evolution import steps
 from workers.spark.sinks.lake import rewritten
 from workers.spark.survey import Group, survey
@@ -98,7 +100,9 @@ class Batches:
         cut = self._format.cut(records)
         if before.waiting is not None:
             cut = cut.unionByName(self._checkpoint.made(before.waiting, _WAITING))
-        cut = cut.persist()
+        # A topic's job looks at all parts of it, so a few parts for each core: with one for every partition of every topic the tasks
+        # would be counted in tables times partitions.
+        cut = cut.coalesce(2 * cut.sparkSession.sparkContext.defaultParallelism).persist()
         persisted = [cut]
         try:
             held: list[DataFrame] = []
@@ -111,19 +115,20 @@ class Batches:
             topics = learned(before.topics, groups, ready, self._format.schemas, records)
             named = [Topic(name, topics.get(name, TopicState()), self._format.schemas.layout) for name in sorted({g.topic for g in groups})]
             tables = [topic for topic in named if topic.is_table]
-            planned = self._all(lambda topic: self._one(batch, topic, groups, ready, persisted), tables, cut.sparkSession)
-            effects: list[Effects] = []
-            for topic, (one, state) in zip(tables, planned, strict=True):
-                topics[topic.name] = state
-                if one is not None:
-                    effects.append(one)
-                elif state.waits:
-                    held.append(ready.where(F.col("topic") == topic.name))
-            waiting = 0
-            if held:
-                kept = self._checkpoint.ahead(batch, _WAITING, lambda: reduce(DataFrame.unionByName, held))
-                waiting = kept.count()
-            self._sink.apply(batch, effects)
+            with compiled(cut.sparkSession, largest(groups)):
+                planned = self._all(lambda topic: self._one(batch, topic, groups, ready, persisted), tables, cut.sparkSession)
+                effects: list[Effects] = []
+                for topic, (one, state) in zip(tables, planned, strict=True):
+                    topics[topic.name] = state
+                    if one is not None:
+                        effects.append(one)
+                    elif state.waits:
+                        held.append(ready.where(F.col("topic") == topic.name))
+                waiting = 0
+                if held:
+                    kept = self._checkpoint.ahead(batch, _WAITING, lambda: reduce(DataFrame.unionByName, held))
+                    waiting = kept.count()
+                self._sink.apply(batch, effects)
             self._checkpoint.after(batch, State(topics, batch if waiting else None, applied))
             newest = cut.agg(F.max(F.unix_millis("timestamp"))).first()
         finally:
@@ -157,7 +162,7 @@ class Batches:
         mine = [group for group in groups if group.topic == topic.name]
         work = Work(batch, topic, mine, changes_of(topic, mine, cut))
         state = topic.state
-        if topic.table.key and held_columns(topic.table) and (work.any("moves") or (work.any("placeholders") and state.moved)):
+        if topic.table.key and held_columns(topic.table) and work.any("moves") and torn(work.changes):
             # Read once: the plans of what follows would each grow by it.
             work = replace(work, changes=work.changes.persist())
             held.append(work.changes)
@@ -186,6 +191,14 @@ class Batches:
         known = new if earlier is None else new.unionByName(earlier)
         moved = past if new.isEmpty() else [*past, work.batch]
         return filled(work.changes, known, table), replace(state, moved=tuple(moved))
+
+
+def largest(groups: Sequence[Group]) -> int:
+    """The records of the topic that has the most."""
+    records: Counter[str] = Counter()
+    for group in groups:
+        records[group.topic] += group.records
+    return max(records.values(), default=0)
 
 
 def at_newest(there: DataFrame | None, table: Table) -> DataFrame | None:

@@ -32,6 +32,14 @@ def slot(column: Column) -> str:
     return "v_" + column.name.encode().hex()
 
 
+def torn(changes: DataFrame) -> bool:
+    """Whether a row that went to another key lacks values there, or has not been seen there yet. Most moves are whole and need nothing."""
+    moving = changes.where(F.col("came") | F.col("left"))
+    lacks = F.coalesce(F.col("came") & (F.size("unavailable") > 0), F.lit(False))
+    halves = moving.groupBy("lsn").agg(F.bool_or("came").alias("came"), F.bool_or("left").alias("left"), F.bool_or(lacks).alias("lacks"))
+    return not halves.where(F.col("lacks") | (F.col("left") & ~F.col("came"))).isEmpty()
+
+
 def images(changes: DataFrame, table: Table, target: DataFrame | None) -> DataFrame:
     """The images of the rows that left their keys in ``changes``, not yet joined to earlier moves.
 

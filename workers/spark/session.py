@@ -17,6 +17,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+from workers.spark.compilation import WALKED
 from workers.spark.failure import NO_JAVA, JobError
 
 MINIMUM_JAVA: Final = 17
@@ -103,8 +104,10 @@ def session_settings(jars: Sequence[Path], master: str, settings: Mapping[str, s
         "spark.sql.caseSensitive": "true",
         # Re-planning between stages costs more than the stages do.
         "spark.sql.adaptive.enabled": "false",
-        # Plans here are small and run once: compiling them to Java costs more than it saves.
-        "spark.sql.codegen.wholeStage": "false",
+        # Each condition asks first whether an event is of the layout that it is then read by. Spark computes what several parts of a
+        # condition use before the first of them, and would so read events by the layouts of others.
+        "spark.sql.subexpressionElimination.skipForShortcutExpr": "true",
+        **WALKED,
     }
     threads = re.fullmatch(r"local\[(\d+)(?:,\d+)?\]", master)
     if threads:

@@ -37,10 +37,13 @@ from workers.spark.transactions import Transactions
 LAG_SECONDS: Final = 10.0
 """How often the stream says how far it is behind."""
 _LOCAL: dict[str, str] = {
-    # Batches are large and their plans come again and again: compiled, and by the JVM's second compiler too.
-    "spark.sql.codegen.wholeStage": "true",
+    # Plans come again and again: the JVM's second compiler is worth its time.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=4",
+    # Above so many columns (100) each task would make its code anew, instead of a stage once.
+    "spark.sql.codegen.maxFields": "10000",
     "spark.driver.memory": "2g",
+    # What a batch keeps is read once or twice: packing it costs more than it spares.
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
     # Spark describes each plan in words for its web page; large ones take seconds.
     "spark.sql.maxPlanStringLength": "200",
     # The newer reader of Kafka's topics fails on the batch that is repeated after a crash (4.1.1 and 4.1.2: it reports its lag from

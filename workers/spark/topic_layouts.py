@@ -81,9 +81,16 @@ def _places(
     wanted = {name: layouts for name, layouts in wanted.items() if layouts}
     if not wanted:
         return {}
+    several = [name for name in wanted if len(topics[name].layouts) > 1]
+    # One event tells a table's name; only where layouts follow each other all of them have to be looked at.
+    looked = F.col("topic").isin(several)
+    for group in groups:
+        if group.topic in wanted and group.topic not in several and not group.empty:
+            partition, offset = group.sample
+            looked |= (F.col("topic") == group.topic) & (F.col("partition") == partition) & (F.col("offset") == offset)
     place = F.struct(F.coalesce("b.ts_ms", F.lit(0)).alias("ts_ms"), F.coalesce("b.lsn", F.lit(0)).alias("lsn"))
     rows = (
-        schemas.places(cut, wanted)
+        schemas.places(cut.where(looked), wanted)
         .groupBy("topic", "layout", "key_layout")
         .agg(F.max(place).alias("place"), F.max(F.struct("b.schema", "b.table")).alias("table"))
         .collect()

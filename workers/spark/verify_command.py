@@ -13,6 +13,7 @@ from typing import Final, TextIO
 
 from pyspark.sql import DataFrame, SparkSession
 
+from workers.spark.compilation import COMPILED, compiled
 from workers.spark.table import Table
 from workers.spark.verdict import Verdict, summary_text, verdict_text
 from workers.spark.verify import Reached, verify
@@ -61,7 +62,7 @@ def run(
         return verify(spark, dsn, table, look, keys=keys, partitions=partitions, reached=reached, patience=patience, rounds=rounds)
 
     verdicts: list[Verdict] = []
-    with ThreadPoolExecutor(at_once) as pool:
+    with compiled(spark, COMPILED), ThreadPoolExecutor(at_once) as pool:
         for verdict in pool.map(one, tables):
             verdicts.append(verdict)
             if not as_json:
