@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Final, Protocol
 
 from pyspark import inheritable_thread_target
@@ -22,7 +22,8 @@ from workers.spark.checkpoint import Checkpoint, State, TopicState
 from workers.spark.compilation import compiled
 from workers.spark.events import decoded, together, tombstones
 from workers.spark.formats import Format
-from workers.spark.moves import filled, fitted, held_columns, images, linked, torn
+from workers.spark.lineage import Lineage
+from workers.spark.moves import filled, fitted, held_columns, images, torn, trails
 from workers.spark.sinks.evolution import steps
 from workers.spark.sinks.lake import rewritten
 from workers.spark.survey import Group, survey
@@ -99,7 +100,7 @@ class Batches:
         before = self._checkpoint.before(batch)
         cut = self._format.cut(records)
         if before.waiting is not None:
-            cut = cut.unionByName(self._checkpoint.made(before.waiting, _WAITING))
+            cut = reduce(DataFrame.unionByName, self._checkpoint.made([before.waiting], _WAITING), cut)
         # A topic's job looks at all parts of it, so a few parts for each core: with one for every partition of every topic the tasks
         # would be counted in tables times partitions.
         cut = cut.coalesce(2 * cut.sparkSession.sparkContext.defaultParallelism).persist()
@@ -166,31 +167,29 @@ class Batches:
             # Read once: the plans of what follows would each grow by it.
             work = replace(work, changes=work.changes.persist())
             held.append(work.changes)
-            changes, state = self._moved(work)
-            missing = F.col("came") & (F.size("unavailable") > 0) & F.col("op").isin("c", "r")
-            if state.waits < WAITS and work.any("placeholders") and not changes.where(missing).isEmpty():
+            moved = self._moved(work)
+            if moved is None:
                 return None, replace(state, waits=state.waits + 1)
+            changes, state = moved
             work = replace(work, changes=changes)
         planned = self._job.plan(work, replace(state, waits=0))
         return (None, replace(state, waits=0)) if planned is None else planned
 
-    def _moved(self, work: Work) -> tuple[DataFrame, TopicState]:
-        """The changes with the values that rows took along to their new keys."""
+    def _moved(self, work: Work) -> tuple[DataFrame, TopicState] | None:
+        """The changes with the values that rows took along to their new keys; None to wait for the move that had them."""
         table, state, file = work.topic.table, work.topic.state, "moved-" + work.topic.name.encode().hex()
         past = [number for number in state.moved if number > work.batch - IMAGE_BATCHES]
-        former = [fitted(self._checkpoint.made(number, file), table) for number in past]
+        former = [fitted(kept, table) for kept in self._checkpoint.made(past, file)]
         earlier = together(former) if former else None
-
-        def found() -> DataFrame:
-            fresh = images(work.changes.where(F.col("key").isNotNull()), table, self._job.target(work))
-            if earlier is not None:
-                fresh = fresh.join(earlier.select("lsn"), "lsn", "left_anti")
-            return linked(fresh, earlier, table)
-
-        new = fitted(self._checkpoint.ahead(work.batch, file, found), table)
-        known = new if earlier is None else new.unionByName(earlier)
-        moved = past if new.isEmpty() else [*past, work.batch]
-        return filled(work.changes, known, table), replace(state, moved=tuple(moved))
+        known = set() if earlier is None else {row["lsn"] for row in earlier.select("lsn").collect()}
+        found, unseen = Lineage(trails(work.changes), [column.name for column in held_columns(table)], known).picks()
+        if unseen and state.waits < WAITS:
+            return None
+        if not found:
+            return work.changes, replace(state, moved=tuple(past))
+        target = partial(self._job.target, work)
+        new = self._checkpoint.ahead(work.batch, file, lambda: images(work.changes, table, found, target, earlier))
+        return filled(work.changes, fitted(new, table), table), replace(state, moved=(*past, work.batch))
 
 
 def largest(groups: Sequence[Group]) -> int:

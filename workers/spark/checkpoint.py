@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from workers.spark.reduction import Truncate
 
+_SCHEMA: Final = "_schema.json"
+"""Beside the files of a table that is written ahead. Spark passes over names that begin like this."""
 KEPT_BATCHES: Final = 3
 """Documents that are kept; the stream goes back by one batch at most."""
 
@@ -110,14 +113,24 @@ class Checkpoint:
 
     def ahead(self, batch: int, name: str, make: Callable[[], DataFrame]) -> DataFrame:
         """What ``make`` gives, made once for ``batch`` whatever happens to the batch afterwards."""
-        path = f"{self._folder}/ahead/{batch}-{name}"
-        if not self._exists(f"{path}/_SUCCESS"):
-            make().write.mode("overwrite").parquet(path)
-        return self._spark.read.parquet(path)
+        path = self._ahead(batch, name)
+        if not self._exists(f"{path}/{_SCHEMA}"):
+            made = make()
+            made.write.mode("overwrite").parquet(path)
+            # Last, so that it says that all is there. With it Spark need not look into the files for what they hold.
+            self._write(f"{path}/{_SCHEMA}", made.schema.json())
+        return self.made([batch], name)[0]
 
-    def made(self, batch: int, name: str) -> DataFrame:
-        """What :meth:`ahead` kept."""
-        return self._spark.read.parquet(f"{self._folder}/ahead/{batch}-{name}")
+    def made(self, batches: Sequence[int], name: str) -> list[DataFrame]:
+        """What :meth:`ahead` kept for ``batches``, those of one schema together."""
+        paths: dict[str, list[str]] = {}
+        for batch in batches:
+            path = self._ahead(batch, name)
+            paths.setdefault(self._read(f"{path}/{_SCHEMA}"), []).append(path)
+        return [self._spark.read.schema(StructType.fromJson(json.loads(schema))).parquet(*of) for schema, of in paths.items()]
+
+    def _ahead(self, batch: int, name: str) -> str:
+        return f"{self._folder}/ahead/{batch}-{name}"
 
     def _document(self, batch: int) -> str:
         return f"{self._folder}/state/{batch}.json"

@@ -1,25 +1,24 @@
-"""Values that a row takes along to another key without their being sent.
+"""The values that rows take along to other keys without their being sent (:mod:`workers.spark.lineage`), read and put where they lack.
 
-An update of the primary key comes as a delete of the old key and a create of the new one, both with the LSN of the one change.
-PostgreSQL sends no large value that the update left alone, so the create may lack values which only the old key's row has: in the
-batch, in the target as it is before the batch, or, where the row moved twice, in the row it moved from before.
-
-An *image* is what a row that left its key held: ``lsn`` of the move, ``origin`` (the LSN of an earlier move that holds what is not known
-yet; null when there is none) and for each column that can be left out a struct<v> under :func:`slot`, null when it is not known.
+An *image* is what is known of a move: its ``lsn`` and for each column that can be left out a struct<v> under :func:`slot`, null when it
+is not known or not needed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import reduce
+from typing import Final
 
 from pyspark.sql import Column as SparkColumn
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import LongType, StructField, StructType
 
-from workers.spark.events import GONE, WHOLE
-from workers.spark.reduction import sent
+from workers.spark.lineage import Pick, Step
 from workers.spark.table import Column, Table
+
+_PLACED: Final = "move bigint, number int, p int, o bigint"
 
 
 def held_columns(table: Table) -> tuple[Column, ...]:
@@ -40,76 +39,64 @@ def torn(changes: DataFrame) -> bool:
     return not halves.where(F.col("lacks") | (F.col("left") & ~F.col("came"))).isEmpty()
 
 
-def images(changes: DataFrame, table: Table, target: DataFrame | None) -> DataFrame:
-    """The images of the rows that left their keys in ``changes``, not yet joined to earlier moves.
+def trails(changes: DataFrame) -> list[list[Step]]:
+    """All changes of each key that a row left or came to."""
+    step = F.struct("partition", "offset", "op", "came", "left", "lsn", F.col("unavailable").alias("lacking"))
+    kept = (
+        changes.where(F.col("key").isNotNull())
+        .groupBy("key")
+        .agg(F.bool_or(F.col("came") | F.col("left")).alias("moves"), F.collect_list(step).alias("steps"))
+    )
+    rows = kept.where("moves").select("steps").collect()
+    return [[Step(**{**one.asDict(), "lacking": _names(one["lacking"])}) for one in row["steps"]] for row in rows]
 
-    ``target`` is the mirror before the batch.
-    """
+
+def _names(lacking: Sequence[str] | None) -> frozenset[str] | None:
+    return None if lacking is None else frozenset(lacking)
+
+
+def images(
+    changes: DataFrame, table: Table, picks: Sequence[Pick], target: Callable[[], DataFrame | None], earlier: DataFrame | None
+) -> DataFrame:
+    """The images that ``picks`` tell of; ``target`` gives the mirror before the batch, ``earlier`` has the images of earlier batches."""
     held = held_columns(table)
-    leaving = changes.where((F.col("op") == "d") & F.col("left"))
-    moved = changes.join(leaving.select(F.col("key").alias("k")).distinct(), F.col("key").eqNullSafe(F.col("k")), "left_semi")
-    before, through = Window.partitionBy("key").orderBy("offset"), Window.unboundedPreceding
-    whole, gone = F.col("op").isin(*WHOLE), F.col("op").isin(*GONE)
-    # A life of a key begins with a whole image and ends with the delete.
-    life = F.coalesce(F.sum(whole.cast("int")).over(before.rowsBetween(through, 0)), F.lit(0)) + F.coalesce(
-        F.sum(gone.cast("int")).over(before.rowsBetween(through, -1)), F.lit(0)
-    )
-    lived = moved.withColumn("life", life)
-    so_far = Window.partitionBy("key", "life").orderBy("offset").rowsBetween(through, 0)
-    seen = lived.select(
-        "key",
-        "op",
-        "left",
-        "lsn",
-        "offset",
-        "life",
-        F.max(F.when(whole & F.col("came"), F.col("lsn"))).over(so_far).alias("origin"),
-        *(
-            F.last(F.when(sent(c), F.struct(F.col("row").getField(c.name).alias("v"))), ignorenulls=True).over(so_far).alias(slot(c))
-            for c in held
-        ),
-    ).where((F.col("op") == "d") & F.col("left"))
-    # A change that was sent again after a crash left its key the first time.
-    names = ("key", "life", "origin", *(slot(column) for column in held))
-    seen = seen.groupBy("lsn").agg(F.min_by(F.struct(*names), "offset").alias("first")).select("lsn", "first.*")
-    if target is None:
-        return seen.select("lsn", "origin", *(slot(column) for column in held))
-    quoted = {column.name: F.col("t.`" + column.name.replace("`", "``") + "`") for column in table.columns}
-    same = reduce(SparkColumn.__and__, (quoted[name].eqNullSafe(F.col("key").getField(name)) for name in table.key))
-    there = seen.join(target.alias("t"), same & (F.col("life") == 0), "left")
-    mine = F.col("life") == 0
-    found = reduce(SparkColumn.__or__, (quoted[name].isNotNull() for name in table.key))
-    return there.select(
-        "lsn",
-        "origin",
-        *(
-            F.coalesce(F.col(slot(c)), F.when(mine & found, F.struct(quoted[c.name].cast(c.kind.type).alias("v")))).alias(slot(c))
-            for c in held
-        ),
-    )
+    numbers = {column.name: number for number, column in enumerate(held)}
+    session = changes.sparkSession
 
+    def asked(rows: Sequence[tuple[int, ...]], names: str) -> DataFrame:
+        return F.broadcast(session.createDataFrame(rows, names))
 
-def linked(found: DataFrame, earlier: DataFrame | None, table: Table) -> DataFrame:
-    """``found`` with what earlier moves hold: of this batch and, in ``earlier``, of those before it.
+    def taken(found: DataFrame, value: Callable[[Column], SparkColumn]) -> DataFrame:
+        slots = (F.when(F.col("number") == number, value(column)).alias(slot(column)) for number, column in enumerate(held))
+        return found.select(F.col("move").alias("lsn"), *slots)
 
-    A row that moved n times is followed in log2(n) joins.
-    """
-    names = [slot(column) for column in held_columns(table)]
-    known = found
-    while True:
-        known = known.localCheckpoint()
-        open_ends = known.where(F.col("origin").isNotNull())
-        if open_ends.isEmpty():
-            return known
-        all_ = known if earlier is None else known.unionByName(earlier)
-        others = all_.select(F.col("lsn").alias("o_lsn"), F.col("origin").alias("o_origin"), *(F.col(n).alias(f"o_{n}") for n in names))
-        if open_ends.join(others, F.col("origin") == F.col("o_lsn"), "left_semi").isEmpty():
-            return known
-        known = known.join(others, F.col("origin") == F.col("o_lsn"), "left").select(
-            "lsn",
-            F.when(F.col("o_lsn").isNotNull(), F.col("o_origin")).otherwise(F.col("origin")).alias("origin"),
-            *(F.coalesce(n, f"o_{n}").alias(n) for n in names),
+    placed: dict[bool, list[tuple[int, ...]]] = {False: [], True: []}
+    kept: list[tuple[int, ...]] = []
+    for pick in picks:
+        if pick.source.place is not None:
+            placed[pick.source.in_target].append((pick.lsn, numbers[pick.column], *pick.source.place))
+        elif pick.source.kept is not None:
+            kept.append((pick.lsn, numbers[pick.column], pick.source.kept))
+    parts: list[DataFrame] = []
+    there = target() if placed[True] else None
+    at = (F.col("partition") == F.col("p")) & (F.col("offset") == F.col("o"))
+    if placed[False]:
+        found = changes.join(asked(placed[False], _PLACED), at)
+        parts.append(taken(found, lambda column: F.struct(F.col("row").getField(column.name).alias("v"))))
+    if there is not None:
+        quoted = {column.name: F.col("t.`" + column.name.replace("`", "``") + "`") for column in table.columns}
+        keys = changes.join(asked(placed[True], _PLACED), at).select("move", "number", "key")
+        same = reduce(SparkColumn.__and__, (quoted[name].eqNullSafe(F.col("key").getField(name)) for name in table.key))
+        parts.append(
+            taken(keys.join(there.alias("t"), same), lambda column: F.struct(quoted[column.name].cast(column.kind.type).alias("v")))
         )
+    if kept and earlier is not None:
+        found = earlier.join(asked(kept, "move bigint, number int, k bigint"), F.col("lsn") == F.col("k"))
+        parts.append(taken(found, lambda column: F.col(slot(column))))
+    if not parts:
+        return session.createDataFrame([], StructType([StructField("lsn", LongType()), *_slots(table)]))
+    whole = reduce(DataFrame.unionByName, parts)
+    return whole.groupBy("lsn").agg(*(F.first(slot(column), ignorenulls=True).alias(slot(column)) for column in held))
 
 
 def filled(changes: DataFrame, known: DataFrame, table: Table) -> DataFrame:
@@ -140,10 +127,9 @@ def filled(changes: DataFrame, known: DataFrame, table: Table) -> DataFrame:
 def fitted(found: DataFrame, table: Table) -> DataFrame:
     """Images that were kept, with the columns that the table has now; what they do not hold is not known."""
     there = set(found.columns)
+    slots = ((F.col(part.name) if part.name in there else F.lit(None)).try_cast(part.dataType).alias(part.name) for part in _slots(table))
+    return found.select("lsn", *slots)
 
-    def value(column: Column) -> SparkColumn:
-        kind = StructType([StructField("v", column.kind.type)])
-        held = F.col(slot(column)) if slot(column) in there else F.lit(None)
-        return held.try_cast(kind).alias(slot(column))
 
-    return found.select("lsn", "origin", *(value(column) for column in held_columns(table)))
+def _slots(table: Table) -> list[StructField]:
+    return [StructField(slot(column), StructType([StructField("v", column.kind.type)])) for column in held_columns(table)]
