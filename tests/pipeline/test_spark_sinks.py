@@ -337,8 +337,8 @@ def shown_as_text(rows: DataFrame, columns: Collection[str]) -> dict[tuple[int, 
 # Where each sink is stopped in three batches (new tables; columns by metadata; columns by a rewrite), and how many calls go well before:
 # so one table's batch is in and another's is not, or the columns are done and the rows are not, or a folder is half swapped.
 CRASHES: dict[str, list[list[tuple[Any, str, int]]]] = {
-    "delta": [[(LakeSink, "_merge", 1)], [(LakeSink, "_statement", 1)], [(DeltaSink, "rewrite", 0), (LakeSink, "_merge", 0)]],
-    "iceberg": [[(LakeSink, "_merge", 1)], [(LakeSink, "_statement", 1)], [(IcebergSink, "rewrite", 0), (LakeSink, "_merge", 0)]],
+    "delta": [[(LakeSink, "_bring", 1)], [(LakeSink, "_statement", 1)], [(DeltaSink, "rewrite", 0), (LakeSink, "_bring", 0)]],
+    "iceberg": [[(LakeSink, "_bring", 1)], [(LakeSink, "_statement", 1)], [(IcebergSink, "rewrite", 0), (LakeSink, "_bring", 0)]],
     "parquet": [
         [(parquet._Folders, "swap", 0)],
         [(parquet._Folders, "_rename", calls) for calls in (1, 2, 3)],

@@ -37,6 +37,8 @@ WAITS: Final = 10
 """So many batches a topic waits for the other half of a move, which another partition holds, before it goes on without."""
 PLANNERS: Final = 4
 """Topics that are planned at a time."""
+DIVIDED: Final = 20_000
+"""Fewer changes of a topic are one task's: no shuffle, and the other cores have the other tables."""
 _WAITING: Final = "waiting"
 
 
@@ -161,7 +163,10 @@ class Batches:
         ``held`` gets what is persisted.
         """
         mine = [group for group in groups if group.topic == topic.name]
-        work = Work(batch, topic, mine, changes_of(topic, mine, cut))
+        changes = changes_of(topic, mine, cut)
+        if sum(group.records for group in mine) < DIVIDED:
+            changes = changes.coalesce(1)
+        work = Work(batch, topic, mine, changes)
         state = topic.state
         if topic.table.key and held_columns(topic.table) and work.any("moves") and torn(work.changes):
             # Read once: the plans of what follows would each grow by it.
@@ -170,8 +175,8 @@ class Batches:
             moved = self._moved(work)
             if moved is None:
                 return None, replace(state, waits=state.waits + 1)
-            changes, state = moved
-            work = replace(work, changes=changes)
+            filled_, state = moved
+            work = replace(work, changes=filled_)
         planned = self._job.plan(work, replace(state, waits=0))
         return (None, replace(state, waits=0)) if planned is None else planned
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -14,9 +14,12 @@ from pyspark.sql.types import DataType
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.sinks.evolution import Add, Drop, Rename, Retype, Step, allowed, converted, default_of, one_by_one, steps
 from workers.spark.sinks.incoming import Incoming, incoming, own_columns, side_by_side
-from workers.spark.sinks.merge import gone, merge_statement
+from workers.spark.sinks.merge import gone, insert_statement, merge_statement
 from workers.spark.sinks.names import quoted
 from workers.spark.table import LSN, POSITION, Column, Effects, Table
+
+Statement = Callable[[str, str, Incoming, Sequence[str]], str]
+"""Of a mirror's name, a view's of the batch's rows, the batch, and the mirror's columns."""
 
 
 class LakeSink(ABC):
@@ -91,9 +94,9 @@ class LakeSink(ABC):
         else:
             columns = self._evolve(session, identifier, table, there)
         with incoming(effects) as batch:
-            self._merge(session, identifier, batch, columns)
+            self._bring(session, identifier, batch, columns, insert_statement if there is None else merge_statement)
 
-    def _merge(self, session: SparkSession, identifier: str, batch: Incoming, columns: Sequence[str]) -> None:
+    def _bring(self, session: SparkSession, identifier: str, batch: Incoming, columns: Sequence[str], statement: Statement) -> None:
         if batch.count == 0:
             if batch.truncated is not None:
                 session.sql(f"DELETE FROM {identifier} WHERE {gone('', batch.truncated)}")
@@ -101,7 +104,7 @@ class LakeSink(ABC):
         view = f"incoming_{uuid.uuid4().hex}"
         batch.rows.createOrReplaceTempView(view)
         try:
-            session.sql(merge_statement(identifier, view, batch, columns))
+            session.sql(statement(identifier, view, batch, columns))
         finally:
             session.catalog.dropTempView(view)
 

@@ -31,17 +31,28 @@ def merge_statement(target: str, source: str, batch: Incoming, there: Sequence[s
     elif batch.truncated is not None:
         # A row without a key that is there already is the same row; only one that the truncate takes away has to come anew.
         clauses.append(f"WHEN MATCHED AND {absent} THEN UPDATE SET {_assignments(values)}")
+    names, items = _inserted(batch, there)
+    clauses.append(f"WHEN NOT MATCHED AND s.op = {literal(UPSERT)} THEN INSERT ({names}) VALUES ({items})")
+    if batch.truncated is not None:
+        clauses.append(f"WHEN NOT MATCHED BY SOURCE AND {absent} THEN DELETE")
+    return "\n".join(clauses)
+
+
+def insert_statement(target: str, source: str, batch: Incoming, there: Sequence[str]) -> str:
+    """The same of a ``target`` without rows, which formats do far quicker than a MERGE."""
+    names, items = _inserted(batch, there)
+    return f"INSERT INTO {target} ({names}) SELECT {items} FROM {source} AS s WHERE s.op = {literal(UPSERT)}"
+
+
+def _inserted(batch: Incoming, there: Sequence[str]) -> tuple[str, str]:
+    """The columns of a row that is new, and its values."""
     inserted = {
         column.name: f"CASE WHEN NOT ({_keeps(column.name)}) THEN s.c{at} END" if column.name in batch.kept else f"s.c{at}"
         for at, column in enumerate(batch.table.columns)
     }
     inserted |= {LSN: "s.lsn"} if batch.table.key else {LSN: "s.lsn", POSITION: "s.k0"}
     inserted |= {name: "NULL" for name in there if name not in inserted}
-    names, items = ", ".join(quoted(name) for name in inserted), ", ".join(inserted.values())
-    clauses.append(f"WHEN NOT MATCHED AND s.op = {literal(UPSERT)} THEN INSERT ({names}) VALUES ({items})")
-    if batch.truncated is not None:
-        clauses.append(f"WHEN NOT MATCHED BY SOURCE AND {absent} THEN DELETE")
-    return "\n".join(clauses)
+    return ", ".join(quoted(name) for name in inserted), ", ".join(inserted.values())
 
 
 def gone(alias: str, truncated: int) -> str:
