@@ -1,7 +1,8 @@
 """``python -m workers.bench.bulk``: one table's initial snapshot by the connector itself and by Spark, one after the other.
 
 Each way has a connector, a slot and a topic of its own. With ``--writes`` the table changes meanwhile; afterwards what the topic says of
-each row, its last event, is held against the table. A way is one line of JSON on stdout; progress goes to stderr.
+each row, its last event, is held against the table, and with ``--mirror`` the topic is mirrored and verified too. A way is one line of
+JSON on stdout; progress goes to stderr.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=500_000)
     parser.add_argument("--master", default="local[2]", help="Spark's master")
     parser.add_argument("--ways", default="own-1,own-2,spark", help="own-<snapshot.max.threads> and spark, with commas")
+    parser.add_argument("--mirror", action="store_true", help="then mirror each way's topic into Delta and verify it against the table")
     parser.add_argument("--writes", type=int, default=0, help="transactions a second while a snapshot is taken")
     chosen = parser.parse_args(arguments)
     run = f"bulk_{uuid.uuid4().hex[:8]}"
@@ -80,9 +82,13 @@ def _measure(way: str, chosen: argparse.Namespace, servers: Servers, dsn: str, n
         figures = {"way": way, **figures, "whole_s": round(time.monotonic() - begun, 2)}
     wrong = asyncio.run(_differences(servers.bootstrap, f"{name}.{orders.TABLE}", dsn))
     servers.rest.delete(name)
+    if chosen.mirror and not wrong:
+        figures |= _mirrored(servers, name, dsn, chosen.master)
     figures |= {"rows_s": round(int(str(figures["rows"])) / float(str(figures["reading_s"]))), "writes": written(), "wrong_rows": wrong}
     sys.stdout.write(json.dumps(figures) + "\n")
     sys.stdout.flush()
+    if figures.get("verify", 0):
+        raise BenchError(f"the mirror of {way} is not the table")
     if wrong:
         raise BenchError(f"{wrong} rows differ between the table and what the topic of {way} says of them")
 
@@ -117,6 +123,28 @@ def _by_spark(servers: Servers, name: str, config: dict[str, str], master: str) 
     form = "%Y-%m-%d %H:%M:%S,%f"
     reading = datetime.strptime(ends[1], form) - datetime.strptime(begins[1], form)  # noqa: DTZ007 (a difference)
     return {"rows": int(found[1]), "reading_s": round(reading.total_seconds(), 2), "with_start_s": float(found[2])}
+
+
+def _mirrored(servers: Servers, name: str, dsn: str, master: str) -> dict[str, object]:
+    """The topic mirrored from its first record to its last, and ``verify``'s exit code."""
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder) / "mirror.toml"
+        given = {"name": name, "bootstrap": servers.bootstrap, "topics": rf"{name}\.bench\.orders", "checkpoint": f"{folder}/checkpoint"}
+        given |= {"trigger": "available-now", "dsn": dsn, "master": master}
+        lines = [f"{key} = {json.dumps(value)}" for key, value in given.items()]
+        sink = ["[sink]", 'format = "delta"', f"path = {json.dumps(f'{folder}/tables')}"]
+        config.write_text("\n".join([*lines, *sink]) + "\n", encoding="utf-8")
+        figures: dict[str, object] = {}
+        for command in ("mirror", "verify"):
+            begun = time.monotonic()
+            done = subprocess.run(  # noqa: S603 (our own command)
+                [sys.executable, "-m", "workers.spark", command, "--config", str(config)], capture_output=True, text=True, check=False
+            )
+            _tell(done.stdout)
+            if command == "mirror" and done.returncode:
+                raise BenchError(f"mirror ended with code {done.returncode}: {done.stderr[-2000:]}")
+            figures |= {f"{command}_s": round(time.monotonic() - begun, 1), command: done.returncode}
+    return figures
 
 
 @contextmanager

@@ -114,7 +114,9 @@ def main(arguments: list[str] | None = None) -> int:
                     at = {"bootstrap": servers.bootstrap, "topic": f"{run}.{orders.TABLE}", "folder": folder, "events": events}
                     at |= {"registry": registry, "peers": chosen.peers, "batch": chosen.batch}
                     command = [sys.executable, "-m", "workers.bench.mirror", "--way", way, "--at", json.dumps(at)]
-                    subprocess.run(command, check=True)  # noqa: S603 (our own command)
+                    # kafka2delta decodes in Python processes that Spark starts.
+                    peers = {"PYTHONPATH": str(Path(chosen.peers).resolve())} if way == "kafka2delta" else {}
+                    subprocess.run(command, check=True, env=os.environ | peers)  # noqa: S603 (our own command)
     except (BenchError, TimeoutError, psycopg.Error, subprocess.CalledProcessError) as problem:
         _tell(f"No figures: {problem}")
         return 1
@@ -155,7 +157,6 @@ def _tell(words: str) -> None:
 
 
 def _one(way: str, at: Mapping[str, Any]) -> int:
-    sys.path.append(str(Path(at["peers"]).resolve()))
     config = MirrorConfig(
         name="bench",
         bootstrap=at["bootstrap"],
