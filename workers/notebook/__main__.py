@@ -1,0 +1,86 @@
+"""``python -m workers.notebook``: run the cells on servers of their own, and write the page and its pictures.
+
+Nothing is written unless every cell came to its end. Exit codes: 0 written, 1 not, with a message; 130 on Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from workers.bench.failure import BenchError
+from workers.bench.servers import own_servers, own_worker
+from workers.embedded.failure import EmbeddedError
+from workers.notebook.page import PICTURES, cells_of, missing, page_text
+from workers.notebook.running import run_cells
+from workers.spark.failure import JobError
+
+SCRIPT: Final = Path(__file__).with_name("shop.py")
+DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
+PAGE: Final = "spark-notebook.md"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run and write; the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m workers.notebook", description="Write the notebook-style page of the Spark pipeline.")
+    parser.add_argument("--docs", type=Path, default=DOCS, metavar="FOLDER", help=f"where {PAGE} and {PICTURES}/ go (default: docs)")
+    docs: Path = parser.parse_args(arguments).docs
+    if importlib.util.find_spec("matplotlib") is None:
+        return _fail("The pictures need matplotlib: install the extra understudy[notebook].")
+    # What `kill` sends ends it as Ctrl-C does: with its servers.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with tempfile.TemporaryDirectory(prefix="understudy-notebook-") as folder:
+            made = Path(folder) / "docs"
+            (made / PICTURES).mkdir(parents=True)
+            _make(made, Path(folder) / "tables")
+            shutil.copytree(made, docs, dirs_exist_ok=True)
+    except (EmbeddedError, BenchError, JobError, TimeoutError) as problem:
+        return _fail(str(problem))
+    except KeyboardInterrupt:
+        _fail("Stopped.")
+        return 130
+    sys.stderr.write(f"Written: {docs / PAGE}, {docs / PICTURES}/\n")
+    return 0
+
+
+def _make(docs: Path, tables: Path) -> None:
+    """Write the page and its pictures below ``docs``, which has their folder."""
+    cells = cells_of(SCRIPT.read_text(encoding="utf-8"))
+    tables.mkdir()
+    with own_servers() as (postgres, kafka), own_worker(postgres, kafka, "notebook") as servers:
+        os.environ |= {
+            "SHOP_DSN": postgres.dsn,
+            "SHOP_KAFKA": kafka.bootstrap,
+            "SHOP_CONNECT": servers.rest.url,
+            "SHOP_TABLES": str(tables),
+            "SHOP_PICTURES": str(docs / PICTURES),
+        }
+        try:
+            outputs = run_cells(cells, SCRIPT, sys.stdout)
+        finally:
+            # When a cell fails: else Spark would go on while Kafka goes.
+            left = SparkSession.getActiveSession()
+            if left is not None:
+                left.stop()
+    if lacking := missing(cells, docs / PICTURES):
+        raise BenchError(f"The cells did not draw {', '.join(lacking)}: give the drawing the name that stands behind '# %%'.")
+    (docs / PAGE).write_text(page_text(cells, outputs), encoding="utf-8")
+
+
+def _fail(words: str) -> int:
+    sys.stderr.write(f"{words}\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
