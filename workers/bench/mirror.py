@@ -35,6 +35,7 @@ from workers.bench.race import CONNECTOR, Plan, connector_config
 from workers.bench.servers import Servers, own_servers, own_worker
 from workers.embedded.wait import wait_until
 from workers.spark.changes import changes
+from workers.spark.compilation import WALKED
 from workers.spark.mirror_config import MirrorConfig, RegistryConfig, SinkConfig
 from workers.spark.records import read_records
 from workers.spark.stream import run_mirror, session_of
@@ -170,6 +171,10 @@ def _one(way: str, at: Mapping[str, Any]) -> int:
     )
     avro = way in ("mirror_avro", "kafka2delta")
     spark = session_of(replace(config, format="avro"), way)
+    if not way.startswith("mirror"):
+        # Jobs of one's own, and others', have Spark's defaults.
+        for name in WALKED:
+            spark.conf.unset(name)
     try:
         if avro:
             _to_avro(spark, at)

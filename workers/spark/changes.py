@@ -64,11 +64,8 @@ def changes(
 
 def known_topic(records: DataFrame, name: str, form: Format) -> Topic | None:
     """What ``records`` (Kafka's) of the topic tell of its table; None when nothing."""
-    cut = form.cut(records).persist()
-    try:
-        states = learned({}, survey(cut, form.signs), cut, form.schemas, records)
-    finally:
-        cut.unpersist()
+    cut = form.cut(records)
+    states = learned({}, survey(cut, form.signs), cut, form.schemas, records)
     topic = Topic(name, states.get(name, TopicState()), form.schemas.layout)
     return topic if topic.is_table else None
 
