@@ -126,6 +126,17 @@ def test_row_takes_values_along_to_its_new_keys(rig: Rig) -> None:
     assert rig.sink.rows() == [{"id": 1, "name": "in the target"}, {"id": 12, "name": "in the batch"}]
 
 
+def test_columns_may_be_called_as_ours_are(rig: Rig) -> None:
+    names = ("key", "lsn", "move", "number", "partition", "offset", "op", "row")
+    log = TopicLog((ID, NAME, *({"type": "int32", "optional": True, "field": name} for name in names)))
+    numbers: Json = dict.fromkeys(names, 5)
+    log.change("c", {"id": 1, "name": "kept", **numbers})
+    rig.batch(log)
+    log.move({"id": 1}, {"id": 2, "name": UNAVAILABLE, **numbers})
+    rig.batch(log)
+    assert rig.sink.rows() == [{"id": 2, "name": "kept", **numbers}]
+
+
 def test_move_that_two_batches_share(rig: Rig) -> None:
     log = TopicLog()
     log.change("c", {"id": 1, "name": "kept meanwhile"})

@@ -64,11 +64,11 @@ def images(
     session = changes.sparkSession
 
     def asked(rows: Sequence[tuple[int, ...]], names: str) -> DataFrame:
-        return F.broadcast(session.createDataFrame(rows, names))
+        return F.broadcast(session.createDataFrame(rows, names)).alias("asked")
 
     def taken(found: DataFrame, value: Callable[[Column], SparkColumn]) -> DataFrame:
-        slots = (F.when(F.col("number") == number, value(column)).alias(slot(column)) for number, column in enumerate(held))
-        return found.select(F.col("move").alias("lsn"), *slots)
+        slots = (F.when(F.col("asked.number") == number, value(column)).alias(slot(column)) for number, column in enumerate(held))
+        return found.select(F.col("asked.move").alias("lsn"), *slots)
 
     placed: dict[bool, list[tuple[int, ...]]] = {False: [], True: []}
     kept: list[tuple[int, ...]] = []
@@ -85,8 +85,8 @@ def images(
         parts.append(taken(found, lambda column: F.struct(F.col("row").getField(column.name).alias("v"))))
     if there is not None:
         quoted = {column.name: F.col("t.`" + column.name.replace("`", "``") + "`") for column in table.columns}
-        keys = changes.join(asked(placed[True], _PLACED), at).select("move", "number", "key")
-        same = reduce(SparkColumn.__and__, (quoted[name].eqNullSafe(F.col("key").getField(name)) for name in table.key))
+        keys = changes.join(asked(placed[True], _PLACED), at).select("move", "number", "key").alias("asked")
+        same = reduce(SparkColumn.__and__, (quoted[name].eqNullSafe(F.col("asked.key").getField(name)) for name in table.key))
         parts.append(
             taken(keys.join(there.alias("t"), same), lambda column: F.struct(quoted[column.name].cast(column.kind.type).alias("v")))
         )
