@@ -168,6 +168,7 @@ def _one(way: str, at: Mapping[str, Any]) -> int:
         master="local[2]",
         batch_records=at["batch"],
         task_records=at["batch"] // 2,
+        spark={"spark.sql.warehouse.dir": f"{at['folder']}/warehouse"},
     )
     avro = way in ("mirror_avro", "kafka2delta")
     spark = session_of(replace(config, format="avro"), way)
