@@ -3,7 +3,8 @@
 The ways: ``changes`` decodes with :func:`workers.spark.changes.changes`, ``from_json`` with a schema written by hand and no types beyond
 JSON's; ``mirror`` is ``understudy-spark mirror``, ``foreach_batch`` the usual job (from_json, the last row of each key by a window, MERGE);
 and, of the same events flattened in Avro with a registry, ``mirror_avro`` and ``kafka2delta`` (PyPI's, taken from ``--peers``, a folder
-that ``pip install --target`` filled). Each way is a process with the same Spark settings, and one line of JSON on stdout.
+that ``pip install --target`` filled). Each way is a process of two threads, the mirrors with their own
+settings of Spark, the others with its code generation as it is by default, and one line of JSON on stdout.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def changes(
     format_: Format | None = None,
     options: Mapping[str, str] | None = None,
 ) -> DataFrame:
-    """The changes in ``topic``, whose records are looked through once to learn their layouts.
+    """The changes in ``topic``, whose records are looked through first to learn their layouts.
 
     ``format_`` is JsonConverter's (with schemas, or without them and then in the types that JSON shows) if none is given; ``options``
     are those of Spark's Kafka source. All events are fitted to the newest layout: a column that was renamed or widened since is
