@@ -34,7 +34,7 @@ CONFIG = {
 }
 # Every chunk waits while it is read, so that changes come meanwhile and the snapshot lasts longer than the kills.
 WAITING = f"""{{"data-collections": ["public.item", "public.entry"], "additional-conditions": [
-    {{"data-collection": "public.*", "filter": "id % {CHUNK} <> 0 OR pg_sleep(0.06) IS NOT NULL"}}]}}"""
+    {{"data-collection": "public.*", "filter": "id % {CHUNK} <> 0 OR pg_sleep(0.2) IS NOT NULL"}}]}}"""
 
 
 def stale(table: str, records: list[Seen]) -> list[str]:

@@ -193,9 +193,13 @@ async def test_a_change_touches_only_its_connector_and_any_worker_takes_it(fleet
     assert away.rest("PUT", f"/connectors/{chosen}/config", changed).status_code == httpx.codes.OK
     # What a worker has passed on, it knows of afterwards.
     assert away.rest("GET", f"/connectors/{chosen}/config").json()["heartbeat.interval.ms"] == "750"
+
+    def started() -> Counter[str]:
+        return Counter({address(each): each.log.count('"task starting"') for each in fleet.workers}) - starts
+
+    wait_until(lambda: bool(started()), "the change to reach the connector's task", SECONDS)
     assert fleet.settled() == before
-    again = {address(each): each.log.count('"task starting"') for each in fleet.workers}
-    assert Counter(again) - starts == Counter({before[chosen]: 1})
+    assert started() == Counter({before[chosen]: 1})
 
 
 async def test_any_worker_answers_every_call(fleet: Fleet) -> None:
@@ -264,8 +268,9 @@ async def test_a_worker_that_slept_gives_up_what_others_took(worker: StartWorker
         fleet.settled()
         asleep.process.send(signal.SIGCONT)
         fleet.up.append(asleep)
+        # Until then it tells what it knew before it slept.
+        wait_until(lambda: "the group does not know this worker any more" in asleep.log, lambda: f"it to notice\n{asleep.log}", SECONDS)
         fleet.settled()
-    assert "the group does not know this worker any more" in asleep.log
     assert writer.last > 100
     await check(fleet)
     for name in fleet.names:
