@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from workers.spark.sinks.evolution import Drop, Rename, steps
-from workers.spark.table import DELETE, LSN, POSITION, Effects, Table
+from workers.spark.tables.evolution import Drop, Rename, steps
+from workers.spark.tables.table import DELETE, LSN, POSITION, Effects, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded')")
 
-from workers.spark.arrival import covers
 from workers.spark.failure import WRONG, JobError
-from workers.spark.mirror_config import SinkConfig, parse_config, read_config
+from workers.spark.jobs.arrival import covers
+from workers.spark.jobs.mirror_config import SinkConfig, parse_config, read_config
 
 LEAST: Mapping[str, Any] = {"name": "m", "bootstrap": "k:9092", "checkpoint": "/c", "prefix": "shop", "sink": {"path": "/t"}}
 

@@ -16,9 +16,9 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.avro.functions import to_avro
 from pyspark.sql.types import BinaryType, LongType, StructType
 
-from workers.spark.avro import connect_schema, read_avro, schema_id, shape_of
 from workers.spark.failure import JobError
 from workers.spark.kinds import kind_of
+from workers.spark.topics.avro import connect_schema, read_avro, schema_id, shape_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

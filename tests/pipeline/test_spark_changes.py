@@ -19,13 +19,13 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.avro.functions import to_avro
 from topic_log import ID, NAME, Json, TopicLog, cents, price
 
-from workers.spark.batches import Batches
 from workers.spark.changes import known_topic, typed
-from workers.spark.checkpoint import Checkpoint
-from workers.spark.formats import avro_format, json_format
+from workers.spark.jobs.batches import Batches
+from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.mirror import Mirror
 from workers.spark.kinds import UNAVAILABLE
-from workers.spark.mirror import Mirror
-from workers.spark.registry import SchemaRegistry
+from workers.spark.topics.formats import avro_format, json_format
+from workers.spark.topics.registry import SchemaRegistry
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row, SparkSession

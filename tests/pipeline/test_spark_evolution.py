@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workers.spark.kinds import Kind, kind_of
-from workers.spark.sinks.evolution import Add, Drop, Rename, Retype, Step, allowed, kind_type, one_by_one, steps
-from workers.spark.table import Column, Table
+from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step, allowed, kind_type, one_by_one, steps
+from workers.spark.tables.table import Column, Table
 
 KINDS = {"i": kind_of({"type": "int32"}), "l": kind_of({"type": "int64"}), "t": kind_of({"type": "string"})}
 Shape = Sequence[tuple[str, object]]

@@ -13,11 +13,11 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded
 from memory_sink import Crash, MemorySink
 from topic_log import EPOCH, ID, NAME, Json, TopicLog
 
-from workers.spark.batches import Batches
-from workers.spark.checkpoint import Checkpoint
-from workers.spark.formats import json_format
-from workers.spark.history import History
+from workers.spark.jobs.batches import Batches
+from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.history import History
 from workers.spark.kinds import UNAVAILABLE
+from workers.spark.topics.formats import json_format
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -15,8 +15,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StringType, StructField, StructType
 
-from workers.spark.digits import plain, unscaled, with_point
 from workers.spark.kinds import UNAVAILABLE, Kind, kind_of
+from workers.spark.kinds.digits import plain, unscaled, with_point
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -19,7 +19,7 @@ from connector.json_converter import schema_json
 from connector.types.codec import Column, TypeInfo, TypeSettings
 from connector.types.registry import resolve
 from workers.spark.kinds import Kind, kind_of
-from workers.spark.source import SETTINGS
+from workers.spark.source.relation import SETTINGS
 
 if TYPE_CHECKING:
     from fix_pg import PgServer

@@ -14,16 +14,15 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded
 from memory_sink import Crash, MemorySink
 from topic_log import ID, NAME, Json, TopicLog, cents, frame, price
 
-from workers.spark import batches
-from workers.spark.batches import Batches, Done
-from workers.spark.catalog import CatalogColumn
-from workers.spark.checkpoint import Checkpoint
 from workers.spark.compilation import WALKED
-from workers.spark.formats import json_format
-from workers.spark.json_schemas import Catalog
+from workers.spark.jobs import batches
+from workers.spark.jobs.batches import Batches, Done
+from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.mirror import Mirror
+from workers.spark.jobs.transactions import End, Transactions, whole
 from workers.spark.kinds import UNAVAILABLE
-from workers.spark.mirror import Mirror
-from workers.spark.transactions import End, Transactions, whole
+from workers.spark.source.catalog import Catalog, CatalogColumn
+from workers.spark.topics.formats import json_format
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

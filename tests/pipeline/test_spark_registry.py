@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded')")
 
 from workers.spark.failure import UNREADABLE, JobError
-from workers.spark.registry import RegistryAuth, SchemaRegistry
+from workers.spark.topics.registry import RegistryAuth, SchemaRegistry
 
 SCHEMA = '{"type":"record","name":"R","fields":[]}'
 ANSWERS: dict[str, tuple[int, object]] = {

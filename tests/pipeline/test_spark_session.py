@@ -58,7 +58,7 @@ def test_command_ends_with_3_without_java(tmp_path: Path, monkeypatch: pytest.Mo
     def none() -> Path:
         return find_java({"PATH": str(tmp_path)}, ())
 
-    monkeypatch.setattr("workers.spark.stream.find_java", none)
+    monkeypatch.setattr("workers.spark.jobs.stream.find_java", none)
     config = tmp_path / "mirror.toml"
     config.write_text(f'name = "m"\nbootstrap = "127.0.0.1:1"\nprefix = "p"\ncheckpoint = "{tmp_path}/c"\n[sink]\npath = "{tmp_path}/d"\n')
     assert main(["mirror", "--config", str(config)]) == 3

@@ -26,7 +26,7 @@ from workers.spark.sinks.delta import DeltaSink
 from workers.spark.sinks.iceberg import IcebergSink
 from workers.spark.sinks.lake import LakeSink
 from workers.spark.sinks.postgres import PostgresSink
-from workers.spark.table import DELETE, LSN, POSITION, UPSERT, Column, Effects, Sink, Table
+from workers.spark.tables.table import DELETE, LSN, POSITION, UPSERT, Column, Effects, Sink, Table
 
 if TYPE_CHECKING:
     from fix_pg import PgServer

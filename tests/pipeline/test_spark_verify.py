@@ -17,16 +17,17 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded
 
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import AtomicType, BinaryType, LongType, StringType, StructField, StructType
+from source_table import source_table
 
+from workers.spark.compare.command import add_verify, run
+from workers.spark.compare.verdict import BOTH, MIRROR, SOURCE, Difference, Verdict, summary_text, verdict_text
+from workers.spark.compare.verify import verify
 from workers.spark.failure import JobError
-from workers.spark.jdbc import jdbc_access
 from workers.spark.kinds import kind_of
-from workers.spark.snapshot import Leaf, exported_snapshot, ranges, read_texts
-from workers.spark.source import snapshot, source_table
-from workers.spark.table import LSN, POSITION, Column, Table
-from workers.spark.verdict import BOTH, MIRROR, SOURCE, Difference, Verdict, summary_text, verdict_text
-from workers.spark.verify import verify
-from workers.spark.verify_command import add_verify, run
+from workers.spark.source.jdbc import jdbc_access
+from workers.spark.source.relation import snapshot
+from workers.spark.source.snapshot import Leaf, exported_snapshot, ranges, read_texts
+from workers.spark.tables.table import LSN, POSITION, Column, Table
 
 if TYPE_CHECKING:
     from fix_pg import Database, PgServer

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded')")
 
-from workers.spark.lineage import Lineage, Pick, Source, Step
+from workers.spark.jobs.lineage import Lineage, Pick, Source, Step
 
 COLUMNS = ("a", "b")
 

@@ -37,9 +37,9 @@ from workers.bench.servers import Servers, own_servers, own_worker
 from workers.embedded.wait import wait_until
 from workers.spark.changes import changes
 from workers.spark.compilation import WALKED
-from workers.spark.mirror_config import MirrorConfig, RegistryConfig, SinkConfig
-from workers.spark.records import read_records
-from workers.spark.stream import run_mirror, session_of
+from workers.spark.jobs.mirror_config import MirrorConfig, RegistryConfig, SinkConfig
+from workers.spark.jobs.stream import run_mirror, session_of
+from workers.spark.topics.records import read_records
 
 _SECONDS: Final = 1800.0
 WAYS: Final = ("changes", "from_json", "mirror", "foreach_batch", "mirror_avro", "kafka2delta")

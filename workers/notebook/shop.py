@@ -165,8 +165,8 @@ wait_for_worker()
 # `available-now` a mirror ends when it has read what was there at its start; without it, it goes on.
 
 # %%
-from workers.spark.mirror_config import read_config
-from workers.spark.stream import session_of
+from workers.spark.jobs.mirror_config import read_config
+from workers.spark.jobs.stream import session_of
 
 (TABLES / "mirror.toml").write_text(
     """
@@ -225,7 +225,7 @@ events_over_time(PICTURES / "events.svg", [tuple(line) for line in counted.colle
 # small a batch go into Spark's planning and compiling, hardly into its rows: [spark.md](spark.md#configuration) says what a batch costs.
 
 # %%
-from workers.spark.stream import run_mirror
+from workers.spark.jobs.stream import run_mirror
 
 run_mirror(mirror_config, spark)
 
@@ -234,9 +234,9 @@ run_mirror(mirror_config, spark)
 # sides.
 
 # %%
-from workers.spark.show import show
+from workers.spark.compare.show import show
+from workers.spark.jobs.stream import mirrored_tables, place_of
 from workers.spark.sinks import sink_of
-from workers.spark.stream import mirrored_tables, place_of
 
 mirror = sink_of(place_of(mirror_config), spark)
 equal = show(spark, DSN, mirrored_tables(mirror_config, spark), mirror, rows=4)
@@ -306,7 +306,7 @@ source_and_mirror(PICTURES / "rows.svg", in_source, in_mirror, "Rows after the t
 # %%
 from dataclasses import replace
 
-from workers.spark.stream import run_history
+from workers.spark.jobs.stream import run_history
 
 history_sink = replace(mirror_config.sink, path=f"{TABLES}/history")
 history_config = replace(mirror_config, name="shop-history", checkpoint=f"{TABLES}/history-checkpoint", sink=history_sink)
@@ -341,7 +341,7 @@ timeline(PICTURES / "order-states.svg", [tuple(line) for line in spans], until=1
 # `verify` reads both sides in parallel, the source in one snapshot, and compares checksums.
 
 # %%
-from workers.spark.verify_command import run as verify
+from workers.spark.compare.command import run as verify
 
 code = verify(spark, DSN, tables, mirror.read)
 

@@ -18,18 +18,18 @@ import psycopg
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from workers.spark.arrival import arrival
 from workers.spark.bulk.command import HELP as BULK_HELP
 from workers.spark.bulk.command import NAME as BULK_SNAPSHOT
 from workers.spark.bulk.command import add_arguments as add_bulk_arguments
 from workers.spark.bulk.command import run as run_bulk_snapshot
+from workers.spark.compare.command import add_verify
+from workers.spark.compare.command import run as run_verify
+from workers.spark.compare.show import show
 from workers.spark.failure import UNREADABLE, WRONG, JobError
-from workers.spark.mirror_config import read_config
-from workers.spark.show import show
+from workers.spark.jobs.arrival import arrival
+from workers.spark.jobs.mirror_config import read_config
+from workers.spark.jobs.stream import mirrored_tables, place_of, run_history, run_mirror, session_of
 from workers.spark.sinks import sink_of
-from workers.spark.stream import mirrored_tables, place_of, run_history, run_mirror, session_of
-from workers.spark.verify_command import add_verify
-from workers.spark.verify_command import run as run_verify
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -24,16 +24,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
-from workers.spark.checkpoint import TopicState
-from workers.spark.events import TOMBSTONE, fitted, key_columns, row_op
 from workers.spark.failure import UNREADABLE, JobError
-from workers.spark.formats import Format, json_format
 from workers.spark.kinds import UNAVAILABLE
-from workers.spark.layouts import SOURCE, TRANSACTION, Form, Layout
-from workers.spark.records import read_records, stream_records
-from workers.spark.survey import survey
-from workers.spark.table import Column
-from workers.spark.topic_layouts import Topic, learned
+from workers.spark.tables.table import Column
+from workers.spark.topics.events import TOMBSTONE, fitted, key_columns, row_op
+from workers.spark.topics.formats import Format, json_format
+from workers.spark.topics.known import TopicState
+from workers.spark.topics.layouts import SOURCE, TRANSACTION, Form, Layout
+from workers.spark.topics.records import read_records, stream_records
+from workers.spark.topics.survey import survey
+from workers.spark.topics.topic import Topic, learned
 
 
 def changes(

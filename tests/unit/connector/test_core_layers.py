@@ -13,13 +13,14 @@ import pytest
 from importlinter import configuration
 from importlinter.application.user_options import UserOptions
 from importlinter.contracts.forbidden import ForbiddenContract
+from importlinter.contracts.layers import LayersContract
 from importlinter.contracts.protected import ProtectedContract
 from importlinter.domain.contract import Contract
 
 ROOT = Path(__file__).resolve().parents[3]
 OPTIONS: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
 CONTRACTS: dict[str, dict[str, Any]] = {options["name"]: options for options in OPTIONS["contracts"]}
-KINDS: dict[str, type[Contract]] = {"forbidden": ForbiddenContract, "protected": ProtectedContract}
+KINDS: dict[str, type[Contract]] = {"forbidden": ForbiddenContract, "layers": LayersContract, "protected": ProtectedContract}
 
 
 configuration.configure()
@@ -33,7 +34,9 @@ def graph() -> grimp.ImportGraph:
 def kept(name: str, graph: grimp.ImportGraph) -> bool:
     options = CONTRACTS[name]
     session = UserOptions(session_options=OPTIONS, contracts_options=[]).session_options
-    contract = KINDS[options["type"]](name, session, {k: v for k, v in options.items() if k not in ("name", "type")})
+    # Its reader of TOML makes texts of booleans.
+    given = {key: str(value) if isinstance(value, bool) else value for key, value in options.items() if key not in ("name", "type")}
+    contract = KINDS[options["type"]](name, session, given)
     return contract.check(graph, verbose=False).kept
 
 
@@ -60,9 +63,10 @@ BREACHES = [
     ("The connector's core and its edges do not know the runner", "connector.stream", "connector.runner"),
     ("The REST dialect never imports the worker", "connect_api.app", "workers.herder"),
     ("Of the connector the REST dialect knows the properties and the errors", "connect_api.plugins", "connector.stream"),
-    ("The Spark jobs read topics and know nothing of who writes them", "workers.spark.events", "connector.envelope"),
-    ("The Spark jobs read topics and know nothing of who writes them", "workers.spark.source", "connect_api.errors"),
-    ("The Spark jobs read topics and know nothing of who writes them", "workers.spark.source", "workers.settings"),
+    ("The Spark jobs read topics and know nothing of who writes them", "workers.spark.topics.events", "connector.envelope"),
+    ("The Spark jobs read topics and know nothing of who writes them", "workers.spark.source.relation", "connect_api.errors"),
+    ("The Spark jobs read topics and know nothing of who writes them", "workers.spark.source.relation", "workers.settings"),
+    ("The rooms of the Spark jobs know those below them only", "workers.spark.topics.events", "workers.spark.jobs.moves"),
 ]
 
 

@@ -1,7 +1,7 @@
 """What a column's values are: how events carry them, what Spark makes of them, and how they compare with PostgreSQL's.
 
 A :class:`Kind` is chosen by a Connect schema (Debezium documentation, "Data type mappings"); without embedded schemas
-the catalog's columns stand in for it (:mod:`workers.spark.catalog`). Expressions only: nothing here runs Python on rows.
+the catalog's columns stand in for it (:mod:`workers.spark.source.catalog`). Expressions only: nothing here runs Python on rows.
 """
 
 from workers.spark.kinds.connect import kind_of

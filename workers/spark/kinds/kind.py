@@ -13,7 +13,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType
 
-from workers.spark.binding import let
+from workers.spark.kinds.binding import let
 
 Expression = Callable[[Column], Column]
 Schema = Mapping[str, object]
@@ -75,7 +75,7 @@ class Rich:
 class Kind:
     """One kind of value.
 
-    ``raw`` is what ``from_json`` reads it as, and :func:`workers.spark.avro.read_avro` too. ``type`` is what :attr:`decode` makes of
+    ``raw`` is what ``from_json`` reads it as, and :func:`workers.spark.topics.avro.read_avro` too. ``type`` is what :attr:`decode` makes of
     that, a type which Delta, Iceberg and Parquet store. ``rich`` is what a reader of changes gets instead, where Spark has a closer
     type that these do not store. :attr:`text` writes a decoded value as text that is equal for equal values; :attr:`read` reads
     PostgreSQL's text into ``type`` (null when the type cannot hold it); both are meant for a session in UTC.

@@ -21,7 +21,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from workers.spark.digits import plain, scaled, unscaled, with_point
+from workers.spark.kinds.digits import plain, scaled, unscaled, with_point
 from workers.spark.kinds.kind import Builder, Kind, Placeholder, Schema, fixed, parameter
 
 SPARK_DIGITS: Final = 38

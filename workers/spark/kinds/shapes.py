@@ -20,7 +20,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from workers.spark.binding import let
+from workers.spark.kinds.binding import let
 from workers.spark.kinds.kind import Builder, Kind, Placeholder, Schema, fixed
 
 _NUMBER: Final = r"([^,<>(){}]+)"

@@ -23,8 +23,8 @@ from pyspark.sql.types import (
     YearMonthIntervalType,
 )
 
-from workers.spark.binding import let
-from workers.spark.digits import plain
+from workers.spark.kinds.binding import let
+from workers.spark.kinds.digits import plain
 from workers.spark.kinds.kind import Builder, Expression, Kind, Rich, fixed
 
 MICROS: Final = 1_000_000

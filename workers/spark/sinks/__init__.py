@@ -14,7 +14,7 @@ from workers.spark.sinks.delta import DeltaSink
 from workers.spark.sinks.iceberg import IcebergSink
 from workers.spark.sinks.parquet import ParquetSink
 from workers.spark.sinks.postgres import PostgresSink
-from workers.spark.table import Sink
+from workers.spark.tables.table import Sink
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from pyspark.sql.types import (
 
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.sinks.lake import LakeSink
-from workers.spark.sinks.names import escaped, literal, quoted
-from workers.spark.table import Table
+from workers.spark.tables.names import escaped, literal, quoted
+from workers.spark.tables.table import Table
 
 PROPERTIES: Final = {
     # Columns are renamed and dropped by their names alone, and may be called anything.
@@ -34,7 +34,7 @@ _WHOLE: Final = (ByteType, ShortType, IntegerType, LongType)
 
 
 class DeltaSink(LakeSink):
-    """A table for each source table at ``<folder>/<schema>/<table>``, names escaped (see :func:`~workers.spark.sinks.names.escaped`).
+    """A table for each source table at ``<folder>/<schema>/<table>``, names escaped (see :func:`~workers.spark.tables.names.escaped`).
 
     With a ``catalog`` the tables are ``catalog.schema.table``, and ``folder``, when there is one, holds them all the same. Delta tells
     columns apart by their letters, not by their case: a table with columns ``a`` and ``A`` is refused.

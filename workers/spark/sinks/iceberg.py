@@ -23,8 +23,8 @@ from pyspark.sql.types import (
 
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.sinks.lake import LakeSink
-from workers.spark.sinks.names import escaped, quoted
-from workers.spark.table import Table
+from workers.spark.tables.names import escaped, quoted
+from workers.spark.tables.table import Table
 
 PROPERTIES: Final = {
     "format-version": "2",
@@ -36,7 +36,7 @@ PROPERTIES: Final = {
 
 
 class IcebergSink(LakeSink):
-    """A table ``catalog.schema.table`` for each source table, names escaped (see :func:`~workers.spark.sinks.names.escaped`).
+    """A table ``catalog.schema.table`` for each source table, names escaped (see :func:`~workers.spark.tables.names.escaped`).
 
     ``settings`` are the catalog's, without their prefix ``spark.sql.catalog.<catalog>.`` (``type`` and ``warehouse`` at least); without
     any the session has to know the catalog, best with ``cache-enabled=false``. Raises JobError(UNREADABLE) when it does not.

@@ -14,8 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType, DateType, IntegerType, LongType, ShortType, StringType, TimestampNTZType, TimestampType
 
 from workers.spark.failure import UNREADABLE, JobError
-from workers.spark.sinks.names import literal
-from workers.spark.table import LSN, POSITION, Effects, Table
+from workers.spark.tables.names import literal
+from workers.spark.tables.table import LSN, POSITION, Effects, Table
 
 LONGEST_BOUND: Final = 200
 """Characters of a text that may bound a scan: a longer one would only burden the statement."""

@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType
 
 from workers.spark.failure import UNREADABLE, JobError
-from workers.spark.sinks.evolution import Add, Drop, Rename, Retype, Step, allowed, converted, default_of, one_by_one, steps
 from workers.spark.sinks.incoming import Incoming, incoming, own_columns, side_by_side
 from workers.spark.sinks.merge import gone, insert_statement, merge_statement
-from workers.spark.sinks.names import quoted
-from workers.spark.table import LSN, POSITION, Column, Effects, Table
+from workers.spark.tables.casts import rewritten
+from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step, allowed, one_by_one, steps
+from workers.spark.tables.names import quoted
+from workers.spark.tables.table import LSN, POSITION, Column, Effects, Table
 
 Statement = Callable[[str, str, Incoming, Sequence[str]], str]
 """Of a mirror's name, a view's of the batch's rows, the batch, and the mirror's columns."""
@@ -155,22 +155,3 @@ class LakeSink(ABC):
 
     def _type(self, column: Column) -> str:
         return str(self.held(column.kind.type).simpleString())
-
-
-def rewritten(there: DataFrame, table: Table, wanted: Sequence[Step]) -> DataFrame:
-    """The rows of a mirror with the steps carried out, the mirror's own columns left as they are. Pure."""
-    values = {name: F.col(quoted(name)) for name in there.columns}
-    for step in wanted:
-        match step:
-            case Rename(old, new):
-                values[new] = values.pop(old)
-            case Drop(name):
-                del values[name]
-            case Add(column):
-                values[column.name] = default_of(column)
-            case Retype(column, DataType() as old):
-                values[column.name] = converted(values[column.name], old, column)
-    known = [column.name for column in table.columns]
-    extra = [name for name in values if name not in known and name not in {LSN, POSITION}]
-    own = [name for name in (LSN, POSITION) if name in values]
-    return there.select(*(values[name].alias(name) for name in [*known, *extra, *own]))

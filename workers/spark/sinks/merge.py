@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workers.spark.sinks.incoming import Incoming
-from workers.spark.sinks.names import literal, quoted
-from workers.spark.table import DELETE, LSN, POSITION, UPSERT
+from workers.spark.tables.names import literal, quoted
+from workers.spark.tables.table import DELETE, LSN, POSITION, UPSERT
 
 
 def merge_statement(target: str, source: str, batch: Incoming, there: Sequence[str]) -> str:

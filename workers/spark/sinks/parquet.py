@@ -11,11 +11,11 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType
 
 from workers.spark.failure import UNREADABLE, JobError
-from workers.spark.sinks.evolution import allowed, steps
 from workers.spark.sinks.incoming import Incoming, incoming, own_columns, side_by_side
-from workers.spark.sinks.lake import rewritten
-from workers.spark.sinks.names import escaped, quoted
-from workers.spark.table import LSN, POSITION, UPSERT, Effects, Table
+from workers.spark.tables.casts import rewritten
+from workers.spark.tables.evolution import allowed, steps
+from workers.spark.tables.names import escaped, quoted
+from workers.spark.tables.table import LSN, POSITION, UPSERT, Effects, Table
 
 DONE: Final = "_SUCCESS"
 """The file that Spark writes last into a folder."""

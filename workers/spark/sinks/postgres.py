@@ -14,12 +14,13 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
 from workers.spark.failure import UNREADABLE, JobError
-from workers.spark.jdbc import jdbc_access
 from workers.spark.sinks.incoming import Incoming, incoming, own_columns, side_by_side
 from workers.spark.sinks.postgres_shape import bring_key, bring_schema, bring_shape, columns_of
 from workers.spark.sinks.postgres_sql import deletes, inserts, patterns_query, run, sql_name, truncates, updates
-from workers.spark.sinks.postgres_types import from_text, selected, spark_type, to_text
-from workers.spark.table import LSN, POSITION, Effects, Table
+from workers.spark.sinks.postgres_types import selected, spark_type
+from workers.spark.source.jdbc import jdbc_access
+from workers.spark.tables.postgres_text import from_text, to_text
+from workers.spark.tables.table import LSN, POSITION, Effects, Table
 
 HOME: Final = "understudy"
 """The schema of the sink's own tables: the ledger and, while a batch comes in, its rows."""

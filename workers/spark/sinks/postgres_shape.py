@@ -9,11 +9,13 @@ import psycopg
 from pyspark.sql import SparkSession
 
 from workers.spark.failure import UNREADABLE, JobError
-from workers.spark.sinks.evolution import Add, Drop, Rename, Retype, Step, allowed, default_of, steps
 from workers.spark.sinks.incoming import Incoming, keys_of, own_columns
 from workers.spark.sinks.postgres_sql import run, sql_name, sql_text
-from workers.spark.sinks.postgres_types import NUMBERS, WHOLE, postgres_type, to_text
-from workers.spark.table import LSN, POSITION, Column, Table
+from workers.spark.sinks.postgres_types import NUMBERS, WHOLE, postgres_type
+from workers.spark.tables.casts import default_of
+from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step, allowed, steps
+from workers.spark.tables.postgres_text import to_text
+from workers.spark.tables.table import LSN, POSITION, Column, Table
 
 MARK: Final = "Made for the mirror's key"
 """The comment of an index that :func:`bring_key` made and may drop."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import psycopg
 
 from workers.spark.sinks.incoming import Incoming
-from workers.spark.table import DELETE, LSN, POSITION, UPSERT
+from workers.spark.tables.table import DELETE, LSN, POSITION, UPSERT
 
 
 def run(connection: psycopg.Connection, statement: str) -> None:

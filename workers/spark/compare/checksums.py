@@ -1,0 +1,124 @@
+"""A source table and its mirror as rows of checksums that can be held against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import ArrayType, AtomicType, DataType, StringType
+
+from workers.spark.compare.grid import WIDEST
+from workers.spark.compare.verdict import MIRROR, SOURCE
+from workers.spark.source.catalog import CatalogColumn
+from workers.spark.tables.table import LSN, POSITION, Column, Table
+
+BUCKETS: Final = 4096
+"""Into so many parts the keys are divided: of a hundred million rows one wrong key shuffles 25,000 of each side."""
+SIGNS: Final = {SOURCE: 1, MIRROR: -1}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is compared: ``columns``, by ``key`` or, when that is empty, by whole rows."""
+
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    only_source: tuple[str, ...]
+    only_mirror: tuple[str, ...]
+    aside: dict[str, str]
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The columns that name a difference."""
+        return self.key or tuple(column.name for column in self.columns)
+
+
+def shape_of(table: Table, catalog: Sequence[CatalogColumn], frame: DataFrame) -> Shape:
+    """What can be compared. A column of both sides that cannot be gets its reason."""
+    there = {column.name: column for column in catalog}
+    fields = {field.name: field.dataType for field in frame.schema.fields if field.name not in {LSN, POSITION}}
+    described = {column.name: column for column in table.columns}
+    compared: list[Column] = []
+    aside: dict[str, str] = {}
+    for name, known in there.items():
+        if name not in fields:
+            continue
+        column = described.get(name)
+        reason = "its topic does not carry it" if column is None else _obstacle(column, known, fields[name])
+        if reason is not None:
+            aside[name] = reason
+        elif column is not None:
+            compared.append(column)
+    names = {column.name for column in compared}
+    return Shape(
+        tuple(compared),
+        table.key if names.issuperset(table.key) else (),
+        tuple(name for name in there if name not in fields),
+        tuple(name for name in fields if name not in there),
+        aside,
+    )
+
+
+def _obstacle(column: Column, source: CatalogColumn, held: DataType) -> str | None:
+    """Why the two sides of this column cannot be compared, or None."""
+    if not column.kind.comparable:
+        return "the source's text says something else than its events"
+    if source.type == "bytea" and isinstance(_innermost(column.kind.type), StringType):
+        return "bytes sent as text: nothing says in which encoding"
+    alike = _same_type(held, column.kind.type) or (isinstance(held, AtomicType) and isinstance(column.kind.type, AtomicType))
+    return None if alike else f"the mirror holds {held.simpleString()}, not {column.kind.type.simpleString()}"
+
+
+def _innermost(of: DataType) -> DataType:
+    while isinstance(of, ArrayType):
+        of = of.elementType
+    return of
+
+
+def _same_type(one: DataType, other: DataType) -> bool:
+    """Whether the types are the same but for what may be null in them."""
+    return bool(one.simpleString() == other.simpleString())
+
+
+def checksums(source: DataFrame, mirror: DataFrame, shape: Shape) -> DataFrame:
+    """The rows of both sides: ``key``, ``bucket``, ``low`` and ``high`` (halves of the row's checksum), ``hashes``, ``sign``, ``cells``."""
+    held = {field.name: field.dataType for field in mirror.schema.fields}
+
+    def of_mirror(column: Column) -> SparkColumn:
+        value = F.col("`" + column.name.replace("`", "``") + "`")
+        # A mirror may keep a value in a wider type or as text; the kind reads either as it reads PostgreSQL's.
+        return column.kind.text(value) if _same_type(held[column.name], column.kind.type) else column.kind.normal(value.cast("string"))
+
+    texts = [column.kind.normal(F.col(f"c{at}")) for at, column in enumerate(shape.columns)]
+    left = _side(source, texts, shape, SOURCE)
+    return left.union(_side(mirror, [of_mirror(column) for column in shape.columns], shape, MIRROR))
+
+
+def _side(frame: DataFrame, texts: Sequence[SparkColumn], shape: Shape, side: str) -> DataFrame:
+    names = [column.name for column in shape.columns]
+    cells = [F.col(f"t{names.index(name)}") for name in shape.cells]
+    if not shape.key:
+        cells = [F.substring(cell, 1, WIDEST + 1) for cell in cells]
+    row = F.xxhash64("hashes")
+    # xxhash64 passes over nulls and joins its arguments' bytes to one; of each text alone, null has a checksum of its own as ''.
+    hashes = F.array(*(F.xxhash64(f"t{at}") for at in range(len(texts)))).cast("array<bigint>")
+    hashed = (
+        frame.select(*(text.alias(f"t{at}") for at, text in enumerate(texts)))
+        .select(F.array(*cells).cast("array<string>").alias("cells"), hashes.alias("hashes"))
+        .select("cells", "hashes", row.alias("row"))
+        .select("cells", "hashes", "row", (F.col("cells") if shape.key else F.array(F.hex("row"))).alias("key"))
+    )
+    return hashed.select(
+        "key",
+        F.pmod(F.xxhash64("key"), F.lit(BUCKETS)).alias("bucket"),
+        # Sums of halves cannot leave a bigint before there are 2^31 rows in a bucket.
+        F.col("row").bitwiseAND(F.lit(0xFFFFFFFF)).alias("low"),
+        F.shiftrightunsigned("row", 32).alias("high"),
+        "hashes",
+        F.lit(SIGNS[side]).alias("sign"),
+        "cells",
+    )

@@ -1,0 +1,1 @@
+"""What follows topics: mirrors and histories, batch by batch, with what they remember."""

@@ -1,0 +1,230 @@
+"""What all jobs that follow topics do with a batch: cut its records, find out their layouts, and bring each table's changes into a sink.
+
+A batch is the same records whenever it is tried, and begins with the same state (:mod:`workers.spark.jobs.checkpoint`); what it does to
+a table is the same however often it is done. So a crash at any point is mended by the batch that Spark repeats.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from typing import Final, Protocol
+
+from pyspark import inheritable_thread_target
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from workers.spark.compilation import compiled
+from workers.spark.jobs.checkpoint import Checkpoint, State
+from workers.spark.jobs.lineage import Lineage
+from workers.spark.jobs.moves import filled, fitted, held_columns, images, torn, trails
+from workers.spark.jobs.transactions import Transactions
+from workers.spark.tables.casts import rewritten
+from workers.spark.tables.evolution import steps
+from workers.spark.tables.table import LSN, POSITION, Effects, Sink, Table
+from workers.spark.topics.events import decoded, together, tombstones
+from workers.spark.topics.formats import Format
+from workers.spark.topics.known import TopicState
+from workers.spark.topics.survey import Group, survey
+from workers.spark.topics.topic import Topic, learned
+
+IMAGE_BATCHES: Final = 100
+"""So many batches later a row that left its key is no longer waited for under its new one."""
+WAITS: Final = 10
+"""So many batches a topic waits for the other half of a move, which another partition holds, before it goes on without."""
+PLANNERS: Final = 4
+"""Topics that are planned at a time."""
+DIVIDED: Final = 20_000
+"""Fewer changes of a topic are one task's: no shuffle, and the other cores have the other tables."""
+_WAITING: Final = "waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a batch was. ``passed_over`` counts records of topics that hold no table's changes, ``waiting`` those kept for the next."""
+
+    batch: int
+    records: int
+    tables: int
+    passed_over: int
+    waiting: int
+    seconds: float
+    newest_ms: int | None
+    """The newest of the records' times (ms since 1970), as Kafka has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One topic's part of a batch."""
+
+    batch: int
+    topic: Topic
+    groups: Sequence[Group]
+    changes: DataFrame
+
+    def any(self, flag: str) -> bool:
+        """Whether a flag of the survey is set for some of the records."""
+        return any(getattr(group, flag) for group in self.groups)
+
+
+Planned = tuple[Effects | None, TopicState]
+
+
+class Job(Protocol):
+    """What is made of a topic's changes."""
+
+    def plan(self, work: Work, state: TopicState) -> tuple[Effects, TopicState] | None:
+        """What they do to which table, and the topic's state then; None when they do nothing. No action that changes anything."""
+
+    def target(self, work: Work) -> DataFrame | None:
+        """The rows that the source's table had before the batch, as far as they are known."""
+
+
+class Batches:
+    """Brings batches of records into ``sink``."""
+
+    def __init__(self, checkpoint: Checkpoint, format_: Format, sink: Sink, job: Job, transactions: Transactions | None = None) -> None:
+        self._checkpoint = checkpoint
+        self._format = format_
+        self._sink = sink
+        self._job = job
+        self._transactions = transactions
+
+    def apply(self, records: DataFrame, batch: int) -> Done:
+        """Bring one batch into the tables; ``records`` are Kafka's, ``batch`` its number. May be repeated.
+
+        Raises JobError when an event cannot be read for what its schema says.
+        """
+        began = time.monotonic()
+        before = self._checkpoint.before(batch)
+        cut = self._format.cut(records)
+        if before.waiting is not None:
+            cut = reduce(DataFrame.unionByName, self._checkpoint.made([before.waiting], _WAITING), cut)
+        # A topic's job looks at all parts of it, so a few parts for each core: with one for every partition of every topic the tasks
+        # would be counted in tables times partitions.
+        cut = cut.coalesce(2 * cut.sparkSession.sparkContext.defaultParallelism).persist()
+        persisted = [cut]
+        try:
+            held: list[DataFrame] = []
+            applied = before.applied
+            ready = cut
+            if self._transactions is not None:
+                ready, late, applied = self._transactions.split(cut, applied)
+                held.append(late)
+            groups = survey(ready, self._format.signs)
+            topics = learned(before.topics, groups, ready, self._format.schemas, records)
+            named = [Topic(name, topics.get(name, TopicState()), self._format.schemas.layout) for name in sorted({g.topic for g in groups})]
+            tables = [topic for topic in named if topic.is_table]
+            with compiled(cut.sparkSession, largest(groups)):
+                planned = self._all(lambda topic: self._one(batch, topic, groups, ready, persisted), tables, cut.sparkSession)
+                effects: list[Effects] = []
+                for topic, (one, state) in zip(tables, planned, strict=True):
+                    topics[topic.name] = state
+                    if one is not None:
+                        effects.append(one)
+                    elif state.waits:
+                        held.append(ready.where(F.col("topic") == topic.name))
+                waiting = 0
+                if held:
+                    kept = self._checkpoint.ahead(batch, _WAITING, lambda: reduce(DataFrame.unionByName, held))
+                    waiting = kept.count()
+                self._sink.apply(batch, effects)
+            self._checkpoint.after(batch, State(topics, batch if waiting else None, applied))
+            newest = cut.agg(F.max(F.unix_millis("timestamp"))).first()
+        finally:
+            for frame in persisted:
+                frame.unpersist()
+        mirrored = {topic.name for topic in tables}
+        return Done(
+            batch,
+            sum(group.records for group in groups),
+            len(effects),
+            sum(group.records for group in groups if group.topic not in mirrored),
+            waiting,
+            time.monotonic() - began,
+            newest[0] if newest is not None else None,
+        )
+
+    @staticmethod
+    def _all(work: Callable[[Topic], Planned], topics: Sequence[Topic], spark: SparkSession) -> list[Planned]:
+        """``work`` on each, several at a time: most of it is planning, which Spark does in one thread."""
+        # Spark's local properties (the streaming query's job group) go along, so that stopping the query stops these jobs.
+        inherit = inheritable_thread_target(spark)
+        with ThreadPoolExecutor(PLANNERS, thread_name_prefix="plan") as pool:
+            running = [pool.submit(inherit(work), topic) for topic in topics]
+        return [done.result() for done in running]
+
+    def _one(self, batch: int, topic: Topic, groups: Sequence[Group], cut: DataFrame, held: list[DataFrame]) -> Planned:
+        """A topic's effects; none, and a state that waits, when a move's other half has not been read yet.
+
+        ``held`` gets what is persisted.
+        """
+        mine = [group for group in groups if group.topic == topic.name]
+        changes = changes_of(topic, mine, cut)
+        if sum(group.records for group in mine) < DIVIDED:
+            changes = changes.coalesce(1)
+        work = Work(batch, topic, mine, changes)
+        state = topic.state
+        if topic.table.key and held_columns(topic.table) and work.any("moves") and torn(work.changes):
+            # Read once: the plans of what follows would each grow by it.
+            work = replace(work, changes=work.changes.persist())
+            held.append(work.changes)
+            moved = self._moved(work)
+            if moved is None:
+                return None, replace(state, waits=state.waits + 1)
+            filled_, state = moved
+            work = replace(work, changes=filled_)
+        planned = self._job.plan(work, replace(state, waits=0))
+        return (None, replace(state, waits=0)) if planned is None else planned
+
+    def _moved(self, work: Work) -> tuple[DataFrame, TopicState] | None:
+        """The changes with the values that rows took along to their new keys; None to wait for the move that had them."""
+        table, state, file = work.topic.table, work.topic.state, "moved-" + work.topic.name.encode().hex()
+        past = [number for number in state.moved if number > work.batch - IMAGE_BATCHES]
+        former = [fitted(kept, table) for kept in self._checkpoint.made(past, file)]
+        earlier = together(former) if former else None
+        known = set() if earlier is None else {row["lsn"] for row in earlier.select("lsn").collect()}
+        found, unseen = Lineage(trails(work.changes), [column.name for column in held_columns(table)], known).picks()
+        if unseen and state.waits < WAITS:
+            return None
+        if not found:
+            return work.changes, replace(state, moved=tuple(past))
+        target = partial(self._job.target, work)
+        new = self._checkpoint.ahead(work.batch, file, lambda: images(work.changes, table, found, target, earlier))
+        return filled(work.changes, fitted(new, table), table), replace(state, moved=(*past, work.batch))
+
+
+def largest(groups: Sequence[Group]) -> int:
+    """The records of the topic that has the most."""
+    records: Counter[str] = Counter()
+    for group in groups:
+        records[group.topic] += group.records
+    return max(records.values(), default=0)
+
+
+def at_newest(there: DataFrame | None, table: Table) -> DataFrame | None:
+    """A sink's table as it will be when it has followed ``table``'s columns; None when there is none."""
+    if there is None:
+        return None
+    own = [(field.name, field.dataType) for field in there.schema.fields if field.name not in {LSN, POSITION}]
+    return rewritten(there, table, steps(own, table))
+
+
+def changes_of(topic: Topic, groups: Sequence[Group], cut: DataFrame) -> DataFrame:
+    """All changes of a topic's table in the batch, at its newest layout."""
+    parts = []
+    for group in groups:
+        layout = topic.key_layout(group.key_layout) if group.empty else topic.layout(group.layout, group.key_layout)
+        if layout is None:
+            continue
+        mine = (F.col("topic") == topic.name) & F.col("key_layout").eqNullSafe(group.key_layout)
+        if group.empty:
+            parts.append(tombstones(cut, mine & F.col("value").isNull(), layout, topic.table))
+        else:
+            mine &= F.col("value").isNotNull() & F.col("layout").eqNullSafe(group.layout)
+            parts.append(decoded(cut, mine, layout, topic.table, topic.former(group.layout)))
+    return together(parts)

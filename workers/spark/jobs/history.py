@@ -1,0 +1,173 @@
+"""Type-2 history: every state that a row has had, and from when to when it held.
+
+A history is a mirror of versions: its table is ``<name>_history``, its key the source's key and the LSN of the change that began the
+version, so every sink keeps it and a batch may be repeated. Columns in front of the source's: ``valid_from`` and ``valid_to`` (times
+of the source's commits; the latter null while the version holds), ``op`` (Debezium's letter of the change that began it), ``version``
+(that change's LSN) and ``ended`` (the LSN of the change that ended it).
+
+Changes of one key have growing LSNs, whichever transactions make them (a row is locked until its transaction ends); so a change that
+is not beyond what the history knows of its key has come before and is passed over. A read (snapshot) that says what is known
+already begins no version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import StructField, StructType
+
+from workers.spark.jobs.batches import Work, at_newest
+from workers.spark.jobs.mirror import truncates
+from workers.spark.jobs.reduction import sent
+from workers.spark.kinds import kind_of
+from workers.spark.tables.names import quoted
+from workers.spark.tables.table import UPSERT, Column, Effects, Sink, Table
+from workers.spark.topics.events import TOMBSTONE, key_columns
+from workers.spark.topics.known import TopicState, Truncate
+
+VERSION: Final = "version"
+_TIME: Final = kind_of({"type": "string", "name": "io.debezium.time.ZonedTimestamp"})
+_OWN: Final = (
+    Column("valid_from", _TIME),
+    Column("valid_to", _TIME),
+    Column("op", kind_of({"type": "string"})),
+    Column(VERSION, kind_of({"type": "int64"})),
+    Column("ended", kind_of({"type": "int64"})),
+)
+
+
+def history_table(table: Table) -> Table:
+    """The history of ``table``. A new column's default is not filled in: no version held it."""
+    columns = tuple(replace(column, default=None) for column in table.columns)
+    return Table(table.schema, f"{table.name}_history", (*_OWN, *columns), (*table.key, VERSION))
+
+
+class History:
+    """Keeps in ``sink`` the histories of tables with a key."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def target(self, work: Work) -> DataFrame | None:
+        """The versions that hold."""
+        known = self._known(work.topic.table)
+        return None if known is None else known.where(F.col("valid_to").isNull())
+
+    def plan(self, work: Work, state: TopicState) -> tuple[Effects, TopicState] | None:
+        """New versions, and those known that end. A table without a key has none: nothing says which row a change means."""
+        table = work.topic.table
+        if not table.key:
+            return None
+        own = history_table(table)
+        return Effects(own, versions(work.changes, table, self._known(table), truncates(work))), state
+
+    def _known(self, table: Table) -> DataFrame | None:
+        own = history_table(table)
+        return at_newest(self._sink.read(own), own)
+
+
+def versions(changes: DataFrame, table: Table, known: DataFrame | None, emptied: Sequence[Truncate]) -> DataFrame:
+    """The effects on ``table``'s history: new versions, and those known that end.
+
+    ``changes`` are of a table with a key; ``known`` is the history before the batch; ``emptied`` are the truncates in the batch.
+    """
+    keyed = changes.where(~F.col("op").isin(TOMBSTONE, "t") & F.col("key").isNotNull())
+    live = keyed.select(
+        "key", "op", "row", "unavailable", F.coalesce("lsn", "offset").alias("at"), F.timestamp_millis("ts_ms").alias("when"), "offset"
+    )
+    past = None if known is None else known.select(_key(table).alias("b_key"), _image(table).alias("b"))
+    for truncate in emptied:
+        live = live.unionByName(_deletes(live, past, truncate))
+    if past is None:
+        joined = live.withColumn("b", F.lit(None).cast(_image_type(table)))
+    else:
+        keys = live.select(F.col("key").alias("k")).distinct()
+        latest = (
+            past.join(keys, F.col("b_key").eqNullSafe(F.col("k")), "left_semi").groupBy("b_key").agg(F.max_by("b", "b.version").alias("b"))
+        )
+        joined = live.join(latest, F.col("key").eqNullSafe(F.col("b_key")), "left")
+    reached = F.coalesce("b.ended", "b.version", F.lit(-1))
+    fresh = joined.where((F.col("at") > reached) | ((F.col("op") == "r") & (F.col("at") >= reached)))
+    # A change may have come twice within the batch.
+    once = fresh.groupBy("key", "at", "op").agg(F.min_by(F.struct("row", "unavailable", "when", "offset", "b"), "offset").alias("one"))
+    events = once.select("key", "at", "op", "one.*")
+    in_order = Window.partitionBy("key").orderBy("at", "offset")
+    holds = F.col("b").isNotNull() & F.col("b.valid_to").isNull()
+    base = F.when(holds, F.struct(*(F.col("b").getField(column.name).alias(column.name) for column in table.columns)))
+    filled = events.withColumn("row", F.when(F.col("row").isNotNull(), F.struct(*(_value(column, base) for column in table.columns))))
+    before = F.coalesce(F.when(F.row_number().over(in_order) == 1, base), F.lag("row").over(in_order))
+    unchanged = (F.col("op") == "r") & F.to_json(before).eqNullSafe(F.to_json("row"))
+    told = filled.withColumn("same", unchanged).where(~F.col("same"))
+    ordered = told.withColumn("next", F.lead(F.struct("when", "at")).over(in_order)).withColumn("turn", F.row_number().over(in_order))
+    begun = ordered.where(F.col("op") != "d").select(_version(table, F.col("row"), "when", "next.when", "next.at").alias("row"))
+    over = ordered.where((F.col("turn") == 1) & holds).select(_ended(table).alias("row"))
+    found = begun.unionByName(over)
+    own = history_table(table)
+    return found.select(
+        F.lit(UPSERT).alias("op"),
+        F.struct(*(F.col("row").getField(name).alias(name) for name in own.key)).alias("key"),
+        "row",
+        F.array().cast("array<string>").alias("kept"),
+        F.col("row.version").alias("lsn"),
+    )
+
+
+def _deletes(live: DataFrame, past: DataFrame | None, truncate: Truncate) -> DataFrame:
+    """A truncate as deletes of all rows that it found."""
+    keys = live.where(F.col("at") < truncate.lsn).select("key")
+    if past is not None:
+        keys = keys.union(past.where(F.col("b.valid_to").isNull() & (F.col("b.version") < truncate.lsn)).select("b_key"))
+    return keys.distinct().select(
+        "key",
+        F.lit("d").alias("op"),
+        F.lit(None).cast(live.schema["row"].dataType).alias("row"),
+        F.lit(None).cast("array<string>").alias("unavailable"),
+        F.lit(truncate.lsn).cast("bigint").alias("at"),
+        F.timestamp_millis(F.lit(truncate.ts_ms)).alias("when"),
+        F.lit(truncate.offset).cast("bigint").alias("offset"),
+    )
+
+
+def _value(column: Column, base: SparkColumn) -> SparkColumn:
+    """A column's value, taken from the version before where PostgreSQL did not send it again."""
+    own = F.col("row").getField(column.name)
+    if column.kind.held is None:
+        return own.alias(column.name)
+    so_far = Window.partitionBy("key").orderBy("at", "offset").rowsBetween(Window.unboundedPreceding, 0)
+    last = F.last(F.when(sent(column), F.struct(own.alias("v"))), ignorenulls=True).over(so_far)
+    return F.coalesce(last, F.struct(base.getField(column.name).alias("v")))["v"].alias(column.name)
+
+
+def _version(table: Table, row: SparkColumn, start: str, end: str, ended: str) -> SparkColumn:
+    own = (
+        F.col(start).alias("valid_from"),
+        F.col(end).alias("valid_to"),
+        F.col("op"),
+        F.col("at").alias(VERSION),
+        F.col(ended).alias("ended"),
+    )
+    return F.struct(*own, *(row.getField(column.name).alias(column.name) for column in table.columns))
+
+
+def _ended(table: Table) -> SparkColumn:
+    """The version that held before the batch, ended by the first change of its key."""
+    b = F.col("b")
+    own = (b["valid_from"], F.col("when").alias("valid_to"), b["op"], b[VERSION], F.col("at").alias("ended"))
+    return F.struct(*own, *(b.getField(column.name).alias(column.name) for column in table.columns))
+
+
+def _key(table: Table) -> SparkColumn:
+    return F.struct(*(F.col(quoted(column.name)).cast(column.kind.type).alias(column.name) for column in key_columns(table)))
+
+
+def _image(table: Table) -> SparkColumn:
+    return F.struct(*(F.col(quoted(column.name)).cast(column.kind.type).alias(column.name) for column in history_table(table).columns))
+
+
+def _image_type(table: Table) -> StructType:
+    return StructType([StructField(column.name, column.kind.type) for column in history_table(table).columns])

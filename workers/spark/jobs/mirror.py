@@ -1,0 +1,65 @@
+"""Topics into tables that equal the source's: a :class:`workers.spark.jobs.batches.Job`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from workers.spark.jobs.batches import Work, at_newest
+from workers.spark.jobs.places import SNAPSHOT_BEGINS, appended
+from workers.spark.jobs.reduction import after_truncates, folded, last_of_each
+from workers.spark.tables.table import Effects, Sink
+from workers.spark.topics.known import TopicState, Truncate
+
+
+class Mirror:
+    """Keeps in ``sink`` what the source's tables hold."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def target(self, work: Work) -> DataFrame | None:
+        """The mirror."""
+        return at_newest(self._sink.read(work.topic.table), work.topic.table)
+
+    def plan(self, work: Work, state: TopicState) -> tuple[Effects, TopicState]:
+        """One effect for each key that changed."""
+        table = work.topic.table
+        marks = truncates(work, begins=not table.key)
+        kept = last_of_partitions((*state.truncates, *marks))
+        truncated = max((mark.lsn for mark in marks), default=None)
+        live = after_truncates(work.changes, kept)
+        if not table.key:
+            rows = appended(live)
+        elif work.any("placeholders"):
+            rows = folded(live.where(F.col("key").isNotNull()), table)
+        else:
+            rows = last_of_each(live.where(F.col("key").isNotNull()))
+        return Effects(table, rows, truncated), replace(state, truncates=kept)
+
+
+def truncates(work: Work, *, begins: bool = False) -> list[Truncate]:
+    """The truncates in a batch, oldest first; with ``begins`` the beginnings of snapshots too.
+
+    Nothing else tells a row of a table without a key from one that is read again.
+    """
+    begins = begins and work.any("begins")
+    if not begins and not work.any("truncates"):
+        return []
+    mark = F.col("op") == "t"
+    if begins:
+        mark |= (F.col("op") == "r") & F.col("snapshot").isin(*SNAPSHOT_BEGINS)
+    place = ("partition", "offset", F.coalesce("lsn", F.lit(0)).alias("lsn"), F.coalesce("ts_ms", F.lit(0)).alias("ts_ms"))
+    return [Truncate(**row.asDict()) for row in work.changes.where(mark).select(*place).orderBy("lsn").collect()]
+
+
+def last_of_partitions(found: Sequence[Truncate]) -> tuple[Truncate, ...]:
+    """The last truncate of each partition."""
+    last: dict[int, Truncate] = {}
+    for truncate in found:
+        if truncate.partition not in last or last[truncate.partition].offset <= truncate.offset:
+            last[truncate.partition] = truncate
+    return tuple(last.values())

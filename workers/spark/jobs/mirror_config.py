@@ -1,0 +1,191 @@
+"""A mirror's configuration: a TOML document. Every key is named here; any other is refused."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Final, get_args, get_origin, get_type_hints
+
+from workers.spark.failure import WRONG, JobError
+from workers.spark.kinds import UNAVAILABLE
+from workers.spark.topics.records import topics_of
+
+_TRIGGER: Final = re.compile(r"available-now|continuous|\d+ (milliseconds|seconds|minutes|hours)")
+_REFERENCE: Final = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class SinkConfig:
+    """Where the tables go.
+
+    ``path`` is a folder for delta and parquet, a warehouse for iceberg; ``catalog`` names an Iceberg or Delta catalog that ``[spark]``
+    configures; ``dsn`` is PostgreSQL's, and ``schemas`` maps the source's schemas to the mirror's.
+    """
+
+    format: str = "delta"
+    path: str | None = None
+    catalog: str | None = None
+    dsn: str | None = None
+    schemas: Mapping[str, str] = field(default_factory=dict)
+    dropped_columns: str = "drop"
+    """``drop``: a column that the source has dropped goes; ``keep``: it stays, and new rows have null."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryConfig:
+    """The schema registry of Avro topics."""
+
+    url: str
+    user: str | None = None
+    password: str | None = None
+    token: str | None = None
+    ca: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorConfig:
+    """What ``mirror``, ``history`` and ``verify`` are told. Values may hold ``${env:NAME}``."""
+
+    name: str
+    bootstrap: str
+    checkpoint: str
+    sink: SinkConfig
+    topics: str | None = None
+    """Java's pattern of whole topic names."""
+    prefix: str | None = None
+    """The connector's topic.prefix, instead of ``topics``."""
+    format: str = "json"
+    trigger: str = "continuous"
+    dsn: str | None = None
+    """The source: needed by ``verify``, and for types where events embed no schema."""
+    slot: str | None = None
+    """The connector's replication slot, which ``verify --wait`` looks at."""
+    master: str = "local[*]"
+    batch_records: int = 200_000
+    """The most records of a batch."""
+    task_records: int = 50_000
+    """The most records of one topic partition that one task reads, so that a topic that has more than others keeps all cores busy."""
+    consistency: str = "row"
+    """``row``: each batch as it comes; ``transaction``: only whole transactions, in their order."""
+    transaction_topic: str | None = None
+    placeholder: str = UNAVAILABLE
+    registry: RegistryConfig | None = None
+    kafka: Mapping[str, str] = field(default_factory=dict)
+    """Options of Spark's Kafka source; the client's own begin with ``kafka.``."""
+    spark: Mapping[str, str] = field(default_factory=dict)
+    """Spark's own settings."""
+
+    @property
+    def pattern(self) -> str:
+        """The topics to read, as Java's pattern."""
+        topics = self.topics or topics_of(self.prefix or "")
+        return topics if self.transaction_topic is None else f"{topics}|{re.escape(self.transaction_topic)}"
+
+
+def read_config(path: Path, environment: Mapping[str, str] = os.environ) -> MirrorConfig:
+    """The configuration in a file. Raises JobError that names the key and its mend."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise JobError(WRONG, f"{path} cannot be read: {error.strerror}. Check --config.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise JobError(WRONG, f"{path} is no TOML: {error}.") from error
+    return parse_config(document, environment)
+
+
+def parse_config(document: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> MirrorConfig:
+    """The configuration in a document. Raises JobError that names the key and its mend."""
+    config: MirrorConfig = _built(MirrorConfig, _resolved(document, environment), "")
+    _check("format", config.format, ("json", "avro"))
+    _check("consistency", config.consistency, ("row", "transaction"))
+    _check("sink.format", config.sink.format, ("delta", "iceberg", "parquet", "postgres"))
+    _check("sink.dropped_columns", config.sink.dropped_columns, ("drop", "keep"))
+    if not _TRIGGER.fullmatch(config.trigger):
+        raise JobError(WRONG, f'trigger is {config.trigger!r}. Use "available-now", "continuous" or an interval such as "10 seconds".')
+    if (config.topics is None) == (config.prefix is None):
+        raise JobError(
+            WRONG, "Either topics (a pattern of whole names) or prefix (the connector's topic.prefix) must be set, and not both."
+        )
+    if config.format == "avro" and config.consistency == "transaction":
+        raise JobError(WRONG, "consistency is transaction: this needs format json, the transaction topic's records are read as JSON.")
+    if config.format == "avro" and config.registry is None:
+        raise JobError(WRONG, "format is avro, but the table [registry] with its url is missing.")
+    if config.sink.format == "postgres":
+        if config.sink.dsn is None:
+            raise JobError(WRONG, "sink.format is postgres, but sink.dsn is missing.")
+    elif config.sink.path is None and config.sink.catalog is None:
+        raise JobError(WRONG, f"sink.format is {config.sink.format}: sink.path (a folder) or sink.catalog must be set.")
+    for name in ("batch_records", "task_records"):
+        if getattr(config, name) < 1:
+            raise JobError(WRONG, f"{name} must be 1 or more.")
+    if config.consistency == "transaction" and config.transaction_topic is None and config.prefix is None:
+        raise JobError(WRONG, "consistency is transaction: transaction_topic must be set (the connector's <topic.prefix>.transaction).")
+    return config
+
+
+def _check(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise JobError(WRONG, f"{name} is {value!r}. Use one of {', '.join(allowed)}.")
+
+
+def _built(kind: type, document: Mapping[str, Any], path: str) -> Any:
+    known = {item.name: item for item in fields(kind)}
+    hints = get_type_hints(kind)
+    for name in document:
+        if name not in known:
+            raise JobError(WRONG, f"{path}{name} is no key of a mirror. Known here: {', '.join(sorted(known))}.")
+    values = {}
+    for name, item in known.items():
+        if name in document:
+            values[name] = _value(hints[name], document[name], f"{path}{name}")
+        elif item.default is MISSING and item.default_factory is MISSING:
+            raise JobError(WRONG, f"{path}{name} is missing.")
+    return kind(**values)
+
+
+def _value(hint: Any, value: Any, name: str) -> Any:
+    options = [option for option in get_args(hint) if option is not NoneType] if get_origin(hint) is UnionType else [hint]
+    wanted = options[0]
+    if get_origin(wanted) is Mapping:
+        if not isinstance(value, dict):
+            raise JobError(WRONG, f"{name} must be a table.")
+        return {key: _scalar(part) for key, part in _flat(value)}
+    if wanted in (SinkConfig, RegistryConfig):
+        if not isinstance(value, dict):
+            raise JobError(WRONG, f"{name} must be a table: write [{name}].")
+        return _built(wanted, value, f"{name}.")
+    if type(value) is not wanted:
+        raise JobError(WRONG, f"{name} must be {'a whole number' if wanted is int else 'text'}.")
+    return value
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """TOML reads ``spark.sql.x = 1`` as tables within tables."""
+    flat: list[tuple[str, Any]] = []
+    for key, value in table.items():
+        flat += _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else [(prefix + key, value)]
+    return flat
+
+
+def _scalar(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _resolved(value: Any, environment: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _resolved(part, environment) for key, part in value.items()}
+    if not isinstance(value, str):
+        return value
+
+    def found(reference: re.Match[str]) -> str:
+        name = reference[1]
+        if name not in environment:
+            raise JobError(WRONG, f"${{env:{name}}} is used, but the environment has no {name}.")
+        return environment[name]
+
+    return _REFERENCE.sub(found, value)

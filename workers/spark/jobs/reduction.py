@@ -1,0 +1,88 @@
+"""What a batch of changes does to a table: one effect for each key. Pure: DataFrame in, DataFrame out, no action.
+
+Rules. All changes of a key are in one partition, so their offsets order them. An update that moves a row to another key comes as a
+delete of the old key and a create of the new one. A value that was not sent again is the last one that was, in the batch or in the
+target; a whole image (create, read) starts anew, so what was sent before it does not count. A truncate empties the table of all that
+was logged before it: it holds the table's exclusive lock, so the LSNs of one table's events tell before from after across partitions.
+A table without a key only grows: its rows are named by the place of their change (:mod:`workers.spark.jobs.places`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from workers.spark.tables.table import DELETE, UPSERT, Column, Table
+from workers.spark.topics.events import GONE, WHOLE
+from workers.spark.topics.known import Truncate
+
+
+def after_truncates(changes: DataFrame, truncates: Sequence[Truncate]) -> DataFrame:
+    """``changes`` without what a truncate has emptied, and without the truncates themselves.
+
+    In a truncate's own partition the offset tells; elsewhere the LSN, for events not committed later than it by the source's clock
+    (after a failover or a restore LSNs may start lower).
+    """
+    left = changes.where(F.col("op") != "t")
+    for truncate in truncates:
+        elsewhere = (F.col("lsn") < truncate.lsn) & (F.col("ts_ms") <= truncate.ts_ms)
+        own = F.col("offset") < truncate.offset
+        gone = F.when(F.col("partition") == truncate.partition, own).otherwise(F.coalesce(elsewhere, F.lit(False)))
+        left = left.where(~gone)
+    return left
+
+
+def last_of_each(changes: DataFrame) -> DataFrame:
+    """The effects of changes that all carry whole rows: each key's last one."""
+    last = F.max_by(F.struct("op", "row", "lsn"), "offset").alias("last")
+    found = changes.groupBy("key").agg(last)
+    gone = F.col("last.op").isin(*GONE)
+    return found.select(
+        F.when(gone, F.lit(DELETE)).otherwise(F.lit(UPSERT)).alias("op"),
+        "key",
+        F.when(~gone, F.col("last.row")).alias("row"),
+        F.array().cast("array<string>").alias("kept"),
+        F.col("last.lsn").alias("lsn"),
+    )
+
+
+def folded(changes: DataFrame, table: Table) -> DataFrame:
+    """The effects of changes some of which lack values that PostgreSQL did not send again.
+
+    A value that is not in the batch since the row began anew is ``kept``: it is the target's, if the target has the row.
+    """
+    held = [column for column in table.columns if column.kind.held is not None]
+    anew = F.col("op").isin(*WHOLE, *GONE)
+    offset = F.col("offset")
+    fold = changes.groupBy("key").agg(
+        F.max_by(F.struct("op", "row", "lsn"), "offset").alias("last"),
+        F.max(F.when(anew, offset)).alias("reset"),
+        *(F.max_by(F.struct(F.col("row").getField(c.name).alias("v")), F.when(sent(c), offset)).alias(f"v{i}") for i, c in enumerate(held)),
+        *(F.max(F.when(sent(c), offset)).alias(f"o{i}") for i, c in enumerate(held)),
+    )
+    at = {column.name: i for i, column in enumerate(held)}
+    known = [F.coalesce(F.col(f"o{i}") >= F.coalesce("reset", F.lit(-1)), F.lit(False)) for i in range(len(held))]
+    last = F.col("last")
+
+    def value(column: Column) -> SparkColumn:
+        i = at.get(column.name)
+        own = last["row"].getField(column.name) if i is None else F.when(known[i], F.col(f"v{i}")["v"])
+        return own.alias(column.name)
+
+    unknown = F.filter(F.array(*(F.when(~known[i], F.lit(c.name)) for i, c in enumerate(held))), lambda name: name.isNotNull())
+    removed = last["op"].isin(*GONE)
+    return fold.select(
+        F.when(removed, F.lit(DELETE)).otherwise(F.lit(UPSERT)).alias("op"),
+        "key",
+        F.when(~removed, F.struct(*(value(column) for column in table.columns))).alias("row"),
+        F.when(~removed, unknown).otherwise(F.array().cast("array<string>")).alias("kept"),
+        last["lsn"].alias("lsn"),
+    )
+
+
+def sent(column: Column) -> SparkColumn:
+    """Whether a change carries the column's value."""
+    return F.col("row").isNotNull() & ~F.coalesce(F.array_contains("unavailable", column.name), F.lit(False))

@@ -1,0 +1,254 @@
+"""Runs a mirror: the session, the stream, one batch after the other, and a line of progress for each."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.jars import jars_of
+from workers.spark.jobs.arrival import Offsets, covers, end_offsets
+from workers.spark.jobs.batches import Batches, Done, Job
+from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.history import History
+from workers.spark.jobs.mirror import Mirror
+from workers.spark.jobs.mirror_config import MirrorConfig
+from workers.spark.jobs.transactions import Transactions
+from workers.spark.session import IVY, find_java, open_session
+from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, Place, PostgresPlace, jar_groups, sink_of
+from workers.spark.source.relation import catalog_of
+from workers.spark.tables.table import Sink, Table
+from workers.spark.topics.formats import Format, avro_format, json_format
+from workers.spark.topics.records import stream_records
+from workers.spark.topics.registry import RegistryAuth, SchemaRegistry
+from workers.spark.topics.topic import Topic
+
+LAG_SECONDS: Final = 10.0
+"""How often the stream says how far it is behind."""
+_LOCAL: dict[str, str] = {
+    # Plans come again and again: the JVM's second compiler is worth its time.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=4",
+    # Above so many columns (100) each task would make its code anew, instead of a stage once.
+    "spark.sql.codegen.maxFields": "10000",
+    "spark.driver.memory": "2g",
+    # What a batch keeps is read once or twice: packing it costs more than it spares.
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
+    # Spark describes each plan in words for its web page; large ones take seconds.
+    "spark.sql.maxPlanStringLength": "200",
+    # The newer reader of Kafka's topics fails on the batch that is repeated after a crash (4.1.1 and 4.1.2: it reports its lag from
+    # offsets that it has not fetched then); the older one reports none.
+    "spark.sql.streaming.disabledV2MicroBatchReaders": "org.apache.spark.sql.kafka010.KafkaSourceProvider",
+    # Tables of one batch are brought in side by side: none waits for the tasks of a large one.
+    "spark.scheduler.mode": "FAIR",
+}
+
+
+def session_of(config: MirrorConfig, name: str, *groups: str) -> SparkSession:
+    """A session with what the configuration's topics and sink need, and ``groups`` of jars besides.
+
+    Raises JobError when there is no Java for Spark, or a jar cannot be had.
+    """
+    java = find_java()
+    needed = ("kafka", *jar_groups(place_of(config)), *(("avro",) if config.format == "avro" else ()), *groups)
+    settings = {**_LOCAL, **config.spark}
+    spark = open_session(
+        f"{name} {config.name}", java, jars_of(java, IVY, tuple(dict.fromkeys(needed))), master=config.master, settings=settings
+    )
+    spark.sparkContext.setLogLevel("FATAL")
+    return spark
+
+
+def place_of(config: MirrorConfig, mirror: str = "") -> Place:
+    """The sink's place as the configuration tells it; ``mirror`` names the stream that writes there."""
+    sink = config.sink
+    drop = sink.dropped_columns == "drop"
+    match sink.format:
+        case "delta":
+            return DeltaPlace(sink.path, sink.catalog, drop)
+        case "iceberg":
+            catalog = sink.catalog or "mirror"
+            settings = {} if sink.path is None else {"type": "hadoop", "warehouse": sink.path}
+            return IcebergPlace(catalog, settings, drop)
+        case "parquet":
+            return ParquetPlace(str(sink.path), drop)
+        case _:
+            return PostgresPlace(str(sink.dsn), sink.schemas, mirror, drop)
+
+
+def format_of(config: MirrorConfig) -> Format:
+    """How the configuration's topics are written."""
+    if config.format == "avro" and config.registry is not None:
+        known = config.registry
+        auth = RegistryAuth(known.user, known.password, known.token, None if known.ca is None else Path(known.ca))
+        return avro_format(config.placeholder, SchemaRegistry(known.url, auth))
+    return json_format(config.placeholder, None if config.dsn is None else catalog_of(config.dsn))
+
+
+class Run:
+    """One run of the stream, until it ends by itself (``available-now``), is told to, or fails."""
+
+    def __init__(
+        self,
+        config: MirrorConfig,
+        spark: SparkSession,
+        apply: Callable[[DataFrame, int], Done],
+        checkpoint: Checkpoint,
+        say: Callable[[str], None],
+    ) -> None:
+        self._config = config
+        self._spark = spark
+        self._apply = apply
+        self._checkpoint = checkpoint
+        self._say = say
+        self._stop = threading.Event()
+        self._turn = threading.Lock()
+        self._over = False
+        self._lag_at = time.monotonic() + LAG_SECONDS
+        self._failure: Exception | None = None
+
+    def stop(self) -> None:
+        """End after the batch that is under way."""
+        self._stop.set()
+
+    def run(self) -> None:
+        """Run. Raises JobError, or what Spark raises, when a batch fails."""
+        # Not Spark's trigger of this name: it was seen to fail on the batch that is repeated after a crash (4.1.1, the newer reader).
+        ends = end_offsets(self._spark, self._config) if self._config.trigger == "available-now" else None
+        if self._arrived(ends):
+            return
+        query = self._start()
+        try:
+            while query.isActive and not self._stop.is_set() and not self._arrived(ends):
+                query.awaitTermination(1)
+                self._tell_lag()
+        except StreamingQueryException:
+            # It is told below, and by its cause when that is known.
+            pass
+        self._end(query)
+
+    def _arrived(self, ends: Offsets | None) -> bool:
+        return ends is not None and covers(self._checkpoint.offsets(), ends)
+
+    def _end(self, query: StreamingQuery) -> None:
+        failure = None if query.isActive else query.exception()
+        # Between two batches: the one that is under way is finished first.
+        with self._turn:
+            self._over = True
+        query.stop()
+        if self._failure is not None:
+            raise self._failure
+        if failure is not None:
+            raise failure
+
+    def _start(self) -> StreamingQuery:
+        config = self._config
+        options = {"maxOffsetsPerTrigger": str(config.batch_records), "maxRecordsPerPartition": str(config.task_records), **config.kafka}
+        records = stream_records(self._spark, config.bootstrap, config.pattern, options)
+        writer = records.writeStream.queryName(config.name).option("checkpointLocation", self._checkpoint.stream).foreachBatch(self._batch)
+        interval = "0 seconds" if config.trigger in ("continuous", "available-now") else config.trigger
+        return writer.trigger(processingTime=interval).start()
+
+    def _batch(self, records: DataFrame, batch: int) -> None:
+        with self._turn:
+            if self._over:
+                # Not done, so it must not look as if it were.
+                raise JobError(UNREADABLE, "The stream has been ended.")
+            try:
+                done = self._apply(records, batch)
+            except Exception as error:  # noqa: BLE001 - raised again by run
+                # Kept here, since through Java it would come back as a text, with the values that Spark quotes in it.
+                self._failure = error
+                raise JobError(UNREADABLE, "The batch failed.") from None
+        age = "" if done.newest_ms is None else f", newest record {max(0.0, time.time() - done.newest_ms / 1000):.1f} s old"
+        aside = f", {done.passed_over:,} passed over" if done.passed_over else ""
+        aside += f", {done.waiting:,} wait for what belongs to them" if done.waiting else ""
+        rate = done.records / max(done.seconds, 0.001)
+        self._say(f"batch {batch}: {done.records:,} records of {done.tables} tables in {done.seconds:.1f} s ({rate:,.0f}/s){aside}{age}")
+
+    def _tell_lag(self) -> None:
+        """Say now and then how many records are still to be read."""
+        if time.monotonic() < self._lag_at:
+            return
+        self._lag_at = time.monotonic() + LAG_SECONDS
+        read = self._checkpoint.offsets()
+        behind = sum(max(0, end - read.get(place, 0)) for place, end in end_offsets(self._spark, self._config).items())
+        if behind:
+            self._say(f"behind by {behind:,} records")
+
+
+def run_mirror(config: MirrorConfig, spark: SparkSession | None = None, say: Callable[[str], None] | None = None) -> None:
+    """Mirror the topics until told to end (SIGINT, SIGTERM) or, with ``available-now``, until all that was there is mirrored."""
+    _run(config, "mirror", Mirror, spark, say)
+
+
+def run_history(config: MirrorConfig, spark: SparkSession | None = None, say: Callable[[str], None] | None = None) -> None:
+    """The same for histories. A column that the source drops stays in them."""
+    _run(replace(config, sink=replace(config.sink, dropped_columns="keep")), "history", History, spark, say)
+
+
+def _run(
+    config: MirrorConfig, name: str, job: Callable[[Sink], Job], spark: SparkSession | None, say: Callable[[str], None] | None
+) -> None:
+    session = spark or session_of(config, name)
+    try:
+        checkpoint = Checkpoint(session, config.checkpoint)
+        sink = sink_of(place_of(config, f"{config.name} {checkpoint.identity()}"), session)
+        batches = Batches(checkpoint, format_of(config), sink, job(sink), transactions_of(config))
+        run = Run(config, session, batches.apply, checkpoint, say or _print)
+        with _signals(run):
+            run.run()
+    finally:
+        if spark is None:
+            session.stop()
+
+
+def transactions_of(config: MirrorConfig) -> Transactions | None:
+    """How whole transactions are found; None when each record goes by itself."""
+    if config.consistency != "transaction":
+        return None
+    topic = config.transaction_topic or f"{config.prefix}.transaction"
+    return Transactions(topic, config.pattern, config.prefix or topic.removesuffix(".transaction"))
+
+
+def mirrored_tables(config: MirrorConfig, spark: SparkSession) -> list[Table]:
+    """The tables that the mirror's last batch knew, by name."""
+    schemas = format_of(config).schemas
+    topics = Checkpoint(spark, config.checkpoint).last().topics
+    found = [Topic(name, state, schemas.layout) for name, state in sorted(topics.items())]
+    return [topic.table for topic in found if topic.is_table]
+
+
+class _signals:  # noqa: N801 - reads as a statement: with _signals(run)
+    """SIGINT and SIGTERM end the run in order; only the main thread may take them."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._former: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._former[number] = signal.signal(number, self._end)
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._former.items():
+            signal.signal(number, handler)
+
+    def _end(self, _number: int, _frame: FrameType | None) -> None:
+        self._run.stop()
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()

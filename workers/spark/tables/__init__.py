@@ -1,0 +1,1 @@
+"""What a mirrored table is: its columns, how they change, and values on their way to other types."""

@@ -1,0 +1,79 @@
+"""A table's values when its columns change: defaults of new ones, and what others hold as another type. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import (
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegralType,
+    NumericType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from workers.spark.kinds.binding import let
+from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step
+from workers.spark.tables.names import quoted
+from workers.spark.tables.postgres_text import from_text, to_text
+from workers.spark.tables.table import LSN, POSITION, Column, Table
+
+_EXACT: Final = DecimalType(38, 10)
+
+
+def default_of(column: Column) -> SparkColumn:
+    """The default as a value of the column's type; null without one."""
+    if column.default is None:
+        return F.lit(None).cast(column.kind.type)
+    document = F.from_json(F.lit(json.dumps({"v": column.default})), StructType([StructField("v", column.kind.raw)]))
+    return column.kind.decode(document["v"])
+
+
+def converted(value: SparkColumn, old: DataType, column: Column) -> SparkColumn:
+    """A value of the type ``old`` as ``column`` holds it, the way PostgreSQL's own casts go; null where it cannot be.
+
+    A number becomes a whole one by rounding (decimals half away from zero, floats half to even); all else goes through PostgreSQL's text.
+    """
+    new = column.kind.type
+    if isinstance(new, IntegralType) and isinstance(old, DecimalType | FloatType | DoubleType | StringType):
+        if isinstance(old, FloatType | DoubleType):
+            return F.rint(value.cast("double")).try_cast(new)
+        exact = value.try_cast(_EXACT) if isinstance(old, StringType) else value
+        return F.coalesce(column.kind.read(value.cast("string")), F.round(exact, 0).try_cast(new))
+    if isinstance(new, NumericType) and isinstance(old, NumericType):
+        return value.try_cast(new)
+    # Infinite dates and times have names that only the place's own reading knows.
+    if isinstance(new, DateType | TimestampType | TimestampNTZType):
+        return let(to_text(value, old), lambda text: from_text(text, new))
+    return let(to_text(value, old), column.kind.read)
+
+
+def rewritten(there: DataFrame, table: Table, wanted: Sequence[Step]) -> DataFrame:
+    """The rows of a mirror with the steps carried out, the mirror's own columns left as they are. Pure."""
+    values = {name: F.col(quoted(name)) for name in there.columns}
+    for step in wanted:
+        match step:
+            case Rename(old, new):
+                values[new] = values.pop(old)
+            case Drop(name):
+                del values[name]
+            case Add(column):
+                values[column.name] = default_of(column)
+            case Retype(column, DataType() as old):
+                values[column.name] = converted(values[column.name], old, column)
+    known = [column.name for column in table.columns]
+    extra = [name for name in values if name not in known and name not in {LSN, POSITION}]
+    own = [name for name in (LSN, POSITION) if name in values]
+    return there.select(*(values[name].alias(name) for name in [*known, *extra, *own]))

@@ -1,0 +1,1 @@
+"""Topics: from Kafka's bytes to typed changes."""

@@ -1,0 +1,131 @@
+"""From cut records of one table to its changes, decoded and fitted to the newest layout.
+
+A *change* has ``partition, offset, timestamp``; ``key`` (struct of the key's columns, null without one); ``op`` (Debezium's c u d r t,
+or :data:`TOMBSTONE`); ``row`` (struct: the after image); ``unavailable`` (names of the columns PostgreSQL did not send again);
+``lsn``, ``ts_ms`` (the source's commit), ``made_ms`` (when the connector made the event), ``tx`` (the source's txId), ``snapshot``,
+``transaction`` (the event's block), ``came`` and ``left`` (see :mod:`workers.spark.topics.records`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Final
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
+
+from workers.spark.tables.casts import converted, default_of
+from workers.spark.tables.table import Column, Table
+from workers.spark.topics.layouts import TRANSACTION, Form, Layout
+
+TOMBSTONE: Final = "tombstone"
+"""The ``op`` of a record without a value: compaction's mark, which follows a delete."""
+GONE: Final = ("d", TOMBSTONE)
+WHOLE: Final = ("c", "r")
+"""Operations whose image is a whole row, whatever was there before."""
+_KEPT: Final = ("partition", "offset", "timestamp", "came", "left")
+
+
+def decoded(records: DataFrame, mine: SparkColumn, layout: Layout, table: Table, former: Mapping[str, str]) -> DataFrame:
+    """The changes in those ``records`` that are ``mine``, of ``layout``, as rows of ``table``, which is of a newer layout or the same.
+
+    ``former`` maps names of ``table``'s columns to what they were called in ``layout``. A column that is not in it has its default:
+    PostgreSQL filled it into the rows that were there.
+    """
+    # Under the condition once more: Spark may read what several later conditions ask of an event before it has filtered the others out.
+    event, known = layout.value_of(F.when(mine, F.col("value"))), layout.key_of(F.when(mine, F.col("key"))) if layout.key else F.lit(None)
+    whole = records.where(mine).withColumn("event", event).withColumn("known", known)
+    envelope = layout.form is Form.ENVELOPE
+    event = F.col("event")
+    image = event["after"] if envelope else event
+    columns = {column.name: column for column in layout.columns}
+    raw = {name: image.getField(name) for name in columns}
+    was = {column.name: former.get(column.name, "") for column in table.columns}
+    row = [fitted(raw.get(was[name]), columns.get(was[name]), column).alias(name) for name, column in zip(was, table.columns, strict=True)]
+    held = [
+        F.when(tells(raw[old]), F.lit(new)) for new, old in was.items() if old in columns and (tells := columns[old].kind.held) is not None
+    ]
+    op = event["op"] if envelope else row_op(layout, event)
+    lsn, ts_ms = (
+        (event["source"]["lsn"], event["source"]["ts_ms"])
+        if envelope
+        else (_added(layout, event, "__lsn"), _added(layout, event, "__source_ts_ms"))
+    )
+    there = image.isNotNull() & ~op.isin(*GONE)
+    return whole.select(
+        *_KEPT,
+        _key(layout, table).alias("key"),
+        op.alias("op"),
+        F.when(there, F.struct(*row)).alias("row"),
+        F.when(there, F.filter(F.array(*held), lambda name: name.isNotNull())).cast(ArrayType(StringType())).alias("unavailable"),
+        lsn.alias("lsn"),
+        ts_ms.alias("ts_ms"),
+        (event["ts_ms"] if envelope else F.lit(None).cast("bigint")).alias("made_ms"),
+        (event["source"]["txId"] if envelope else F.lit(None).cast("bigint")).alias("tx"),
+        (event["source"]["snapshot"] if envelope else F.lit(None).cast("string")).alias("snapshot"),
+        (event["transaction"] if envelope else F.lit(None).cast(TRANSACTION)).alias("transaction"),
+    )
+
+
+def tombstones(records: DataFrame, mine: SparkColumn, layout: Layout, table: Table) -> DataFrame:
+    """The same of records without a value; ``layout`` is that of their keys."""
+    nothing = {
+        "row": StructType([StructField(column.name, column.kind.type) for column in table.columns]),
+        "unavailable": ArrayType(StringType()),
+        "lsn": LongType(),
+        "ts_ms": LongType(),
+        "made_ms": LongType(),
+        "tx": LongType(),
+        "snapshot": StringType(),
+        "transaction": TRANSACTION,
+    }
+    known = records.where(mine).withColumn("known", layout.key_of(F.when(mine, F.col("key"))))
+    return known.select(
+        *_KEPT,
+        _key(layout, table).alias("key"),
+        F.lit(TOMBSTONE).alias("op"),
+        *(F.lit(None).cast(kind).alias(name) for name, kind in nothing.items()),
+    )
+
+
+def together(parts: Sequence[DataFrame]) -> DataFrame:
+    """All changes of a table in one."""
+    return reduce(DataFrame.unionByName, parts)
+
+
+def _key(layout: Layout, table: Table) -> SparkColumn:
+    """The key in the types of the table's columns; null without one."""
+    if not layout.key or not table.key:
+        return F.lit(None).cast(StructType([StructField(column.name, column.kind.type) for column in key_columns(table)]))
+    wanted = {column.name: column for column in key_columns(table)}
+    known = F.col("known")
+    fields = [fitted(known.getField(column.name), column, wanted[column.name]).alias(column.name) for column in layout.key]
+    return F.when(known.isNotNull(), F.struct(*fields))
+
+
+def key_columns(table: Table) -> tuple[Column, ...]:
+    """The columns of ``table``'s key, in the key's order."""
+    columns = {column.name: column for column in table.columns}
+    return tuple(columns[name] for name in table.key)
+
+
+def row_op(layout: Layout, event: SparkColumn) -> SparkColumn:
+    """The operation of an ``event`` that event flattening has made a row: what it added says so, else any row is the newest."""
+    deleted = F.coalesce(_added(layout, event, "__deleted") == "true", F.lit(False))
+    return F.when(deleted, F.lit("d")).otherwise(F.coalesce(_added(layout, event, "__op"), F.lit("u")))
+
+
+def _added(layout: Layout, event: SparkColumn, name: str) -> SparkColumn:
+    kind = "bigint" if name in ("__lsn", "__source_ts_ms") else "string"
+    return event.getField(name) if name in layout.added else F.lit(None).cast(kind)
+
+
+def fitted(raw: SparkColumn | None, old: Column | None, new: Column) -> SparkColumn:
+    """A column's raw value as the newest layout has it; its default where the event's layout has no such column."""
+    if raw is None or old is None:
+        return default_of(new)
+    value = old.kind.decode(raw)
+    return value if old.kind.type == new.kind.type else converted(value, old.kind.type, new)

@@ -1,0 +1,115 @@
+"""The schemas of JsonConverter's records: embedded, or made up from the source's catalog or from what the JSON shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from workers.spark.source.catalog import Catalog, connect_schema
+from workers.spark.topics.known import Known
+from workers.spark.topics.layouts import Layout, connect_layout, is_table
+from workers.spark.topics.records import cut_json, schema_text
+from workers.spark.topics.survey import Group
+
+_SHOWN: Final = {"boolean": "boolean", "long": "int64", "double": "double"}
+
+_PLACE: Final = "source struct<ts_ms: bigint, lsn: bigint, schema: string, table: string>, __source_ts_ms bigint, __lsn bigint"
+_TEXTS: Final = ("value_schema", "key_schema")
+
+
+class JsonSchemas:
+    """Finds the schemas of groups. ``catalog`` tells of columns where events embed no schema; without it the JSON's own types are taken."""
+
+    def __init__(self, placeholder: str, catalog: Catalog | None) -> None:
+        self._placeholder = placeholder
+        self._catalog = catalog
+
+    def of(self, records: DataFrame, groups: Sequence[Group]) -> Mapping[tuple[str, int | None, int | None], tuple[str | None, str | None]]:
+        """The schemas of ``groups`` (see :data:`workers.spark.topics.topic.Texts`)."""
+        places = [(F.col("topic") == g.topic) & (F.col("partition") == g.sample[0]) & (F.col("offset") == g.sample[1]) for g in groups]
+        samples = records.where(reduce(Column.__or__, places))
+        cut = cut_json(samples.withColumn("value_schema", schema_text("value")).withColumn("key_schema", schema_text("key")), *_TEXTS)
+        return {
+            (row["topic"], row["layout"], row["key_layout"]): self._texts(
+                records, row["topic"], row["layout"], *(row[name] for name in (*_TEXTS, "value", "key"))
+            )
+            for row in cut.collect()
+        }
+
+    def layout(self, value: str, key: str | None) -> Layout:
+        """What the texts tell. Raises JobError when they are no table's."""
+        return connect_layout(json.loads(value), None if key is None else json.loads(key), self._placeholder)
+
+    def places(self, cut: DataFrame, wanted: Mapping[str, Sequence[Known]]) -> DataFrame:
+        """Where each change was committed (see :class:`workers.spark.topics.topic.Schemas`)."""
+        block = F.from_json("value", _PLACE)
+        ts_ms, lsn = F.coalesce(block["source"]["ts_ms"], block["__source_ts_ms"]), F.coalesce(block["source"]["lsn"], block["__lsn"])
+        table = block["source"]
+        place = F.struct(ts_ms.alias("ts_ms"), lsn.alias("lsn"), table["schema"].alias("schema"), table["table"].alias("table"))
+        some = cut.where(F.col("topic").isin(sorted(wanted)) & F.col("value").isNotNull())
+        return some.select("topic", "layout", "key_layout", place.alias("b"))
+
+    def _texts(
+        self,
+        records: DataFrame,
+        topic: str,
+        layout: int | None,
+        value_schema: str | None,
+        key_schema: str | None,
+        value: str,
+        key: str | None,
+    ) -> tuple[str | None, str | None]:
+        if value_schema is not None:
+            return (value_schema, key_schema) if is_table(json.loads(value_schema)) else (None, None)
+        event = json.loads(value)
+        if not isinstance(event, dict) or ("op" in event and "source" not in event) or event.get("op") == "m":
+            return None, None
+        cut = cut_json(records)
+        shown = _shown(cut.where((F.col("topic") == topic) & F.col("layout").eqNullSafe(layout) & F.col("value").isNotNull()))
+        source = event.get("source")
+        enveloped = "op" in event and isinstance(source, dict)
+        if not enveloped and "source" not in event and not _is_row(event, key):
+            return None, None
+        table = (str(source["schema"]), str(source["table"])) if isinstance(source, dict) and enveloped else tuple(topic.split(".")[-2:])
+        listed = self._catalog(*table) if self._catalog is not None and len(table) == 2 else ()
+        known = {column.name: {**connect_schema(column), "field": column.name, "optional": True} for column in listed}
+        image = event.get("after") or event.get("before") if enveloped else event
+        if not isinstance(image, dict):
+            return None, None
+        columns = [known.get(name, {"type": shown.get(name, "string"), "field": name, "optional": True}) for name in image]
+        fields = [{"type": "struct", "field": side, "fields": columns} for side in ("before", "after")]
+        schema = {"type": "struct", "fields": [*fields, {"field": "op"}, {"field": "source"}] if enveloped else columns}
+        return json.dumps(schema), key_schema or _bare_key(key, {str(column["field"]): column for column in columns})
+
+
+def _bare_key(key: str | None, columns: Mapping[str, Mapping[str, object]]) -> str | None:
+    if key is None:
+        return None
+    names = json.loads(key)
+    if not isinstance(names, dict):
+        return None
+    fields = [columns.get(name, {"type": "string", "field": name}) for name in names]
+    return json.dumps({"type": "struct", "fields": fields})
+
+
+def _is_row(event: Mapping[str, object], key: str | None) -> bool:
+    """Whether an event without an envelope is a table's row: heartbeats and transactions have their own members."""
+    return not ({"ts_ms"} == event.keys() or {"status", "event_count"} <= event.keys()) and (key is None or key.startswith("{"))
+
+
+def _shown(records: DataFrame) -> dict[str, str]:
+    """Connect's types for the columns as the JSON shows them: numbers and truth values as they are, all else as text."""
+    image = F.coalesce(F.get_json_object("value", "$.after"), F.get_json_object("value", "$.before"), F.col("value"))
+    session = records.sparkSession
+    # PySpark's reader takes no column of texts; Java's does, and infers as it does for files.
+    texts = records.select(image.alias("value"))._jdf  # noqa: SLF001
+    encoder = session._jvm.org.apache.spark.sql.Encoders.STRING()  # noqa: SLF001
+    schema = json.loads(session._jsparkSession.read().json(getattr(texts, "as")(encoder)).schema().json())  # noqa: SLF001
+    return {
+        field["name"]: _SHOWN[field["type"]] for field in schema["fields"] if isinstance(field["type"], str) and field["type"] in _SHOWN
+    }

@@ -1,0 +1,39 @@
+"""What is known of a topic from the batches before: it is plain data, which a checkpoint keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A layout of a topic. ``newest`` is the (ts_ms, lsn) of its last event, by the source's commits."""
+
+    value: int | None
+    key: int | None
+    value_schema: str | None
+    key_schema: str | None
+    newest: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """A TRUNCATE that was read: where, when it was committed, and its LSN."""
+
+    partition: int
+    offset: int
+    lsn: int
+    ts_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicState:
+    """What is known of a topic: its table (schema, name), its layouts, and the last truncates."""
+
+    table: tuple[str, str] | None = None
+    layouts: tuple[Known, ...] = ()
+    truncates: tuple[Truncate, ...] = ()
+    moved: tuple[int, ...] = ()
+    """Batches whose images of moved rows (:mod:`workers.spark.jobs.moves`) are kept."""
+    waits: int = 0
+    """Batches in a row that the topic has waited for the other half of a move."""

@@ -1,0 +1,132 @@
+"""What the records of one layout look like: the table's columns, its key, and how a payload is read.
+
+A *layout* is one schema of a topic's values with one schema of its keys. JsonConverter embeds both; without embedded schemas the
+columns come from the source's catalog or from what the JSON shows; Avro's come from the registry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.kinds import UNAVAILABLE, kind_of
+from workers.spark.tables.table import Column
+from workers.spark.topics.avro import read_avro
+
+SOURCE: Final = StructType(
+    [
+        StructField("ts_ms", LongType()),
+        StructField("schema", StringType()),
+        StructField("table", StringType()),
+        StructField("txId", LongType()),
+        StructField("lsn", LongType()),
+        StructField("sequence", StringType()),
+        StructField("snapshot", StringType()),
+    ]
+)
+"""What is read of an event's source block."""
+TRANSACTION: Final = StructType(
+    [StructField("id", StringType()), StructField("total_order", LongType()), StructField("data_collection_order", LongType())]
+)
+_NO_TABLES: Final = ("io.debezium.connector.", "io.debezium.schema.")
+_ADDED: Final = "__"
+"""Event flattening puts this before the names of the fields it adds (``add.fields.prefix``)."""
+
+
+class Form(Enum):
+    """How a change is told."""
+
+    ENVELOPE = auto()
+    """Debezium's own: before, after, op, source."""
+    ROW = auto()
+    """After event flattening (``ExtractNewRecordState``): the row alone, a delete being a tombstone or ``__deleted``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """``columns`` in the order of the schema, ``key`` those of the key's schema (empty without a key)."""
+
+    form: Form
+    columns: tuple[Column, ...]
+    key: tuple[Column, ...]
+    added: tuple[str, ...] = ()
+    """Fields that event flattening added, with their prefix."""
+    avro: tuple[str, str | None] | None = None
+    """The Avro schemas of value and key; None for JSON."""
+
+    @property
+    def row_type(self) -> StructType:
+        """What a row is read as."""
+        return StructType([StructField(column.name, column.kind.raw) for column in self.columns])
+
+    @property
+    def key_type(self) -> StructType:
+        """What a key is read as."""
+        return StructType([StructField(column.name, column.kind.raw) for column in self.key])
+
+    @property
+    def value_type(self) -> StructType:
+        """What a payload is read as."""
+        if self.form is Form.ROW:
+            known = {"__op": StringType(), "__deleted": StringType(), "__lsn": LongType(), "__source_ts_ms": LongType()}
+            return StructType([*self.row_type.fields, *(StructField(name, known[name]) for name in self.added if name in known)])
+        return StructType(
+            [
+                StructField("before", self.row_type),
+                StructField("after", self.row_type),
+                StructField("op", StringType()),
+                StructField("ts_ms", LongType()),
+                StructField("source", SOURCE),
+                StructField("transaction", TRANSACTION),
+            ]
+        )
+
+    def value_of(self, payload: SparkColumn) -> SparkColumn:
+        """A payload read as :attr:`value_type`. A value of another shape than its schema says stops the job: it must not become null."""
+        return _json(payload, self.value_type) if self.avro is None else read_avro(payload, self.avro[0], self.value_type)
+
+    def key_of(self, payload: SparkColumn) -> SparkColumn:
+        """A key's payload read as :attr:`key_type`."""
+        if self.avro is None or self.avro[1] is None:
+            return _json(payload, self.key_type)
+        return read_avro(payload, self.avro[1], self.key_type)
+
+
+def connect_layout(value: Mapping[str, object], key: Mapping[str, object] | None, placeholder: str = UNAVAILABLE) -> Layout:
+    """The layout that Connect's schemas (as JsonConverter embeds them) tell. Raises JobError when the value's is no table's."""
+    fields = _fields(value)
+    names = {str(field.get("field")): field for field in fields}
+    keys = tuple(_column(field, placeholder) for field in _fields(key)) if key is not None and key.get("type") == "struct" else ()
+    if {"op", "source", "after"} <= names.keys() and names["after"].get("type") == "struct":
+        return Layout(Form.ENVELOPE, tuple(_column(field, placeholder) for field in _fields(names["after"])), keys)
+    if value.get("type") != "struct":
+        raise JobError(
+            UNREADABLE, f"A value's schema is of type {value.get('type')!r}, not a table's row. Leave its topic out with topics."
+        )
+    added = tuple(name for name in names if name.startswith(_ADDED))
+    return Layout(Form.ROW, tuple(_column(field, placeholder) for name, field in names.items() if name not in added), keys, added)
+
+
+def is_table(schema: Mapping[str, object]) -> bool:
+    """Whether values of the schema can be a table's: heartbeats, transactions, logical messages and notifications are none."""
+    return schema.get("type") == "struct" and not str(schema.get("name")).startswith(_NO_TABLES)
+
+
+def _json(payload: SparkColumn, layout: StructType) -> SparkColumn:
+    return F.from_json(payload, layout, {"mode": "FAILFAST"})
+
+
+def _fields(schema: Mapping[str, object] | None) -> Sequence[Mapping[str, object]]:
+    fields = (schema or {}).get("fields")
+    return [field for field in fields if isinstance(field, Mapping)] if isinstance(fields, list) else []
+
+
+def _column(field: Mapping[str, object], placeholder: str) -> Column:
+    return Column(str(field["field"]), kind_of(field, placeholder), field.get("default"))

@@ -1,0 +1,159 @@
+"""Which layouts a topic's events have had, and which is the newest.
+
+By the source's commits, not by offsets: after a crash a connector sends old events again behind newer ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Protocol
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from workers.spark.tables.evolution import Drop, Rename, steps
+from workers.spark.tables.table import Table
+from workers.spark.topics.known import Known, TopicState
+from workers.spark.topics.layouts import Form, Layout
+from workers.spark.topics.survey import Group
+
+Texts = Mapping[tuple[str, int | None, int | None], tuple[str | None, str | None]]
+"""For each (topic, layout, key layout) the texts of the schemas of value and key; a value's None says that the topic is no table's."""
+
+
+class Schemas(Protocol):
+    """Where the schemas of a format come from."""
+
+    def of(self, records: DataFrame, groups: Sequence[Group]) -> Texts:
+        """The schemas of ``groups``, some of whose ``records`` (Kafka's own) are at hand."""
+
+    def layout(self, value: str, key: str | None) -> Layout:
+        """What the texts tell. Raises JobError when they are no table's."""
+
+    def places(self, cut: DataFrame, wanted: Mapping[str, Sequence[Known]]) -> DataFrame:
+        """Of the topics' cut records with these layouts: topic, layout, key_layout, and where each change was committed.
+
+        That is ``b``: struct<ts_ms, lsn, schema, table>.
+        """
+
+
+def learned(
+    states: Mapping[str, TopicState], groups: Sequence[Group], cut: DataFrame, schemas: Schemas, raw: DataFrame
+) -> dict[str, TopicState]:
+    """``states`` with what the batch's groups add: new layouts, and how new each one is. ``raw`` are the batch's whole records."""
+    wanted = [group for group in groups if not group.empty and _known(states, group) is None]
+    texts = schemas.of(raw, wanted) if wanted else {}
+    topics = dict(states)
+    for group in wanted:
+        value, key = texts.get((group.topic, group.layout, group.key_layout), (None, None))
+        state = topics.get(group.topic, TopicState())
+        known = Known(group.layout, group.key_layout, value, key, (0, 0))
+        topics[group.topic] = replace(state, layouts=(*state.layouts, known))
+    for topic, (place, table) in _places(topics, groups, cut, schemas).items():
+        state = topics[topic]
+        layouts = tuple(_newer(known, place.get((known.value, known.key))) for known in state.layouts)
+        topics[topic] = replace(state, layouts=layouts, table=table or state.table)
+    return topics
+
+
+def _known(states: Mapping[str, TopicState], group: Group) -> Known | None:
+    state = states.get(group.topic, TopicState())
+    return next((known for known in state.layouts if (known.value, known.key) == (group.layout, group.key_layout)), None)
+
+
+def _newer(known: Known, place: tuple[int, int] | None) -> Known:
+    return known if place is None or place <= known.newest else replace(known, newest=place)
+
+
+Places = Mapping[tuple[int | None, int | None], tuple[int, int]]
+
+
+def _places(
+    topics: Mapping[str, TopicState], groups: Sequence[Group], cut: DataFrame, schemas: Schemas
+) -> dict[str, tuple[Places, tuple[str, str] | None]]:
+    """For topics of several layouts, or of an unknown table: how far each layout reaches, and the table."""
+    read = {group.topic for group in groups if not group.empty}
+    asked = [name for name in read if len(topics[name].layouts) > 1 or topics[name].table is None]
+    present = {(group.topic, group.layout, group.key_layout) for group in groups if not group.empty}
+    wanted = {name: [k for k in topics[name].layouts if k.value_schema is not None and (name, k.value, k.key) in present] for name in asked}
+    wanted = {name: layouts for name, layouts in wanted.items() if layouts}
+    if not wanted:
+        return {}
+    several = [name for name in wanted if len(topics[name].layouts) > 1]
+    # One event tells a table's name; only where layouts follow each other all of them have to be looked at.
+    looked = F.col("topic").isin(several)
+    for group in groups:
+        if group.topic in wanted and group.topic not in several and not group.empty:
+            partition, offset = group.sample
+            looked |= (F.col("topic") == group.topic) & (F.col("partition") == partition) & (F.col("offset") == offset)
+    place = F.struct(F.coalesce("b.ts_ms", F.lit(0)).alias("ts_ms"), F.coalesce("b.lsn", F.lit(0)).alias("lsn"))
+    rows = (
+        schemas.places(cut.where(looked), wanted)
+        .groupBy("topic", "layout", "key_layout")
+        .agg(F.max(place).alias("place"), F.max(F.struct("b.schema", "b.table")).alias("table"))
+        .collect()
+    )
+    found: dict[str, tuple[Places, tuple[str, str] | None]] = {}
+    for row in rows:
+        places, table = found.get(row["topic"], ({}, None))
+        named = (row["table"]["schema"], row["table"]["table"]) if row["table"]["table"] is not None else table
+        found[row["topic"]] = ({**places, (row["layout"], row["key_layout"]): tuple(row["place"])}, named)
+    return found
+
+
+class Topic:
+    """A topic's table at its newest layout, and how older layouts fit it."""
+
+    def __init__(self, name: str, state: TopicState, layout: Callable[[str, str | None], Layout]) -> None:
+        self.name = name
+        self.state = state
+        tables = [known for known in state.layouts if known.value_schema is not None]
+        # A truncate's record has no key; its layout says nothing of the table's.
+        keyed = [known for known in tables if known.key_schema is not None]
+        self._ordered = sorted(keyed or tables, key=lambda known: known.newest)
+        self._layouts = {(known.value, known.key): layout(known.value_schema or "", known.key_schema) for known in tables}
+        if self._ordered:
+            newest = self._layouts[self._ordered[-1].value, self._ordered[-1].key]
+            schema, table = self._table(newest)
+            self.table = Table(schema, table, newest.columns, tuple(column.name for column in newest.key))
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the topic holds changes of a table."""
+        return bool(self._ordered)
+
+    def layout(self, value: int | None, key: int | None) -> Layout | None:
+        """The layout of a group, None when it is no table's."""
+        return self._layouts.get((value, key))
+
+    def layouts(self) -> list[tuple[int | None, int | None, Layout]]:
+        """All layouts with what tells their records (of value and key), the newest last."""
+        newest = self._ordered[-1]
+        found = [(value, key, layout) for (value, key), layout in self._layouts.items() if (value, key) != (newest.value, newest.key)]
+        return [*found, (newest.value, newest.key, self._layouts[newest.value, newest.key])]
+
+    def key_layout(self, key: int | None) -> Layout | None:
+        """The newest layout with this key: tombstones have no other."""
+        return next((self._layouts[known.value, known.key] for known in reversed(self._ordered) if known.key == key), None)
+
+    def former(self, value: int | None) -> dict[str, str]:
+        """Names of the table's columns, and what the layout ``value`` calls them; those that came since have no entry."""
+        start = max((at for at, known in enumerate(self._ordered) if known.value == value), default=len(self._ordered) - 1)
+        chain = [self._layouts[known.value, known.key] for known in self._ordered[start:]]
+        names = {column.name: column.name for column in chain[0].columns}
+        for old, new in pairwise(chain):
+            there = [(column.name, column.kind.type) for column in old.columns]
+            for step in steps(there, replace(self.table, columns=new.columns)):
+                if isinstance(step, Rename):
+                    names = {step.new if now == step.old else now: first for now, first in names.items()}
+                elif isinstance(step, Drop):
+                    names.pop(step.name, None)
+        return names
+
+    def _table(self, newest: Layout) -> tuple[str, str]:
+        if self.state.table is not None and newest.form is Form.ENVELOPE:
+            return self.state.table
+        parts = self.name.split(".")
+        return (parts[-2], parts[-1]) if len(parts) > 1 else ("public", parts[-1])
