@@ -17,7 +17,7 @@ from topic_log import ID, NAME, Json, TopicLog, cents, frame, price
 from workers.spark.compilation import WALKED
 from workers.spark.jobs import batches
 from workers.spark.jobs.batches import Batches, Done
-from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.checkpoint import KEPT_BATCHES, Checkpoint
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.jobs.transactions import End, Transactions, whole
 from workers.spark.kinds import UNAVAILABLE
@@ -171,6 +171,25 @@ def test_move_whose_other_half_never_comes(rig: Rig, monkeypatch: pytest.MonkeyP
     log.batch(rig.spark)
     assert [rig.batch(log).waiting for _ in range(2)] == [1, 0]
     assert rig.sink.rows() == [{"id": 2, "name": "x"}, {"id": 9, "name": None}]
+
+
+def test_what_moved_is_forgotten_in_time(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "IMAGE_BATCHES", 2)
+    log = TopicLog()
+    log.change("c", {"id": 1, "name": "long"})
+    log.move({"id": 1}, {"id": 9, "name": UNAVAILABLE})
+    log.records.pop()
+    rig.batch(log)
+
+    def kept() -> list[str]:
+        return sorted(path.name for path in (tmp_path / "understudy" / "ahead").iterdir())
+
+    assert len(kept()) == 1
+    # In none of these batches a row moves.
+    for number in range(KEPT_BATCHES + 1):
+        log.change("c", {"id": 10 + number, "name": "later"})
+        rig.batch(log)
+    assert kept() == []
 
 
 def test_move_that_comes_again_after_a_crash_of_the_connector(rig: Rig) -> None:

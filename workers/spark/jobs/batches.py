@@ -54,7 +54,7 @@ class Done:
     waiting: int
     seconds: float
     newest_ms: int | None
-    """The newest of the records' times (ms since 1970), as Kafka has them."""
+    """The newest of the records' times (ms since 1970), as Kafka has them; None of no records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,7 @@ class Batches:
         cut = self._format.cut(records)
         if before.waiting is not None:
             cut = reduce(DataFrame.unionByName, self._checkpoint.made([before.waiting], _WAITING), cut)
-        # A topic's job looks at all parts of it, so a few parts for each core: with one for every partition of every topic the tasks
-        # would be counted in tables times partitions.
-        cut = cut.coalesce(2 * cut.sparkSession.sparkContext.defaultParallelism).persist()
+        cut = cut.persist()
         persisted = [cut]
         try:
             held: list[DataFrame] = []
@@ -116,7 +114,14 @@ class Batches:
                 ready, late, applied = self._transactions.split(cut, applied)
                 held.append(late)
             groups = survey(ready, self._format.signs)
-            topics = learned(before.topics, groups, ready, self._format.schemas, records)
+            parts = 2 * cut.sparkSession.sparkContext.defaultParallelism
+            if sum(group.records for group in groups) < parts * DIVIDED:
+                # Each topic's jobs look at all parts, so a few for each core: with one for every partition of every topic the tasks would
+                # be counted in tables times partitions. Larger ones are left as they are, since some may be full and others nearly empty.
+                ready = ready.coalesce(parts)
+            topics = learned(
+                {name: _young(state, batch) for name, state in before.topics.items()}, groups, ready, self._format.schemas, records
+            )
             named = [Topic(name, topics.get(name, TopicState()), self._format.schemas.layout) for name in sorted({g.topic for g in groups})]
             tables = [topic for topic in named if topic.is_table]
             with compiled(cut.sparkSession, largest(groups)):
@@ -134,7 +139,6 @@ class Batches:
                     waiting = kept.count()
                 self._sink.apply(batch, effects)
             self._checkpoint.after(batch, State(topics, batch if waiting else None, applied))
-            newest = cut.agg(F.max(F.unix_millis("timestamp"))).first()
         finally:
             for frame in persisted:
                 frame.unpersist()
@@ -146,7 +150,7 @@ class Batches:
             sum(group.records for group in groups if group.topic not in mirrored),
             waiting,
             time.monotonic() - began,
-            newest[0] if newest is not None else None,
+            max((group.newest_ms for group in groups), default=None),
         )
 
     @staticmethod
@@ -176,26 +180,30 @@ class Batches:
             moved = self._moved(work)
             if moved is None:
                 return None, replace(state, waits=state.waits + 1)
-            filled_, state = moved
-            work = replace(work, changes=filled_)
+            changes, state = moved
+            work = replace(work, changes=changes)
         planned = self._job.plan(work, replace(state, waits=0))
         return (None, replace(state, waits=0)) if planned is None else planned
 
     def _moved(self, work: Work) -> tuple[DataFrame, TopicState] | None:
         """The changes with the values that rows took along to their new keys; None to wait for the move that had them."""
         table, state, file = work.topic.table, work.topic.state, "moved-" + work.topic.name.encode().hex()
-        past = [number for number in state.moved if number > work.batch - IMAGE_BATCHES]
-        former = [fitted(kept, table) for kept in self._checkpoint.made(past, file)]
+        former = [fitted(kept, table) for kept in self._checkpoint.made(state.moved, file)]
         earlier = together(former) if former else None
         known = set() if earlier is None else {row["lsn"] for row in earlier.select("lsn").collect()}
         found, unseen = Lineage(trails(work.changes), [column.name for column in held_columns(table)], known).picks()
         if unseen and state.waits < WAITS:
             return None
         if not found:
-            return work.changes, replace(state, moved=tuple(past))
+            return work.changes, state
         target = partial(self._job.target, work)
         new = self._checkpoint.ahead(work.batch, file, lambda: images(work.changes, table, found, target, earlier))
-        return filled(work.changes, fitted(new, table), table), replace(state, moved=(*past, work.batch))
+        return filled(work.changes, fitted(new, table), table), replace(state, moved=(*state.moved, work.batch))
+
+
+def _young(state: TopicState, batch: int) -> TopicState:
+    """A topic's state at the beginning of ``batch``, without the images that are too old."""
+    return replace(state, moved=tuple(number for number in state.moved if number > batch - IMAGE_BATCHES))
 
 
 def largest(groups: Sequence[Group]) -> int:

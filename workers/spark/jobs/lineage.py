@@ -63,8 +63,8 @@ class Lineage:
     def __init__(self, trails: Iterable[Sequence[Step]], columns: Sequence[str], earlier: Container[int]) -> None:
         self._columns = columns
         self._earlier = earlier
-        self._left: dict[int, Sequence[Step]] = {}
-        """For each move the changes of the old key before it, the last one first, and before them the delete."""
+        self._left: dict[int, tuple[Sequence[Step], int]] = {}
+        """For each move all changes of the old key, oldest first, and the place of the delete among them."""
         self._lacking: dict[int, set[str]] = {}
         for trail in trails:
             ordered = sorted(trail, key=lambda step: step.offset)
@@ -73,7 +73,7 @@ class Lineage:
                     continue
                 if step.left and step.op == "d":
                     # A move that was sent again after a crash left its key the first time.
-                    self._left.setdefault(step.lsn, ordered[at::-1])
+                    self._left.setdefault(step.lsn, (ordered, at))
                 if step.came and step.lacking is not None:
                     self._lacking.setdefault(step.lsn, set()).update(step.lacking)
 
@@ -97,8 +97,8 @@ class Lineage:
                 return Source(kept=lsn)
             if lsn not in self._left:
                 return UNSEEN
-            leave, *before = self._left[lsn]
-            for step in before:
+            trail, at = self._left[lsn]
+            for step in (trail[before] for before in range(at - 1, -1, -1)):
                 if step.op in GONE:
                     return None
                 if step.lacking is not None and column not in step.lacking:
@@ -109,5 +109,5 @@ class Lineage:
                     lsn = step.lsn
                     break
             else:
-                return Source((leave.partition, leave.offset), in_target=True)
+                return Source((trail[at].partition, trail[at].offset), in_target=True)
         return None

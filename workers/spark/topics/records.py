@@ -32,6 +32,8 @@ _CLIENT: Final[Mapping[str, str]] = {
     "kafka.default.api.timeout.ms": "10000",
     "fetchOffset.numRetries": "1",
     "includeHeaders": "true",
+    # A task for each so many records: a partition that holds most of a batch is read by all cores.
+    "maxRecordsPerPartition": "20000",
 }
 
 

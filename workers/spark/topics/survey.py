@@ -53,6 +53,8 @@ class Group:
     """A snapshot of the table may begin among them."""
     moves: bool
     """Some tell of a row that left its key, or came to it."""
+    newest_ms: int
+    """The newest of their times (ms since 1970), as Kafka has them."""
     sample: tuple[int, int]
     """Partition and offset of one of them."""
 
@@ -68,6 +70,7 @@ def survey(cut: DataFrame, signs: Signs) -> Sequence[Group]:
             _any(_contains(value, signs.truncate and (signs.truncate,)) & F.col("key").isNull()).alias("truncates"),
             _any(_contains(value, signs.begins and (signs.begins,))).alias("begins"),
             _any(F.col("came") | F.col("left")).alias("moves"),
+            F.max(F.unix_millis("timestamp")).alias("newest_ms"),
             # One number, so that Spark can hash: a minimum of structs would make it sort the batch.
             F.min(F.col("partition").cast("bigint") * _PARTITION + F.col("offset")).alias("sample"),
         )
