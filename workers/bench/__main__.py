@@ -30,6 +30,7 @@ from workers.bench.failure import BenchError
 from workers.bench.race import CONNECTOR, OWN, PHASES, Plan, Race
 from workers.bench.servers import Servers, own_servers, own_worker, running_servers
 from workers.embedded.failure import EmbeddedError
+from workers.embedded.jars import KAFKA_VERSION
 
 REST: Final = "rest"
 """The phase with connectors of its own, and none of its rows: it runs once, whatever the schemas."""
@@ -97,7 +98,8 @@ def _measure(chosen: argparse.Namespace) -> list[tuple[str, dict[str, object]]]:
             servers = partial(_running, chosen)
         else:
             _tell("starting PostgreSQL and Kafka")
-            servers = partial(own_worker, *stack.enter_context(own_servers()))
+            postgres, kafka = stack.enter_context(own_servers())
+            servers = partial(own_worker, postgres.dsn, kafka.bootstrap, kafka_version=KAFKA_VERSION)
             # A second Ctrl-C must not leave servers behind.
             stack.callback(signal.signal, signal.SIGINT, signal.SIG_IGN)
         raced = [] if list(chosen.phases) == [REST] else SCHEMAS[chosen.schemas]

@@ -1,4 +1,4 @@
-"""``python -m workers.bench.bulk``: one table's initial snapshot by the connector itself and by Spark, one after the other.
+"""``python -m workers.bench.bulk``: one table's initial snapshot by the connector itself, by Spark and by Debezium, one after the other.
 
 Each way has a connector, a slot and a topic of its own. With ``--writes`` the table changes meanwhile; afterwards what the topic says of
 each row, its last event, is held against the table, and with ``--mirror`` the topic is mirrored and verified too. A way is one line of
@@ -29,9 +29,11 @@ import psycopg
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from workers.bench import orders
+from workers.bench.connect_rest import ConnectRest
 from workers.bench.failure import BenchError
 from workers.bench.race import CONNECTOR, Plan, connector_config
 from workers.bench.servers import Servers, own_servers, own_worker
+from workers.bench.topic import Topic
 from workers.embedded.wait import wait_until
 
 _SECONDS: Final = 3600.0
@@ -47,41 +49,90 @@ _PLAIN: Final = {
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure; the exit code is 0 when all ways came to their end and were right, 1 when not."""
-    parser = argparse.ArgumentParser(prog="python -m workers.bench.bulk", description="A snapshot by the connector and by Spark.")
-    parser.add_argument("--rows", type=int, default=500_000)
-    parser.add_argument("--master", default="local[2]", help="Spark's master")
-    parser.add_argument("--ways", default="own-1,own-2,spark", help="own-<snapshot.max.threads> and spark, with commas")
-    parser.add_argument("--mirror", action="store_true", help="then mirror each way's topic into Delta and verify it against the table")
-    parser.add_argument("--writes", type=int, default=0, help="transactions a second while a snapshot is taken")
-    chosen = parser.parse_args(arguments)
+    chosen = options(arguments)
     run = f"bulk_{uuid.uuid4().hex[:8]}"
     try:
-        with own_servers() as (postgres, kafka), own_worker(postgres, kafka, run) as servers:
+        with _servers(chosen) as (server, bootstrap), own_worker(server, bootstrap, run) as servers:
             _tell(f"writing {chosen.rows:,} rows")
-            dsn = orders.create_database(servers.dsn, run)
-            for first in range(1, chosen.rows + 1, orders.FILL):
-                orders.insert(dsn, first, min(orders.FILL, chosen.rows + 1 - first), orders.FILL)
-            with psycopg.connect(dsn, autocommit=True) as connection:
-                connection.execute("VACUUM ANALYZE bench.orders")
-            for way in chosen.ways.split(","):
-                _measure(way, chosen, servers, dsn, f"{run}_{way.replace('-', '_')}")
+            dsn = orders.create_database(server, run)
+            try:
+                for first in range(1, chosen.rows + 1, orders.FILL):
+                    orders.insert(dsn, first, min(orders.FILL, chosen.rows + 1 - first), orders.FILL)
+                with psycopg.connect(dsn, autocommit=True) as connection:
+                    connection.execute("VACUUM ANALYZE bench.orders")
+                for way in chosen.ways:
+                    _measure(way, chosen, servers, dsn, f"{run}_{way.replace('-', '_')}")
+            finally:
+                orders.drop_database(server, run)
     except (BenchError, TimeoutError, psycopg.Error) as problem:
         _tell(f"No figures: {problem}")
         return 1
     return 0
 
 
+def options(arguments: list[str] | None) -> argparse.Namespace:
+    """The command's options; ends the program with a message when they cannot be followed."""
+    parser = argparse.ArgumentParser(prog="python -m workers.bench.bulk", description="A snapshot by the connector, by Spark, by Debezium.")
+    parser.add_argument("--rows", type=int, default=500_000)
+    parser.add_argument("--master", default="local[2]", help="Spark's master")
+    parser.add_argument(
+        "--ways",
+        type=_ways,
+        default="own-1,own-2,spark",
+        help="own-<snapshot.max.threads>, debezium-<snapshot.max.threads> and spark, with commas (default own-1,own-2,spark)",
+    )
+    parser.add_argument("--dsn", help="a PostgreSQL server that runs already; a database is made in it and dropped")
+    parser.add_argument("--bootstrap", help="the Kafka that runs already; without it and --dsn both are started for the run")
+    parser.add_argument("--debezium", metavar="URL", help="of a Kafka Connect worker with Debezium's connector, on that Kafka")
+    parser.add_argument("--mirror", action="store_true", help="then mirror each way's topic into Delta and verify it against the table")
+    parser.add_argument("--writes", type=int, default=0, help="transactions a second while a snapshot is taken")
+    chosen = parser.parse_args(arguments)
+    if (chosen.dsn is None) != (chosen.bootstrap is None):
+        parser.error("--dsn and --bootstrap go together: name both servers, or none")
+    if any(way.startswith("debezium") for way in chosen.ways) and (chosen.debezium is None or chosen.dsn is None):
+        parser.error("the way debezium needs --debezium, and --dsn and --bootstrap of the servers that it is on")
+    return chosen
+
+
+def _ways(text: str) -> list[str]:
+    ways = text.split(",")
+    for way in ways:
+        if re.fullmatch(r"spark|(own|debezium)-[1-9]\d*", way) is None:
+            raise argparse.ArgumentTypeError(f"{way!r} is no way: spark, own-N or debezium-N")
+    return ways
+
+
+@contextmanager
+def _servers(chosen: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """How PostgreSQL and Kafka are reached: those that were named, or some of our own."""
+    if chosen.dsn is not None:
+        yield chosen.dsn, chosen.bootstrap
+    else:
+        with own_servers() as (postgres, kafka):
+            yield postgres.dsn, kafka.bootstrap
+
+
 def _measure(way: str, chosen: argparse.Namespace, servers: Servers, dsn: str, name: str) -> None:
     _tell(way)
-    threads = way.removeprefix("own-") if way.startswith("own-") else "1"
-    settings = _PLAIN | {"snapshot.max.threads": threads}
+    kind, _, threads = way.partition("-")
+    settings = _PLAIN | {"snapshot.max.threads": threads or "1"}
+    rest = ConnectRest(chosen.debezium) if kind == "debezium" else servers.rest
     config = connector_config(Plan(name, chosen.rows, 1, 1, 1, settings=settings), dsn) | {"connector.class": CONNECTOR}
     begun = time.monotonic()
-    with _writing(dsn, chosen.writes) as written:
-        figures = _by_spark(servers, name, config, chosen.master) if way == "spark" else _by_itself(servers, name, config)
-        figures = {"way": way, **figures, "whole_s": round(time.monotonic() - begun, 2)}
-    wrong = asyncio.run(_differences(servers.bootstrap, f"{name}.{orders.TABLE}", dsn))
-    servers.rest.delete(name)
+    try:
+        with _writing(dsn, chosen.writes) as written:
+            match kind:
+                case "spark":
+                    figures = _by_spark(servers, name, config, chosen.master)
+                case "debezium":
+                    figures = asyncio.run(_by_debezium(rest, servers.bootstrap, name, config, chosen.rows))
+                case _:
+                    figures = _by_itself(servers, name, config)
+            figures = {"way": way, **figures, "whole_s": round(time.monotonic() - begun, 2)}
+        wrong = asyncio.run(_differences(servers.bootstrap, f"{name}.{orders.TABLE}", dsn))
+    finally:
+        if rest.answers(f"/connectors/{name}"):
+            rest.delete(name)
     if chosen.mirror and not wrong:
         figures |= _mirrored(servers, name, dsn, chosen.master)
     figures |= {"rows_s": round(int(str(figures["rows"])) / float(str(figures["reading_s"]))), "writes": written(), "wrong_rows": wrong}
@@ -106,6 +157,23 @@ def _by_itself(servers: Servers, name: str, config: dict[str, str]) -> dict[str,
 
     progress = wait_until(look, f"the snapshot of {name}", _SECONDS, pause=0.2)
     return {"rows": progress["rows"], "reading_s": round(progress["snapshot_seconds"], 2)}
+
+
+async def _by_debezium(rest: ConnectRest, bootstrap: str, name: str, config: dict[str, str], rows: int) -> dict[str, object]:
+    """From the first record to the last of the snapshot: what comes after it is streamed, and each write leaves as many rows."""
+    async with Topic(bootstrap, f"{name}.{orders.TABLE}") as topic:
+        rest.create(name, config)
+        begun = first = time.monotonic()
+        while (end := await topic.end()) < rows:
+            await asyncio.sleep(0.2)
+            now = time.monotonic()
+            if not end:
+                first = now
+            if now - begun > _SECONDS:
+                raise BenchError(f"{name} has sent {end} of {rows} rows in {_SECONDS:g} s")
+            if rest.answers(f"/connectors/{name}/status"):
+                rest.task_states(name)
+        return {"rows": rows, "reading_s": round(time.monotonic() - first, 2)}
 
 
 def _by_spark(servers: Servers, name: str, config: dict[str, str], master: str) -> dict[str, object]:

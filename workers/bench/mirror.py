@@ -109,7 +109,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _one(chosen.way, json.loads(chosen.at))
     run = f"mirror_{uuid.uuid4().hex[:8]}"
     try:
-        with own_servers() as (postgres, kafka), own_worker(postgres, kafka, run) as servers, _registry() as registry:
+        with own_servers() as (postgres, kafka), own_worker(postgres.dsn, kafka.bootstrap, run) as servers, _registry() as registry:
             events = _fill(servers, run, chosen.rows)
             for way in chosen.ways.split(","):
                 with tempfile.TemporaryDirectory(prefix="understudy-bench-") as folder:

@@ -16,7 +16,6 @@ from typing import Final
 from workers.bench.connect_rest import ConnectRest
 from workers.bench.failure import BenchError
 from workers.bench.process_tree import PROC, ProcessTree
-from workers.embedded.jars import KAFKA_VERSION
 from workers.embedded.kafka import EmbeddedKafka
 from workers.embedded.place import free_port, fresh_folder
 from workers.embedded.postgres import EmbeddedPostgres
@@ -80,8 +79,8 @@ def own_servers() -> Iterator[tuple[EmbeddedPostgres, EmbeddedKafka]]:
 
 
 @contextmanager
-def own_worker(postgres: EmbeddedPostgres, kafka: EmbeddedKafka, run: str) -> Iterator[Servers]:
-    """``understudy worker`` with defaults, its group and topics named after the run; ended in order at the end.
+def own_worker(dsn: str, bootstrap: str, run: str, kafka_version: str | None = None) -> Iterator[Servers]:
+    """``understudy worker`` with defaults for these servers, its group and topics named after the run; ended in order at the end.
 
     Raises BenchError with the end of its log when it does not come up.
     """
@@ -89,14 +88,14 @@ def own_worker(postgres: EmbeddedPostgres, kafka: EmbeddedKafka, run: str) -> It
     folder = fresh_folder("understudy-bench-")
     try:
         own = {name: value.replace("bench", run, 1) for name, value in REQUIRED.items()}
-        properties = {"bootstrap.servers": kafka.bootstrap, "listeners": rest.url, **own}
+        properties = {"bootstrap.servers": bootstrap, "listeners": rest.url, **own}
         file = folder / "connect-distributed.properties"
         file.write_text("".join(f"{name}={value}\n" for name, value in properties.items()), encoding="utf-8")
         worker = OwnWorker(rest, file)
         try:
             start = worker.start()
             tree = ProcessTree(worker.pid) if CAN_MEASURE else None
-            yield Servers(rest, postgres.dsn, kafka.bootstrap, tree, KAFKA_VERSION, start, worker.restart)
+            yield Servers(rest, dsn, bootstrap, tree, kafka_version, start, worker.restart)
         finally:
             worker.stop()
     finally:

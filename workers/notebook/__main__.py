@@ -57,7 +57,7 @@ def _make(docs: Path, tables: Path) -> None:
     """Write the page and its pictures below ``docs``, which has their folder."""
     cells = cells_of(SCRIPT.read_text(encoding="utf-8"))
     tables.mkdir()
-    with own_servers() as (postgres, kafka), own_worker(postgres, kafka, "notebook") as servers:
+    with own_servers() as (postgres, kafka), own_worker(postgres.dsn, kafka.bootstrap, "notebook") as servers:
         os.environ |= {
             "SHOP_DSN": postgres.dsn,
             "SHOP_KAFKA": kafka.bootstrap,
