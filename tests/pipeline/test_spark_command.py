@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +11,8 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded')")
+
+from spark_command import command
 
 from workers.spark.failure import JobError
 from workers.spark.session import find_java
@@ -83,11 +83,3 @@ async def test_mirror_goes_on_and_verify_tells_equal_tables_from_others(kafka_bo
         assert verdict["table"] == "public.items", verdict
     finally:
         await producer.stop()
-
-
-async def command(*words: str) -> tuple[int | None, str]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "workers.spark", *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
-    )
-    output, _ = await process.communicate()
-    return process.returncode, output.decode()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -17,16 +16,16 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import ArrayType, BinaryType, MapType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType
+from sink_rig import INT, LONG, PLAIN, TEXT, TYPES, Rows, down, effects, money, names, shown, table, up
 
 from workers.spark.failure import JobError
-from workers.spark.kinds import INFINITE_DAYS, INFINITE_MICROS, Kind, kind_of
 from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, PostgresPlace, parquet, postgres, sink_of
 from workers.spark.sinks.delta import DeltaSink
 from workers.spark.sinks.iceberg import IcebergSink
 from workers.spark.sinks.lake import LakeSink
 from workers.spark.sinks.postgres import PostgresSink
-from workers.spark.tables.table import DELETE, LSN, POSITION, UPSERT, Column, Effects, Sink, Table
+from workers.spark.tables.table import DELETE, LSN, UPSERT, Column, Effects, Sink, Table
 
 if TYPE_CHECKING:
     from fix_pg import PgServer
@@ -34,85 +33,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.pg_once
 
 KINDS = ("delta", "iceberg", "parquet", "postgres")
-Rows = Sequence[tuple[str, tuple[Any, ...], tuple[Any, ...] | None, list[str]]]
-
-
-def kind(name: str, logical: str | None = None, **parameters: object) -> Kind:
-    return kind_of({"type": name, "name": logical, "parameters": parameters})
-
-
-INT, LONG, TEXT, DOUBLE = kind("int32"), kind("int64"), kind("string"), kind("double")
-
-
-def money(precision: int, scale: int) -> Kind:
-    return kind_of(
-        {
-            "type": "bytes",
-            "name": "org.apache.kafka.connect.data.Decimal",
-            "parameters": {"scale": str(scale), "connect.decimal.precision": str(precision)},
-        }
-    )
-
-
-def array(item: Kind) -> Kind:
-    return replace(kind_of({"type": "array", "items": {"type": "string"}}), type=ArrayType(item.type), item=item)
-
-
-variable = kind("struct", "io.debezium.data.VariableScaleDecimal")
-point = kind("struct", "io.debezium.data.geometry.Point")
-STRINGS = MapType(StringType(), StringType())
-
-
-def table(*columns: Column, key: tuple[str, ...] = ("id",), name: str = "t") -> Table:
-    return Table("s", name, columns, key)
-
-
-PLAIN = table(Column("id", INT), Column("a", TEXT), Column("b", LONG))
-
-
-def effects(spark: SparkSession, of: Table, rows: Rows, truncated: int | None = None, lsn: int | None = 100) -> Effects:
-    key = StructType(
-        [StructField(name, next((c.kind.type for c in of.columns if c.name == name), StringType())) for name in of.key or (POSITION,)]
-    )
-    row = StructType([StructField(column.name, column.kind.type) for column in of.columns])
-    document = [
-        {
-            "op": op,
-            "key": dict(zip(key.names, identity, strict=True)),
-            "row": None if values is None else dict(zip(row.names, values, strict=True)),
-            "kept": kept,
-            "lsn": lsn,
-        }
-        for op, identity, values, kept in rows
-    ]
-    # Through JSON, which needs no Python worker.
-    shape = f"array<struct<op: string, key: {ddl(key)}, row: {ddl(row)}, kept: array<string>, lsn: bigint>>"
-    return Effects(of, spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(document)), shape))), truncated)
-
-
-def ddl(of: StructType) -> str:
-    return "struct<" + ", ".join(f"`{f.name.replace('`', '``')}`: {f.dataType.simpleString()}" for f in of.fields) + ">"
-
-
-def up(*values: Any, kept: Sequence[str] = (), key: int = 1) -> tuple[str, tuple[Any, ...], tuple[Any, ...], list[str]]:
-    return UPSERT, values[:key], values, list(kept)
-
-
-def down(*key: Any) -> tuple[str, tuple[Any, ...], None, list[str]]:
-    return DELETE, key, None, []
-
-
-def shown(sink: Sink, of: Table) -> list[tuple[Any, ...]]:
-    found = sink.read(of)
-    assert found is not None
-    assert found.columns[-1] == (LSN if of.key else POSITION)
-    return sorted((tuple(row) for row in found.drop(LSN, POSITION).collect()), key=repr)
-
-
-def names(sink: Sink, of: Table) -> list[str]:
-    found = sink.read(of)
-    assert found is not None
-    return [name for name in found.columns if name not in {LSN, POSITION}]
 
 
 @pytest.fixture(params=KINDS)
@@ -270,41 +190,6 @@ def test_dropped_columns_may_stay(make: Callable[..., Sink], spark: SparkSession
         assert sorted(tuple(row) for row in found.select("id", "a", "b").collect()) == [(1, "x", 11), (2, "y", 20), (3, None, 30)]
 
 
-# A value of each kind as SQL, and as it is shown when read back. Python has no year beyond 9999.
-FAR_DAYS, FAR_MICROS = min(INFINITE_DAYS), max(INFINITE_MICROS)
-TYPES: dict[str, tuple[Kind, str]] = {
-    "boolean": (kind("boolean"), "true"),
-    "short": (kind("int16"), "-32768S"),
-    "integer": (INT, "2147483647"),
-    "long": (LONG, "9223372036854775807L"),
-    "float": (kind("float"), "float('NaN')"),
-    "double": (DOUBLE, "double('-Infinity')"),
-    "decimal": (money(38, 10), "9999999999999999999999999999.9999999999BD"),
-    "digits": (variable, f"'{'9' * 60}.{'1' * 60}'"),
-    "long_digits": (money(60, 20), f"'-{'8' * 40}.{'7' * 20}'"),
-    "text": (TEXT, "'ä\\\\ \\'\"{},NULL\\n'"),
-    "empty": (TEXT, "''"),
-    "binary": (kind("bytes"), "X'00FF5C22'"),
-    "date": (kind("int32", "io.debezium.time.Date"), "date'2024-02-29'"),
-    "date_far": (kind("int32", "io.debezium.time.Date"), f"date_from_unix_date({FAR_DAYS})"),
-    "date_late": (kind("int32", "io.debezium.time.Date"), "date_from_unix_date(4000000)"),
-    "date_bc": (kind("int32", "io.debezium.time.Date"), "date_from_unix_date(-735000)"),
-    "local": (kind("int64", "io.debezium.time.MicroTimestamp"), "timestamp_ntz'2024-02-29 23:59:59.999999'"),
-    "local_far": (kind("int64", "io.debezium.time.MicroTimestamp"), f"cast(timestamp_micros({FAR_MICROS}L) as timestamp_ntz)"),
-    "local_bc": (kind("int64", "io.debezium.time.MicroTimestamp"), "cast(timestamp_micros(-63500000000123456L) as timestamp_ntz)"),
-    "zoned": (kind("string", "io.debezium.time.ZonedTimestamp"), "timestamp'2024-02-29 23:59:59.5+02:00'"),
-    "zoned_far": (kind("string", "io.debezium.time.ZonedTimestamp"), f"timestamp_micros({min(INFINITE_MICROS)}L)"),
-    "texts": (array(TEXT), "array('a,b', null, '', 'NULL', '{\"\\\\}')"),
-    "numbers": (array(LONG), "array(1L, null, -3L)"),
-    "dates": (array(kind("int32", "io.debezium.time.Date")), f"array(date'0001-01-01', date_from_unix_date({FAR_DAYS}))"),
-    "blobs": (array(kind("bytes")), "array(X'00', X'')"),
-    "none": (array(TEXT), "cast(array() as array<string>)"),
-    "arrays": (array(array(INT)), "array(array(1), array(2, null), null)"),
-    "point": (point, "named_struct('x', 1.5D, 'y', -0.25D)"),
-    "map": (Kind(STRINGS, STRINGS), "map('n', null, 'k\"', 'v')"),
-}
-
-
 def test_values_of_all_types(make: Callable[..., Sink], spark: SparkSession) -> None:
     sink = make()
     of = table(Column("id", INT), *(Column(name, kind_) for name, (kind_, _) in TYPES.items()))
@@ -414,101 +299,3 @@ def test_foreign_table_is_left_alone(make: Callable[..., Sink], spark: SparkSess
     found = sink.read(PLAIN)
     assert found is not None
     assert [tuple(row) for row in found.collect()] == [(1, "x", 10)]
-
-
-# --- what is one sink's own
-
-
-def test_delta_passes_over_files_by_the_keys(spark: SparkSession, tmp_path: Path) -> None:
-    sink = sink_of(DeltaPlace(str(tmp_path)), spark)
-    for number in range(3):
-        sink.apply(number, [effects(spark, PLAIN, [up(number * 100 + one, "x", one) for one in range(3)])])
-    sink.apply(3, [effects(spark, PLAIN, [up(101, "y", 1), down(102)])])
-    identifier = f"delta.`{tmp_path}/s/t`"
-    history = spark.sql(f"DESCRIBE HISTORY {identifier}").where("version = 4").first()
-    assert history is not None
-    metrics = history["operationMetrics"]
-    assert (metrics["numTargetRowsUpdated"], metrics["numTargetRowsDeleted"]) == ("1", "1")
-    # Only the file of keys 100 to 102 was looked into, and it was not written anew.
-    assert (metrics["numTargetFilesRemoved"], metrics["numTargetRowsCopied"]) == ("0", "0")
-    assert metrics["numTargetDeletionVectorsAdded"] == "1"
-    assert shown(sink, PLAIN) == sorted(
-        [(n * 100 + o, "x", o) for n in (0, 2) for o in range(3)] + [(100, "x", 0), (101, "y", 1)], key=repr
-    )
-
-
-def test_delta_in_a_catalog(spark: SparkSession, tmp_path: Path) -> None:
-    sink = sink_of(DeltaPlace(str(tmp_path), "spark_catalog"), spark)
-    mine = Table("sinks_schema", "t", PLAIN.columns, PLAIN.key)
-    sink.apply(0, [effects(spark, mine, [up(1, "x", 1)])])
-    assert [tuple(row) for row in spark.sql("SELECT id, a FROM sinks_schema.t").collect()] == [(1, "x")]
-    wide = replace(mine, columns=(*mine.columns, Column("d", INT, 3)))
-    sink.apply(1, [effects(spark, wide, [up(2, "y", 2, 2)])])
-    assert shown(sink, wide) == [(1, "x", 1, 3), (2, "y", 2, 2)]
-    spark.sql("DROP TABLE sinks_schema.t")
-    spark.sql("DROP SCHEMA sinks_schema")
-
-
-def test_delta_refuses_columns_that_differ_in_case(spark: SparkSession, tmp_path: Path) -> None:
-    sink = sink_of(DeltaPlace(str(tmp_path)), spark)
-    with pytest.raises(JobError, match="cannot tell the columns id, Id"):
-        sink.apply(0, [effects(spark, table(Column("id", INT), Column("Id", INT)), [])])
-
-
-def test_postgres_does_a_batch_of_a_known_number_once(spark: SparkSession, pg: PgServer) -> None:
-    database = pg.database("sinks_once")
-    sink = sink_of(PostgresPlace(database.dsn, {"s": "Copy"}, mirror="m1"), spark)
-    sink.apply(7, [effects(spark, PLAIN, [up(1, "x", 1)])])
-    database.execute('DELETE FROM "Copy".t')
-    sink.apply(7, [effects(spark, PLAIN, [up(1, "x", 1)])])
-    assert shown(sink, PLAIN) == []
-    sink.apply(8, [effects(spark, PLAIN, [up(1, "x", 1)])])
-    sink_of(PostgresPlace(database.dsn, {"s": "Copy"}, mirror="m2"), spark).apply(8, [effects(spark, PLAIN, [up(2, "y", 2)])])
-    assert shown(sink, PLAIN) == [(1, "x", 1), (2, "y", 2)]
-    assert database.execute("SELECT * FROM understudy.ledger ORDER BY mirror") == [("m1", 8), ("m2", 8)]
-    assert database.execute("SELECT relname FROM pg_class WHERE relname LIKE 'batch_%'") == []
-
-
-def test_postgres_has_types_and_keys_of_its_own(spark: SparkSession, pg: PgServer) -> None:
-    database = pg.database("sinks_own")
-    sink = sink_of(PostgresPlace(database.dsn), spark)
-    of = table(Column("id", INT), *(Column(name, kind_) for name, (kind_, _) in TYPES.items()))
-    sink.apply(0, [effects(spark, of, [])])
-    query = "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 's.t'::regclass AND attnum > 0"
-    types = {str(name): str(of_) for name, of_ in database.execute(query)}
-    assert (
-        types
-        | {
-            "decimal": "numeric(38,10)",
-            "digits": "numeric",
-            "long_digits": "numeric",
-            "texts": "text[]",
-            "blobs": "bytea[]",
-            "arrays": "jsonb",
-            "point": "jsonb",
-            "zoned": "timestamp with time zone",
-        }
-        == types
-    )
-    indexes = "SELECT indexdef FROM pg_indexes WHERE schemaname = 's' AND tablename = 'k'"
-    keyed = table(Column("id", INT), Column("v", INT), name="k")
-    sink.apply(1, [effects(spark, keyed, [up(1, 1)])])
-    assert database.execute(indexes) == [("CREATE UNIQUE INDEX k_pkey ON s.k USING btree (id)",)]
-    sink.apply(2, [effects(spark, keyed, [up(None, 1)])])
-    (definition,) = [str(row[0]) for row in database.execute(indexes)]
-    assert definition.endswith("(id) NULLS NOT DISTINCT") == (pg.major >= 15)
-    sink.apply(3, [effects(spark, replace(keyed, key=("v",)), [])])
-    (definition,) = [str(row[0]) for row in database.execute(indexes)]
-    # Both rows hold 1: not unique before the source's own events make it so.
-    assert definition == "CREATE INDEX k_v_idx ON s.k USING btree (v)"
-
-
-def test_postgres_tells_no_values(spark: SparkSession, pg: PgServer) -> None:
-    database = pg.database("sinks_values")
-    sink = sink_of(PostgresPlace(database.dsn), spark)
-    sink.apply(0, [effects(spark, PLAIN, [up(1, "secret", 1)])])
-    database.execute("ALTER TABLE s.t ADD CHECK (a <> 'secret2')")
-    with pytest.raises(JobError, match="23514") as refusal:
-        sink.apply(1, [effects(spark, PLAIN, [up(1, "secret2", 1)])])
-    assert "secret" not in str(refusal.value)
-    assert shown(sink, PLAIN) == [(1, "secret", 1)]

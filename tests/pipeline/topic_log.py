@@ -96,10 +96,14 @@ class TopicLog:
             offset = sum(1 for record in self.records if record[1] == partition)
             self.records.append((topic, partition, offset, at, key, value, headers))
 
-    def batch(self, spark: SparkSession) -> DataFrame:
-        """What was written since the last batch."""
+    def new(self) -> list[Record]:
+        """What was written since the last time."""
         new, self._taken = self.records[self._taken :], len(self.records)
-        return frame(spark, new)
+        return new
+
+    def batch(self, spark: SparkSession) -> DataFrame:
+        """The same, as Spark's Kafka source gives it."""
+        return frame(spark, self.new())
 
     def _key(self, key: Json | None) -> bytes | None:
         if key is None:

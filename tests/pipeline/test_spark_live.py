@@ -1,0 +1,257 @@
+"""Streams and commands that go on while their topic and their source do, with a real broker and a real PostgreSQL.
+
+The events are written by hand, and so is what a connector tells by its replication slot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+from aiokafka import AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded')")
+
+from pyspark.errors import StreamingQueryException
+from spark_command import command, started
+from topic_log import ID, NAME, Json, TopicLog, cents, price
+
+from workers.embedded.wait import wait_until
+from workers.spark.changes import changes
+
+if TYPE_CHECKING:
+    from fix_pg import Database, PgServer
+    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+pytestmark = [pytest.mark.slow, pytest.mark.pg(">= 18")]
+
+SECONDS = 120.0
+ITEMS = (ID, NAME, price(2))
+
+
+class Broker:
+    """Writes logs to topics of one partition."""
+
+    def __init__(self, bootstrap: str, producer: AIOKafkaProducer) -> None:
+        self.bootstrap = bootstrap
+        self._producer = producer
+
+    async def create(self, *logs: TopicLog) -> None:
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.bootstrap)
+        await admin.start()
+        await admin.create_topics([NewTopic(log.topic, num_partitions=1, replication_factor=1) for log in logs])
+        await admin.close()
+
+    async def write(self, log: TopicLog) -> None:
+        """What is new in the log, all at once: no reader sees a part of it."""
+        batch = self._producer.create_batch()
+        for *_, key, value, headers in log.new():
+            assert batch.append(key=key, value=value, timestamp=None, headers=headers) is not None
+        await (await self._producer.send_batch(batch, log.topic, partition=0))
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def broker(kafka_bootstrap: str) -> AsyncIterator[Broker]:
+    async with AIOKafkaProducer(bootstrap_servers=kafka_bootstrap) as producer:
+        yield Broker(kafka_bootstrap, producer)
+
+
+async def test_changes_of_a_stream_are_typed_and_a_new_layout_stops_it(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    log = TopicLog((ID, price(2)), topic="sparkchanges.public.items")
+    await broker.create(log)
+    log.change("r", {"id": 1, "price": cents(100)})
+    await broker.write(log)
+    arrived: list[Row] = []
+
+    def keep(rows: DataFrame, _batch: int) -> None:
+        arrived.extend(rows.collect())
+
+    def start() -> StreamingQuery:
+        frame = changes(spark, broker.bootstrap, log.topic, streaming=True)
+        return frame.writeStream.option("checkpointLocation", str(tmp_path)).foreachBatch(keep).start()
+
+    def await_arrived(number: int) -> None:
+        wait_until(lambda: len(arrived) >= number or not query.isActive, f"{number} changes", SECONDS)
+        assert query.exception() is None
+        assert len(arrived) == number
+
+    query = start()
+    try:
+        await_arrived(1)
+        log.change("u", {"id": 1, "price": cents(250)})
+        await broker.write(log)
+        await_arrived(2)
+        assert (arrived[1]["op"], arrived[1]["key"]["id"], arrived[1]["after"].asDict()) == ("u", 1, {"id": 1, "price": Decimal("2.50")})
+
+        stock: Json = {"type": "int32", "optional": True, "field": "stock"}
+        log.fields = (ID, price(2), stock)
+        log.change("c", {"id": 2, "price": None, "stock": 7})
+        await broker.write(log)
+        said = rf"The events of {re.escape(log.topic)} have a new schema\. Start the query again to follow it\."
+        with pytest.raises(StreamingQueryException, match=said):
+            query.awaitTermination(int(SECONDS))
+        assert len(arrived) == 2
+
+        query = start()
+        await_arrived(3)
+        assert arrived[2]["after"].asDict() == {"id": 2, "price": None, "stock": 7}
+        log.change("d", {"id": 1, "price": None, "stock": None})
+        await broker.write(log)
+        await_arrived(5)
+        assert [row["op"] for row in arrived] == ["r", "u", "c", "d", "tombstone"]
+    finally:
+        query.stop()
+
+
+class Slot:
+    """A replication slot that is moved on as a connector moves its own when Kafka has what it sent."""
+
+    def __init__(self, database: Database, name: str) -> None:
+        self._database = database
+        self._name = name
+        database.execute(f"select pg_create_logical_replication_slot('{name}', 'pgoutput')")
+
+    def confirm(self, position: str | None = None) -> None:
+        """All that is committed, or what is up to ``position``."""
+        # The commit flushes all that is before it; beyond that no slot goes.
+        self._database.execute("select pg_logical_emit_message(true, 'sparklive', '')")
+        end = "pg_current_wal_flush_lsn()" if position is None else f"'{position}'"
+        self._database.execute(f"select pg_replication_slot_advance('{self._name}', {end})")
+
+    def drop(self) -> None:
+        self._database.execute(f"select pg_drop_replication_slot('{self._name}')")
+
+
+def views(database: Database) -> set[object]:
+    """The names of the snapshots that are exported now."""
+    return {name for (name,) in database.execute("select pg_ls_dir('pg_snapshots')")}
+
+
+def configured(folder: Path, broker: Broker, database: Database, prefix: str, more: str = "", sink: str = "delta") -> str:
+    """The path of a new configuration; the tables come to lie beside it."""
+    folder.mkdir(exist_ok=True)
+    config = folder / "mirror.toml"
+    config.write_text(
+        f"""
+        name = "{prefix}"
+        bootstrap = "{broker.bootstrap}"
+        prefix = "{prefix}"
+        checkpoint = "{folder}/checkpoint"
+        dsn = "{database.dsn}"
+        master = "local[2]"
+        {more}
+        [sink]
+        format = "{sink}"
+        path = "{folder}/tables"
+        """,
+        encoding="utf-8",
+    )
+    return str(config)
+
+
+async def test_mirror_is_waited_for_and_ended_and_goes_on(spark: SparkSession, broker: Broker, pg: PgServer, tmp_path: Path) -> None:
+    database = pg.database("sparklive")
+    database.execute(
+        "create table items(id int primary key, name text, price numeric(10,2))", "insert into items values (1, 'one', 1), (2, 'two', 2)"
+    )
+    items, visits = TopicLog(ITEMS, topic="sparklive.public.items"), TopicLog(key=(), topic="sparklive.public.visits")
+    await broker.create(items, visits)
+    config = configured(tmp_path, broker, database, "sparklive", 'slot = "sparklive"')
+    verify = ("verify", "--config", config, "--table", "public.items", "--json", "--wait")
+    slot = Slot(database, "sparklive")
+    try:
+        async with started("mirror", "--config", config) as mirror:
+            items.change("r", {"id": 1, "name": "one", "price": cents(100)})
+            items.change("r", {"id": 2, "name": "two", "price": cents(200)})
+            await broker.write(items)
+            assert (await mirror.line("batch")).startswith("batch 0: 2 records of 1 tables")
+
+            # Not in Kafka yet: what the first look finds when the slot, wrongly, is beyond it.
+            database.execute("insert into items values (3, 'three', 3)")
+            async with started(*verify, str(SECONDS)) as verifying:
+                first = wait_until(lambda: views(database), "the first view", SECONDS)
+                [(position,)] = database.execute("select pg_current_wal_insert_lsn()")
+                database.execute("update items set price = 9 where id = 1")
+                slot.confirm(str(position))
+                wait_until(lambda: views(database) - first, "the second view", SECONDS)
+                items.change("c", {"id": 3, "name": "three", "price": cents(300)})
+                items.change("u", {"id": 1, "name": "one", "price": cents(900)})
+                await broker.write(items)
+                assert (await mirror.line("batch")).startswith("batch 1: 2 records of 1 tables")
+                slot.confirm()
+                code, said = await verifying.end()
+            assert code == 0, said
+            [verdict] = json.loads(said)["tables"]
+            # As the first look found them.
+            assert (verdict["rows"]["source"], verdict["rows"]["mirror"]) == (3, 2)
+
+            visits.change("c", {"id": 1, "name": "a"})
+            visits.change("c", {"id": 1, "name": "a"})
+            await broker.write(visits)
+            wait_until((tmp_path / "checkpoint" / "stream" / "offsets" / "2").exists, "the batch to begin", SECONDS)
+            mirror.send(signal.SIGTERM)
+            code, said = await mirror.end()
+        assert code == 0, said
+        assert said.splitlines()[-1].startswith("batch 2: 2 records of 1 tables"), said
+
+        visits.change("c", {"id": 2, "name": "b"})
+        await broker.write(visits)
+        slot.confirm()
+        code, said = await command(*verify, "1")
+        assert code == 4, said
+        sentence = r"error: The mirror did not reach the source's position \w+/\w+ in 1 s: see whether it is running, or wait longer\."
+        assert re.fullmatch(sentence, said.strip())
+
+        async with started("mirror", "--config", config) as mirror:
+            assert (await mirror.line("batch")).startswith("batch 3: 1 records of 1 tables"), mirror.said
+            mirror.send(signal.SIGINT)
+            code, said = await mirror.end()
+        assert code == 0, said
+    finally:
+        slot.drop()
+    rows = spark.read.format("delta").load(str(tmp_path / "tables" / "public" / "visits")).collect()
+    assert sorted((row["id"], row["name"]) for row in rows) == [(1, "a"), (1, "a"), (2, "b")]
+
+
+async def test_parquet_iceberg_and_a_history_by_command(spark: SparkSession, broker: Broker, pg: PgServer, tmp_path: Path) -> None:
+    database = pg.database("sparktables")
+    database.execute(
+        "create table items(id int primary key, name text, price numeric(10,2))", "insert into items values (1, 'one', 9), (3, null, 3)"
+    )
+    log = TopicLog(ITEMS, topic="sparktables.public.items")
+    await broker.create(log)
+    log.change("r", {"id": 1, "name": "one", "price": cents(100)}, lsn=10)
+    log.change("r", {"id": 2, "name": "two", "price": cents(200)}, lsn=10)
+    log.change("c", {"id": 3, "name": None, "price": cents(300)}, lsn=20)
+    log.change("u", {"id": 1, "name": "one", "price": cents(900)}, lsn=30)
+    log.change("d", {"id": 2, "name": None, "price": None}, lsn=40)
+    await broker.write(log)
+    in_two = 'trigger = "available-now"\nbatch_records = 3'
+    parquet, iceberg, delta = (
+        configured(tmp_path / sink, broker, database, "sparktables", in_two, sink) for sink in ("parquet", "iceberg", "delta")
+    )
+    runs = (("mirror", "--config", parquet), ("mirror", "--config", iceberg), ("history", "--config", delta))
+    for code, said in await asyncio.gather(*(command(*words) for words in runs)):
+        assert code == 0, said
+        batches = [line.partition(" in ")[0] for line in said.splitlines()]
+        assert batches == ["batch 0: 3 records of 1 tables", "batch 1: 3 records of 1 tables"], said
+    for code, said in await asyncio.gather(*(command("verify", "--config", config) for config in (parquet, iceberg))):
+        assert (code, said.splitlines()[0]) == (0, "public.items: equal"), said
+    history = spark.read.format("delta").load(str(tmp_path / "delta" / "tables" / "public" / "items_history"))
+    found = history.orderBy("id", "version").select("id", "price", "op", "version", "ended").collect()
+    assert [tuple(row) for row in found] == [
+        (1, Decimal("1.00"), "r", 10, 30),
+        (1, Decimal("9.00"), "u", 30, None),
+        (2, Decimal("2.00"), "r", 10, 40),
+        (3, Decimal("3.00"), "c", 20, None),
+    ]
