@@ -161,6 +161,25 @@ def test_move_whose_other_half_comes_late(rig: Rig) -> None:
     assert rig.sink.rows() == [{"id": 9, "name": "last"}]
 
 
+def test_each_batch_ends_between_the_halves_of_a_move(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "WAITS", 2)
+    log = TopicLog()
+    for key in range(1, 6):
+        log.change("c", {"id": key, "name": f"kept {key}"})
+    rig.batch(log)
+    late = log.records[:0]
+    waiting = []
+    for key in range(1, 6):
+        log.move({"id": key}, {"id": 10 + key, "name": UNAVAILABLE}, to=1)
+        *leave, create = log.records
+        log.batch(rig.spark)
+        waiting.append(rig.batch(frame(rig.spark, [*late, create])).waiting)
+        late = leave
+    assert waiting == [1] * 5
+    assert rig.batch(frame(rig.spark, late)).waiting == 0
+    assert rig.sink.rows() == [{"id": 10 + key, "name": f"kept {key}"} for key in range(1, 6)]
+
+
 def test_move_whose_other_half_never_comes(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "WAITS", 2)
     log = TopicLog()

@@ -35,12 +35,13 @@ from workers.spark.topics.topic import Topic, learned
 IMAGE_BATCHES: Final = 100
 """So many batches later a row that left its key is no longer waited for under its new one."""
 WAITS: Final = 10
-"""So many batches a topic waits for the other half of a move, which another partition holds, before it goes on without."""
+"""So many batches a row waits for the other half of its move, which another partition holds, before it goes on without."""
 PLANNERS: Final = 4
 """Topics that are planned at a time."""
 DIVIDED: Final = 20_000
 """Fewer changes of a topic are one task's: no shuffle, and the other cores have the other tables."""
 _WAITING: Final = "waiting"
+_PLACE: Final = ("partition", "offset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,13 @@ class Work:
         return any(getattr(group, flag) for group in self.groups)
 
 
-Planned = tuple[Effects | None, TopicState]
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a batch does to a topic's table, if anything; the topic's state then; and the cut records that wait for the next batch."""
+
+    effects: Effects | None
+    state: TopicState
+    held: DataFrame | None
 
 
 class Job(Protocol):
@@ -126,13 +133,9 @@ class Batches:
             tables = [topic for topic in named if topic.is_table]
             with compiled(cut.sparkSession, largest(groups)):
                 planned = self._all(lambda topic: self._one(batch, topic, groups, ready, persisted), tables, cut.sparkSession)
-                effects: list[Effects] = []
-                for topic, (one, state) in zip(tables, planned, strict=True):
-                    topics[topic.name] = state
-                    if one is not None:
-                        effects.append(one)
-                    elif state.waits:
-                        held.append(ready.where(F.col("topic") == topic.name))
+                topics |= {topic.name: one.state for topic, one in zip(tables, planned, strict=True)}
+                effects = [one.effects for one in planned if one.effects is not None]
+                held += [one.held for one in planned if one.held is not None]
                 waiting = 0
                 if held:
                     kept = self._checkpoint.ahead(batch, _WAITING, lambda: reduce(DataFrame.unionByName, held))
@@ -162,43 +165,42 @@ class Batches:
             running = [pool.submit(inherit(work), topic) for topic in topics]
         return [done.result() for done in running]
 
-    def _one(self, batch: int, topic: Topic, groups: Sequence[Group], cut: DataFrame, held: list[DataFrame]) -> Planned:
-        """A topic's effects; none, and a state that waits, when a move's other half has not been read yet.
-
-        ``held`` gets what is persisted.
-        """
+    def _one(self, batch: int, topic: Topic, groups: Sequence[Group], cut: DataFrame, persisted: list[DataFrame]) -> Planned:
+        """A topic's part; ``persisted`` gets what is."""
         mine = [group for group in groups if group.topic == topic.name]
         changes = changes_of(topic, mine, cut)
         if sum(group.records for group in mine) < DIVIDED:
             changes = changes.coalesce(1)
-        work = Work(batch, topic, mine, changes)
-        state = topic.state
-        if topic.table.key and held_columns(topic.table) and work.any("moves") and torn(work.changes):
+        work, state, held = Work(batch, topic, mine, changes), replace(topic.state, awaited=()), None
+        if topic.table.key and held_columns(topic.table) and work.any("moves") and torn(changes):
             # Read once: the plans of what follows would each grow by it.
-            work = replace(work, changes=work.changes.persist())
-            held.append(work.changes)
-            moved = self._moved(work)
-            if moved is None:
-                return None, replace(state, waits=state.waits + 1)
-            changes, state = moved
-            work = replace(work, changes=changes)
-        planned = self._job.plan(work, replace(state, waits=0))
-        return (None, replace(state, waits=0)) if planned is None else planned
+            work = replace(work, changes=changes.persist())
+            persisted.append(work.changes)
+            work, state, places = self._moved(work)
+            held = None if places is None else cut.where(F.col("topic") == topic.name).join(places, list(_PLACE), "left_semi")
+        planned = self._job.plan(work, state)
+        return Planned(None, state, held) if planned is None else Planned(*planned, held)
 
-    def _moved(self, work: Work) -> tuple[DataFrame, TopicState] | None:
-        """The changes with the values that rows took along to their new keys; None to wait for the move that had them."""
+    def _moved(self, work: Work) -> tuple[Work, TopicState, DataFrame | None]:
+        """The work with the values that rows took along to their new keys, and without what waits: the places of that, if any."""
         table, state, file = work.topic.table, work.topic.state, "moved-" + work.topic.name.encode().hex()
         former = [fitted(kept, table) for kept in self._checkpoint.made(state.moved, file)]
         earlier = together(former) if former else None
         known = set() if earlier is None else {row["lsn"] for row in earlier.select("lsn").collect()}
-        found, unseen = Lineage(trails(work.changes), [column.name for column in held_columns(table)], known).picks()
-        if unseen and state.waits < WAITS:
-            return None
-        if not found:
-            return work.changes, state
-        target = partial(self._job.target, work)
-        new = self._checkpoint.ahead(work.batch, file, lambda: images(work.changes, table, found, target, earlier))
-        return filled(work.changes, fitted(new, table), table), replace(state, moved=(*state.moved, work.batch))
+        lost = {move for move, since in state.awaited if work.batch - since >= WAITS}
+        found = Lineage(trails(work.changes), [column.name for column in held_columns(table)], known, lost).found()
+        since = dict(state.awaited)
+        state = replace(state, awaited=tuple((move, since.get(move, work.batch)) for move in sorted(found.unseen)))
+        changes, places = work.changes, None
+        if found.held:
+            places = F.broadcast(changes.sparkSession.createDataFrame(sorted(found.held), "partition int, offset bigint"))
+            changes = changes.join(places, list(_PLACE), "left_anti")
+        if found.picks:
+            target = partial(self._job.target, work)
+            new = self._checkpoint.ahead(work.batch, file, lambda: images(work.changes, table, found.picks, target, earlier))
+            changes = filled(changes, fitted(new, table), table)
+            state = replace(state, moved=(*state.moved, work.batch))
+        return replace(work, changes=changes), state, places
 
 
 def _young(state: TopicState, batch: int) -> TopicState:

@@ -35,5 +35,5 @@ class TopicState:
     truncates: tuple[Truncate, ...] = ()
     moved: tuple[int, ...] = ()
     """Batches whose images of moved rows (:mod:`workers.spark.jobs.moves`) are kept."""
-    waits: int = 0
-    """Batches in a row that the topic has waited for the other half of a move."""
+    awaited: tuple[tuple[int, int], ...] = ()
+    """Moves that are waited for, and the batch that began to."""
