@@ -134,7 +134,7 @@ class Slot:
 
 def views(database: Database) -> set[object]:
     """The names of the snapshots that are exported now."""
-    return {name for (name,) in database.execute("select pg_ls_dir('pg_snapshots')")}
+    return {name for (name,) in database.execute("select pg_ls_dir('pg_snapshots')") if not str(name).endswith(".tmp")}
 
 
 def configured(folder: Path, broker: Broker, database: Database, prefix: str, more: str = "", sink: str = "delta") -> str:
@@ -179,11 +179,11 @@ async def test_mirror_is_waited_for_and_ended_and_goes_on(spark: SparkSession, b
             # Not in Kafka yet: what the first look finds when the slot, wrongly, is beyond it.
             database.execute("insert into items values (3, 'three', 3)")
             async with started(*verify, str(SECONDS)) as verifying:
-                first = wait_until(lambda: views(database), "the first view", SECONDS)
+                first = wait_until(lambda: views(database) or None, "the first view", SECONDS)
                 [(position,)] = database.execute("select pg_current_wal_insert_lsn()")
                 database.execute("update items set price = 9 where id = 1")
                 slot.confirm(str(position))
-                wait_until(lambda: views(database) - first, "the second view", SECONDS)
+                wait_until(lambda: views(database) - first or None, "the second view", SECONDS)
                 items.change("c", {"id": 3, "name": "three", "price": cents(300)})
                 items.change("u", {"id": 1, "name": "one", "price": cents(900)})
                 await broker.write(items)
@@ -191,7 +191,7 @@ async def test_mirror_is_waited_for_and_ended_and_goes_on(spark: SparkSession, b
                 slot.confirm()
                 code, said = await verifying.end()
             assert code == 0, said
-            [verdict] = json.loads(said)["tables"]
+            [verdict] = json.loads(said[said.index("{") :])["tables"]
             # As the first look found them.
             assert (verdict["rows"]["source"], verdict["rows"]["mirror"]) == (3, 2)
 
@@ -210,7 +210,7 @@ async def test_mirror_is_waited_for_and_ended_and_goes_on(spark: SparkSession, b
         code, said = await command(*verify, "1")
         assert code == 4, said
         sentence = r"error: The mirror did not reach the source's position \w+/\w+ in 1 s: see whether it is running, or wait longer\."
-        assert re.fullmatch(sentence, said.strip())
+        assert re.fullmatch(sentence, said.splitlines()[-1]), said
 
         async with started("mirror", "--config", config) as mirror:
             assert (await mirror.line("batch")).startswith("batch 3: 1 records of 1 tables"), mirror.said
@@ -243,10 +243,11 @@ async def test_parquet_iceberg_and_a_history_by_command(spark: SparkSession, bro
     runs = (("mirror", "--config", parquet), ("mirror", "--config", iceberg), ("history", "--config", delta))
     for code, said in await asyncio.gather(*(command(*words) for words in runs)):
         assert code == 0, said
-        batches = [line.partition(" in ")[0] for line in said.splitlines()]
+        batches = [line.partition(" in ")[0] for line in said.splitlines() if line.startswith("batch")]
         assert batches == ["batch 0: 3 records of 1 tables", "batch 1: 3 records of 1 tables"], said
     for code, said in await asyncio.gather(*(command("verify", "--config", config) for config in (parquet, iceberg))):
-        assert (code, said.splitlines()[0]) == (0, "public.items: equal"), said
+        assert code == 0, said
+        assert "public.items: equal\n" in said
     history = spark.read.format("delta").load(str(tmp_path / "delta" / "tables" / "public" / "items_history"))
     found = history.orderBy("id", "version").select("id", "price", "op", "version", "ended").collect()
     assert [tuple(row) for row in found] == [

@@ -1,7 +1,7 @@
 """``python -m workers.bench.bulk``: one table's initial snapshot by the connector itself, by Spark and by Debezium, one after the other.
 
 Each way has a connector, a slot and a topic of its own. With ``--writes`` the table changes meanwhile; afterwards what the topic says of
-each row, its last event, is held against the table, and with ``--mirror`` the topic is mirrored and verified too. A way is one line of
+each row, its last event, is held against the table, and with ``--mirror`` Spark's topic is mirrored and verified too. A way is one line of
 JSON on stdout; progress goes to stderr.
 """
 
@@ -84,7 +84,7 @@ def options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--dsn", help="a PostgreSQL server that runs already; a database is made in it and dropped")
     parser.add_argument("--bootstrap", help="the Kafka that runs already; without it and --dsn both are started for the run")
     parser.add_argument("--debezium", metavar="URL", help="of a Kafka Connect worker with Debezium's connector, on that Kafka")
-    parser.add_argument("--mirror", action="store_true", help="then mirror each way's topic into Delta and verify it against the table")
+    parser.add_argument("--mirror", action="store_true", help="then mirror Spark's topic into Delta and verify it against the table")
     parser.add_argument("--writes", type=int, default=0, help="transactions a second while a snapshot is taken")
     chosen = parser.parse_args(arguments)
     if (chosen.dsn is None) != (chosen.bootstrap is None):
@@ -133,7 +133,7 @@ def _measure(way: str, chosen: argparse.Namespace, servers: Servers, dsn: str, n
     finally:
         if rest.answers(f"/connectors/{name}"):
             rest.delete(name)
-    if chosen.mirror and not wrong:
+    if chosen.mirror and kind == "spark" and not wrong:
         figures |= _mirrored(servers, name, dsn, chosen.master)
     figures |= {"rows_s": round(int(str(figures["rows"])) / float(str(figures["reading_s"]))), "writes": written(), "wrong_rows": wrong}
     sys.stdout.write(json.dumps(figures) + "\n")
