@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from workers.spark.tables.evolution import Drop, Rename, steps
+from workers.spark.tables.evolution import Add, Drop, Rename, steps_along
 from workers.spark.tables.table import DELETE, LSN, POSITION, Effects, Table
 
 if TYPE_CHECKING:
@@ -61,15 +61,14 @@ class MemorySink:
         rows = self.tables.setdefault(table.full_name, {})
         before = self.shapes.get(table.full_name)
         if before is not None:
-            for step in steps([(column.name, column.kind.type) for column in before.columns], table):
+            for step in steps_along([(column.name, column.kind.type) for column in before.columns], effects.path):
                 for row in rows.values():
                     if isinstance(step, Rename):
                         row[step.new] = row.pop(step.old)
                     elif isinstance(step, Drop):
                         row.pop(step.name, None)
-            for column in table.columns:
-                for row in rows.values():
-                    row.setdefault(column.name, column.default)
+                    elif isinstance(step, Add):
+                        row[step.column.name] = step.column.default
         self.shapes[table.full_name] = table
         if effects.truncated is not None:
             gone = [key for key, row in rows.items() if row[LSN] is None or int(str(row[LSN])) < effects.truncated]

@@ -98,6 +98,7 @@ INT, LONG, TEXT, DOUBLE = kind("int32"), kind("int64"), kind("string"), kind("do
 PLAIN = table(Column("id", INT), Column("a", TEXT), Column("b", LONG))
 variable = kind("struct", "io.debezium.data.VariableScaleDecimal")
 point = kind("struct", "io.debezium.data.geometry.Point")
+sparse = kind("struct", "io.debezium.data.SparseDoubleVector")
 STRINGS = MapType(StringType(), StringType())
 
 # A value of each kind as SQL, and as it is shown when read back. Python has no year beyond 9999.
@@ -132,4 +133,5 @@ TYPES: dict[str, tuple[Kind, str]] = {
     "arrays": (array(array(INT)), "array(array(1), array(2, null), null)"),
     "point": (point, "named_struct('x', 1.5D, 'y', -0.25D)"),
     "map": (Kind(STRINGS, STRINGS), "map('n', null, 'k\"', 'v')"),
+    "sparse": (sparse, "named_struct('dimensions', 5, 'vector', map(1, 0.5D, 5, -2D))"),
 }

@@ -9,6 +9,7 @@ import asyncio
 import json
 import re
 import signal
+import threading
 from collections.abc import AsyncIterator
 from decimal import Decimal
 from pathlib import Path
@@ -27,6 +28,10 @@ from topic_log import ID, NAME, Json, TopicLog, cents, price
 
 from workers.embedded.wait import wait_until
 from workers.spark.changes import changes
+from workers.spark.jobs.batches import Done
+from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.mirror_config import MirrorConfig, SinkConfig
+from workers.spark.jobs.stream import Run
 
 if TYPE_CHECKING:
     from fix_pg import Database, PgServer
@@ -111,6 +116,48 @@ async def test_changes_of_a_stream_are_typed_and_a_new_layout_stops_it(spark: Sp
         assert [row["op"] for row in arrived] == ["r", "u", "c", "d", "tombstone"]
     finally:
         query.stop()
+
+
+class Turn:
+    """A lock that tells when somebody has to wait for it."""
+
+    def __init__(self) -> None:
+        self.awaited = threading.Event()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            self.awaited.set()
+            self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+async def test_batch_that_is_under_way_at_the_end_is_not_repeated(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    log = TopicLog(topic="sparkend.public.items")
+    await broker.create(log)
+    config = MirrorConfig("sparkend", broker.bootstrap, str(tmp_path), SinkConfig(), prefix="sparkend")
+    begun: list[tuple[int, int]] = []
+
+    def run_one_batch() -> None:
+        def apply(records: DataFrame, batch: int) -> Done:
+            begun.append((batch, records.count()))
+            run.stop()
+            assert turn.awaited.wait(SECONDS)
+            return Done(batch, 1, 1, 0, 0, 0.1, None)
+
+        turn = Turn()
+        run = Run(config, spark, apply, Checkpoint(spark, config.checkpoint), lambda _: None)
+        run._turn = turn  # type: ignore[assignment]
+        run.run()
+
+    # Several times: whether Spark still gets to note the batch as done is a race.
+    for number in range(4):
+        log.change("c", {"id": number, "name": None})
+        await broker.write(log)
+        run_one_batch()
+    assert begun == [(0, 1), (1, 1), (2, 1), (3, 1)]
 
 
 class Slot:

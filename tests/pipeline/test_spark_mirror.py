@@ -325,6 +325,32 @@ def test_columns_come_are_renamed_and_go(rig: Rig) -> None:
     assert rig.sink.rows() == [{"id": 2, "level": 2, "stock": None}, {"id": 3, "level": 3, "stock": 1}]
 
 
+def test_rows_left_alone_follow_each_change_of_columns_in_a_batch(rig: Rig) -> None:
+    """Its ends alone would not tell that the last column was renamed: another one came behind it."""
+    level: Json = {"type": "int32", "optional": True, "field": "level"}
+    log = TopicLog((ID, level))
+    log.change("c", {"id": 1, "level": 1})
+    rig.batch(log)
+    since: Json = {"type": "int32", "optional": True, "default": 7, "field": "since"}
+    log.fields = (ID, level, since)
+    log.change("c", {"id": 2, "level": 2, "since": 2})
+    grade, start = {**level, "field": "grade"}, {**since, "field": "start"}
+    log.fields = (ID, grade, since)
+    log.change("c", {"id": 3, "grade": 3, "since": 3})
+    log.fields = (ID, grade, since, NAME)
+    log.change("c", {"id": 5, "grade": 5, "since": 5, "name": "gone"})
+    log.change("d", {"id": 5})
+    log.fields = (ID, grade, start, NAME)
+    log.change("c", {"id": 4, "grade": 4, "start": 4, "name": "new"})
+    records = log.batch(rig.spark)
+    rig.batch(records)
+    expected = [{"id": at, "grade": at, "start": 7 if at == 1 else at, "name": "new" if at == 4 else None} for at in range(1, 5)]
+    assert rig.sink.rows() == expected
+    log.change("d", {"id": 4})
+    rig.batch(log)
+    assert rig.sink.rows() == expected[:3]
+
+
 def test_events_are_read_by_their_own_layout_alone(rig: Rig) -> None:
     """Code that Spark made for a condition asked all of it, and so read an event by another's layout."""
     long: list[Json] = [ID, {"type": "int64", "optional": True, "field": "level"}]

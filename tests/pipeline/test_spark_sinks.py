@@ -179,6 +179,20 @@ def test_columns_follow_the_source(make: Callable[..., Sink], spark: SparkSessio
         assert shown(sink, retyped) == [(1, 7, "5"), (2**40, 1, "x"), (2, 9, None), (3, None, "5")]
 
 
+def test_columns_go_the_way_that_the_events_showed(make: Callable[..., Sink], spark: SparkSession) -> None:
+    sink = make()
+    sink.apply(0, [effects(spark, PLAIN, [up(1, "x", 10)])])
+    wider = table(*PLAIN.columns, Column("n", TEXT, "n"))
+    renamed = table(Column("id", INT), Column("a", TEXT), Column("count", LONG), Column("n", TEXT, "n"))
+    newest = table(*renamed.columns[:3], Column("m", TEXT, "n"), Column("more", INT))
+    batch = replace(effects(spark, newest, [up(2, "y", 20, "m", 5)]), passed=(wider, renamed))
+    for _ in range(2):
+        sink.apply(1, [batch])
+        assert shown(sink, newest) == [(1, "x", 10, "n", None), (2, "y", 20, "m", 5)]
+    sink.apply(2, [replace(effects(spark, newest, [down(2)]), passed=(newest,))])
+    assert shown(sink, newest) == [(1, "x", 10, "n", None)]
+
+
 def test_dropped_columns_may_stay(make: Callable[..., Sink], spark: SparkSession) -> None:
     sink = make(drop_columns=False)
     sink.apply(0, [effects(spark, PLAIN, [up(1, "x", 10), up(2, "y", 20)])])

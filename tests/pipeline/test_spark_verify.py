@@ -218,6 +218,17 @@ def test_mirror_in_wider_types_is_compared_by_value(spark: SparkSession, databas
     assert [(key.cells, key.columns) for key in verdict.keys] == [(("2",), ("n",))]
 
 
+def test_small_numbers_of_an_array_are_compared_in_a_place_without_small_ones(spark: SparkSession, database: Database) -> None:
+    database.execute("create table smalls(id int primary key, n smallint[])", "insert into smalls values (1, '{7,null}'), (2, '{8}')")
+    table = table_of(database, "smalls")
+    frame = spark.sql("values (1, array(7, null)), (2, array(8)) as t(id, n)")
+    verdict = found(spark, database, table, frame)
+    assert (verdict.equal, verdict.aside) == (True, {})
+    for other in ("array(9)", "array(65544)"):
+        verdict = found(spark, database, table, frame.withColumn("n", F.when(F.col("id") == 2, F.expr(other)).otherwise(F.col("n"))))
+        assert [(key.cells, key.columns) for key in verdict.keys] == [(("2",), ("n",))]
+
+
 def test_odd_names(spark: SparkSession, database: Database) -> None:
     database.execute('create schema "S.x"', 'create table "S.x"."T""?"("a?`.{c}""B" int primary key, "%s" text)')
     database.execute("""insert into "S.x"."T""?" values (1, 'a'), (2, 'b')""")

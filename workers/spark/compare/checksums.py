@@ -9,7 +9,7 @@ from typing import Final
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import ArrayType, AtomicType, DataType, StringType
+from pyspark.sql.types import ArrayType, AtomicType, DataType, IntegralType, StringType
 
 from workers.spark.compare.grid import WIDEST
 from workers.spark.compare.verdict import MIRROR, SOURCE
@@ -69,7 +69,8 @@ def _obstacle(column: Column, source: CatalogColumn, held: DataType) -> str | No
         return "the source's text says something else than its events"
     if source.type == "bytea" and isinstance(_innermost(column.kind.type), StringType):
         return "bytes sent as text: nothing says in which encoding"
-    alike = _same_type(held, column.kind.type) or (isinstance(held, AtomicType) and isinstance(column.kind.type, AtomicType))
+    own = column.kind.type
+    alike = _same_type(held, own) or _whole_numbers(held, own) or (isinstance(held, AtomicType) and isinstance(own, AtomicType))
     return None if alike else f"the mirror holds {held.simpleString()}, not {column.kind.type.simpleString()}"
 
 
@@ -84,14 +85,27 @@ def _same_type(one: DataType, other: DataType) -> bool:
     return bool(one.simpleString() == other.simpleString())
 
 
+def _whole_numbers(one: DataType, other: DataType) -> bool:
+    """Whether both are arrays of whole numbers: a place may have no small ones."""
+    while isinstance(one, ArrayType) and isinstance(other, ArrayType):
+        one, other = one.elementType, other.elementType
+        if isinstance(one, IntegralType) and isinstance(other, IntegralType):
+            return True
+    return False
+
+
 def checksums(source: DataFrame, mirror: DataFrame, shape: Shape) -> DataFrame:
     """The rows of both sides: ``key``, ``bucket``, ``low`` and ``high`` (halves of the row's checksum), ``hashes``, ``sign``, ``cells``."""
     held = {field.name: field.dataType for field in mirror.schema.fields}
 
     def of_mirror(column: Column) -> SparkColumn:
         value = F.col("`" + column.name.replace("`", "``") + "`")
+        of, own = held[column.name], column.kind.type
+        if _same_type(of, own) or _whole_numbers(of, own):
+            # A number that is too large for the type becomes null, and so differs.
+            return column.kind.text(value if _same_type(of, own) else value.try_cast(own))
         # A mirror may keep a value in a wider type or as text; the kind reads either as it reads PostgreSQL's.
-        return column.kind.text(value) if _same_type(held[column.name], column.kind.type) else column.kind.normal(value.cast("string"))
+        return column.kind.normal(value.cast("string"))
 
     texts = [column.kind.normal(F.col(f"c{at}")) for at, column in enumerate(shape.columns)]
     left = _side(source, texts, shape, SOURCE)

@@ -24,7 +24,7 @@ from workers.spark.jobs.lineage import Lineage
 from workers.spark.jobs.moves import filled, fitted, held_columns, images, torn, trails
 from workers.spark.jobs.transactions import Transactions
 from workers.spark.tables.casts import rewritten
-from workers.spark.tables.evolution import steps
+from workers.spark.tables.evolution import steps_along
 from workers.spark.tables.table import LSN, POSITION, Effects, Sink, Table
 from workers.spark.topics.events import decoded, together, tombstones
 from workers.spark.topics.formats import Format
@@ -171,26 +171,26 @@ class Batches:
         changes = changes_of(topic, mine, cut)
         if sum(group.records for group in mine) < DIVIDED:
             changes = changes.coalesce(1)
-        work, state, held = Work(batch, topic, mine, changes), replace(topic.state, awaited=()), None
+        work, state, held = Work(batch, topic, mine, changes), replace(topic.state, awaited=(), followed=topic.newest), None
         if topic.table.key and held_columns(topic.table) and work.any("moves") and torn(changes):
             # Read once: the plans of what follows would each grow by it.
             work = replace(work, changes=changes.persist())
             persisted.append(work.changes)
-            work, state, places = self._moved(work)
+            work, state, places = self._moved(work, state)
             held = None if places is None else cut.where(F.col("topic") == topic.name).join(places, list(_PLACE), "left_semi")
         planned = self._job.plan(work, state)
         return Planned(None, state, held) if planned is None else Planned(*planned, held)
 
-    def _moved(self, work: Work) -> tuple[Work, TopicState, DataFrame | None]:
+    def _moved(self, work: Work, state: TopicState) -> tuple[Work, TopicState, DataFrame | None]:
         """The work with the values that rows took along to their new keys, and without what waits: the places of that, if any."""
-        table, state, file = work.topic.table, work.topic.state, "moved-" + work.topic.name.encode().hex()
+        table, file = work.topic.table, "moved-" + work.topic.name.encode().hex()
         former = [fitted(kept, table) for kept in self._checkpoint.made(state.moved, file)]
         earlier = together(former) if former else None
         known = set() if earlier is None else {row["lsn"] for row in earlier.select("lsn").collect()}
-        lost = {move for move, since in state.awaited if work.batch - since >= WAITS}
+        awaited = dict(work.topic.state.awaited)
+        lost = {move for move, since in awaited.items() if work.batch - since >= WAITS}
         found = Lineage(trails(work.changes), [column.name for column in held_columns(table)], known, lost).found()
-        since = dict(state.awaited)
-        state = replace(state, awaited=tuple((move, since.get(move, work.batch)) for move in sorted(found.unseen)))
+        state = replace(state, awaited=tuple((move, awaited.get(move, work.batch)) for move in sorted(found.unseen)))
         changes, places = work.changes, None
         if found.held:
             places = F.broadcast(changes.sparkSession.createDataFrame(sorted(found.held), "partition int, offset bigint"))
@@ -216,12 +216,12 @@ def largest(groups: Sequence[Group]) -> int:
     return max(records.values(), default=0)
 
 
-def at_newest(there: DataFrame | None, table: Table) -> DataFrame | None:
-    """A sink's table as it will be when it has followed ``table``'s columns; None when there is none."""
+def at_newest(there: DataFrame | None, path: Sequence[Table]) -> DataFrame | None:
+    """A sink's table as it will be when it has gone the way of ``path``; None when there is none."""
     if there is None:
         return None
     own = [(field.name, field.dataType) for field in there.schema.fields if field.name not in {LSN, POSITION}]
-    return rewritten(there, table, steps(own, table))
+    return rewritten(there, path[-1], steps_along(own, path))
 
 
 def changes_of(topic: Topic, groups: Sequence[Group], cut: DataFrame) -> DataFrame:

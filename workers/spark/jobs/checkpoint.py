@@ -164,6 +164,7 @@ def _state(document: Mapping[str, Any]) -> State:
             tuple(Known(**{**known, "newest": tuple(known["newest"])}) for known in topic["layouts"]),
             tuple(Truncate(**truncate) for truncate in topic["truncates"]),
             tuple(topic["moved"]),
+            None if topic["followed"] is None else tuple(topic["followed"]),
             tuple((move, batch) for move, batch in topic["awaited"]),
         )
         for name, topic in document["topics"].items()

@@ -29,6 +29,7 @@ from workers.spark.tables.names import quoted
 from workers.spark.tables.table import UPSERT, Column, Effects, Sink, Table
 from workers.spark.topics.events import TOMBSTONE, key_columns
 from workers.spark.topics.known import TopicState, Truncate
+from workers.spark.topics.topic import Topic
 
 VERSION: Final = "version"
 _TIME: Final = kind_of({"type": "string", "name": "io.debezium.time.ZonedTimestamp"})
@@ -55,7 +56,7 @@ class History:
 
     def target(self, work: Work) -> DataFrame | None:
         """The versions that hold."""
-        known = self._known(work.topic.table)
+        known = self._known(*_forms(work.topic))
         return None if known is None else known.where(F.col("valid_to").isNull())
 
     def plan(self, work: Work, state: TopicState) -> tuple[Effects, TopicState] | None:
@@ -63,12 +64,17 @@ class History:
         table = work.topic.table
         if not table.key:
             return None
-        own = history_table(table)
-        return Effects(own, versions(work.changes, table, self._known(table), truncates(work))), state
+        *passed, own = _forms(work.topic)
+        rows = versions(work.changes, table, self._known(*passed, own), truncates(work))
+        return Effects(own, rows, passed=tuple(passed)), state
 
-    def _known(self, table: Table) -> DataFrame | None:
-        own = history_table(table)
-        return at_newest(self._sink.read(own), own)
+    def _known(self, *path: Table) -> DataFrame | None:
+        return at_newest(self._sink.read(path[-1]), path)
+
+
+def _forms(topic: Topic) -> list[Table]:
+    """What the history has been since the batch before, and is now."""
+    return [history_table(table) for table in (*topic.passed, topic.table)]
 
 
 def versions(changes: DataFrame, table: Table, known: DataFrame | None, emptied: Sequence[Truncate]) -> DataFrame:

@@ -23,7 +23,7 @@ class Mirror:
 
     def target(self, work: Work) -> DataFrame | None:
         """The mirror."""
-        return at_newest(self._sink.read(work.topic.table), work.topic.table)
+        return at_newest(self._sink.read(work.topic.table), (*work.topic.passed, work.topic.table))
 
     def plan(self, work: Work, state: TopicState) -> tuple[Effects, TopicState]:
         """One effect for each key that changed."""
@@ -38,7 +38,7 @@ class Mirror:
             rows = folded(live.where(F.col("key").isNotNull()), table)
         else:
             rows = last_of_each(live.where(F.col("key").isNotNull()))
-        return Effects(table, rows, truncated), replace(state, truncates=kept)
+        return Effects(table, rows, truncated, work.topic.passed), replace(state, truncates=kept)
 
 
 def truncates(work: Work, *, begins: bool = False) -> list[Truncate]:

@@ -14,7 +14,7 @@ from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.sinks.incoming import Incoming, incoming, own_columns, side_by_side
 from workers.spark.sinks.merge import gone, insert_statement, merge_statement
 from workers.spark.tables.casts import rewritten
-from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step, allowed, one_by_one, steps
+from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step, allowed, one_by_one, steps_along
 from workers.spark.tables.names import quoted
 from workers.spark.tables.table import LSN, POSITION, Column, Effects, Table
 
@@ -92,7 +92,7 @@ class LakeSink(ABC):
             self.create(session, table, ", ".join(f"{quoted(name)} {of.simpleString()}" for name, of in shape.items()))
             columns = list(shape)
         else:
-            columns = self._evolve(session, identifier, table, there)
+            columns = self._evolve(session, identifier, effects, there)
         with incoming(effects) as batch:
             self._bring(session, identifier, batch, columns, insert_statement if there is None else merge_statement)
 
@@ -108,16 +108,19 @@ class LakeSink(ABC):
         finally:
             session.catalog.dropTempView(view)
 
-    def _evolve(self, session: SparkSession, identifier: str, table: Table, there: DataFrame) -> list[str]:
+    def _evolve(self, session: SparkSession, identifier: str, effects: Effects, there: DataFrame) -> list[str]:
         """Give the mirror the table's columns; the names it has then."""
+        table, path = effects.table, effects.path
         if LSN not in there.columns:
             raise JobError(UNREADABLE, f"{identifier} has no column {LSN}, so it is no mirror. Choose another place for {table.full_name}.")
         own = own_columns(table)
         old = [(field.name, field.dataType) for field in there.schema.fields if field.name not in {LSN, POSITION}]
-        found = steps(old, table, self._held)
+        found = steps_along(old, path, self._held, extras=not self._drop_columns)
         wanted = allowed(found, table, drop_columns=self._drop_columns)
+        # Where columns stay that the table no longer has, what is there after a part of the steps tells less of the rest.
+        apart = one_by_one(old, path, found, self._held) and (self._drop_columns or not effects.passed)
         positioned = POSITION in there.columns
-        if wanted and (any(self._rewrites(step) for step in wanted) or not one_by_one(old, table, found, self._held)):
+        if wanted and (any(self._rewrites(step) for step in wanted) or not apart):
             self.rewrite(identifier, rewritten(there, table, wanted))
         else:
             for step in wanted:

@@ -13,7 +13,7 @@ from pyspark.sql.types import DataType
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.sinks.incoming import Incoming, incoming, own_columns, side_by_side
 from workers.spark.tables.casts import rewritten
-from workers.spark.tables.evolution import allowed, steps
+from workers.spark.tables.evolution import allowed, steps_along
 from workers.spark.tables.names import escaped, quoted
 from workers.spark.tables.table import LSN, POSITION, UPSERT, Effects, Table
 
@@ -56,7 +56,7 @@ class ParquetSink:
         there = None if place is None else session.read.parquet(place)
         with incoming(effects) as batch:
             if there is not None:
-                shaped = self._shaped(there, table)
+                shaped = self._shaped(there, effects)
                 if shaped is there and batch.count == 0 and batch.truncated is None:
                     return
                 there = shaped
@@ -64,12 +64,13 @@ class ParquetSink:
             after.write.mode("overwrite").option("compression", "zstd").parquet(folders.next)
         folders.swap()
 
-    def _shaped(self, there: DataFrame, table: Table) -> DataFrame:
+    def _shaped(self, there: DataFrame, effects: Effects) -> DataFrame:
         """The mirror's rows in the table's columns: ``there`` itself when nothing has changed."""
+        table = effects.table
         if LSN not in there.columns:
             raise JobError(UNREADABLE, f"The folder of {table.full_name} has no column {LSN}, so it is no mirror. Choose another folder.")
         old = [(field.name, field.dataType) for field in there.schema.fields if field.name not in {LSN, POSITION}]
-        wanted = allowed(steps(old, table), table, drop_columns=self._drop_columns)
+        wanted = allowed(steps_along(old, effects.path, extras=not self._drop_columns), table, drop_columns=self._drop_columns)
         own = own_columns(table)
         if not wanted and (POSITION in own) == (POSITION in there.columns):
             return there

@@ -29,8 +29,9 @@ READ_SETTINGS: Final = "SET datestyle = 'ISO, YMD'; SET bytea_output = 'hex'; SE
 
 @dataclass(frozen=True, slots=True)
 class _Staged:
-    """A table's batch and the table that its rows wait in, None when there are none."""
+    """A table's forms up to its own, its batch, and the table that the batch's rows wait in, None when there are none."""
 
+    path: tuple[Table, ...]
     batch: Incoming
     stage: str | None
 
@@ -114,7 +115,7 @@ class PostgresSink:
         own_columns(effects.table)
         with incoming(effects) as batch:
             if batch.count == 0:
-                return _Staged(batch, None)
+                return _Staged(effects.path, batch, None)
             place = "\0".join([self._mirror, *self.target(effects.table)])
             stage = sql_name(HOME, f"batch_{hashlib.sha256(place.encode()).hexdigest()[:24]}")
             rows = batch.rows.select(*(to_text(F.col(name), batch.rows.schema[name].dataType).alias(name) for name in batch.rows.columns))
@@ -129,11 +130,11 @@ class PostgresSink:
                 .option("numPartitions", str(self._connections))
                 .save()
             )
-            return _Staged(batch, stage)
+            return _Staged(effects.path, batch, stage)
 
     def _bring(self, connection: psycopg.Connection, staged: _Staged) -> None:
         batch, target = staged.batch, self.target(staged.batch.table)
-        bring_shape(connection, self._spark, target, batch.table, drop_columns=self._drop_columns)
+        bring_shape(connection, self._spark, target, staged.path, drop_columns=self._drop_columns)
         mirror = sql_name(*target)
         if batch.truncated is not None:
             run(connection, truncates(mirror, batch.truncated))

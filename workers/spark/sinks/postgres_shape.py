@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Final
 
 import psycopg
@@ -13,7 +14,7 @@ from workers.spark.sinks.incoming import Incoming, keys_of, own_columns
 from workers.spark.sinks.postgres_sql import run, sql_name, sql_text
 from workers.spark.sinks.postgres_types import NUMBERS, WHOLE, postgres_type
 from workers.spark.tables.casts import default_of
-from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step, allowed, steps
+from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step, allowed, steps_along
 from workers.spark.tables.postgres_text import to_text
 from workers.spark.tables.table import LSN, POSITION, Column, Table
 
@@ -54,8 +55,11 @@ def bring_schema(connection: psycopg.Connection, name: str) -> None:
         run(connection, f"CREATE SCHEMA IF NOT EXISTS {sql_name(name)}")
 
 
-def bring_shape(connection: psycopg.Connection, spark: SparkSession, target: tuple[str, str], table: Table, *, drop_columns: bool) -> None:
-    """Make the mirror, or give it the table's columns. Raises JobError(UNREADABLE) for a table that is no mirror."""
+def bring_shape(
+    connection: psycopg.Connection, spark: SparkSession, target: tuple[str, str], path: Sequence[Table], *, drop_columns: bool
+) -> None:
+    """Make the mirror, or have it go the way of ``path``. Raises JobError(UNREADABLE) for a table that is no mirror."""
+    table = path[-1]
     own = {name: "bigint" if name == LSN else "text" for name in own_columns(table)}
     there, mirror = columns_of(connection, target), sql_name(*target)
     if not there:
@@ -70,7 +74,7 @@ def bring_shape(connection: psycopg.Connection, spark: SparkSession, target: tup
     old = [(name, of) for name, of in there if name not in {LSN, POSITION}]
     order = _order(connection, target)
     old.sort(key=lambda column: order.index(column[0]) if column[0] in order else len(order))
-    for step in allowed(steps(old, table, postgres_type), table, drop_columns=drop_columns):
+    for step in allowed(steps_along(old, path, postgres_type, extras=not drop_columns), table, drop_columns=drop_columns):
         _take(connection, spark, mirror, step)
     if POSITION in names and POSITION not in own:
         run(connection, f"ALTER TABLE {mirror} DROP COLUMN {sql_name(POSITION)}")

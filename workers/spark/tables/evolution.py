@@ -92,7 +92,28 @@ def steps(old: Sequence[tuple[str, object]], new: Table, type_of: TypeOf = kind_
     return found
 
 
-def one_by_one(old: Sequence[tuple[str, object]], new: Table, found: Sequence[Step], type_of: TypeOf = kind_type) -> bool:
+def steps_along(
+    old: Sequence[tuple[str, object]], path: Sequence[Table], type_of: TypeOf = kind_type, *, extras: bool = False
+) -> list[Step]:
+    """The steps from the columns ``old`` through the tables of ``path``, oldest first, to the last of them.
+
+    What the events showed on the way tells what its ends alone do not: two renames with a new column between them. Columns that are the
+    last table's already have taken the way before a crash; with ``extras`` others, which were to stay, may stand behind them.
+    """
+    wanted = [column.name for column in path[-1].columns]
+    names = [name for name, _ in old]
+    if (names[: len(wanted)] if extras else names) == wanted:
+        return steps(old, path[-1], type_of)
+    found: list[Step] = []
+    shape = list(old)
+    for table in path:
+        for step in steps(shape, table, type_of):
+            found.append(step)
+            shape = _taken(shape, step, type_of)
+    return found
+
+
+def one_by_one(old: Sequence[tuple[str, object]], path: Sequence[Table], found: Sequence[Step], type_of: TypeOf = kind_type) -> bool:
     """Whether the steps may be taken in commits of their own: after each, what is there asks for just the rest of them.
 
     Where a gap left a choice, a part of the steps could make the rest look like a rename; such steps belong into one commit.
@@ -100,7 +121,7 @@ def one_by_one(old: Sequence[tuple[str, object]], new: Table, found: Sequence[St
     shape = list(old)
     for taken, step in enumerate(found, 1):
         shape = _taken(shape, step, type_of)
-        if steps(shape, new, type_of) != list(found[taken:]):
+        if steps_along(shape, path, type_of) != list(found[taken:]):
             return False
     return True
 

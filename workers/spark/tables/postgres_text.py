@@ -14,6 +14,7 @@ from pyspark.sql.types import (
     DateType,
     MapType,
     StringType,
+    StructField,
     StructType,
     TimestampNTZType,
     TimestampType,
@@ -70,7 +71,9 @@ def from_text(text: SparkColumn, of: DataType) -> SparkColumn:
         case ArrayType() if not isinstance(of.elementType, ArrayType | MapType | StructType):
             return F.transform(F.from_json(text, "array<string>"), lambda item: from_text(item, of.elementType))
         case ArrayType() | MapType() | StructType():
-            return F.from_json(text, of)
+            written = _written(of)
+            document = F.from_json(text, written)
+            return document if written == of else _read(document, of)
         case StringType():
             return text
         case BooleanType():
@@ -93,3 +96,30 @@ def _far(text: SparkColumn, names: dict[str, SparkColumn], kind: Kind) -> SparkC
     for name, far in names.items():
         value = F.when(text == name, far).otherwise(value)
     return value
+
+
+def _written(of: DataType) -> DataType:
+    """The type as JSON has it: keys of maps are texts."""
+    match of:
+        case ArrayType():
+            return ArrayType(_written(of.elementType), of.containsNull)
+        case MapType():
+            return MapType(StringType(), _written(of.valueType), of.valueContainsNull)
+        case StructType():
+            return StructType([StructField(field.name, _written(field.dataType), field.nullable) for field in of.fields])
+        case _:
+            return of
+
+
+def _read(value: SparkColumn, of: DataType) -> SparkColumn:
+    match of:
+        case ArrayType():
+            return F.transform(value, lambda item: _read(item, of.elementType))
+        case MapType():
+            values = F.transform_values(value, lambda _, item: _read(item, of.valueType))
+            return F.transform_keys(values, lambda key, _: key.cast(of.keyType))
+        case StructType():
+            fields = (_read(value.getField(field.name), field.dataType).alias(field.name) for field in of.fields)
+            return F.when(value.isNotNull(), F.struct(*fields))
+        case _:
+            return value

@@ -51,12 +51,19 @@ class Effects:
     ``rows`` has one row for each key that changed: ``op`` (:data:`UPSERT` or :data:`DELETE`), ``key`` (struct of the key columns in
     ``table``'s types; of a table without key ``struct<__position string>``), ``row`` (struct of all columns, null for a delete), ``kept``
     (array of names: columns whose value in the target stays as it is, or null when there is no such row) and ``lsn`` (bigint or null).
-    ``truncated``: first every row whose ``__lsn`` is null or below this goes. Applying the same effects twice leaves the same table.
+    ``truncated``: first every row whose ``__lsn`` is null or below this goes. ``passed`` are the
+    table's forms since the batch before, oldest first, before it came to this one. Applying the same effects twice leaves the same table.
     """
 
     table: Table
     rows: DataFrame
     truncated: int | None = None
+    passed: tuple[Table, ...] = ()
+
+    @property
+    def path(self) -> tuple[Table, ...]:
+        """The table's forms up to this one."""
+        return (*self.passed, self.table)
 
 
 class Sink(Protocol):

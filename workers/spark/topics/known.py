@@ -35,5 +35,7 @@ class TopicState:
     truncates: tuple[Truncate, ...] = ()
     moved: tuple[int, ...] = ()
     """Batches whose images of moved rows (:mod:`workers.spark.jobs.moves`) are kept."""
+    followed: tuple[int, int] | None = None
+    """Up to which commit (ts_ms, lsn) the tables' columns follow the events'."""
     awaited: tuple[tuple[int, int], ...] = ()
     """Moves that are waited for, and the batch that began to."""

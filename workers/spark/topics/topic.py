@@ -120,6 +120,18 @@ class Topic:
             self.table = Table(schema, table, newest.columns, tuple(column.name for column in newest.key))
 
     @property
+    def newest(self) -> tuple[int, int]:
+        """The last commit (ts_ms, lsn) that a layout has been seen at."""
+        return self._ordered[-1].newest
+
+    @property
+    def passed(self) -> tuple[Table, ...]:
+        """The table's forms that events had since the batch before, oldest first, before the newest."""
+        followed = self.state.followed
+        later = [known for known in self._ordered[:-1] if followed is not None and known.newest > followed]
+        return tuple(replace(self.table, columns=self._layouts[known.value, known.key].columns) for known in later)
+
+    @property
     def is_table(self) -> bool:
         """Whether the topic holds changes of a table."""
         return bool(self._ordered)
