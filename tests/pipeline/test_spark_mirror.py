@@ -161,6 +161,20 @@ def test_move_whose_other_half_comes_late(rig: Rig) -> None:
     assert rig.sink.rows() == [{"id": 9, "name": "last"}]
 
 
+def test_column_is_renamed_between_the_halves_of_a_move(rig: Rig) -> None:
+    level: Json = {"type": "int32", "optional": True, "field": "level"}
+    log = TopicLog((ID, NAME, level))
+    log.change("c", {"id": 1, "name": "kept meanwhile", "level": 1})
+    log.move({"id": 1}, {"id": 9, "name": UNAVAILABLE, "level": 1})
+    create = log.records.pop()
+    rig.batch(log)
+    log.fields = (ID, {**NAME, "field": "title"}, level)
+    log.change("c", {"id": 2, "title": "renamed", "level": 2}, partition=1)
+    log.batch(rig.spark)
+    rig.batch(frame(rig.spark, [create, *log.records[-1:]]))
+    assert rig.sink.rows() == [{"id": 2, "title": "renamed", "level": 2}, {"id": 9, "title": "kept meanwhile", "level": 1}]
+
+
 def test_each_batch_ends_between_the_halves_of_a_move(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "WAITS", 2)
     log = TopicLog()

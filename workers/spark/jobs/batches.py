@@ -184,7 +184,8 @@ class Batches:
     def _moved(self, work: Work, state: TopicState) -> tuple[Work, TopicState, DataFrame | None]:
         """The work with the values that rows took along to their new keys, and without what waits: the places of that, if any."""
         table, file = work.topic.table, "moved-" + work.topic.name.encode().hex()
-        former = [fitted(kept, table) for kept in self._checkpoint.made(state.moved, file)]
+        kept = ((work.topic.former(layout), self._checkpoint.made([number], file)) for number, layout in state.moved)
+        former = [fitted(one, table, names) for names, made in kept for one in made]
         earlier = together(former) if former else None
         known = set() if earlier is None else {row["lsn"] for row in earlier.select("lsn").collect()}
         awaited = dict(work.topic.state.awaited)
@@ -198,14 +199,15 @@ class Batches:
         if found.picks:
             target = partial(self._job.target, work)
             new = self._checkpoint.ahead(work.batch, file, lambda: images(work.changes, table, found.picks, target, earlier))
-            changes = filled(changes, fitted(new, table), table)
-            state = replace(state, moved=(*state.moved, work.batch))
+            names = {column.name: column.name for column in table.columns}
+            changes = filled(changes, fitted(new, table, names), table)
+            state = replace(state, moved=(*state.moved, (work.batch, work.topic.newest_layout)))
         return replace(work, changes=changes), state, places
 
 
 def _young(state: TopicState, batch: int) -> TopicState:
     """A topic's state at the beginning of ``batch``, without the images that are too old."""
-    return replace(state, moved=tuple(number for number in state.moved if number > batch - IMAGE_BATCHES))
+    return replace(state, moved=tuple(kept for kept in state.moved if kept[0] > batch - IMAGE_BATCHES))
 
 
 def largest(groups: Sequence[Group]) -> int:

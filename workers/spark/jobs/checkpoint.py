@@ -81,7 +81,7 @@ class Checkpoint:
         for number in self._batches():
             if number <= batch - KEPT_BATCHES:
                 self._delete(self._document(number))
-        needed = {number for topic in state.topics.values() for number in topic.moved} | {state.waiting}
+        needed = {number for topic in state.topics.values() for number, _ in topic.moved} | {state.waiting}
         for name in self._names("ahead"):
             number = int(name.partition("-")[0])
             if number <= batch - KEPT_BATCHES and number not in needed:
@@ -163,7 +163,7 @@ def _state(document: Mapping[str, Any]) -> State:
             None if topic["table"] is None else tuple(topic["table"]),
             tuple(Known(**{**known, "newest": tuple(known["newest"])}) for known in topic["layouts"]),
             tuple(Truncate(**truncate) for truncate in topic["truncates"]),
-            tuple(topic["moved"]),
+            tuple((batch, layout) for batch, layout in topic["moved"]),
             None if topic["followed"] is None else tuple(topic["followed"]),
             tuple((move, batch) for move, batch in topic["awaited"]),
         )

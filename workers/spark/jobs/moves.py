@@ -6,7 +6,7 @@ is not known or not needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Final
 
@@ -28,7 +28,11 @@ def held_columns(table: Table) -> tuple[Column, ...]:
 
 def slot(column: Column) -> str:
     """What an image calls a column: a name that any file format takes."""
-    return "v_" + column.name.encode().hex()
+    return _slot_of(column.name)
+
+
+def _slot_of(name: str) -> str:
+    return "v_" + name.encode().hex()
 
 
 def torn(changes: DataFrame) -> bool:
@@ -124,12 +128,23 @@ def filled(changes: DataFrame, known: DataFrame, table: Table) -> DataFrame:
     return joined.select(*others, row.alias("row"), F.when(asks, still).otherwise(F.col("unavailable")).alias("unavailable"))
 
 
-def fitted(found: DataFrame, table: Table) -> DataFrame:
-    """Images that were kept, with the columns that the table has now; what they do not hold is not known."""
+def fitted(found: DataFrame, table: Table, former: Mapping[str, str]) -> DataFrame:
+    """Images that were kept, with the columns that the table has now; what they do not hold is not known.
+
+    ``former`` has the names that the columns had when the images were made; one that came since is not in it.
+    """
     there = set(found.columns)
-    slots = ((F.col(part.name) if part.name in there else F.lit(None)).try_cast(part.dataType).alias(part.name) for part in _slots(table))
-    return found.select("lsn", *slots)
+
+    def held(column: Column) -> SparkColumn:
+        name = _slot_of(former[column.name]) if column.name in former else ""
+        return (F.col(name) if name in there else F.lit(None)).try_cast(_image(column)).alias(slot(column))
+
+    return found.select("lsn", *(held(column) for column in held_columns(table)))
 
 
 def _slots(table: Table) -> list[StructField]:
-    return [StructField(slot(column), StructType([StructField("v", column.kind.type)])) for column in held_columns(table)]
+    return [StructField(slot(column), _image(column)) for column in held_columns(table)]
+
+
+def _image(column: Column) -> StructType:
+    return StructType([StructField("v", column.kind.type)])

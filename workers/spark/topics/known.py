@@ -33,8 +33,8 @@ class TopicState:
     table: tuple[str, str] | None = None
     layouts: tuple[Known, ...] = ()
     truncates: tuple[Truncate, ...] = ()
-    moved: tuple[int, ...] = ()
-    """Batches whose images of moved rows (:mod:`workers.spark.jobs.moves`) are kept."""
+    moved: tuple[tuple[int, int | None], ...] = ()
+    """Batches whose images of moved rows (:mod:`workers.spark.jobs.moves`) are kept, and the newest layout (of the value) then."""
     followed: tuple[int, int] | None = None
     """Up to which commit (ts_ms, lsn) the tables' columns follow the events'."""
     awaited: tuple[tuple[int, int], ...] = ()

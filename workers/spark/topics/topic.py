@@ -125,6 +125,11 @@ class Topic:
         return self._ordered[-1].newest
 
     @property
+    def newest_layout(self) -> int | None:
+        """What tells the records of the newest layout, of their values."""
+        return self._ordered[-1].value
+
+    @property
     def passed(self) -> tuple[Table, ...]:
         """The table's forms that events had since the batch before, oldest first, before the newest."""
         followed = self.state.followed
