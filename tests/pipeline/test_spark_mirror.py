@@ -15,6 +15,7 @@ from memory_sink import Crash, MemorySink
 from topic_log import ID, NAME, Json, TopicLog, cents, frame, price
 
 from workers.spark.compilation import WALKED
+from workers.spark.failure import JobError
 from workers.spark.jobs import batches
 from workers.spark.jobs.batches import Batches, Done
 from workers.spark.jobs.checkpoint import KEPT_BATCHES, Checkpoint
@@ -382,6 +383,19 @@ def test_events_are_read_by_their_own_layout_alone(rig: Rig) -> None:
     finally:
         rig.spark.conf.set("spark.sql.codegen.factoryMode", WALKED["spark.sql.codegen.factoryMode"])
     assert rig.sink.rows() == [{"id": 3, "level": 7}]
+
+
+def test_state_of_another_version_is_refused(rig: Rig, tmp_path: Path) -> None:
+    log = TopicLog()
+    log.change("c", {"id": 1, "name": "x"})
+    rig.batch(log)
+    document = tmp_path / "understudy" / "state" / "0.json"
+    assert '"form": 1' in document.read_text()
+    document.write_text(document.read_text().replace('"form": 1', '"form": 0'))
+    # Hadoop checks what it has written.
+    document.with_name(".0.json.crc").unlink(missing_ok=True)
+    with pytest.raises(JobError, match=rf"The checkpoint {tmp_path} is another version's\. Remove it and the tables"):
+        rig.batch(log)
 
 
 def test_topics_of_no_table_are_passed_over(rig: Rig) -> None:

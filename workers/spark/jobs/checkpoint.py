@@ -16,10 +16,13 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.topics.known import Known, TopicState, Truncate
 
 _SCHEMA: Final = "_schema.json"
 """Beside the files of a table that is written ahead. Spark passes over names that begin like this."""
+FORM: Final = 1
+"""Of the documents: another one is refused."""
 KEPT_BATCHES: Final = 3
 """Documents that are kept; the stream goes back by one batch at most."""
 
@@ -50,9 +53,15 @@ class Checkpoint:
         return self._folder.removesuffix("/understudy") + "/stream"
 
     def before(self, batch: int) -> State:
-        """The state that ``batch`` begins with."""
+        """The state that ``batch`` begins with. Raises JobError when it is of another form."""
         numbers = [number for number in self._batches() if number < batch]
-        return _state(json.loads(self._read(self._document(max(numbers))))) if numbers else State()
+        if not numbers:
+            return State()
+        document = json.loads(self._read(self._document(max(numbers))))
+        if document.get("form") != FORM:
+            mend = "Remove it and the tables, and let the mirror begin anew."
+            raise JobError(UNREADABLE, f"The checkpoint {self._folder.removesuffix('/understudy')} is another version's. {mend}")
+        return _state(document)
 
     def last(self) -> State:
         """The state after the last batch that is in the tables."""
@@ -60,13 +69,17 @@ class Checkpoint:
 
     def offsets(self) -> dict[tuple[str, int], int]:
         """Up to where each topic partition is in the tables: the offsets of the stream's last finished batch."""
-        finished = [int(name) for name in self._names_of(f"{self.stream}/commits") if name.isdigit()]
-        if not finished:
+        finished = self.finished()
+        if finished is None:
             return {}
         # Spark's log: a version, the batch's metadata, then one line for each source (here Kafka's alone).
-        text = self._read(f"{self.stream}/offsets/{max(finished)}")
+        text = self._read(f"{self.stream}/offsets/{finished}")
         topics: dict[str, dict[str, int]] = json.loads(text.splitlines()[2])
         return {(topic, int(number)): end for topic, parts in topics.items() for number, end in parts.items()}
+
+    def finished(self) -> int | None:
+        """The last batch that the stream has noted as done; None when there is none. What is behind it is begun again."""
+        return max((int(name) for name in self._names_of(f"{self.stream}/commits") if name.isdigit()), default=None)
 
     def identity(self) -> str:
         """A name that no other checkpoint has."""
@@ -77,7 +90,7 @@ class Checkpoint:
 
     def after(self, batch: int, state: State) -> None:
         """Remember the state at the end of ``batch``, and forget what no batch can need again."""
-        self._write(self._document(batch), json.dumps(asdict(state)))
+        self._write(self._document(batch), json.dumps({"form": FORM, **asdict(state)}))
         for number in self._batches():
             if number <= batch - KEPT_BATCHES:
                 self._delete(self._document(number))

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -36,6 +37,8 @@ from workers.spark.topics.topic import Topic
 
 LAG_SECONDS: Final = 10.0
 """How often the stream says how far it is behind."""
+NOTE_SECONDS: Final = 0.05
+"""How often the end of a stream looks whether the last batch has been noted."""
 _LOCAL: dict[str, str] = {
     # Plans come again and again: the JVM's second compiler is worth its time.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=4",
@@ -46,9 +49,6 @@ _LOCAL: dict[str, str] = {
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
     # Spark describes each plan in words for its web page; large ones take seconds.
     "spark.sql.maxPlanStringLength": "200",
-    # The newer reader of Kafka's topics fails on the batch that is repeated after a crash (4.1.1 and 4.1.2: it reports its lag from
-    # offsets that it has not fetched then); the older one reports none.
-    "spark.sql.streaming.disabledV2MicroBatchReaders": "org.apache.spark.sql.kafka010.KafkaSourceProvider",
     # Tables of one batch are brought in side by side: none waits for the tasks of a large one.
     "spark.scheduler.mode": "FAIR",
 }
@@ -116,6 +116,7 @@ class Run:
         self._over = False
         self._lag_at = time.monotonic() + LAG_SECONDS
         self._failure: Exception | None = None
+        self._applied: int | None = None
 
     def stop(self) -> None:
         """End after the batch that is under way."""
@@ -145,11 +146,22 @@ class Run:
         # Between two batches: the one that is under way is finished first.
         with self._turn:
             self._over = True
+        self._await_note(query)
         query.stop()
         if self._failure is not None:
             raise self._failure
         if failure is not None:
             raise failure
+
+    def _await_note(self, query: StreamingQuery) -> None:
+        """Wait until Spark has noted the last batch as done, a moment after it: else the next start would begin it again."""
+        with suppress(StreamingQueryException):
+            while self._applied is not None and not self._noted(self._applied) and not query.awaitTermination(NOTE_SECONDS):
+                pass
+
+    def _noted(self, batch: int) -> bool:
+        finished = self._checkpoint.finished()
+        return finished is not None and finished >= batch
 
     def _start(self) -> StreamingQuery:
         config = self._config
@@ -166,6 +178,7 @@ class Run:
                 raise JobError(UNREADABLE, "The stream has been ended.")
             try:
                 done = self._apply(records, batch)
+                self._applied = batch
             except Exception as error:  # noqa: BLE001 - raised again by run
                 # Kept here, since through Java it would come back as a text, with the values that Spark quotes in it.
                 self._failure = error

@@ -22,6 +22,8 @@ OLD_KEY: Final = "__debezium.oldkey"
 NEW_KEY: Final = "__debezium.newkey"
 """Headers of a primary key's update (Debezium documentation, "Primary key updates")."""
 
+_DISABLED: Final = "spark.sql.streaming.disabledV2MicroBatchReaders"
+_READER: Final = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 _HEAD: Final = '{"schema":'
 _SEAM: Final = '},"payload":'
 _CLIENT: Final[Mapping[str, str]] = {
@@ -52,8 +54,12 @@ def stream_records(spark: SparkSession, bootstrap: str, pattern: str, options: M
     """The same as a stream, from the first record on and without end.
 
     Topics that come later are followed. Records that Kafka has removed before they were read stop the stream: a mirror without
-    them would be wrong.
+    them would be wrong. The session reads Kafka's streams by Spark's older reader from now on.
     """
+    # The newer one fails on the batch that is repeated after a crash (4.1.1 and 4.1.2: it reports its lag from offsets that it has not
+    # fetched then); the older one reports none.
+    others = [reader for reader in (spark.conf.get(_DISABLED, "") or "").split(",") if reader not in ("", _READER)]
+    spark.conf.set(_DISABLED, ",".join([*others, _READER]))
     settings = {**_options(bootstrap, pattern), "startingOffsets": "earliest", "failOnDataLoss": "true", **(options or {})}
     return spark.readStream.format("kafka").options(**settings).load()
 
