@@ -184,8 +184,14 @@ class Batches:
     def _moved(self, work: Work, state: TopicState) -> tuple[Work, TopicState, DataFrame | None]:
         """The work with the values that rows took along to their new keys, and without what waits: the places of that, if any."""
         table, file = work.topic.table, "moved-" + work.topic.name.encode().hex()
-        kept = ((work.topic.former(layout), self._checkpoint.made([number], file)) for number, layout in state.moved)
-        former = [fitted(one, table, names) for names, made in kept for one in made]
+        kept: dict[int | None, list[int]] = {}
+        for number, layout in state.moved:
+            kept.setdefault(layout, []).append(number)
+        former = [
+            fitted(made, table, work.topic.former(layout))
+            for layout, numbers in kept.items()
+            for made in self._checkpoint.made(numbers, file)
+        ]
         earlier = together(former) if former else None
         known = set() if earlier is None else {row["lsn"] for row in earlier.select("lsn").collect()}
         awaited = dict(work.topic.state.awaited)
