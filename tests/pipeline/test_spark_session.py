@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded')")
 
 from workers.spark.__main__ import main
-from workers.spark.failure import NO_JAVA, UNREADABLE, JobError
+from workers.spark.failure import FAULT, NO_JAVA, UNREADABLE, JobError
 from workers.spark.jars import GROUPS, Jar, jars_of
 from workers.spark.session import find_java, session_settings
 
@@ -63,6 +63,17 @@ def test_command_ends_with_3_without_java(tmp_path: Path, monkeypatch: pytest.Mo
     config.write_text(f'name = "m"\nbootstrap = "127.0.0.1:1"\nprefix = "p"\ncheckpoint = "{tmp_path}/c"\n[sink]\npath = "{tmp_path}/d"\n')
     assert main(["mirror", "--config", str(config)]) == 3
     assert "Install one" in capsys.readouterr().err
+
+
+def test_a_fault_is_not_taken_for_a_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fails(*_: object) -> None:
+        raise KeyError("nobody thought of it")
+
+    monkeypatch.setattr("workers.spark.__main__.run_mirror", fails)
+    config = tmp_path / "mirror.toml"
+    config.write_text(f'name = "m"\nbootstrap = "127.0.0.1:1"\nprefix = "p"\ncheckpoint = "{tmp_path}/c"\n[sink]\npath = "{tmp_path}/d"\n')
+    assert main(["mirror", "--config", str(config)]) == FAULT
+    assert "KeyError: 'nobody thought of it'" in capsys.readouterr().err
 
 
 def pinned(monkeypatch: pytest.MonkeyPatch) -> tuple[Jar, ...]:

@@ -1,7 +1,7 @@
 """``understudy-spark`` (``python -m workers.spark``): tables out of a connector's topics.
 
 Exit codes: 0 done, and every table is equal where tables are compared; 1 one is not; 2 wrong arguments or configuration; 3 no suitable
-Java; 4 something could not be read or written.
+Java; 4 something could not be read or written; 70 a fault of this program.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import traceback
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from workers.spark.bulk.command import run as run_bulk_snapshot
 from workers.spark.compare.command import add_verify
 from workers.spark.compare.command import run as run_verify
 from workers.spark.compare.show import show
-from workers.spark.failure import UNREADABLE, WRONG, JobError
+from workers.spark.failure import FAULT, UNREADABLE, WRONG, JobError
 from workers.spark.jobs.arrival import arrival
 from workers.spark.jobs.mirror_config import read_config
 from workers.spark.jobs.stream import mirrored_tables, place_of, run_history, run_mirror, session_of
@@ -47,6 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (PySparkException, Py4JJavaError) as error:
         _say(f"error: {failure_sentence(str(error))}", sys.stderr)
         return UNREADABLE
+    except Exception:  # noqa: BLE001 - see FAULT
+        traceback.print_exc()
+        return FAULT
 
 
 def _parser() -> argparse.ArgumentParser:

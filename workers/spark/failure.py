@@ -7,6 +7,8 @@ from typing import Final
 WRONG: Final = 2
 NO_JAVA: Final = 3
 UNREADABLE: Final = 4
+FAULT: Final = 70
+"""The program's own (sysexits.h, EX_SOFTWARE). Python's code for an error that nobody caught, 1, says that tables differ."""
 
 
 class JobError(Exception):
