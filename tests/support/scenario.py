@@ -133,6 +133,8 @@ class Play:
     sessions: dict[str, AsyncConnection[Any]] = field(default_factory=dict)
     rest: list[dict[str, Any]] = field(default_factory=list)
     marks: list[dict[str, int]] = field(default_factory=list)
+    ended: set[int] = field(default_factory=set)
+    """The walsenders that streamed when a restart was asked for."""
 
     def fill(self, value: Any) -> Any:
         """Put the run's names in; ``tests/parity/README.md`` tells them."""
@@ -299,6 +301,9 @@ class Play:
         call: dict[str, Any] = self.fill(argument)
         method = call.get("method", "GET")
         body = call.get("body")
+        if "/restart" in call["path"]:
+            # The answer comes before the task ends: what streams now is no sign that it has begun again.
+            self.ended = {pid for (pid,) in await self._rows("SELECT active_pid FROM pg_replication_slots WHERE active")}
         if isinstance(body, dict) and "$changes" in body:
             body = self.config({**self.scenario.config, **body["$changes"]})
         answer = await self.client.request(method, call["path"], json=body)
@@ -355,10 +360,10 @@ class Play:
             async def active() -> bool:
                 # A slot is active also while it is made, before the snapshot; a TRUNCATE at that time empties what the snapshot reads.
                 query = (
-                    "SELECT 1 FROM pg_replication_slots s JOIN pg_stat_replication r ON r.pid = s.active_pid"
+                    "SELECT r.pid FROM pg_replication_slots s JOIN pg_stat_replication r ON r.pid = s.active_pid"
                     " WHERE NOT s.temporary AND s.database = current_database() AND r.state <> 'startup'"
                 )
-                if await self._rows(query):
+                if {pid for (pid,) in await self._rows(query)} - self.ended:
                     return True
                 status = (await self.client.get(f"/connectors/{self.tag}/status")).json()
                 failed = [task["trace"] for task in status["tasks"] if task["state"] == "FAILED"]
