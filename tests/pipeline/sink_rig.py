@@ -49,6 +49,10 @@ def effects(spark: SparkSession, of: Table, rows: Rows, truncated: int | None = 
         [StructField(name, next((c.kind.type for c in of.columns if c.name == name), StringType())) for name in of.key or (POSITION,)]
     )
     row = StructType([StructField(column.name, column.kind.type) for column in of.columns])
+    if not rows:
+        # JSON has no maps with other keys than texts, of which no row is needed here.
+        shapes = {"op": "string", "key": key, "row": row, "kept": "array<string>", "lsn": "bigint"}
+        return Effects(of, spark.range(0).select(*(F.lit(None).cast(shape).alias(name) for name, shape in shapes.items())), truncated)
     document = [
         {
             "op": op,
