@@ -18,7 +18,7 @@ from workers.embedded.wait import wait_until
 from .connector import SECONDS, Connector, parsed
 from .topics import topic_reader
 
-CHUNKED_ROWS: Final = 2000
+CHUNKED_ROWS: Final = 3000
 CHUNK: Final = 8
 BEYOND: Final = 1_000_000
 """Where the writer's keys begin: behind every row that an incremental snapshot is to read."""
