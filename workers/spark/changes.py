@@ -50,7 +50,8 @@ def changes(
     ``format_`` is JsonConverter's (with schemas, or without them and then in the types that JSON shows) if none is given; ``options``
     are those of Spark's Kafka source. All events are fitted to the newest layout: a column that was renamed or widened since is
     followed, one that came since has its default. A stream stops, saying so, at an event of a layout that came after its start; start
-    it again from its checkpoint and it goes on with the new columns.
+    it again from its checkpoint and it goes on with the new columns. For its sake the session reads Kafka's streams by Spark's older
+    reader from then on.
 
     Raises JobError when the topic holds no change of a table.
     """
