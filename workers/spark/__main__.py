@@ -48,8 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (PySparkException, Py4JJavaError) as error:
         _say(f"error: {failure_sentence(str(error))}", sys.stderr)
         return UNREADABLE
-    except Exception:  # noqa: BLE001 - see FAULT
-        traceback.print_exc()
+    except Exception as error:  # noqa: BLE001 - see FAULT
+        _say(_fault(error), sys.stderr)
         return FAULT
 
 
@@ -142,6 +142,12 @@ def failure_sentence(trace: str) -> str:
     if name.startswith("MALFORMED_RECORD"):
         return "An event holds a value of another type than its schema, or without one the source's table now, has for the column."
     return f"Spark stopped with {name}."
+
+
+def _fault(error: BaseException) -> str:
+    """Where an error that nobody foresaw came from. Its text may hold a value of a row: its type and place must do."""
+    frames = [f"  at {frame.filename}:{frame.lineno} in {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
+    return "\n".join([f"error: The program has a fault, please report it: {type(error).__name__}", *reversed(frames)])
 
 
 def _say(text: str, stream: TextIO | None = None) -> None:
