@@ -62,7 +62,7 @@ class Mirroring:
         self._folder = folder
         self._process: Process | None = None
         self._begun_before = -1
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         where = f"path = {json.dumps(str(folder / 'tables'))}" if target is None else f"dsn = {json.dumps(target.dsn)}"
         (folder / "mirror.toml").write_text(
             f"""\

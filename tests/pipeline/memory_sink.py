@@ -69,6 +69,10 @@ class MemorySink:
                         row.pop(step.name, None)
                     elif isinstance(step, Add):
                         row[step.column.name] = step.column.default
+            if before.key != table.key:
+                keyed = {_key(table, row, number): row for number, row in enumerate(rows.values())}
+                rows.clear()
+                rows.update(keyed)
         self.shapes[table.full_name] = table
         if effects.truncated is not None:
             gone = [key for key, row in rows.items() if row[LSN] is None or int(str(row[LSN])) < effects.truncated]
@@ -87,3 +91,12 @@ class MemorySink:
                 continue
             row = {name: old.get(name) if name in effect["kept"] else value for name, value in effect["row"].asDict().items()}
             rows[key] = {**row, LSN: effect["lsn"], **({} if table.key else {POSITION: effect["key"][POSITION]})}
+
+
+def _key(table: Table, row: Cells, number: int) -> tuple[object, ...]:
+    """What tells a row, which came when the table's key was another one; ``number`` where it has no position."""
+    if table.key:
+        row.pop(POSITION, None)
+        return tuple(str(row[name]) for name in table.key)
+    row.setdefault(POSITION, None)
+    return (number,)

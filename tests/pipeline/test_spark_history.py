@@ -159,3 +159,19 @@ def test_new_column_and_table_without_a_key(rig: Rig) -> None:
     assert [(row["name"], row["stock"]) for row in rows if row["op"] == "c"] == [("a", None)]
     assert [(row["name"], row["stock"]) for row in rows if row["op"] == "u"] == [("b", 7)]
     assert "public.visits_history" not in rig.sink.tables
+
+
+def test_versions_go_on_under_another_key(rig: Rig) -> None:
+    shop: Json = {"type": "int32", "optional": False, "field": "shop"}
+    log = TopicLog((ID, shop, NAME))
+    log.change("c", {"id": 1, "shop": 5, "name": "a"}, lsn=10)
+    log.change("c", {"id": 2, "shop": 5, "name": "x"}, lsn=20)
+    log.key = (shop, ID)
+    log.change("u", {"id": 1, "shop": 5, "name": "b"}, lsn=30, partition=1)
+    log.change("d", {"id": 2, "shop": 5}, lsn=40, partition=1)
+    rig.batch(log)
+    expected = [(1, "a", "c", 10, 30), (1, "b", "u", 30, None), (2, "x", "c", 20, 40)]
+    assert rig.versions() == expected
+    log.repeat(0)
+    rig.batch(log)
+    assert rig.versions() == expected

@@ -149,7 +149,7 @@ async def test_batch_that_is_under_way_at_the_end_is_not_repeated(spark: SparkSe
             return Done(batch, 1, 1, 0, 0, 0.1, None)
 
         turn = Turn()
-        run = Run(config, spark, apply, Checkpoint(spark, config.checkpoint), lambda _: None)
+        run = Run(config, spark, apply, Checkpoint(spark, config.checkpoint), lambda _: None, None)
         run._turn = turn  # type: ignore[assignment]
         run.run()
 

@@ -11,48 +11,20 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded')")
 
-from memory_sink import Crash, MemorySink
+from memory_sink import Crash
+from mirror_rig import Rig
 from topic_log import ID, NAME, Json, TopicLog, cents, frame, price
 
 from workers.spark.compilation import WALKED
 from workers.spark.failure import JobError
 from workers.spark.jobs import batches
-from workers.spark.jobs.batches import Batches, Done
-from workers.spark.jobs.checkpoint import KEPT_BATCHES, Checkpoint
-from workers.spark.jobs.mirror import Mirror
+from workers.spark.jobs.checkpoint import FORM, KEPT_BATCHES
 from workers.spark.jobs.transactions import End, Transactions, whole
 from workers.spark.kinds import UNAVAILABLE
-from workers.spark.source.catalog import Catalog, CatalogColumn
-from workers.spark.topics.formats import json_format
+from workers.spark.source.catalog import CatalogColumn
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-
-class Rig:
-    """A mirror, its sink and the number of the next batch."""
-
-    def __init__(
-        self, spark: SparkSession, folder: Path, *, catalog: Catalog | None = None, transactions: Transactions | None = None
-    ) -> None:
-        self.spark = spark
-        self.sink = MemorySink(spark)
-        self.next = 0
-        self._folder = folder
-        self._catalog = catalog
-        self._transactions = transactions
-
-    def batch(self, records: TopicLog | DataFrame) -> Done:
-        found = records.batch(self.spark) if isinstance(records, TopicLog) else records
-        done = self.again(found)
-        self.next += 1
-        return done
-
-    def again(self, records: DataFrame) -> Done:
-        """Each time by a new process."""
-        checkpoint = Checkpoint(self.spark, str(self._folder))
-        format_ = json_format(UNAVAILABLE, self._catalog)
-        return Batches(checkpoint, format_, self.sink, Mirror(self.sink), self._transactions).apply(records, self.next)
+    from pyspark.sql import SparkSession
 
 
 @pytest.fixture
@@ -390,8 +362,8 @@ def test_state_of_another_version_is_refused(rig: Rig, tmp_path: Path) -> None:
     log.change("c", {"id": 1, "name": "x"})
     rig.batch(log)
     document = tmp_path / "understudy" / "state" / "0.json"
-    assert '"form": 1' in document.read_text()
-    document.write_text(document.read_text().replace('"form": 1', '"form": 0'))
+    assert f'"form": {FORM}' in document.read_text()
+    document.write_text(document.read_text().replace(f'"form": {FORM}', '"form": 0'))
     # Hadoop checks what it has written.
     document.with_name(".0.json.crc").unlink(missing_ok=True)
     with pytest.raises(JobError, match=rf"The checkpoint {tmp_path} is another version's\. Remove it and the tables"):

@@ -81,7 +81,7 @@ def typed(cut: DataFrame, topic: Topic) -> DataFrame:
         # A tombstone has no layout but its key's.
         keyed = F.col("key_layout").eqNullSafe(key) & (F.col("value").isNull() | mine)
         known = known.withColumn(f"k{number}", F.when(keyed, layout.key_of(F.col("key"))) if layout.key else F.lit(None))
-    parts = [_Part(topic, number, value, layout) for number, (value, _, layout) in enumerate(layouts)]
+    parts = [_Part(topic, number, value, key, layout) for number, (value, key, layout) in enumerate(layouts)]
     strange = F.raise_error(F.lit(f"The events of {topic.name} have a new schema. Start the query again to follow it."))
     read = F.lit(False)
     for number in range(len(parts)):
@@ -103,12 +103,13 @@ def typed(cut: DataFrame, topic: Topic) -> DataFrame:
 class _Part:
     """Expressions over the events of one layout, null for the others'."""
 
-    def __init__(self, topic: Topic, number: int, value: int | None, layout: Layout) -> None:
+    def __init__(self, topic: Topic, number: int, value: int | None, key: int | None, layout: Layout) -> None:
         self._table = topic.table
         self._layout = layout
         self._event = F.col(f"e{number}")
         self._known = F.col(f"k{number}")
         former = topic.former(value)
+        self._names = topic.key_names(value, key)
         columns = {column.name: column for column in layout.columns}
         self._pairs = [(column, columns.get(former.get(column.name, ""))) for column in self._table.columns]
 
@@ -121,12 +122,19 @@ class _Part:
         return F.when(self._event.isNotNull(), own)
 
     def key(self) -> SparkColumn:
-        wanted = {column.name: column for column in key_columns(self._table)}
-        kind = StructType([StructField(name, column.kind.shown_type) for name, column in wanted.items()])
-        if not self._layout.key or not wanted:
-            return F.lit(None).cast(kind)
-        fields = [_shown(self._known.getField(column.name), column, wanted[column.name]) for column in self._layout.key]
-        return F.when(self._known.isNotNull(), F.struct(*fields))
+        """What the event's key has of the table's key."""
+        wanted = key_columns(self._table)
+        if not self._names:
+            return F.lit(None).cast(StructType([StructField(column.name, column.kind.shown_type) for column in wanted]))
+        there = {column.name: column for column in self._layout.key}
+
+        def value(new: Column) -> SparkColumn:
+            if new.name not in self._names:
+                return F.lit(None).cast(new.kind.shown_type).alias(new.name)
+            old = self._names[new.name]
+            return _shown(self._known.getField(old), there[old], new)
+
+        return F.when(self._known.isNotNull(), F.struct(*(value(new) for new in wanted)))
 
     def image(self, side: str) -> SparkColumn:
         kind = StructType([StructField(column.name, column.kind.shown_type) for column in self._table.columns])

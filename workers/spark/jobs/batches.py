@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Final, Protocol
 
 from pyspark import inheritable_thread_target
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.compilation import compiled
-from workers.spark.jobs.checkpoint import Checkpoint, State
+from workers.spark.jobs.checkpoint import TURNS, Checkpoint, State
 from workers.spark.jobs.lineage import Lineage
 from workers.spark.jobs.moves import filled, fitted, held_columns, images, torn, trails
 from workers.spark.jobs.transactions import Transactions
@@ -29,8 +29,10 @@ from workers.spark.tables.table import LSN, POSITION, Effects, Sink, Table
 from workers.spark.topics.events import decoded, together, tombstones
 from workers.spark.topics.formats import Format
 from workers.spark.topics.known import TopicState
+from workers.spark.topics.layouts import Layout
 from workers.spark.topics.survey import Group, survey
 from workers.spark.topics.topic import Topic, learned
+from workers.spark.topics.turns import Turn, turn
 
 IMAGE_BATCHES: Final = 100
 """So many batches later a row that left its key is no longer waited for under its new one."""
@@ -40,29 +42,54 @@ PLANNERS: Final = 4
 """Topics that are planned at a time."""
 DIVIDED: Final = 20_000
 """Fewer changes of a topic are one task's: no shuffle, and the other cores have the other tables."""
-_WAITING: Final = "waiting"
+_WAITING, _LATER = "waiting", "later"
 _PLACE: Final = ("partition", "offset")
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a batch was. ``passed_over`` counts records of topics that hold no table's changes, ``waiting`` those kept for the next."""
+    """What a batch was.
+
+    ``passed_over`` counts records of topics that hold no table's changes, and of keys that the table had before, which come again;
+    ``waiting`` those kept for the next batch.
+    """
 
     batch: int
-    records: int
-    tables: int
-    passed_over: int
-    waiting: int
-    seconds: float
-    newest_ms: int | None
+    records: int = 0
+    tables: int = 0
+    passed_over: int = 0
+    waiting: int = 0
+    seconds: float = 0.0
+    newest_ms: int | None = None
     """The newest of the records' times (ms since 1970), as Kafka has them; None of no records."""
+
+    def with_turn(self, read: Read, number: int, *, tables: int, waiting: int) -> Done:
+        """The batch with its turn ``number``; the later ones have records of the first."""
+        aside = sum(group.records for topic in read.topics for group in read.turns[topic.name].groups if reading(topic, group) is None)
+        found = replace(self, tables=max(self.tables, tables), passed_over=self.passed_over + aside, waiting=self.waiting + waiting)
+        if number % TURNS:
+            return found
+        newest = max((group.newest_ms for group in read.groups), default=None)
+        return replace(found, records=sum(group.records for group in read.groups), newest_ms=newest)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a turn's records are: ``states`` has all topics that are known then, ``turns`` and ``topics`` those among the records."""
+
+    ready: DataFrame
+    groups: Sequence[Group]
+    states: Mapping[str, TopicState]
+    turns: Mapping[str, Turn]
+    topics: Sequence[Topic]
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One topic's part of a batch."""
+    """One topic's part of a turn (:mod:`workers.spark.topics.turns`) of a batch."""
 
-    batch: int
+    number: int
+    """The turn's."""
     topic: Topic
     groups: Sequence[Group]
     changes: DataFrame
@@ -92,14 +119,23 @@ class Job(Protocol):
 
 
 class Batches:
-    """Brings batches of records into ``sink``."""
+    """Brings batches of records into ``sink``. ``behind`` tells of a batch and a topic whether records of it lie beyond the batch."""
 
-    def __init__(self, checkpoint: Checkpoint, format_: Format, sink: Sink, job: Job, transactions: Transactions | None = None) -> None:
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        format_: Format,
+        sink: Sink,
+        job: Job,
+        transactions: Transactions | None = None,
+        behind: Callable[[int, str], bool] = lambda _batch, _topic: False,
+    ) -> None:
         self._checkpoint = checkpoint
         self._format = format_
         self._sink = sink
         self._job = job
         self._transactions = transactions
+        self._behind = behind
 
     def apply(self, records: DataFrame, batch: int) -> Done:
         """Bring one batch into the tables; ``records`` are Kafka's, ``batch`` its number. May be repeated.
@@ -107,54 +143,73 @@ class Batches:
         Raises JobError when an event cannot be read for what its schema says.
         """
         began = time.monotonic()
-        before = self._checkpoint.before(batch)
-        cut = self._format.cut(records)
-        if before.waiting is not None:
-            cut = reduce(DataFrame.unionByName, self._checkpoint.made([before.waiting], _WAITING), cut)
+        number, state = self._checkpoint.begin(batch)
+        done = Done(batch)
+        if number == batch * TURNS:
+            cut = self._format.cut(records)
+            for written in state.waiting:
+                cut = reduce(DataFrame.unionByName, self._checkpoint.made([written[0]], written[1]), cut)
+            done, state = self._turn(number, done, replace(state, waiting=()), cut, records)
+            number += 1
+        while state.later is not None:
+            (cut,) = self._checkpoint.made([state.later[0]], state.later[1])
+            done, state = self._turn(number, done, replace(state, later=None), cut, records)
+            number += 1
+        return replace(done, seconds=time.monotonic() - began)
+
+    def _turn(self, number: int, done: Done, before: State, cut: DataFrame, records: DataFrame) -> tuple[Done, State]:
+        """One turn with the records ``cut``; what the batch was with it, and the state then. ``records`` are Kafka's of the batch."""
         cut = cut.persist()
         persisted = [cut]
         try:
             held: list[DataFrame] = []
-            applied = before.applied
-            ready = cut
-            if self._transactions is not None:
+            applied, ready = before.applied, cut
+            if self._transactions is not None and number % TURNS == 0:
                 ready, late, applied = self._transactions.split(cut, applied)
                 held.append(late)
-            groups = survey(ready, self._format.signs)
-            parts = 2 * cut.sparkSession.sparkContext.defaultParallelism
-            if sum(group.records for group in groups) < parts * DIVIDED:
-                # Each topic's jobs look at all parts, so a few for each core: with one for every partition of every topic the tasks would
-                # be counted in tables times partitions. Larger ones are left as they are, since some may be full and others nearly empty.
-                ready = ready.coalesce(parts)
-            topics = learned(
-                {name: _young(state, batch) for name, state in before.topics.items()}, groups, ready, self._format.schemas, records
-            )
-            named = [Topic(name, topics.get(name, TopicState()), self._format.schemas.layout) for name in sorted({g.topic for g in groups})]
-            tables = [topic for topic in named if topic.is_table]
-            with compiled(cut.sparkSession, largest(groups)):
-                planned = self._all(lambda topic: self._one(batch, topic, groups, ready, persisted), tables, cut.sparkSession)
-                topics |= {topic.name: one.state for topic, one in zip(tables, planned, strict=True)}
+            read = self._read(number, before, ready, records)
+            later = [_of_keys(read.ready, name, found.later) for name, found in read.turns.items() if found.later]
+            tables = [topic for topic in read.topics if topic.is_table]
+            states = dict(read.states)
+            with compiled(cut.sparkSession, largest(read.groups)):
+                planned = self._all(lambda topic: self._one(number, topic, read, persisted), tables, cut.sparkSession)
+                for topic, one in zip(tables, planned, strict=True):
+                    states[topic.name] = replace(one.state, layouts=states[topic.name].layouts)
                 effects = [one.effects for one in planned if one.effects is not None]
                 held += [one.held for one in planned if one.held is not None]
-                waiting = 0
-                if held:
-                    kept = self._checkpoint.ahead(batch, _WAITING, lambda: reduce(DataFrame.unionByName, held))
-                    waiting = kept.count()
-                self._sink.apply(batch, effects)
-            self._checkpoint.after(batch, State(topics, batch if waiting else None, applied))
+                waiting, put_off = (self._ahead(number, name, frames) for name, frames in ((_WAITING, held), (_LATER, later)))
+                self._sink.apply(number, effects)
+            # The next batch has more of the topic, maybe of this key too: of a partition that is read less far than another.
+            stays = put_off > 0 and any(self._behind(number // TURNS, name) for name, found in read.turns.items() if found.later)
+            kept = [(number, name) for name, there in ((_WAITING, waiting), (_LATER, stays)) if there]
+            after = State(states, (*before.waiting, *kept), (number, _LATER) if put_off and not stays else None, applied)
+            self._checkpoint.after(number, after)
         finally:
             for frame in persisted:
                 frame.unpersist()
-        mirrored = {topic.name for topic in tables}
-        return Done(
-            batch,
-            sum(group.records for group in groups),
-            len(effects),
-            sum(group.records for group in groups if group.topic not in mirrored),
-            waiting,
-            time.monotonic() - began,
-            max((group.newest_ms for group in groups), default=None),
-        )
+        return done.with_turn(read, number, tables=len(effects), waiting=waiting + (put_off if stays else 0)), after
+
+    def _read(self, number: int, before: State, ready: DataFrame, records: DataFrame) -> Read:
+        """What is in the records of a turn that are ``ready``."""
+        groups = survey(ready, self._format.signs)
+        parts = 2 * ready.sparkSession.sparkContext.defaultParallelism
+        if sum(group.records for group in groups) < parts * DIVIDED:
+            # Each topic's jobs look at all parts, so a few for each core: with one for every partition of every topic the tasks would
+            # be counted in tables times partitions. Larger ones are left as they are, since some may be full and others nearly empty.
+            ready = ready.coalesce(parts)
+        young = {name: _young(state, number) for name, state in before.topics.items()}
+        states = learned(young, groups, ready, self._format.schemas, records)
+        named = sorted({group.topic for group in groups})
+        turns = {name: turn(states.get(name, TopicState()), [group for group in groups if group.topic == name]) for name in named}
+        topics = [Topic(name, found.state, self._format.schemas.layout) for name, found in turns.items()]
+        return Read(ready, groups, states, turns, topics)
+
+    def _ahead(self, number: int, name: str, frames: Sequence[DataFrame]) -> int:
+        """Write records ahead that are not applied in this turn; how many."""
+        if not frames:
+            return 0
+        records: int = self._checkpoint.ahead(number, name, lambda: reduce(DataFrame.unionByName, frames)).count()
+        return records
 
     @staticmethod
     def _all(work: Callable[[Topic], Planned], topics: Sequence[Topic], spark: SparkSession) -> list[Planned]:
@@ -165,13 +220,15 @@ class Batches:
             running = [pool.submit(inherit(work), topic) for topic in topics]
         return [done.result() for done in running]
 
-    def _one(self, batch: int, topic: Topic, groups: Sequence[Group], cut: DataFrame, persisted: list[DataFrame]) -> Planned:
+    def _one(self, number: int, topic: Topic, read: Read, persisted: list[DataFrame]) -> Planned:
         """A topic's part; ``persisted`` gets what is."""
-        mine = [group for group in groups if group.topic == topic.name]
-        changes = changes_of(topic, mine, cut)
-        if sum(group.records for group in mine) < DIVIDED:
+        groups, cut = read.turns[topic.name].groups, read.ready
+        changes = changes_of(topic, groups, cut)
+        if changes is None:
+            return Planned(None, topic.state, None)
+        if sum(group.records for group in groups) < DIVIDED:
             changes = changes.coalesce(1)
-        work, state, held = Work(batch, topic, mine, changes), replace(topic.state, awaited=(), followed=topic.newest), None
+        work, state, held = Work(number, topic, groups, changes), replace(topic.state, awaited=(), followed=topic.newest), None
         if topic.table.key and held_columns(topic.table) and work.any("moves") and torn(changes):
             # Read once: the plans of what follows would each grow by it.
             work = replace(work, changes=changes.persist())
@@ -195,25 +252,32 @@ class Batches:
         earlier = together(former) if former else None
         known = set() if earlier is None else {row["lsn"] for row in earlier.select("lsn").collect()}
         awaited = dict(work.topic.state.awaited)
-        lost = {move for move, since in awaited.items() if work.batch - since >= WAITS}
+        batch = work.number // TURNS
+        lost = {move for move, since in awaited.items() if batch - since >= WAITS}
         found = Lineage(trails(work.changes), [column.name for column in held_columns(table)], known, lost).found()
-        state = replace(state, awaited=tuple((move, awaited.get(move, work.batch)) for move in sorted(found.unseen)))
+        state = replace(state, awaited=tuple((move, awaited.get(move, batch)) for move in sorted(found.unseen)))
         changes, places = work.changes, None
         if found.held:
             places = F.broadcast(changes.sparkSession.createDataFrame(sorted(found.held), "partition int, offset bigint"))
             changes = changes.join(places, list(_PLACE), "left_anti")
         if found.picks:
             target = partial(self._job.target, work)
-            new = self._checkpoint.ahead(work.batch, file, lambda: images(work.changes, table, found.picks, target, earlier))
+            new = self._checkpoint.ahead(work.number, file, lambda: images(work.changes, table, found.picks, target, earlier))
             names = {column.name: column.name for column in table.columns}
             changes = filled(changes, fitted(new, table, names), table)
-            state = replace(state, moved=(*state.moved, (work.batch, work.topic.newest_layout)))
+            state = replace(state, moved=(*state.moved, (work.number, work.topic.newest_layout)))
         return replace(work, changes=changes), state, places
 
 
-def _young(state: TopicState, batch: int) -> TopicState:
-    """A topic's state at the beginning of ``batch``, without the images that are too old."""
-    return replace(state, moved=tuple(kept for kept in state.moved if kept[0] > batch - IMAGE_BATCHES))
+def _young(state: TopicState, number: int) -> TopicState:
+    """A topic's state at the beginning of a turn, without the images that are too old."""
+    return replace(state, moved=tuple(kept for kept in state.moved if kept[0] // TURNS > number // TURNS - IMAGE_BATCHES))
+
+
+def _of_keys(records: DataFrame, topic: str, keys: Iterable[int | None]) -> DataFrame:
+    """A topic's records that have one of the key layouts ``keys``."""
+    among = reduce(Column.__or__, (F.col("key_layout").eqNullSafe(key) for key in keys))
+    return records.where((F.col("topic") == topic) & among)
 
 
 def largest(groups: Sequence[Group]) -> int:
@@ -232,17 +296,32 @@ def at_newest(there: DataFrame | None, path: Sequence[Table]) -> DataFrame | Non
     return rewritten(there, path[-1], steps_along(own, path))
 
 
-def changes_of(topic: Topic, groups: Sequence[Group], cut: DataFrame) -> DataFrame:
-    """All changes of a topic's table in the batch, at its newest layout."""
+def reading(topic: Topic, group: Group) -> tuple[Layout, Mapping[str, str]] | None:
+    """A group's layout, and what its key calls the columns of the table's key; None when its records are passed over.
+
+    Those of a key that the table had before come again, from a connector that was killed: all of them were applied before the table
+    went over to its present key.
+    """
+    value = topic.value_of(group.key_layout) if group.empty else group.layout
+    layout = topic.layout(value, group.key_layout)
+    # Records without a key may be truncates.
+    if layout is None or not (topic.has_key(value, group.key_layout) or (group.key_layout is None and not group.empty)):
+        return None
+    return layout, topic.key_names(value, group.key_layout)
+
+
+def changes_of(topic: Topic, groups: Sequence[Group], cut: DataFrame) -> DataFrame | None:
+    """All changes of a topic's table that are applied, at its newest layout; None when there are none."""
     parts = []
     for group in groups:
-        layout = topic.key_layout(group.key_layout) if group.empty else topic.layout(group.layout, group.key_layout)
-        if layout is None:
+        found = reading(topic, group)
+        if found is None:
             continue
+        layout, key = found
         mine = (F.col("topic") == topic.name) & F.col("key_layout").eqNullSafe(group.key_layout)
         if group.empty:
-            parts.append(tombstones(cut, mine & F.col("value").isNull(), layout, topic.table))
+            parts.append(tombstones(cut, mine & F.col("value").isNull(), layout, topic.table, key))
         else:
             mine &= F.col("value").isNotNull() & F.col("layout").eqNullSafe(group.layout)
-            parts.append(decoded(cut, mine, layout, topic.table, topic.former(group.layout)))
-    return together(parts)
+            parts.append(decoded(cut, mine, layout, topic.table, topic.former(group.layout), key))
+    return together(parts) if parts else None

@@ -1,8 +1,9 @@
 """What a mirror remembers from batch to batch, beside the stream's own checkpoint, on any file system that Spark knows.
 
-One document a batch, written when the batch is in the tables: batch N begins with the document of the last batch before it, so a batch
-that is repeated after a crash begins with the same one. What must be known before the tables change is written ahead
-(:meth:`Checkpoint.ahead`) and read again instead of being made again.
+One document a *turn*, written when it is in the tables: the next turn begins with it. A batch has one turn, and one more for every time
+that a table's key became another one in it (:mod:`workers.spark.topics.turns`); a turn that is repeated after a crash begins with the same
+document. What must be known before the tables change is written ahead (:meth:`Checkpoint.ahead`) and read again instead of being made
+again.
 """
 
 from __future__ import annotations
@@ -21,22 +22,25 @@ from workers.spark.topics.known import Known, TopicState, Truncate
 
 _SCHEMA: Final = "_schema.json"
 """Beside the files of a table that is written ahead. Spark passes over names that begin like this."""
-FORM: Final = 1
+FORM: Final = 2
 """Of the documents: another one is refused."""
 KEPT_BATCHES: Final = 3
-"""Documents that are kept; the stream goes back by one batch at most."""
+"""Batches whose documents are kept; the stream goes back by one batch at most."""
+TURNS: Final = 1000
+"""Turns are numbered through: the first one of a batch by the batch's number times this."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a batch begins with, all topics by name.
+    """What a turn begins with, all topics by name.
 
-    ``waiting`` is the batch whose held records are to be read with this one, None without any; ``applied`` are the last transactions
-    in the tables, oldest first.
+    ``waiting`` names the records (turn and name, as they were written ahead) that are to be read with the next batch, ``later`` those of
+    the next turn of the same batch (None: it has no more); ``applied`` are the last transactions in the tables, oldest first.
     """
 
     topics: Mapping[str, TopicState] = field(default_factory=dict)
-    waiting: int | None = None
+    waiting: tuple[tuple[int, str], ...] = ()
+    later: tuple[int, str] | None = None
     applied: tuple[str, ...] = ()
 
 
@@ -52,28 +56,34 @@ class Checkpoint:
         """Where the stream keeps its own."""
         return self._folder.removesuffix("/understudy") + "/stream"
 
-    def before(self, batch: int) -> State:
-        """The state that ``batch`` begins with. Raises JobError when it is of another form."""
-        numbers = [number for number in self._batches() if number < batch]
-        if not numbers:
-            return State()
-        document = json.loads(self._read(self._document(max(numbers))))
+    def begin(self, batch: int) -> tuple[int, State]:
+        """The number of the turn that ``batch`` begins with, or goes on with after a crash, and the state before it.
+
+        Raises JobError when the state is of another form.
+        """
+        first = batch * TURNS
+        last = max((number for number in self._turns() if number < first + TURNS), default=-1)
+        return max(first, last + 1), State() if last < 0 else self._state(last)
+
+    def last(self) -> State:
+        """The state after the last turn that is in the tables."""
+        number = max(self._turns(), default=-1)
+        return State() if number < 0 else self._state(number)
+
+    def _state(self, number: int) -> State:
+        document = json.loads(self._read(self._document(number)))
         if document.get("form") != FORM:
             mend = "Remove it and the tables, and let the mirror begin anew."
             raise JobError(UNREADABLE, f"The checkpoint {self._folder.removesuffix('/understudy')} is another version's. {mend}")
         return _state(document)
 
-    def last(self) -> State:
-        """The state after the last batch that is in the tables."""
-        return self.before(max(self._batches(), default=-1) + 1)
-
-    def offsets(self) -> dict[tuple[str, int], int]:
-        """Up to where each topic partition is in the tables: the offsets of the stream's last finished batch."""
-        finished = self.finished()
-        if finished is None:
+    def offsets(self, batch: int | None = None) -> dict[tuple[str, int], int]:
+        """Up to where ``batch`` reads each topic partition; without one up to where the tables are, by the last finished batch."""
+        batch = self.finished() if batch is None else batch
+        if batch is None:
             return {}
         # Spark's log: a version, the batch's metadata, then one line for each source (here Kafka's alone).
-        text = self._read(f"{self.stream}/offsets/{finished}")
+        text = self._read(f"{self.stream}/offsets/{batch}")
         topics: dict[str, dict[str, int]] = json.loads(text.splitlines()[2])
         return {(topic, int(number)): end for topic, parts in topics.items() for number, end in parts.items()}
 
@@ -88,43 +98,44 @@ class Checkpoint:
             self._write(path, uuid.uuid4().hex)
         return self._read(path)
 
-    def after(self, batch: int, state: State) -> None:
-        """Remember the state at the end of ``batch``, and forget what no batch can need again."""
-        self._write(self._document(batch), json.dumps({"form": FORM, **asdict(state)}))
-        for number in self._batches():
-            if number <= batch - KEPT_BATCHES:
+    def after(self, turn: int, state: State) -> None:
+        """Remember the state at the end of ``turn``, and forget what no batch can need again."""
+        self._write(self._document(turn), json.dumps({"form": FORM, **asdict(state)}))
+        kept = (turn // TURNS - KEPT_BATCHES + 1) * TURNS
+        for number in self._turns():
+            if number < kept:
                 self._delete(self._document(number))
-        needed = {number for topic in state.topics.values() for number, _ in topic.moved} | {state.waiting}
+        needed = {number for number, _ in state.waiting} | {number for topic in state.topics.values() for number, _ in topic.moved}
         for name in self._names("ahead"):
             number = int(name.partition("-")[0])
-            if number <= batch - KEPT_BATCHES and number not in needed:
+            if number < kept and number not in needed:
                 self._delete(f"{self._folder}/ahead/{name}")
 
-    def ahead(self, batch: int, name: str, make: Callable[[], DataFrame]) -> DataFrame:
-        """What ``make`` gives, made once for ``batch`` whatever happens to the batch afterwards."""
-        path = self._ahead(batch, name)
+    def ahead(self, turn: int, name: str, make: Callable[[], DataFrame]) -> DataFrame:
+        """What ``make`` gives, made once for ``turn`` whatever happens to it afterwards."""
+        path = self._ahead(turn, name)
         if not self._exists(f"{path}/{_SCHEMA}"):
             made = make()
             made.write.mode("overwrite").parquet(path)
             # Last, so that it says that all is there. With it Spark need not look into the files for what they hold.
             self._write(f"{path}/{_SCHEMA}", made.schema.json())
-        return self.made([batch], name)[0]
+        return self.made([turn], name)[0]
 
-    def made(self, batches: Sequence[int], name: str) -> list[DataFrame]:
-        """What :meth:`ahead` kept for ``batches``, those of one schema together."""
+    def made(self, turns: Sequence[int], name: str) -> list[DataFrame]:
+        """What :meth:`ahead` kept for ``turns``, those of one schema together."""
         paths: dict[str, list[str]] = {}
-        for batch in batches:
-            path = self._ahead(batch, name)
+        for turn in turns:
+            path = self._ahead(turn, name)
             paths.setdefault(self._read(f"{path}/{_SCHEMA}"), []).append(path)
         return [self._spark.read.schema(StructType.fromJson(json.loads(schema))).parquet(*of) for schema, of in paths.items()]
 
-    def _ahead(self, batch: int, name: str) -> str:
-        return f"{self._folder}/ahead/{batch}-{name}"
+    def _ahead(self, turn: int, name: str) -> str:
+        return f"{self._folder}/ahead/{turn}-{name}"
 
-    def _document(self, batch: int) -> str:
-        return f"{self._folder}/state/{batch}.json"
+    def _document(self, turn: int) -> str:
+        return f"{self._folder}/state/{turn}.json"
 
-    def _batches(self) -> list[int]:
+    def _turns(self) -> list[int]:
         return [int(name.removesuffix(".json")) for name in self._names("state") if name.endswith(".json")]
 
     # --- files, by Hadoop's own file systems
@@ -182,4 +193,6 @@ def _state(document: Mapping[str, Any]) -> State:
         )
         for name, topic in document["topics"].items()
     }
-    return State(topics, document["waiting"], tuple(document["applied"]))
+    waiting = tuple((turn, name) for turn, name in document["waiting"])
+    later = document["later"]
+    return State(topics, waiting, None if later is None else (later[0], later[1]), tuple(document["applied"]))

@@ -34,6 +34,7 @@ from workers.spark.topics.formats import Format, avro_format, json_format
 from workers.spark.topics.records import stream_records
 from workers.spark.topics.registry import RegistryAuth, SchemaRegistry
 from workers.spark.topics.topic import Topic
+from workers.spark.topics.turns import in_force
 
 LAG_SECONDS: Final = 10.0
 """How often the stream says how far it is behind."""
@@ -96,7 +97,7 @@ def format_of(config: MirrorConfig) -> Format:
 
 
 class Run:
-    """One run of the stream, until it ends by itself (``available-now``), is told to, or fails."""
+    """One run of the stream, until it has read up to ``ends`` (None: without end), is told to end, or fails."""
 
     def __init__(
         self,
@@ -105,7 +106,9 @@ class Run:
         apply: Callable[[DataFrame, int], Done],
         checkpoint: Checkpoint,
         say: Callable[[str], None],
+        ends: Offsets | None,
     ) -> None:
+        self._ends = ends
         self._config = config
         self._spark = spark
         self._apply = apply
@@ -124,13 +127,11 @@ class Run:
 
     def run(self) -> None:
         """Run. Raises JobError, or what Spark raises, when a batch fails."""
-        # Not Spark's trigger of this name: it was seen to fail on the batch that is repeated after a crash (4.1.1, the newer reader).
-        ends = end_offsets(self._spark, self._config) if self._config.trigger == "available-now" else None
-        if self._arrived(ends):
+        if self._arrived():
             return
         query = self._start()
         try:
-            while query.isActive and not self._stop.is_set() and not self._arrived(ends):
+            while query.isActive and not self._stop.is_set() and not self._arrived():
                 query.awaitTermination(1)
                 self._tell_lag()
         except StreamingQueryException:
@@ -138,8 +139,8 @@ class Run:
             pass
         self._end(query)
 
-    def _arrived(self, ends: Offsets | None) -> bool:
-        return ends is not None and covers(self._checkpoint.offsets(), ends)
+    def _arrived(self) -> bool:
+        return self._ends is not None and covers(self._checkpoint.offsets(), self._ends)
 
     def _end(self, query: StreamingQuery) -> None:
         failure = None if query.isActive else query.exception()
@@ -217,8 +218,15 @@ def _run(
     try:
         checkpoint = Checkpoint(session, config.checkpoint)
         sink = sink_of(place_of(config, f"{config.name} {checkpoint.identity()}"), session)
-        batches = Batches(checkpoint, format_of(config), sink, job(sink), transactions_of(config))
-        run = Run(config, session, batches.apply, checkpoint, say or _print)
+        # Not Spark's trigger of this name: it was seen to fail on the batch that is repeated after a crash (4.1.1, the newer reader).
+        ends = end_offsets(session, config) if config.trigger == "available-now" else None
+
+        def behind(batch: int, topic: str) -> bool:
+            there = end_offsets(session, config) if ends is None else ends
+            return not covers(checkpoint.offsets(batch), {place: end for place, end in there.items() if place[0] == topic})
+
+        batches = Batches(checkpoint, format_of(config), sink, job(sink), transactions_of(config), behind)
+        run = Run(config, session, batches.apply, checkpoint, say or _print, ends)
         with _signals(run):
             run.run()
     finally:
@@ -238,7 +246,7 @@ def mirrored_tables(config: MirrorConfig, spark: SparkSession) -> list[Table]:
     """The tables that the mirror's last batch knew, by name."""
     schemas = format_of(config).schemas
     topics = Checkpoint(spark, config.checkpoint).last().topics
-    found = [Topic(name, state, schemas.layout) for name, state in sorted(topics.items())]
+    found = [Topic(name, in_force(state), schemas.layout) for name, state in sorted(topics.items())]
     return [topic.table for topic in found if topic.is_table]
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.topics.avro import connect_schema, read_avro, schema_id
@@ -19,7 +19,14 @@ from workers.spark.topics.records import carried
 from workers.spark.topics.registry import SchemaRegistry
 from workers.spark.topics.survey import Group
 
-_PLACE: Final = StructType([StructField("source", SOURCE), StructField("__source_ts_ms", LongType()), StructField("__lsn", LongType())])
+_PLACE: Final = StructType(
+    [
+        StructField("source", SOURCE),
+        StructField("op", StringType()),
+        StructField("__source_ts_ms", LongType()),
+        StructField("__lsn", LongType()),
+    ]
+)
 
 
 def cut_avro(records: DataFrame) -> DataFrame:
@@ -68,7 +75,8 @@ class AvroSchemas:
         block = F.col("e")
         ts_ms, lsn = F.coalesce(block["source"]["ts_ms"], block["__source_ts_ms"]), F.coalesce(block["source"]["lsn"], block["__lsn"])
         table = block["source"]
-        place = F.struct(ts_ms.alias("ts_ms"), lsn.alias("lsn"), table["schema"].alias("schema"), table["table"].alias("table"))
+        named = (table["schema"].alias("schema"), table["table"].alias("table"))
+        place = F.struct(ts_ms.alias("ts_ms"), lsn.alias("lsn"), *named, block["op"].alias("op"))
         return reduce(DataFrame.unionByName, parts).select("topic", "layout", "key_layout", place.alias("b"))
 
     def _texts(self, group: Group) -> tuple[str | None, str | None]:

@@ -29,11 +29,13 @@ WHOLE: Final = ("c", "r")
 _KEPT: Final = ("partition", "offset", "timestamp", "came", "left")
 
 
-def decoded(records: DataFrame, mine: SparkColumn, layout: Layout, table: Table, former: Mapping[str, str]) -> DataFrame:
+def decoded(
+    records: DataFrame, mine: SparkColumn, layout: Layout, table: Table, former: Mapping[str, str], key: Mapping[str, str]
+) -> DataFrame:
     """The changes in those ``records`` that are ``mine``, of ``layout``, as rows of ``table``, which is of a newer layout or the same.
 
-    ``former`` maps names of ``table``'s columns to what they were called in ``layout``. A column that is not in it has its default:
-    PostgreSQL filled it into the rows that were there.
+    ``former`` maps names of ``table``'s columns to what they were called in ``layout``, ``key`` those of its key to names of the layout's
+    key. A column that is not in ``former`` has its default: PostgreSQL filled it into the rows that were there.
     """
     # Under the condition once more: Spark may read what several later conditions ask of an event before it has filtered the others out.
     event, known = layout.value_of(F.when(mine, F.col("value"))), layout.key_of(F.when(mine, F.col("key"))) if layout.key else F.lit(None)
@@ -57,7 +59,7 @@ def decoded(records: DataFrame, mine: SparkColumn, layout: Layout, table: Table,
     there = image.isNotNull() & ~op.isin(*GONE)
     return whole.select(
         *_KEPT,
-        _key(layout, table).alias("key"),
+        _key(layout, table, key).alias("key"),
         op.alias("op"),
         F.when(there, F.struct(*row)).alias("row"),
         F.when(there, F.filter(F.array(*held), lambda name: name.isNotNull())).cast(ArrayType(StringType())).alias("unavailable"),
@@ -70,7 +72,7 @@ def decoded(records: DataFrame, mine: SparkColumn, layout: Layout, table: Table,
     )
 
 
-def tombstones(records: DataFrame, mine: SparkColumn, layout: Layout, table: Table) -> DataFrame:
+def tombstones(records: DataFrame, mine: SparkColumn, layout: Layout, table: Table, key: Mapping[str, str]) -> DataFrame:
     """The same of records without a value; ``layout`` is that of their keys."""
     nothing = {
         "row": StructType([StructField(column.name, column.kind.type) for column in table.columns]),
@@ -85,7 +87,7 @@ def tombstones(records: DataFrame, mine: SparkColumn, layout: Layout, table: Tab
     known = records.where(mine).withColumn("known", layout.key_of(F.when(mine, F.col("key"))))
     return known.select(
         *_KEPT,
-        _key(layout, table).alias("key"),
+        _key(layout, table, key).alias("key"),
         F.lit(TOMBSTONE).alias("op"),
         *(F.lit(None).cast(kind).alias(name) for name, kind in nothing.items()),
     )
@@ -96,13 +98,12 @@ def together(parts: Sequence[DataFrame]) -> DataFrame:
     return reduce(DataFrame.unionByName, parts)
 
 
-def _key(layout: Layout, table: Table) -> SparkColumn:
+def _key(layout: Layout, table: Table, names: Mapping[str, str]) -> SparkColumn:
     """The key in the types of the table's columns; null without one."""
     if not layout.key or not table.key:
         return F.lit(None).cast(StructType([StructField(column.name, column.kind.type) for column in key_columns(table)]))
-    wanted = {column.name: column for column in key_columns(table)}
-    known = F.col("known")
-    fields = [fitted(known.getField(column.name), column, wanted[column.name]).alias(column.name) for column in layout.key]
+    known, there = F.col("known"), {column.name: column for column in layout.key}
+    fields = [fitted(known.getField(names[new.name]), there[names[new.name]], new).alias(new.name) for new in key_columns(table)]
     return F.when(known.isNotNull(), F.struct(*fields))
 
 

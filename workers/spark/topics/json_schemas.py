@@ -18,7 +18,7 @@ from workers.spark.topics.survey import Group
 
 _SHOWN: Final = {"boolean": "boolean", "long": "int64", "double": "double"}
 
-_PLACE: Final = "source struct<ts_ms: bigint, lsn: bigint, schema: string, table: string>, __source_ts_ms bigint, __lsn bigint"
+_PLACE: Final = "source struct<ts_ms: bigint, lsn: bigint, schema: string, table: string>, op string, __source_ts_ms bigint, __lsn bigint"
 _TEXTS: Final = ("value_schema", "key_schema")
 
 
@@ -50,7 +50,8 @@ class JsonSchemas:
         block = F.from_json("value", _PLACE)
         ts_ms, lsn = F.coalesce(block["source"]["ts_ms"], block["__source_ts_ms"]), F.coalesce(block["source"]["lsn"], block["__lsn"])
         table = block["source"]
-        place = F.struct(ts_ms.alias("ts_ms"), lsn.alias("lsn"), table["schema"].alias("schema"), table["table"].alias("table"))
+        named = (table["schema"].alias("schema"), table["table"].alias("table"))
+        place = F.struct(ts_ms.alias("ts_ms"), lsn.alias("lsn"), *named, block["op"].alias("op"))
         some = cut.where(F.col("topic").isin(sorted(wanted)) & F.col("value").isNotNull())
         return some.select("topic", "layout", "key_layout", place.alias("b"))
 

@@ -7,13 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A layout of a topic. ``newest`` is the (ts_ms, lsn) of its last event, by the source's commits."""
+    """A layout of a topic. ``newest`` is the (ts_ms, lsn) of its last change of a row, by the source's commits."""
 
     value: int | None
     key: int | None
     value_schema: str | None
     key_schema: str | None
     newest: tuple[int, int]
+
+    @property
+    def shows_rows(self) -> bool:
+        """Whether a row is known to have it. A record without a key may be a truncate: it says nothing of the table's key."""
+        return self.key is not None or self.newest > (0, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class Schemas(Protocol):
     def places(self, cut: DataFrame, wanted: Mapping[str, Sequence[Known]]) -> DataFrame:
         """Of the topics' cut records with these layouts: topic, layout, key_layout, and where each change was committed.
 
-        That is ``b``: struct<ts_ms, lsn, schema, table>.
+        That is ``b``: struct<ts_ms, lsn, schema, table, op>.
         """
 
 
@@ -89,6 +89,7 @@ def _places(
             partition, offset = group.sample
             looked |= (F.col("topic") == group.topic) & (F.col("partition") == partition) & (F.col("offset") == offset)
     place = F.struct(F.coalesce("b.ts_ms", F.lit(0)).alias("ts_ms"), F.coalesce("b.lsn", F.lit(0)).alias("lsn"))
+    place = F.when(~F.col("b.op").eqNullSafe("t"), place)
     rows = (
         schemas.places(cut.where(looked), wanted)
         .groupBy("topic", "layout", "key_layout")
@@ -99,7 +100,8 @@ def _places(
     for row in rows:
         places, table = found.get(row["topic"], ({}, None))
         named = (row["table"]["schema"], row["table"]["table"]) if row["table"]["table"] is not None else table
-        found[row["topic"]] = ({**places, (row["layout"], row["key_layout"]): tuple(row["place"])}, named)
+        own = {} if row["place"] is None else {(row["layout"], row["key_layout"]): tuple(row["place"])}
+        found[row["topic"]] = ({**places, **own}, named)
     return found
 
 
@@ -110,9 +112,8 @@ class Topic:
         self.name = name
         self.state = state
         tables = [known for known in state.layouts if known.value_schema is not None]
-        # A truncate's record has no key; its layout says nothing of the table's.
-        keyed = [known for known in tables if known.key_schema is not None]
-        self._ordered = sorted(keyed or tables, key=lambda known: known.newest)
+        rows = [known for known in tables if known.shows_rows]
+        self._ordered = sorted(rows or tables, key=lambda known: known.newest)
         self._layouts = {(known.value, known.key): layout(known.value_schema or "", known.key_schema) for known in tables}
         if self._ordered:
             newest = self._layouts[self._ordered[-1].value, self._ordered[-1].key]
@@ -151,9 +152,19 @@ class Topic:
         found = [(value, key, layout) for (value, key), layout in self._layouts.items() if (value, key) != (newest.value, newest.key)]
         return [*found, (newest.value, newest.key, self._layouts[newest.value, newest.key])]
 
-    def key_layout(self, key: int | None) -> Layout | None:
-        """The newest layout with this key: tombstones have no other."""
-        return next((self._layouts[known.value, known.key] for known in reversed(self._ordered) if known.key == key), None)
+    def value_of(self, key: int | None) -> int | None:
+        """What tells the values' layout that came last with this key: tombstones have no other. None when there is none."""
+        return next((known.value for known in reversed(self._ordered) if known.key == key), None)
+
+    def key_names(self, value: int | None, key: int | None) -> dict[str, str]:
+        """Columns of the table's key, and what a layout's key calls them; one that this key does not have has no entry."""
+        there = {column.name for column in self._layouts[value, key].key}
+        return {name: old for name, old in self.former(value).items() if name in self.table.key and old in there}
+
+    def has_key(self, value: int | None, key: int | None) -> bool:
+        """Whether a layout's key is the table's."""
+        names = self.key_names(value, key)
+        return len(names) == len(self.table.key) == len(self._layouts[value, key].key)
 
     def former(self, value: int | None) -> dict[str, str]:
         """Names of the table's columns, and what the layout ``value`` calls them; those that came since have no entry."""
