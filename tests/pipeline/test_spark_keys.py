@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,11 @@ def rig(spark: SparkSession, tmp_path: Path) -> Rig:
 
 def rows(rig: Rig) -> list[Json]:
     """The mirror's rows, by their first columns' names and values."""
-    return sorted(rig.sink.rows(), key=lambda row: str(sorted(row.items(), reverse=True)))
+    return sorted(rig.sink.rows(), key=by_columns)
+
+
+def by_columns(row: Json) -> str:
+    return str(sorted(row.items(), reverse=True))
 
 
 def reordered(spark: SparkSession, log: TopicLog) -> DataFrame:
@@ -93,15 +98,21 @@ def test_key_gets_another_column(rig: Rig) -> None:
     assert rows(rig) == WIDENED
 
 
-def test_key_column_goes_for_another(rig: Rig) -> None:
+def replaced() -> TopicLog:
+    """The key's column is dropped, and another one is the key."""
     log = TopicLog((ID, SHOP, NAME))
+    log.change("c", {"id": 8, "shop": 8, "name": "left alone"})
     log.change("c", {"id": 7, "shop": 1, "name": "one"})
     log.change("u", {"id": 7, "shop": 1, "name": "uno"})
     log.fields, log.key = (SHOP, NAME), (SHOP,)
     log.change("u", {"shop": 1, "name": UNAVAILABLE}, partition=1)
     log.change("c", {"shop": 2, "name": "two"}, partition=1)
-    rig.batch(reordered(rig.spark, log))
-    assert rows(rig) == [{"shop": 1, "name": "uno"}, {"shop": 2, "name": "two"}]
+    return log
+
+
+def test_key_column_goes_for_another(rig: Rig) -> None:
+    rig.batch(reordered(rig.spark, replaced()))
+    assert rows(rig) == [{"shop": 1, "name": "uno"}, {"shop": 2, "name": "two"}, {"shop": 8, "name": "left alone"}]
 
 
 def test_table_without_a_key_gets_one(rig: Rig) -> None:
@@ -155,14 +166,16 @@ def test_truncate_between_two_keys(rig: Rig) -> None:
     assert rows(rig) == [{"id": 1, "shop": 1, "name": "new"}]
 
 
-@pytest.mark.parametrize("make", [renamed, widened])
-def test_changes_of_the_former_key_that_come_again(rig: Rig, make: type) -> None:
+@pytest.mark.parametrize("make", [renamed, widened, replaced])
+def test_changes_of_the_former_key_that_come_again(rig: Rig, make: Callable[[], TopicLog]) -> None:
     log = make()
     rig.batch(log)
     expected = rows(rig)
     log.repeat(1)
+    new: Json = {str(field["field"]): 9 for field in log.key} | {"name": "new"}
+    log.change("c", new, partition=1)
     rig.batch(log)
-    assert rows(rig) == expected
+    assert rows(rig) == sorted([*expected, new], key=by_columns)
 
 
 def test_changes_of_a_former_key_alone_are_passed_over(rig: Rig) -> None:

@@ -58,17 +58,22 @@ def test_turn(
     later: set[int | None],
 ) -> None:
     known_so_far = state(*(known(key, at) for key, at in layouts), followed=followed)
-    assert keys(turn(known_so_far, [group(key) for key in batch])) == (come, applied, later)
+    assert keys(turn(known_so_far, known_so_far, [group(key) for key in batch])) == (come, applied, later)
 
 
 def test_tombstones_are_of_their_key() -> None:
-    found = turn(state(known(OLD, 5), known(NEW, 9)), [group(OLD, None, empty=True), group(NEW)])
+    found = turn(TopicState(), state(known(OLD, 5), known(NEW, 9)), [group(OLD, None, empty=True), group(NEW)])
     assert keys(found) == ([OLD], [OLD], {NEW})
 
 
 def test_tombstone_of_an_unknown_key_waits_for_nothing() -> None:
-    found = turn(state(known(OLD, 5)), [group(7, None, empty=True), group(OLD)])
+    found = turn(TopicState(), state(known(OLD, 5)), [group(7, None, empty=True), group(OLD)])
     assert keys(found) == ([OLD], [7, OLD], set())
+
+
+def test_table_stays_what_it_is_when_new_changes_come_with_old_ones() -> None:
+    before, now = state(known(OLD, 5), known(NEW, 9), followed=9), state(known(OLD, 5), known(NEW, 12), followed=9)
+    assert keys(turn(before, now, [group(OLD), group(NEW)])) == ([OLD, NEW], [OLD], {NEW})
 
 
 def test_table_has_the_layouts_that_it_follows() -> None:
@@ -78,5 +83,5 @@ def test_table_has_the_layouts_that_it_follows() -> None:
 
 
 def test_topic_of_no_table_has_one_turn() -> None:
-    found = turn(state(known(OLD, 0, schema=None)), [group(OLD)])
+    found = turn(TopicState(), state(known(OLD, 0, schema=None)), [group(OLD)])
     assert keys(found) == ([OLD], [OLD], set())

@@ -200,7 +200,11 @@ class Batches:
         young = {name: _young(state, number) for name, state in before.topics.items()}
         states = learned(young, groups, ready, self._format.schemas, records)
         named = sorted({group.topic for group in groups})
-        turns = {name: turn(states.get(name, TopicState()), [group for group in groups if group.topic == name]) for name in named}
+        new = TopicState()
+        turns = {
+            name: turn(before.topics.get(name, new), states.get(name, new), [group for group in groups if group.topic == name])
+            for name in named
+        }
         topics = [Topic(name, found.state, self._format.schemas.layout) for name, found in turns.items()]
         return Read(ready, groups, states, turns, topics)
 

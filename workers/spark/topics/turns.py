@@ -28,28 +28,29 @@ class Turn:
     later: frozenset[int | None]
 
 
-def turn(state: TopicState, groups: Sequence[Group]) -> Turn:
-    """The first turn of ``groups``, which are one topic's; ``state`` knows their layouts."""
+def turn(before: TopicState, state: TopicState, groups: Sequence[Group]) -> Turn:
+    """The first turn of ``groups``, which are one topic's; ``state`` knows their layouts, ``before`` is the one that the turn begins with.
+
+    Changes of a key that the table has come to before go first too, if they come again, but the table stays what it is.
+    """
     ordered = _ordered(state)
     rank = {known.key: at for at, known in enumerate(ordered) if known.value_schema is not None}
-    reached = _reached(state, ordered)
+    # As it was before: new changes make a layout newer than what the table follows, and it is in force all the same.
+    reached = _reached(before, ordered)
     keys = {group.key_layout for group in groups if group.key_layout in rank}
     if None in keys and len(rank) > 1 and (_only_truncates(ordered, None) or rank[None] < reached):
         # Truncates, which have no key whatever the table has.
         keys.discard(None)
-    if not keys:
-        return Turn(in_force(state), groups, frozenset())
-    first = min(keys, key=lambda key: rank[key])
+    first = min(keys, key=lambda key: rank[key], default=None)
     later = frozenset(keys - {first})
-    come = _until(state, ordered, max(reached, rank[first]))
+    come = _until(state, ordered, max(reached, rank[first]) if keys else reached)
     return Turn(come, [group for group in groups if group.key_layout not in later], later)
 
 
 def in_force(state: TopicState) -> TopicState:
     """``state`` with the layouts alone that the table has come to; all of them before it has come to any."""
     ordered = _ordered(state)
-    reached = _reached(state, ordered)
-    return state if reached < 0 else _until(state, ordered, reached)
+    return _until(state, ordered, _reached(state, ordered))
 
 
 def _ordered(state: TopicState) -> list[Known]:
@@ -57,14 +58,19 @@ def _ordered(state: TopicState) -> list[Known]:
 
 
 def _reached(state: TopicState, ordered: Sequence[Known]) -> int:
-    """The place in ``ordered`` of the last layout that the table follows, -1 for none."""
-    return max((at for at, known in enumerate(ordered) if state.followed is not None and known.newest <= state.followed), default=-1)
+    """The place in ``ordered`` of the last layout that the table of ``state`` follows, -1 for none."""
+    come = {_layout(known) for known in state.layouts if state.followed is not None and known.newest <= state.followed}
+    return max((at for at, known in enumerate(ordered) if _layout(known) in come), default=-1)
 
 
 def _until(state: TopicState, ordered: Sequence[Known], last: int) -> TopicState:
-    come = {(known.value, known.key) for known in ordered[: last + 1]}
+    come = {_layout(known) for known in ordered[: last + 1]} or {_layout(known) for known in ordered}
     # In the order they were learned in, which decides where no commits are known.
-    return replace(state, layouts=tuple(known for known in state.layouts if (known.value, known.key) in come))
+    return replace(state, layouts=tuple(known for known in state.layouts if _layout(known) in come))
+
+
+def _layout(known: Known) -> tuple[int | None, int | None]:
+    return known.value, known.key
 
 
 def _only_truncates(ordered: Sequence[Known], key: int | None) -> bool:
