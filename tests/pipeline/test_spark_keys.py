@@ -15,6 +15,7 @@ from mirror_rig import Rig
 from topic_log import ID, NAME, TOPIC, Json, TopicLog, frame
 
 from workers.spark.changes import known_topic, typed
+from workers.spark.failure import JobError
 from workers.spark.kinds import UNAVAILABLE
 from workers.spark.topics.formats import json_format
 
@@ -256,3 +257,10 @@ def test_changes_of_several_keys(rig: Rig) -> None:
     assert keys[4] == (("order", 3), ("shop", None))
     assert keys[6] == (("order", 2), ("shop", 1))
     assert keys[-1] == (("order", 1), ("shop", 1))
+
+
+def test_key_that_the_values_lack_is_refused(rig: Rig) -> None:
+    log = TopicLog(key=(ID, SHOP))
+    log.change("c", {"id": 1, "shop": 1, "name": "one"})
+    with pytest.raises(JobError, match=r"^The key of shop\.public\.items has shop, which its values have not\. Leave the key to the table"):
+        rig.batch(log)

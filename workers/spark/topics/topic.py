@@ -13,6 +13,7 @@ from typing import Protocol
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.tables.evolution import Drop, Rename, steps
 from workers.spark.tables.table import Table
 from workers.spark.topics.known import Known, TopicState
@@ -118,6 +119,7 @@ class Topic:
         if self._ordered:
             newest = self._layouts[self._ordered[-1].value, self._ordered[-1].key]
             schema, table = self._table(newest)
+            _check_key(name, newest)
             self.table = Table(schema, table, newest.columns, tuple(column.name for column in newest.key))
 
     @property
@@ -185,3 +187,12 @@ class Topic:
             return self.state.table
         parts = self.name.split(".")
         return (parts[-2], parts[-1]) if len(parts) > 1 else ("public", parts[-1])
+
+
+def _check_key(topic: str, layout: Layout) -> None:
+    """A mirror's rows have what their key has: a transform may have put more into it."""
+    columns = {column.name for column in layout.columns}
+    lacking = [column.name for column in layout.key if column.name not in columns]
+    if lacking:
+        mend = "Leave the key to the table (ByLogicalTableRouter: key.enforce.uniqueness=false), or leave the topic out."
+        raise JobError(UNREADABLE, f"The key of {topic} has {', '.join(lacking)}, which its values have not. {mend}")
