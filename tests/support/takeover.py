@@ -19,7 +19,7 @@ from .connector import SECONDS, Connector, parsed
 from .topics import topic_reader
 
 CHUNKED_ROWS: Final = 3000
-CHUNK: Final = 8
+CHUNK: Final = 10
 BEYOND: Final = 1_000_000
 """Where the writer's keys begin: behind every row that an incremental snapshot is to read."""
 ROLES: Final[Mapping[str, Mapping[str, str]]] = {
@@ -55,10 +55,11 @@ READERS: Final = (
 )
 """Connect's loggers that complain of a record in an internal topic which they cannot read."""
 PACE: Final = """
-CREATE FUNCTION pace() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END $$;
+CREATE FUNCTION pace() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.6); RETURN NEW; END $$;
 CREATE TRIGGER pace BEFORE INSERT ON signals FOR EACH ROW EXECUTE FUNCTION pace()
 """
-"""Every window of the incremental snapshot takes its time, so that it outlives the changes of workers."""
+"""Every window of the incremental snapshot takes its time: with two signals a chunk all of it takes six minutes, so that it outlives three
+changes of workers on a slow machine."""
 
 Step = tuple[str, int, int | None]
 """An operation, the row's key and its version; a delete's version is None."""
