@@ -84,6 +84,16 @@ def key_columns(table: CatalogTable, rules: Sequence[Matcher]) -> tuple[str, ...
     return tuple(chosen) or table.primary_key or table.unique_key
 
 
+def former_key(relation: Relation, table: CatalogTable) -> tuple[str, ...]:
+    """The primary key that the relation's rows have, in the order of columns, where ``table`` has another one; empty where it has not.
+
+    Replica identity DEFAULT marks the key's columns in the message (PostgreSQL manual, 55.9). Where none is marked nothing is told: such a
+    table has no key, or a deferrable one.
+    """
+    marked = tuple(column.name for column in relation.columns if column.key)
+    return marked if relation.identity == "d" and set(marked) != set(table.primary_key) else ()
+
+
 def quote_identifier(name: str) -> str:
     """``name`` as SQL wants it, whatever characters it has."""
     return '"' + name.replace('"', '""') + '"'

@@ -32,7 +32,7 @@ from connector.runner.signals import Signals, SignalSources
 from connector.runner.xmin import watch_xmin
 from connector.snapshotter import CustomSnapshot
 from connector.stream import LiveTable, Stream, StreamSettings
-from connector.table import CatalogTable, join_relation, same_shape
+from connector.table import CatalogTable, former_key, join_relation, same_shape
 from connector.transactions import TransactionLog
 
 _log = logging.getLogger(__name__)
@@ -264,12 +264,25 @@ class StreamRun:
             self._capture.types = await pg_catalog.read_types(self._query)
         self._known[name] = table
         self._relations[name] = relation
+        self._tell_of_former_key(relation, table)
         encoder = self._capture.encoder(table)
         signals = name == self._capture.signal_table
         reselections = self._capture.reselections(table, encoder)
         out = self._sink.out(encoder.topic)
         live = LiveTable(encoder, self._capture.source(table), out, signals=signals, reselections=reselections)
         self._stream.adopt(relation, live)
+
+    def _tell_of_former_key(self, relation: Relation, table: CatalogTable) -> None:
+        former, key = former_key(relation, table), self._capture.key_names(table)
+        if former and key == (table.primary_key or table.unique_key):
+            _log.warning(
+                "table was given another key before its changes were read table=%s key=%s before=%s: their events have the new key, by"
+                " which consumers cannot tell these rows; let the connector read everything before a key is changed, and now fill"
+                " the tables that are made of this topic anew",
+                table.name,
+                ",".join(key),
+                ",".join(former),
+            )
 
     def _mark(self) -> None:
         idle = self._stream.idle_position()

@@ -126,3 +126,22 @@ async def test_resume_sends_what_came_while_the_worker_was_away(pg: PgServer, wo
     connector.await_phase("streaming")
     connector.await_confirmed(connector.lsn())
     assert await connector.seen("public.t") == [("r", 1), ("c", 2), ("d", 1)]
+
+
+async def test_a_key_changed_while_the_worker_was_away_is_told_of(pg: PgServer, worker: Callable[..., Worker]) -> None:
+    """The reference's events have the catalog's key too (its test of a key's columns dropped while it is down)."""
+    connector = Connector(worker(), pg.database("awaykey"), "restart_key")
+    connector.database.execute("CREATE TABLE t (a int, b int, PRIMARY KEY (a, b))", "CREATE TABLE same (a int PRIMARY KEY, b int)")
+    connector.create()
+    connector.worker.stop()
+    connector.database.execute(
+        "INSERT INTO t VALUES (1, 1)", "ALTER TABLE t DROP CONSTRAINT t_pkey, ADD PRIMARY KEY (b)", "INSERT INTO t VALUES (2, 2)"
+    )
+    connector.database.execute("INSERT INTO same VALUES (1, 1)", "ALTER TABLE same ADD COLUMN c int", "INSERT INTO same VALUES (2, 2, 2)")
+    connector.worker.start()
+    connector.await_phase("streaming")
+    connector.await_confirmed(connector.lsn())
+    assert [key for key, _ in await connector.events("public.t")] == [{"b": 1}, {"b": 2}]
+    [told] = [line for line in connector.worker.log.splitlines() if "another key before its changes were read" in line]
+    assert "table=public.t key=b before=a,b: " in told
+    assert " restart_key " in told or "connector=restart_key" in told, told

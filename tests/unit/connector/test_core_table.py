@@ -9,6 +9,7 @@ from connector.pgoutput import Relation, RelationColumn
 from connector.table import (
     CatalogTable,
     case_duplicates,
+    former_key,
     join_relation,
     key_columns,
     quote_identifier,
@@ -52,6 +53,32 @@ def test_type_and_order_are_those_of_the_stream() -> None:
     assert [(c.name, c.type_oid, c.modifier) for c in table.columns] == [("name", 1043, 44), ("id", 20, -1)]
     # What only the catalog knows stays with its column.
     assert (table.columns[0].comment, table.columns[1].serial, table.columns[1].not_null) == ("who", True, True)
+
+
+@pytest.mark.parametrize(
+    ("columns", "identity", "catalog", "former"),
+    [
+        ((R_ID, R_NAME), "d", CATALOG, ()),
+        # Another column, a part of the key more, a part less, another name, no key any more, no table any more.
+        ((R_ID, R_NAME), "d", replace(CATALOG, primary_key=("name",)), ("id",)),
+        ((R_ID, R_NAME), "d", replace(CATALOG, primary_key=("name", "id")), ("id",)),
+        ((R_ID, replace(R_NAME, key=True)), "d", CATALOG, ("id", "name")),
+        ((replace(R_ID, name="number"), R_NAME), "d", CATALOG, ("number",)),
+        ((R_ID, R_NAME), "d", replace(CATALOG, primary_key=()), ("id",)),
+        ((R_ID, R_NAME), "d", None, ("id",)),
+        # What is not told: a key that came later, or a deferrable one; FULL and an index mark other columns.
+        ((replace(R_ID, key=False), R_NAME), "d", CATALOG, ()),
+        ((R_ID, replace(R_NAME, key=True)), "f", CATALOG, ()),
+        ((replace(R_ID, key=False), replace(R_NAME, key=True)), "i", CATALOG, ()),
+        # A column list may leave a part of the key out.
+        ((R_ID,), "d", replace(CATALOG, primary_key=("name", "id")), ()),
+    ],
+)
+def test_a_key_that_was_another_one(
+    columns: tuple[RelationColumn, ...], identity: str, catalog: CatalogTable | None, former: tuple[str, ...]
+) -> None:
+    told = relation(*columns, identity=identity)
+    assert former_key(told, join_relation(told, catalog)) == former
 
 
 def test_table_is_gone_from_the_catalog() -> None:
