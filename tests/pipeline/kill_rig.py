@@ -41,6 +41,8 @@ CONFIG = {
     "topic.creation.wide.partitions": "3",
     "topic.creation.wide.replication.factor": "1",
 }
+METADATA = {"provide.transaction.metadata": "true"}
+"""What ``consistency = "transaction"`` needs besides."""
 IDLE_STARTS = 5
 """So often a mirror may find nothing to do before it is to be killed."""
 SINKS = ("delta", "iceberg", "parquet", "postgres")
@@ -57,13 +59,24 @@ class Verified:
 class Mirroring:
     """A mirror of all topics, started as an operator would; at most one process at a time."""
 
-    def __init__(self, folder: Path, connector: Connector, sink: str, target: Database | None, *, batch_records: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        connector: Connector,
+        sink: str,
+        target: Database | None,
+        *,
+        batch_records: int,
+        consistency: str = "row",
+    ) -> None:
         self.sink = sink
         self._folder = folder
         self._process: Process | None = None
         self._begun_before = -1
         folder.mkdir(parents=True, exist_ok=True)
         where = f"path = {json.dumps(str(folder / 'tables'))}" if target is None else f"dsn = {json.dumps(target.dsn)}"
+        whole = f'consistency = "transaction"\ntransaction_topic = {json.dumps(f"{connector.name}.transaction")}'
+        whole = whole if consistency == "transaction" else ""
         (folder / "mirror.toml").write_text(
             f"""\
 name = {json.dumps(f"{connector.name}_{sink}")}
@@ -74,6 +87,7 @@ trigger = "available-now"
 dsn = {json.dumps(connector.database.dsn)}
 master = "local[2]"
 batch_records = {batch_records}
+{whole}
 
 [sink]
 format = "{sink}"
@@ -169,7 +183,16 @@ class KillRig:
     """A source under the workload, the connector and its mirrors; ``kills`` of the worker, and of Spark for each mirror."""
 
     def __init__(
-        self, pg: PgServer, connector: Connector, folder: Path, *, seed: int, changes: int, sinks: Sequence[str], batch_records: int
+        self,
+        pg: PgServer,
+        connector: Connector,
+        folder: Path,
+        *,
+        seed: int,
+        changes: int,
+        sinks: Sequence[str],
+        batch_records: int,
+        consistency: str = "row",
     ) -> None:
         self.workload = Workload(seed, offered(pg, connector.database))
         self.connector = connector
@@ -179,17 +202,19 @@ class KillRig:
         self.repeats = 0
         """Of the topics' records, those that came again; both are known after :meth:`topic_faults`."""
         self._choice = Random(seed)
+        self._config = CONFIG | METADATA if consistency == "transaction" else CONFIG
         self.mirrors = []
         for sink in sinks:
             target = pg.database(f"{connector.name}_mirror") if sink == "postgres" else None
-            self.mirrors.append(Mirroring(folder / sink, connector, sink, target, batch_records=batch_records))
+            mirror = Mirroring(folder / sink, connector, sink, target, batch_records=batch_records, consistency=consistency)
+            self.mirrors.append(mirror)
 
     def run(
         self, *, kills: int, rows: int, pace: float | None = None, seconds: float = 600, say: Callable[[str], None] = lambda _text: None
     ) -> None:
         """All of it, until the mirrors hold all that was committed; ``say`` hears of each step. Fails when one ends that should not."""
         player = Player(self.connector.database.dsn, self.workload, rows=rows, pace=pace)
-        self.connector.create(CONFIG)
+        self.connector.create(self._config)
         player.start(self.changes)
         with ThreadPoolExecutor(1) as beside:
             try:

@@ -51,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
         "--sink", action="append", choices=SINKS, default=[], help="mirror to it; may be given several times (default: the topics only)"
     )
     parser.add_argument("--batch-records", type=int, default=20_000, help="the most records of a batch (default 20000)")
+    parser.add_argument("--consistency", choices=("row", "transaction"), default="row", help="what mirrors apply at a time (default row)")
     parser.add_argument("--pace", type=float, help="the most changes in a second (default: as many as the server takes)")
     parser.add_argument("--seed", type=int, default=1, help="decides the workload and the moments of the kills (default 1)")
     parser.add_argument("--server", choices=("wheel", "debian"), default="wheel", help="which PostgreSQL (default wheel)")
@@ -69,7 +70,14 @@ async def _run(options: argparse.Namespace, programs: Programs, pg: EmbeddedPost
     connector = Connector(worker, server.database("kill_run"), "kill_run")
     sinks = list(dict.fromkeys(options.sink))
     rig = KillRig(
-        server, connector, folder / "mirrors", seed=options.seed, changes=options.changes, sinks=sinks, batch_records=options.batch_records
+        server,
+        connector,
+        folder / "mirrors",
+        seed=options.seed,
+        changes=options.changes,
+        sinks=sinks,
+        batch_records=options.batch_records,
+        consistency=options.consistency,
     )
     say(f"seed {options.seed}, PostgreSQL {programs.major}, {len(rig.workload.tables)} tables")
     try:

@@ -19,7 +19,6 @@ from workers.spark.compilation import WALKED
 from workers.spark.failure import JobError
 from workers.spark.jobs import batches
 from workers.spark.jobs.checkpoint import FORM, KEPT_BATCHES
-from workers.spark.jobs.transactions import End, Transactions, whole
 from workers.spark.kinds import UNAVAILABLE
 from workers.spark.source.catalog import CatalogColumn
 
@@ -410,30 +409,3 @@ def test_flattened_rows(rig: Rig) -> None:
     log.record({"id": 3}, None)
     rig.batch(log)
     assert rig.sink.rows() == [{"id": 2, "name": "two"}]
-
-
-def test_transactions_up_to_the_first_that_is_not_whole() -> None:
-    ends = [End("1", {"public.a": 2, "other.b": 5}), End("2", {"public.a": 1}), End("3", {"public.a": 1})]
-    read = {"1": {"public.a": 2}, "3": {"public.a": 1}}
-    assert whole(ends, read, ["public.a"], ()) == ["1"]
-    assert whole(ends, {**read, "2": {"public.a": 1}}, ["public.a"], ()) == ["1", "2", "3"]
-    assert whole(ends, {}, ["public.a"], ("1", "2")) == ["1", "2"]
-
-
-def test_part_of_a_transaction_waits(spark: SparkSession, tmp_path: Path) -> None:
-    rig = Rig(spark, tmp_path, transactions=Transactions("shop.transaction", r"shop\..*", "shop"))
-    log = TopicLog()
-    log.change("r", {"id": 1, "name": "read"}, snapshot="last")
-    log.tx = 7
-    log.change("u", {"id": 1, "name": "half"}, order=1)
-    assert rig.batch(log).waiting == 1
-    assert rig.sink.rows() == [{"id": 1, "name": "read"}]
-    end = {"status": "END", "id": "7:1", "event_count": 2, "data_collections": [{"data_collection": "public.items", "event_count": 2}]}
-    schema = {"type": "struct", "name": "io.debezium.connector.common.TransactionMetadataValue", "fields": []}
-    told = json.dumps({"schema": schema, "payload": end}, separators=(",", ":")).encode()
-    log.records.append(("shop.transaction", 0, 0, log.records[0][3], b'{"id":"7:1"}', told, []))
-    rig.batch(log)
-    assert rig.sink.rows() == [{"id": 1, "name": "read"}]
-    log.change("c", {"id": 2, "name": "other half"}, order=2)
-    assert rig.batch(log).waiting == 0
-    assert rig.sink.rows() == [{"id": 1, "name": "half"}, {"id": 2, "name": "other half"}]

@@ -41,6 +41,7 @@ class TopicLog:
         self.fields = fields
         self.key = key
         self.topic = topic
+        self.table = topic.rsplit(".", maxsplit=1)[-1]
         self.lsn = 100
         self.tx = 500
         self.records: list[Record] = []
@@ -61,9 +62,9 @@ class TopicLog:
         """A change of a row; a delete names the row by its key and is followed by a tombstone."""
         self.lsn = self.lsn + 8 if lsn is None else lsn
         at = EPOCH + timedelta(milliseconds=self.lsn)
-        source = {"schema": "public", "table": self.topic.split(".")[-1], "lsn": self.lsn, "txId": self.tx, "snapshot": snapshot}
+        source = {"schema": "public", "table": self.table, "lsn": self.lsn, "txId": self.tx, "snapshot": snapshot}
         source["ts_ms"] = int(at.timestamp() * 1000)
-        transaction = None if order is None else {"id": f"{self.tx}:1", "total_order": order, "data_collection_order": order}
+        transaction = None if order is None else {"id": f"{self.tx}:{self.lsn}", "total_order": order, "data_collection_order": order}
         body: Json = {
             "before": row if op == "d" else None,
             "after": None if op in "dt" else row,

@@ -28,10 +28,10 @@ from workers.spark.tables.evolution import steps_along
 from workers.spark.tables.table import LSN, POSITION, Effects, Sink, Table
 from workers.spark.topics.events import decoded, together, tombstones
 from workers.spark.topics.formats import Format
-from workers.spark.topics.known import TopicState
+from workers.spark.topics.known import TopicState, Unread
 from workers.spark.topics.layouts import Layout
 from workers.spark.topics.survey import Group, survey
-from workers.spark.topics.topic import Topic, learned
+from workers.spark.topics.topic import Texts, Topic, learned, unknown
 from workers.spark.topics.turns import Turn, turn
 
 IMAGE_BATCHES: Final = 100
@@ -62,6 +62,10 @@ class Done:
     seconds: float = 0.0
     newest_ms: int | None = None
     """The newest of the records' times (ms since 1970), as Kafka has them; None of no records."""
+    lacking: str | None = None
+    """What the first transaction waits for that is not whole."""
+    apart: int = 0
+    """Changes that name no transaction, where whole ones are applied."""
 
     def with_turn(self, read: Read, number: int, *, tables: int, waiting: int) -> Done:
         """The batch with its turn ``number``; the later ones have records of the first."""
@@ -163,10 +167,14 @@ class Batches:
         persisted = [cut]
         try:
             held: list[DataFrame] = []
-            applied, ready = before.applied, cut
-            if self._transactions is not None and number % TURNS == 0:
-                ready, late, applied = self._transactions.split(cut, applied)
-                held.append(late)
+            ready, split = cut, None if self._transactions is None or number % TURNS else self._transactions.split(cut, before.applied)
+            if split is not None:
+                done = replace(done, lacking=split.lacking, apart=split.apart)
+                if split.late is not None:
+                    # Read by every topic's plan.
+                    ready = split.ready.persist()
+                    persisted.append(ready)
+                    held.append(split.late)
             read = self._read(number, before, ready, records)
             later = [_of_keys(read.ready, name, found.later) for name, found in read.turns.items() if found.later]
             tables = [topic for topic in read.topics if topic.is_table]
@@ -182,7 +190,11 @@ class Batches:
             # The next batch has more of the topic, maybe of this key too: of a partition that is read less far than another.
             stays = put_off > 0 and any(self._behind(number // TURNS, name) for name, found in read.turns.items() if found.later)
             kept = [(number, name) for name, there in ((_WAITING, waiting), (_LATER, stays)) if there]
-            after = State(states, (*before.waiting, *kept), (number, _LATER) if put_off and not stays else None, applied)
+            after = replace(
+                before, topics=states, waiting=(*before.waiting, *kept), later=(number, _LATER) if put_off and not stays else None
+            )
+            if split is not None:
+                after = replace(after, applied=split.applied, unread=self._unread(split.late, states, before, records))
             self._checkpoint.after(number, after)
         finally:
             for frame in persisted:
@@ -198,7 +210,7 @@ class Batches:
             # be counted in tables times partitions. Larger ones are left as they are, since some may be full and others nearly empty.
             ready = ready.coalesce(parts)
         young = {name: _young(state, number) for name, state in before.topics.items()}
-        states = learned(young, groups, ready, self._format.schemas, records)
+        states = learned(young, groups, ready, self._format.schemas, records, _kept(before))
         named = sorted({group.topic for group in groups})
         new = TopicState()
         turns = {
@@ -207,6 +219,12 @@ class Batches:
         }
         topics = [Topic(name, found.state, self._format.schemas.layout) for name, found in turns.items()]
         return Read(ready, groups, states, turns, topics)
+
+    def _unread(self, late: DataFrame | None, states: Mapping[str, TopicState], before: State, records: DataFrame) -> tuple[Unread, ...]:
+        if late is None:
+            return ()
+        found = unknown(states, survey(late, self._format.signs), self._format.schemas, records, _kept(before))
+        return tuple(Unread(*place, *texts) for place, texts in found.items())
 
     def _ahead(self, number: int, name: str, frames: Sequence[DataFrame]) -> int:
         """Write records ahead that are not applied in this turn; how many."""
@@ -271,6 +289,10 @@ class Batches:
             changes = filled(changes, fitted(new, table, names), table)
             state = replace(state, moved=(*state.moved, (work.number, work.topic.newest_layout)))
         return replace(work, changes=changes), state, places
+
+
+def _kept(state: State) -> Texts:
+    return {(kept.topic, kept.value, kept.key): (kept.value_schema, kept.key_schema) for kept in state.unread}
 
 
 def _young(state: TopicState, number: int) -> TopicState:

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from workers.spark.failure import UNREADABLE, JobError
-from workers.spark.topics.known import Known, TopicState, Truncate
+from workers.spark.topics.known import Known, TopicState, Truncate, Unread
 
 _SCHEMA: Final = "_schema.json"
 """Beside the files of a table that is written ahead. Spark passes over names that begin like this."""
@@ -35,13 +35,15 @@ class State:
     """What a turn begins with, all topics by name.
 
     ``waiting`` names the records (turn and name, as they were written ahead) that are to be read with the next batch, ``later`` those of
-    the next turn of the same batch (None: it has no more); ``applied`` are the last transactions in the tables, oldest first.
+    the next turn of the same batch (None: it has no more); ``applied`` is the LSN of the last transaction in the tables, where whole
+    ones are applied.
     """
 
     topics: Mapping[str, TopicState] = field(default_factory=dict)
     waiting: tuple[tuple[int, str], ...] = ()
     later: tuple[int, str] | None = None
-    applied: tuple[str, ...] = ()
+    applied: int = 0
+    unread: tuple[Unread, ...] = ()
 
 
 class Checkpoint:
@@ -195,4 +197,5 @@ def _state(document: Mapping[str, Any]) -> State:
     }
     waiting = tuple((turn, name) for turn, name in document["waiting"])
     later = document["later"]
-    return State(topics, waiting, None if later is None else (later[0], later[1]), tuple(document["applied"]))
+    unread = tuple(Unread(**layout) for layout in document["unread"])
+    return State(topics, waiting, None if later is None else (later[0], later[1]), document["applied"], unread)

@@ -187,6 +187,8 @@ class Run:
         age = "" if done.newest_ms is None else f", newest record {max(0.0, time.time() - done.newest_ms / 1000):.1f} s old"
         aside = f", {done.passed_over:,} passed over" if done.passed_over else ""
         aside += f", {done.waiting:,} wait for what belongs to them" if done.waiting else ""
+        aside += f" ({done.lacking})" if done.lacking else ""
+        aside += f", {done.apart:,} changes name no transaction" if done.apart else ""
         rate = done.records / max(done.seconds, 0.001)
         self._say(f"batch {batch}: {done.records:,} records of {done.tables} tables in {done.seconds:.1f} s ({rate:,.0f}/s){aside}{age}")
 
@@ -239,7 +241,7 @@ def transactions_of(config: MirrorConfig) -> Transactions | None:
     if config.consistency != "transaction":
         return None
     topic = config.transaction_topic or f"{config.prefix}.transaction"
-    return Transactions(topic, config.pattern, config.prefix or topic.removesuffix(".transaction"))
+    return Transactions(topic, config.pattern, config.prefix or topic.rpartition(".")[0])
 
 
 def mirrored_tables(config: MirrorConfig, spark: SparkSession) -> list[Table]:

@@ -22,6 +22,17 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
+class Unread:
+    """A layout of ``topic`` that only records have which wait: the batch that brought them, and could tell of it, is gone."""
+
+    topic: str
+    value: int | None
+    key: int | None
+    value_schema: str | None
+    key_schema: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Truncate:
     """A TRUNCATE that was read: where, when it was committed, and its LSN."""
 

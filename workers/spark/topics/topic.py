@@ -41,22 +41,30 @@ class Schemas(Protocol):
 
 
 def learned(
-    states: Mapping[str, TopicState], groups: Sequence[Group], cut: DataFrame, schemas: Schemas, raw: DataFrame
+    states: Mapping[str, TopicState], groups: Sequence[Group], cut: DataFrame, schemas: Schemas, raw: DataFrame, kept: Texts | None = None
 ) -> dict[str, TopicState]:
-    """``states`` with what the batch's groups add: new layouts, and how new each one is. ``raw`` are the batch's whole records."""
-    wanted = [group for group in groups if not group.empty and _known(states, group) is None]
-    texts = schemas.of(raw, wanted) if wanted else {}
+    """``states`` with what the groups add: new layouts, and how new each one is.
+
+    ``raw`` are the batch's whole records; what is ``kept`` of texts is of groups that were in an earlier one.
+    """
     topics = dict(states)
-    for group in wanted:
-        value, key = texts.get((group.topic, group.layout, group.key_layout), (None, None))
-        state = topics.get(group.topic, TopicState())
-        known = Known(group.layout, group.key_layout, value, key, (0, 0))
-        topics[group.topic] = replace(state, layouts=(*state.layouts, known))
+    for (topic, layout, key_layout), (value, key) in unknown(states, groups, schemas, raw, kept or {}).items():
+        state = topics.get(topic, TopicState())
+        known = Known(layout, key_layout, value, key, (0, 0))
+        topics[topic] = replace(state, layouts=(*state.layouts, known))
     for topic, (place, table) in _places(topics, groups, cut, schemas).items():
         state = topics[topic]
         layouts = tuple(_newer(known, place.get((known.value, known.key))) for known in state.layouts)
         topics[topic] = replace(state, layouts=layouts, table=table or state.table)
     return topics
+
+
+def unknown(states: Mapping[str, TopicState], groups: Sequence[Group], schemas: Schemas, raw: DataFrame, kept: Texts) -> Texts:
+    """The texts of the groups' layouts that ``states`` do not know, out of what is ``kept``, else out of the batch's ``raw`` records."""
+    wanted = {(group.topic, group.layout, group.key_layout): group for group in groups if not group.empty and _known(states, group) is None}
+    asked = [group for place, group in wanted.items() if place not in kept]
+    texts = {**kept, **(schemas.of(raw, asked) if asked else {})}
+    return {place: texts.get(place, (None, None)) for place in wanted}
 
 
 def _known(states: Mapping[str, TopicState], group: Group) -> Known | None:
