@@ -409,3 +409,57 @@ def test_flattened_rows(rig: Rig) -> None:
     log.record({"id": 3}, None)
     rig.batch(log)
     assert rig.sink.rows() == [{"id": 2, "name": "two"}]
+
+
+@pytest.mark.parametrize("rewritten", [True, False])
+def test_a_flattened_row_that_moved(rig: Rig, *, rewritten: bool) -> None:
+    """Where deletes are not rewritten nothing is left of the old row's values, and nothing is waited for."""
+    fields: list[Json] = [ID, NAME, {"type": "int64", "field": "__lsn"}]
+    fields += [{"type": "string", "field": "__deleted"}] * rewritten
+    schema = {"type": "struct", "fields": fields, "name": "shop.public.items.Value"}
+    log = TopicLog()
+
+    def row(identity: int, name: str | None, lsn: int, header: str, *, deleted: bool = False) -> None:
+        log.record({"id": identity}, None, headers=(header,))
+        if deleted and not rewritten:
+            return
+        topic, partition, offset, at, key, _, headers = log.records.pop()
+        payload: Json = {"id": identity, "name": name, "__lsn": lsn}
+        payload |= {"__deleted": str(deleted).lower()} if rewritten else {}
+        value = json.dumps({"schema": schema, "payload": payload}, separators=(",", ":")).encode()
+        log.records.append((topic, partition, offset, at, key, value, headers))
+
+    row(1, "large", 10, "none")
+    row(1, None, 20, "__debezium.newkey", deleted=True)
+    row(2, UNAVAILABLE, 20, "__debezium.oldkey")
+    assert rig.batch(log).waiting == 0
+    assert rig.sink.rows() == [{"id": 2, "name": "large" if rewritten else None}]
+
+
+@pytest.mark.parametrize("lacking", [None, "op", "lsn", "ts_ms"])
+def test_flattened_rows_without_a_key(rig: Rig, lacking: str | None) -> None:
+    types = {"op": "string", "lsn": "int64", "ts_ms": "int64"}
+    fields: list[Json] = [ID, NAME]
+    fields += [{"type": kind, "field": f"__{name}"} for name, kind in types.items() if name != lacking]
+    log = TopicLog(key=())
+
+    def row(identity: int, op: str, lsn: int, made: int) -> None:
+        log.record(None, {})
+        topic, partition, offset, at, key, _, headers = log.records.pop()
+        payload = {"id": identity, "name": "x", "__op": op, "__lsn": lsn, "__ts_ms": made}
+        payload.pop(f"__{lacking}", None)
+        whole = {"schema": {"type": "struct", "fields": fields, "name": "shop.public.items.Value"}, "payload": payload}
+        log.records.append((topic, partition, offset, at, key, json.dumps(whole, separators=(",", ":")).encode(), headers))
+
+    # Two equal rows of one COPY, which come again; and an update, which names no row.
+    for made in (1000, 9000):
+        row(1, "c", 10, made)
+        row(1, "c", 10, made)
+        row(2, "u", 20, made)
+        row(3, "c", 30, made)
+    if lacking is None:
+        rig.batch(log)
+        assert [cells["id"] for cells in rig.sink.rows()] == [1, 1, 3]
+    else:
+        with pytest.raises(JobError, match=r"shop.public.items holds flattened rows of a table without a key.*Set add.fields=op,lsn,ts_ms"):
+            rig.batch(log)

@@ -19,6 +19,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.compilation import compiled
+from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.jobs.checkpoint import TURNS, Checkpoint, State
 from workers.spark.jobs.lineage import Lineage
 from workers.spark.jobs.moves import filled, fitted, held_columns, images, torn, trails
@@ -29,7 +30,7 @@ from workers.spark.tables.table import LSN, POSITION, Effects, Sink, Table
 from workers.spark.topics.events import decoded, together, tombstones
 from workers.spark.topics.formats import Format
 from workers.spark.topics.known import TopicState, Unread
-from workers.spark.topics.layouts import Layout
+from workers.spark.topics.layouts import Form, Layout
 from workers.spark.topics.survey import Group, survey
 from workers.spark.topics.topic import Texts, Topic, learned, unknown
 from workers.spark.topics.turns import Turn, turn
@@ -337,13 +338,22 @@ def reading(topic: Topic, group: Group) -> tuple[Layout, Mapping[str, str]] | No
 
 
 def changes_of(topic: Topic, groups: Sequence[Group], cut: DataFrame) -> DataFrame | None:
-    """All changes of a topic's table that are applied, at its newest layout; None when there are none."""
+    """All changes of a topic's table that are applied, at its newest layout; None when there are none.
+
+    Raises JobError where nothing tells which rows of a table without a key are new.
+    """
     parts = []
     for group in groups:
         found = reading(topic, group)
         if found is None:
             continue
         layout, key = found
+        if layout.form is Form.ROW and not topic.table.key and not {"__op", "__lsn", "__ts_ms"} <= {*layout.added}:
+            raise JobError(
+                UNREADABLE,
+                f"The topic {topic.name} holds flattened rows of a table without a key, and nothing tells new ones from changed or repeated"
+                " ones. Set add.fields=op,lsn,ts_ms,source.ts_ms in the transformation that flattens them, or leave the topic out.",
+            )
         mine = (F.col("topic") == topic.name) & F.col("key_layout").eqNullSafe(group.key_layout)
         if group.empty:
             parts.append(tombstones(cut, mine & F.col("value").isNull(), layout, topic.table, key))

@@ -19,14 +19,14 @@ from pyspark.sql.types import ArrayType, LongType, StringType, StructField, Stru
 
 from workers.spark.tables.casts import converted, default_of
 from workers.spark.tables.table import Column, Table
-from workers.spark.topics.layouts import TRANSACTION, Form, Layout
+from workers.spark.topics.layouts import ADDED, TRANSACTION, Form, Layout
 
 TOMBSTONE: Final = "tombstone"
 """The ``op`` of a record without a value: compaction's mark, which follows a delete."""
 GONE: Final = ("d", TOMBSTONE)
 WHOLE: Final = ("c", "r")
 """Operations whose image is a whole row, whatever was there before."""
-_KEPT: Final = ("partition", "offset", "timestamp", "came", "left")
+_PLACE: Final = ("partition", "offset", "timestamp")
 
 
 def decoded(
@@ -57,15 +57,18 @@ def decoded(
         else (_added(layout, event, "__lsn"), _added(layout, event, "__source_ts_ms"))
     )
     there = image.isNotNull() & ~op.isin(*GONE)
+    # Flattened deletes are told from other rows where they are rewritten; else a tombstone is left of them, and no half of a move.
+    moves = envelope or {"__deleted", "__lsn"} <= {*layout.added}
     return whole.select(
-        *_KEPT,
+        *_PLACE,
+        *((F.col(name) if moves else F.lit(False)).alias(name) for name in ("came", "left")),
         _key(layout, table, key).alias("key"),
         op.alias("op"),
         F.when(there, F.struct(*row)).alias("row"),
         F.when(there, F.filter(F.array(*held), lambda name: name.isNotNull())).cast(ArrayType(StringType())).alias("unavailable"),
         lsn.alias("lsn"),
         ts_ms.alias("ts_ms"),
-        (event["ts_ms"] if envelope else F.lit(None).cast("bigint")).alias("made_ms"),
+        (event["ts_ms"] if envelope else _added(layout, event, "__ts_ms")).alias("made_ms"),
         (event["source"]["txId"] if envelope else F.lit(None).cast("bigint")).alias("tx"),
         (event["source"]["snapshot"] if envelope else F.lit(None).cast("string")).alias("snapshot"),
         (event["transaction"] if envelope else F.lit(None).cast(TRANSACTION)).alias("transaction"),
@@ -86,7 +89,9 @@ def tombstones(records: DataFrame, mine: SparkColumn, layout: Layout, table: Tab
     }
     known = records.where(mine).withColumn("known", layout.key_of(F.when(mine, F.col("key"))))
     return known.select(
-        *_KEPT,
+        *_PLACE,
+        # The delete before it tells.
+        *(F.lit(False).alias(name) for name in ("came", "left")),
         _key(layout, table, key).alias("key"),
         F.lit(TOMBSTONE).alias("op"),
         *(F.lit(None).cast(kind).alias(name) for name, kind in nothing.items()),
@@ -120,8 +125,7 @@ def row_op(layout: Layout, event: SparkColumn) -> SparkColumn:
 
 
 def _added(layout: Layout, event: SparkColumn, name: str) -> SparkColumn:
-    kind = "bigint" if name in ("__lsn", "__source_ts_ms") else "string"
-    return event.getField(name) if name in layout.added else F.lit(None).cast(kind)
+    return event.getField(name) if name in layout.added else F.lit(None).cast(ADDED[name])
 
 
 def fitted(raw: SparkColumn | None, old: Column | None, new: Column) -> SparkColumn:

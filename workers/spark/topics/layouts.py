@@ -13,7 +13,7 @@ from typing import Final
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
 
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.kinds import UNAVAILABLE, kind_of
@@ -36,8 +36,16 @@ TRANSACTION: Final = StructType(
     [StructField("id", StringType()), StructField("total_order", LongType()), StructField("data_collection_order", LongType())]
 )
 _NO_TABLES: Final = ("io.debezium.connector.", "io.debezium.schema.")
-_ADDED: Final = "__"
+_PREFIX: Final = "__"
 """Event flattening puts this before the names of the fields it adds (``add.fields.prefix``)."""
+ADDED: Final[Mapping[str, DataType]] = {
+    "__op": StringType(),
+    "__deleted": StringType(),
+    "__lsn": LongType(),
+    "__ts_ms": LongType(),
+    "__source_ts_ms": LongType(),
+}
+"""Those that are read."""
 
 
 class Form(Enum):
@@ -75,8 +83,7 @@ class Layout:
     def value_type(self) -> StructType:
         """What a payload is read as."""
         if self.form is Form.ROW:
-            known = {"__op": StringType(), "__deleted": StringType(), "__lsn": LongType(), "__source_ts_ms": LongType()}
-            return StructType([*self.row_type.fields, *(StructField(name, known[name]) for name in self.added if name in known)])
+            return StructType([*self.row_type.fields, *(StructField(name, ADDED[name]) for name in self.added if name in ADDED)])
         return StructType(
             [
                 StructField("before", self.row_type),
@@ -110,7 +117,7 @@ def connect_layout(value: Mapping[str, object], key: Mapping[str, object] | None
         raise JobError(
             UNREADABLE, f"A value's schema is of type {value.get('type')!r}, not a table's row. Leave its topic out with topics."
         )
-    added = tuple(name for name in names if name.startswith(_ADDED))
+    added = tuple(name for name in names if name.startswith(_PREFIX))
     return Layout(Form.ROW, tuple(_column(field, placeholder) for name, field in names.items() if name not in added), keys, added)
 
 
