@@ -91,12 +91,33 @@ def test_an_end_names_its_transaction_and_its_place() -> None:
 
 
 def test_a_partition_waits_from_the_first_on_that_is_not_ready() -> None:
-    spans = [Span("a", 0, "1", 3, 5), Span("a", 0, "2", 6, 9), Span("a", 0, "3", 8, 12), Span("b", 1, "1", 0, 7), Span("b", 0, "9", 2, 2)]
-    assert held_back(spans, {"1", "2", "3", "9"}) == {}
-    assert held_back(spans, {"1", "9"}) == {("a", 0): 6}
-    assert held_back(spans, {"2"}) == {("a", 0): 10, ("b", 0): 2, ("b", 1): 0}
-    # Before a ready one: it has no end and will get none.
-    assert held_back(spans, {"3", "9"}) == {("b", 1): 0}
+    spans = [Span("a", 0, "1", 3), Span("a", 0, "2", 6), Span("a", 0, "3", 8), Span("b", 1, "1", 0), Span("b", 0, "9", 2)]
+    everything = {"1", "2", "3", "9"}
+    assert held_back(spans, everything, everything) == {}
+    assert held_back(spans, {"1", "9"}, {"1", "9"}) == {("a", 0): 6}
+    # Before one that is ready for the first time: it has no end and will get none.
+    assert held_back(spans, {"2"}, {"2"}) == {("a", 0): 8, ("b", 0): 2, ("b", 1): 0}
+    # One that comes again says nothing of those before it.
+    assert held_back(spans, {"2"}, ()) == {("a", 0): 3, ("b", 0): 2, ("b", 1): 0}
+
+
+def test_a_crash_behind_a_part_of_a_transaction_does_not_show_it(source: Source) -> None:
+    """Transaction 7 comes again behind the first part of 8, whose other part and whose end are still to be read."""
+    source.change(source.a, 7, 1, "first", op="c")
+    source.end(7, a=1, lsn=700)
+    source.change(source.a, 8, 1, "half", id_=2, op="c")
+    source.a.repeat(0, 2)
+    source.batch()
+    assert source.names() == (["first"], [])
+    # And once more, when 7 is in the table already.
+    source.a.repeat(0, 2)
+    source.end(7, a=1, lsn=700)
+    source.batch()
+    assert source.names() == (["first"], [])
+    source.change(source.b, 8, 2, "other half", op="c")
+    source.end(8, a=1, b=1, lsn=800)
+    source.batch()
+    assert source.names() == (["first", "half"], ["other half"])
 
 
 def test_part_of_a_transaction_waits(source: Source) -> None:

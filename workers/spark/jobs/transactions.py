@@ -57,13 +57,12 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a topic partition has events of a transaction: from the offset ``first`` to ``last``."""
+    """Where a topic partition has events of a transaction: from the offset ``first`` on."""
 
     topic: str
     partition: int
     xid: str
     first: int
-    last: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,23 +103,22 @@ def whole(
     return ends, None
 
 
-def held_back(spans: Sequence[Span], ready: Collection[str]) -> dict[tuple[str, int], int]:
+def held_back(spans: Sequence[Span], ready: Collection[str], new: Collection[str]) -> dict[tuple[str, int], int]:
     """From which offset on each topic partition waits, where it does. Pure.
 
-    What is before a ready transaction and has no end itself will get none, since its connector was removed in the middle of it: it waits
-    no longer.
+    ``new`` are those ``ready`` transactions that come for the first time. What begins before one of them and is not ready has no end and
+    will get none, since its connector was removed in the middle of it: it waits no longer. One that comes again tells nothing of that.
     """
-    applied: dict[tuple[str, int], int] = {}
+    newest: dict[tuple[str, int], int] = {}
     for span in spans:
-        if span.xid in ready:
+        if span.xid in new:
             place = span.topic, span.partition
-            applied[place] = max(applied.get(place, -1), span.last)
+            newest[place] = max(newest.get(place, -1), span.first)
     first: dict[tuple[str, int], int] = {}
     for span in spans:
         place = span.topic, span.partition
-        behind = applied.get(place, -1)
-        if span.xid not in ready and span.last > behind:
-            first[place] = min(first.get(place, span.last), max(span.first, behind + 1))
+        if span.xid not in ready and span.first > newest.get(place, -1):
+            first[place] = min(first.get(place, span.first), span.first)
     return first
 
 
@@ -151,7 +149,7 @@ class Transactions:
         if flat:
             raise _refused(f"the topic {min(flat)} holds flattened events, which name no transaction. {_ROW}")
         found, lacking = whole(ends, read.events, mirrored, applied)
-        first = held_back(read.spans, {end.xid for end in found})
+        first = held_back(read.spans, {end.xid for end in found}, {end.xid for end in found if end.lsn > applied})
         if len(found) < len(ends):
             first[(self.topic, 0)] = ends[len(found)].offset
         applied = max([applied, *(end.lsn for end in found)])
@@ -183,7 +181,6 @@ class Transactions:
                 F.collect_set(F.when(F.col("event.op") == "t", order)).alias("truncates"),
                 F.count("*").alias("records"),
                 F.min("offset").alias("first"),
-                F.max("offset").alias("last"),
             )
             .collect()
         )
@@ -200,7 +197,7 @@ class Transactions:
                 events.setdefault(row["xid"], Counter())[row["table"]] += row["events"]
         for (xid, name), orders in truncates.items():
             events.setdefault(xid, Counter())[name] += len(orders)
-        spans = [Span(row["topic"], row["partition"], row["xid"], row["first"], row["last"]) for row in rows if row["xid"] is not None]
+        spans = [Span(row["topic"], row["partition"], row["xid"], row["first"]) for row in rows if row["xid"] is not None]
         apart = sum(row["records"] for row in changed if row["xid"] is None)
         return _Read(events, spans, apart, frozenset(row["topic"] for row in rows if row["op"] is None))
 
