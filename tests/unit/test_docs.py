@@ -26,7 +26,7 @@ from workers.worker_keys import HONOURED, REFUSED
 
 ROOT: Final = Path(__file__).parents[2]
 DOCS: Final = ROOT / "docs"
-PAGES: Final = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))]
+PAGES: Final = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
 MESSAGES: Final = (
     "BEGIN",
     "COMMIT",
