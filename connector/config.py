@@ -281,7 +281,7 @@ class ConnectorConfig:
     """Kafka's names, without ``admin.override.``."""
 
 
-UNREAD: Final = frozenset(alias.old for alias in ALIASES if alias.coexists) | {
+UNREAD: Final = frozenset(alias.old for alias in ALIASES if alias.known) | {
     key.name for key in KEYS if "(" in key.name or key.group in ("Engine", "Task")
 }
 """Rows of the table that have no attribute: former names, patterns of names, and what other programs read."""
@@ -405,6 +405,7 @@ def _value(key: Key, text: str | None) -> object:
     return text.strip() if key.framework or key.type == "CLASS" else text
 
 
+_FORMER_NAMES: Final = frozenset(alias.old for alias in ALIASES)
 _CUSTOM_MODES: Final = ("snapshot.mode", "snapshot.query.mode", "snapshot.locking.mode")
 
 
@@ -412,6 +413,9 @@ def _idle_notices(settings: Mapping[str, str]) -> list[str]:
     """Tell of properties that are set and do nothing, once each."""
     notices: list[str] = []
     for name in settings:
+        if name in _FORMER_NAMES:
+            # Reported already.
+            continue
         key = BY_NAME.get(name)
         about = key or (NAMED if of_named_class(name, settings) or of_post_processor(name, settings) else family_of(name))
         if about is None:

@@ -119,39 +119,41 @@ class Validation:
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """A configuration under present names. ``errors`` belong to the property each is filed under."""
+    """A configuration under present names."""
 
     settings: Mapping[str, str | None]
     notices: tuple[str, ...]
-    errors: Mapping[str, str]
 
 
 def rename(config: Mapping[str, str | None]) -> Renamed:
     """Give former names and values their present ones, with one notice for each.
 
-    A former name that the played connector still knows gives way to the new one when both are set; any other is an error then.
+    Where both names are set the present one counts. A former one whose value the present one would refuse has no effect: the
+    reference takes such a configuration, because it does not know the former name.
     """
     settings = dict(config)
     notices: list[str] = []
-    errors: dict[str, str] = {}
+    version = _version_or_current(settings)
     for alias in ALIASES:
         value = config.get(alias.old)
         if value is None:
             continue
-        if not alias.coexists:
+        if not alias.known:
             del settings[alias.old]
-        if alias.new not in settings:
-            words = dict(alias.values)
-            if alias.coexists and words and value.strip().lower() not in words:
-                # Its own check tells that it is malformed.
-                continue
-            present = words.get(value.strip().lower(), value)
-            settings[alias.new] = present
-            notices.append(_renamed_notice(alias, present))
-        elif alias.coexists:
+        if alias.new in settings:
             notices.append(f"Property {alias.old} is a former name of {alias.new}; both are set, and {alias.new} counts.")
-        else:
-            errors[alias.new] = f"The '{alias.new}' value is invalid: {alias.old} is its former name; set only {alias.new}"
+            continue
+        words = dict(alias.values)
+        present = words.get(value.strip().lower(), value)
+        malformed = bool(words) and value.strip().lower() not in words
+        if malformed and alias.known:
+            # Its own check reports that.
+            continue
+        if malformed or (not alias.known and _refused_with(alias.new, present, settings, version)):
+            notices.append(f"Property {alias.old} is a former name of {alias.new}; it has no effect, because {alias.new} refuses its value.")
+            continue
+        settings[alias.new] = present
+        notices.append(_renamed_notice(alias, present))
     version = _version_or_current(settings)
     for name, former in FORMER_VALUES.items():
         value = settings.get(name)
@@ -159,7 +161,22 @@ def rename(config: Mapping[str, str | None]) -> Renamed:
         if present_value and (value or "").strip().lower() not in BY_NAME[name].choices_in(version):
             settings[name] = present_value
             notices.append(f"Value {(value or '').strip()} of {name} is a former name of {present_value}; write {name}={present_value}.")
-    return Renamed(settings, tuple(notices), errors)
+    return Renamed(settings, tuple(notices))
+
+
+def _refused_with(name: str, value: str, settings: Mapping[str, str | None], version: str) -> bool:
+    """Whether the configuration has a problem with ``name=value`` that it does not have without."""
+    without = {other: text for other, text in settings.items() if text is not None}
+    with_it = {**without, name: value}
+    for key in (BY_NAME[other] for other in with_it if other in BY_NAME):
+        before = connector_problems(key, without.get(key.name, key.default), without, version)
+        after = connector_problems(key, with_it[key.name], with_it, version)
+        if key.name == name and before:
+            # Without it a value is missing: what is wrong with this one helps more.
+            continue
+        if set(after) - set(before) or (key.name == name and refusals(key, value)):
+            return True
+    return False
 
 
 def _renamed_notice(alias: Alias, present: str) -> str:
@@ -203,11 +220,7 @@ def validate(config: Mapping[str, str | None]) -> Validation:
         # Of a setting that no client has, the value is shown as it is.
         problems = () if overridden is None else _framework_errors(overridden, value, present, version)
         fields.append(FieldValidation(name, overridden, value if overridden is None else _shown(overridden, value), problems, (), True))
-    result = Validation(tuple(fields), tuple(named), version, renamed.notices)
-    for name, text in renamed.errors.items():
-        # No ConfigDef may list the new name; the error still has to be seen.
-        result = result.with_error(name, text)
-    return result
+    return Validation(tuple(fields), tuple(named), version, renamed.notices)
 
 
 def error_lines(validation: Validation) -> list[str]:

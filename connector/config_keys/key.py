@@ -124,10 +124,10 @@ class Family:
 class Alias:
     """A property's former name. ``values`` translates former values (lower case); others pass as they are.
 
-    ``coexists`` holds where the played connector knows both names: then the new one silently wins when both are set.
+    ``known`` holds where the played connector still reads the former name, and so checks its value.
     """
 
     old: str
     new: str
     values: tuple[tuple[str, str], ...] = ()
-    coexists: bool = False
+    known: bool = False
