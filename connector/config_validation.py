@@ -17,6 +17,7 @@ from connector.config_keys import (
     CURRENT,
     FORMER,
     FORMER_VALUES,
+    KEYS,
     BadVersionError,
     Key,
     groups,
@@ -38,6 +39,9 @@ CONNECTION_KEY: Final = "database.hostname"
 _CONNECTION_NEEDS: Final = frozenset(
     {"topic.prefix", "plugin.name", "slot.name", *(f"database.{name}" for name in ("hostname", "port", "user", "password", "dbname"))}
 )
+
+
+_STRICT_UNLISTED: Final = tuple(key for key in KEYS if key.strict and key.read_only)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +95,8 @@ class Validation:
         return frozenset(field.name for field in own if set(field.errors) - {NULL_VALUE})
 
     def readable(self, config: Mapping[str, str | None]) -> dict[str, str]:
-        """Return what of ``config`` the connector can read for that look: without steps, without what is wrong, and with a name."""
-        wrong = {field.name for field in self.fields if field.errors} | {"transforms", "predicates"}
+        """Return what of ``config`` the connector can read for that look: with a name, without steps, and without what is wrong."""
+        wrong = {field.name for field in self.fields if field.errors or field.warnings} | {"transforms", "predicates"}
         stands_in = {"name": "validation", "connector.class": CONNECTOR_CLASS}
         return stands_in | {name: value for name, value in config.items() if value is not None and name not in wrong}
 
@@ -108,6 +112,11 @@ class Validation:
         told = name if any(field.name == name for field in self.fields) else CONNECTION_KEY
         fields = tuple(replace(field, warnings=(*field.warnings, text)) if field.name == told else field for field in self.fields)
         return replace(self, fields=fields)
+
+    def strictly(self) -> Validation:
+        """Return the same with each warning as an error."""
+        fields = (replace(field, errors=(*field.errors, *field.warnings), warnings=()) for field in self.fields)
+        return replace(self, fields=tuple(fields))
 
     def with_errors(self, rewrite: Callable[[str], str]) -> Validation:
         """Return the same with each error, and each warning, as ``rewrite`` gives it."""
@@ -150,7 +159,7 @@ def rename(config: Mapping[str, str | None]) -> Renamed:
             # Its own check reports that.
             continue
         if malformed or (not alias.known and _refused_with(alias.new, present, settings, version)):
-            notices.append(f"Property {alias.old} is a former name of {alias.new}; it has no effect, because {alias.new} refuses its value.")
+            notices.append(f"Property {alias.old} is a former name of {alias.new}, which refuses its value: it has no effect.")
             continue
         settings[alias.new] = present
         notices.append(_renamed_notice(alias, present))
@@ -223,9 +232,26 @@ def validate(config: Mapping[str, str | None]) -> Validation:
     return Validation(tuple(fields), tuple(named), version, renamed.notices)
 
 
+def strict_problems(config: Mapping[str, str | None], version: str) -> list[tuple[str, str]]:
+    """Return (property, whole line) for what the reference does not list and yet breaks on when it begins to look at the database."""
+    present = {name: value for name, value in config.items() if value is not None}
+    found: list[tuple[str, str]] = []
+    for key in _STRICT_UNLISTED:
+        if key.name in present:
+            problems = connector_problems(key, present[key.name], present, version)
+            lines = [f"The '{key.name}' value is invalid: {problem}" for problem in problems] or unplayed_problems(key, present)
+            found += [(key.name, line) for line in lines]
+    return found
+
+
 def error_lines(validation: Validation) -> list[str]:
     """Return all errors in the order in which POST's message lists them."""
     return [error for field in validation.fields for error in field.errors]
+
+
+def warning_lines(validation: Validation) -> list[str]:
+    """Return all warnings in the order of their properties."""
+    return [warning for field in validation.fields for warning in field.warnings]
 
 
 def _without_plugin(
@@ -339,9 +365,17 @@ def _shown(key: Key, raw: str | None) -> str | None:
 def _connector_field(key: Key, present: Mapping[str, str], version: str) -> FieldValidation:
     value = present.get(key.name, key.default)
     errors = [f"The '{key.name}' value is invalid: {problem}" for problem in connector_problems(key, value, present, version)]
-    if not errors and key.name in present:
-        errors += refusals(key, present[key.name])
-    return FieldValidation(key.name, key, None, tuple(errors), key.choices_in(version), key.visible)
+    unplayed = unplayed_problems(key, present) if not errors and key.name in present else []
+    errors += unplayed if key.strict else []
+    warnings = () if key.strict else tuple(unplayed)
+    return FieldValidation(key.name, key, None, tuple(errors), key.choices_in(version), key.visible, warnings)
+
+
+def unplayed_problems(key: Key, present: Mapping[str, str]) -> list[str]:
+    """Return why a legal value of a property that is set cannot be played, if so: whole lines with the way out."""
+    value = present[key.name]
+    checked = [f"The '{key.name}' value is invalid: {problem}" for check in key.unplayed for problem in check(key, value, present)]
+    return checked + refusals(key, value)
 
 
 def connector_problems(key: Key, value: str | None, present: Mapping[str, str], version: str) -> list[str]:
