@@ -145,7 +145,8 @@ async def test_what_cannot_run_is_refused_where_the_worker_is_told_to(reason: st
         ({"_comment": "a"}, "Property _comment is unknown and has no effect."),
         (
             {"database.history.kafka.topic": "a"},
-            "Property database.history.kafka.topic has no effect: PostgreSQL sends the structure along with the changes, so no history is kept.",
+            "Property database.history.kafka.topic has no effect: PostgreSQL sends the structure along with the changes,"
+            " so no history is kept.",
         ),
         (
             {"transforms": "", "transforms.unwrap.type": "a"},
