@@ -36,7 +36,17 @@ from connector.config_keys.families import NAMED
 from connector.config_keys.named_classes import of_named_class
 from connector.config_keys.patterns import split_regexes
 from connector.config_keys.post_processors import ReselectRule, incomplete, of_post_processor, post_processor_notices, reselect_rules
-from connector.config_validation import Validation, connector_problems, error_lines, refusals, rename, validate
+from connector.config_validation import (
+    Validation,
+    connector_problems,
+    error_lines,
+    refusals,
+    rename,
+    strict_problems,
+    unplayed_problems,
+    validate,
+    warning_lines,
+)
 from connector.driver_settings import idle_settings
 from connector.errors import CdcError, ErrorKind
 
@@ -281,14 +291,11 @@ class ConnectorConfig:
     """Kafka's names, without ``admin.override.``."""
 
 
-UNREAD: Final = frozenset(alias.old for alias in ALIASES if alias.coexists) | {
+UNREAD: Final = frozenset(alias.old for alias in ALIASES if alias.known) | {
     key.name for key in KEYS if "(" in key.name or key.group in ("Engine", "Task")
 }
 """Rows of the table that have no attribute: former names, patterns of names, and what other programs read."""
 
-
-_STRICT: Final = ("field.name.adjustment.mode",)
-"""Unlisted properties that Debezium refuses a malformed value of (with a 500)."""
 
 _READERS: Final[tuple[Callable[[Mapping[str, str]], object], ...]] = (
     column_masks,
@@ -313,9 +320,9 @@ def parse(config: Mapping[str, str]) -> tuple[ConnectorConfig, list[str]]:
     renamed = rename(config)
     settings = {name: value for name, value in renamed.settings.items() if value is not None}
     validation = validate(config)
-    problems = error_lines(validation)
+    problems = [*error_lines(validation), *warning_lines(validation)]
     settings, unlisted, notices = _without_malformed(settings, validation)
-    problems += unlisted
+    problems += [*unlisted, *(line for _, line in strict_problems(settings, validation.version))]
     problems += [problem for reader in _READERS for problem in _packed_problems(reader, settings)]
     problems += incomplete(settings, validation.version)
     if problems:
@@ -377,14 +384,13 @@ def _without_malformed(settings: Mapping[str, str], validation: Validation) -> t
         if key is None or name in listed:
             continue
         found = connector_problems(key, value, settings, validation.version)
-        if found and name not in _STRICT:
+        if found and not key.strict:
             del kept[name]
             shown = "none" if key.default is None else key.default
             notices.append(f"Property {name} is malformed ({found[0]}); its default counts: {shown}.")
-        elif found:
-            problems += [f"The '{name}' value is invalid: {problem}" for problem in found]
-        else:
-            problems += refusals(key, value)
+        elif not key.strict:
+            read = key.read_only or validation.version in key.versions
+            problems += unplayed_problems(key, settings) if read else refusals(key, value)
     return kept, problems, notices
 
 
@@ -405,13 +411,30 @@ def _value(key: Key, text: str | None) -> object:
     return text.strip() if key.framework or key.type == "CLASS" else text
 
 
+_FORMER_NAMES: Final = frozenset(alias.old for alias in ALIASES)
 _CUSTOM_MODES: Final = ("snapshot.mode", "snapshot.query.mode", "snapshot.locking.mode")
+
+
+def _step_not_listed(name: str, settings: Mapping[str, str]) -> str | None:
+    """Why a property of a transformation or predicate counts for nothing, where the step itself is not asked for."""
+    listing, _, rest = name.partition(".")
+    step = rest.partition(".")[0]
+    if listing not in ("transforms", "predicates") or not rest:
+        return None
+    listed = [entry.strip() for entry in settings.get(listing, "").split(",")]
+    return None if step in listed else f"{listing} does not list {step}"
 
 
 def _idle_notices(settings: Mapping[str, str]) -> list[str]:
     """Tell of properties that are set and do nothing, once each."""
     notices: list[str] = []
     for name in settings:
+        if name in _FORMER_NAMES:
+            # Reported already.
+            continue
+        if (unlisted := _step_not_listed(name, settings)) is not None:
+            notices.append(f"Property {name} has no effect: {unlisted}.")
+            continue
         key = BY_NAME.get(name)
         about = key or (NAMED if of_named_class(name, settings) or of_post_processor(name, settings) else family_of(name))
         if about is None:

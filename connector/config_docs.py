@@ -45,16 +45,15 @@ def render() -> str:
         "",
         "## Former names",
         "",
-        "They work, and the log tells the new name. Setting both names is an error, except where the played version knows both:",
-        "then the new one counts.",
+        "They work, and the log names the new one. Where both are set the new one counts. A former name has no effect where the new one",
+        "would refuse its value.",
         "",
         "| Former | Now | |",
         "|---|---|---|",
     ]
     for alias in ALIASES:
         words = ", ".join(f"`{old}` becomes `{new}`" for old, new in alias.values)
-        both = "both are known" if alias.coexists else ""
-        lines.append(f"| `{alias.old}` | `{alias.new}` | {'; '.join(filter(None, (words, both)))} |")
+        lines.append(f"| `{alias.old}` | `{alias.new}` | {words} |")
     lines += ["", "| Property | Former value | Now |", "|---|---|---|"]
     lines += [f"| `{name}` | `{old}` | `{new}` |" for name, former in FORMER_VALUES.items() for old, new in former.items()]
     return "\n".join(lines) + "\n"

@@ -17,6 +17,7 @@ from connector.config_keys import (
     CURRENT,
     FORMER,
     FORMER_VALUES,
+    KEYS,
     BadVersionError,
     Key,
     groups,
@@ -38,6 +39,9 @@ CONNECTION_KEY: Final = "database.hostname"
 _CONNECTION_NEEDS: Final = frozenset(
     {"topic.prefix", "plugin.name", "slot.name", *(f"database.{name}" for name in ("hostname", "port", "user", "password", "dbname"))}
 )
+
+
+_STRICT_UNLISTED: Final = tuple(key for key in KEYS if key.strict and key.read_only)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +95,8 @@ class Validation:
         return frozenset(field.name for field in own if set(field.errors) - {NULL_VALUE})
 
     def readable(self, config: Mapping[str, str | None]) -> dict[str, str]:
-        """Return what of ``config`` the connector can read for that look: without steps, without what is wrong, and with a name."""
-        wrong = {field.name for field in self.fields if field.errors} | {"transforms", "predicates"}
+        """Return what of ``config`` the connector can read for that look: with a name, without steps, and without what is wrong."""
+        wrong = {field.name for field in self.fields if field.errors or field.warnings} | {"transforms", "predicates"}
         stands_in = {"name": "validation", "connector.class": CONNECTOR_CLASS}
         return stands_in | {name: value for name, value in config.items() if value is not None and name not in wrong}
 
@@ -109,6 +113,11 @@ class Validation:
         fields = tuple(replace(field, warnings=(*field.warnings, text)) if field.name == told else field for field in self.fields)
         return replace(self, fields=fields)
 
+    def strictly(self) -> Validation:
+        """Return the same with each warning as an error."""
+        fields = (replace(field, errors=(*field.errors, *field.warnings), warnings=()) for field in self.fields)
+        return replace(self, fields=tuple(fields))
+
     def with_errors(self, rewrite: Callable[[str], str]) -> Validation:
         """Return the same with each error, and each warning, as ``rewrite`` gives it."""
         fields = (
@@ -119,39 +128,41 @@ class Validation:
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """A configuration under present names. ``errors`` belong to the property each is filed under."""
+    """A configuration under present names."""
 
     settings: Mapping[str, str | None]
     notices: tuple[str, ...]
-    errors: Mapping[str, str]
 
 
 def rename(config: Mapping[str, str | None]) -> Renamed:
     """Give former names and values their present ones, with one notice for each.
 
-    A former name that the played connector still knows gives way to the new one when both are set; any other is an error then.
+    Where both names are set the present one counts. A former one whose value the present one would refuse has no effect: the
+    reference takes such a configuration, because it does not know the former name.
     """
     settings = dict(config)
     notices: list[str] = []
-    errors: dict[str, str] = {}
+    version = _version_or_current(settings)
     for alias in ALIASES:
         value = config.get(alias.old)
         if value is None:
             continue
-        if not alias.coexists:
+        if not alias.known:
             del settings[alias.old]
-        if alias.new not in settings:
-            words = dict(alias.values)
-            if alias.coexists and words and value.strip().lower() not in words:
-                # Its own check tells that it is malformed.
-                continue
-            present = words.get(value.strip().lower(), value)
-            settings[alias.new] = present
-            notices.append(_renamed_notice(alias, present))
-        elif alias.coexists:
+        if alias.new in settings:
             notices.append(f"Property {alias.old} is a former name of {alias.new}; both are set, and {alias.new} counts.")
-        else:
-            errors[alias.new] = f"The '{alias.new}' value is invalid: {alias.old} is its former name; set only {alias.new}"
+            continue
+        words = dict(alias.values)
+        present = words.get(value.strip().lower(), value)
+        malformed = bool(words) and value.strip().lower() not in words
+        if malformed and alias.known:
+            # Its own check reports that.
+            continue
+        if malformed or (not alias.known and _refused_with(alias.new, present, settings, version)):
+            notices.append(f"Property {alias.old} is a former name of {alias.new}, which refuses its value: it has no effect.")
+            continue
+        settings[alias.new] = present
+        notices.append(_renamed_notice(alias, present))
     version = _version_or_current(settings)
     for name, former in FORMER_VALUES.items():
         value = settings.get(name)
@@ -159,7 +170,22 @@ def rename(config: Mapping[str, str | None]) -> Renamed:
         if present_value and (value or "").strip().lower() not in BY_NAME[name].choices_in(version):
             settings[name] = present_value
             notices.append(f"Value {(value or '').strip()} of {name} is a former name of {present_value}; write {name}={present_value}.")
-    return Renamed(settings, tuple(notices), errors)
+    return Renamed(settings, tuple(notices))
+
+
+def _refused_with(name: str, value: str, settings: Mapping[str, str | None], version: str) -> bool:
+    """Whether the configuration has a problem with ``name=value`` that it does not have without."""
+    without = {other: text for other, text in settings.items() if text is not None}
+    with_it = {**without, name: value}
+    for key in (BY_NAME[other] for other in with_it if other in BY_NAME):
+        before = connector_problems(key, without.get(key.name, key.default), without, version)
+        after = connector_problems(key, with_it[key.name], with_it, version)
+        if key.name == name and before:
+            # Without it a value is missing: what is wrong with this one helps more.
+            continue
+        if set(after) - set(before) or (key.name == name and refusals(key, value)):
+            return True
+    return False
 
 
 def _renamed_notice(alias: Alias, present: str) -> str:
@@ -203,16 +229,29 @@ def validate(config: Mapping[str, str | None]) -> Validation:
         # Of a setting that no client has, the value is shown as it is.
         problems = () if overridden is None else _framework_errors(overridden, value, present, version)
         fields.append(FieldValidation(name, overridden, value if overridden is None else _shown(overridden, value), problems, (), True))
-    result = Validation(tuple(fields), tuple(named), version, renamed.notices)
-    for name, text in renamed.errors.items():
-        # No ConfigDef may list the new name; the error still has to be seen.
-        result = result.with_error(name, text)
-    return result
+    return Validation(tuple(fields), tuple(named), version, renamed.notices)
+
+
+def strict_problems(config: Mapping[str, str | None], version: str) -> list[tuple[str, str]]:
+    """Return (property, whole line) for what the reference does not list and yet breaks on when it begins to look at the database."""
+    present = {name: value for name, value in config.items() if value is not None}
+    found: list[tuple[str, str]] = []
+    for key in _STRICT_UNLISTED:
+        if key.name in present:
+            problems = connector_problems(key, present[key.name], present, version)
+            lines = [f"The '{key.name}' value is invalid: {problem}" for problem in problems] or unplayed_problems(key, present)
+            found += [(key.name, line) for line in lines]
+    return found
 
 
 def error_lines(validation: Validation) -> list[str]:
     """Return all errors in the order in which POST's message lists them."""
     return [error for field in validation.fields for error in field.errors]
+
+
+def warning_lines(validation: Validation) -> list[str]:
+    """Return all warnings in the order of their properties."""
+    return [warning for field in validation.fields for warning in field.warnings]
 
 
 def _without_plugin(
@@ -326,9 +365,17 @@ def _shown(key: Key, raw: str | None) -> str | None:
 def _connector_field(key: Key, present: Mapping[str, str], version: str) -> FieldValidation:
     value = present.get(key.name, key.default)
     errors = [f"The '{key.name}' value is invalid: {problem}" for problem in connector_problems(key, value, present, version)]
-    if not errors and key.name in present:
-        errors += refusals(key, present[key.name])
-    return FieldValidation(key.name, key, None, tuple(errors), key.choices_in(version), key.visible)
+    unplayed = unplayed_problems(key, present) if not errors and key.name in present else []
+    errors += unplayed if key.strict else []
+    warnings = () if key.strict else tuple(unplayed)
+    return FieldValidation(key.name, key, None, tuple(errors), key.choices_in(version), key.visible, warnings)
+
+
+def unplayed_problems(key: Key, present: Mapping[str, str]) -> list[str]:
+    """Return why a legal value of a property that is set cannot be played, if so: whole lines with the way out."""
+    value = present[key.name]
+    checked = [f"The '{key.name}' value is invalid: {problem}" for check in key.unplayed for problem in check(key, value, present)]
+    return checked + refusals(key, value)
 
 
 def connector_problems(key: Key, value: str | None, present: Mapping[str, str], version: str) -> list[str]:

@@ -32,6 +32,34 @@ def publish_list(skipped: Collection[str] | None) -> str | None:
     return ", ".join(word for letter, word in _OPERATIONS if letter not in skipped)
 
 
+def no_publication(statement: str) -> CdcError:
+    """The failure of a connector that may not make its publication, in the reference's words; ``statement`` makes it."""
+    return CdcError(
+        ErrorKind.SOURCE_OBJECT_MISSING,
+        "Publication autocreation is disabled, please create one and restart the connector",
+        f"Run {statement};",
+    )
+
+
+def publication_for_all_tables(name: str) -> CdcError:
+    """The failure where a filtered publication is wanted."""
+    return CdcError(
+        ErrorKind.SOURCE_SETTING,
+        f"Publication {name} is for all tables, and publication.autocreate.mode is filtered",
+        f"Drop it (DROP PUBLICATION {quote_identifier(name)};), name another in publication.name,"
+        " or set publication.autocreate.mode to all_tables",
+    )
+
+
+def publication_on_standby(name: str, statement: str) -> CdcError:
+    """The failure where the publication must be made, and nothing can be written."""
+    return CdcError(
+        ErrorKind.SOURCE_SETTING,
+        f"Publication {name} is not there, and the server is a standby, where none can be made",
+        f"Run {statement}; on the primary",
+    )
+
+
 def plan_publication(
     name: str,
     mode: str,
@@ -54,12 +82,7 @@ def plan_publication(
     listed = ", ".join(quote_table(schema, table) for schema, table in sorted(captured))
     if state is None:
         if mode == "disabled":
-            raise CdcError(
-                ErrorKind.SOURCE_OBJECT_MISSING,
-                f"Publication {name} does not exist and publication.autocreate.mode is disabled",
-                f"Run: CREATE PUBLICATION {quoted} FOR TABLE {listed or '…'};",
-                "Publication autocreation is disabled, please create one and restart the connector.",
-            )
+            raise no_publication(f"CREATE PUBLICATION {quoted} FOR TABLE {listed or '…'}")
         if mode == "all_tables":
             return f"CREATE PUBLICATION {quoted} FOR ALL TABLES{clause}"
         if mode == "no_tables":
@@ -70,11 +93,7 @@ def plan_publication(
         return None
     _require_tables(name, captured)
     if state.all_tables:
-        raise CdcError(
-            ErrorKind.SOURCE_SETTING,
-            f"Publication {name} is for all tables, and publication.autocreate.mode is filtered",
-            f"Drop it (DROP PUBLICATION {quoted};), name another in publication.name, or set publication.autocreate.mode to all_tables",
-        )
+        raise publication_for_all_tables(name)
     if state.tables == frozenset(captured):
         return None
     return f"ALTER PUBLICATION {quoted} SET TABLE {listed}"

@@ -101,11 +101,11 @@ def decide(
         wanted = mode.wants(offset=offset is not None, broken=broken)
         return Decision(False, wanted, False, FROM_SNAPSHOT, "snapshot only" if wanted else "the snapshot was taken already")
     if slot is not None and (not slot.logical or slot.plugin != plugin or not slot.same_database):
-        raise _foreign(slot, plugin)
+        raise foreign_slot(slot, plugin)
     if slot is not None and slot.wal_status == "lost":
         if mode.when_needed:
             return Decision(True, mode.wants_anew(), True, FROM_SNAPSHOT, "the slot lost its WAL", drop_slot=True)
-        raise _lost(slot)
+        raise lost_slot(slot)
     if slot is None:
         if complete and not (mode.when_needed or mode.always):
             raise _missing(offset)
@@ -144,21 +144,23 @@ def _resume(mode: SnapshotMode, slot: SlotState, offset: StoredOffset, strategy:
     return Decision(False, False, True, at, why, offset=offset)
 
 
-def _foreign(slot: SlotState, plugin: str) -> CdcError:
+def foreign_slot(slot: SlotState, plugin: str | None) -> CdcError:
+    """The failure of a slot that can never be this connector's; ``plugin`` is None where the server chooses it."""
     if not slot.logical:
         what = "is a physical slot"
     elif not slot.same_database:
         what = f"belongs to database {slot.database}"
     else:
-        what = f"was made for plugin {slot.plugin}, not {plugin}"
+        what = f"was made for plugin {slot.plugin}" + (f", not {plugin}" if plugin else "")
     return CdcError(
         ErrorKind.SLOT_MISMATCH,
         f"Replication slot {slot.name} {what}",
-        f"Set slot.name to another name, or drop it with SELECT pg_drop_replication_slot('{slot.name}');",
+        f"Set slot.name to another name, or drop it: SELECT pg_drop_replication_slot('{slot.name}');",
     )
 
 
-def _lost(slot: SlotState) -> CdcError:
+def lost_slot(slot: SlotState) -> CdcError:
+    """The failure of a slot that the server has invalidated."""
     return CdcError(
         ErrorKind.SLOT_LOST,
         f"The server removed WAL that replication slot {slot.name} needs (wal_status lost), so changes are missing for good",

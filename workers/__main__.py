@@ -60,7 +60,7 @@ def _run(settings: WorkerSettings) -> None:
                 create_app=partial(_app, settings.http),
                 create_admin_app=_admin_app,
                 run_task=partial(_run_task, settings.properties),
-                validate=ConfigurationCheck(_look_at_database),
+                validate=ConfigurationCheck(_look_at_database, settings.preflight),
                 warm_up=_warm_up,
             )
         )
@@ -102,10 +102,10 @@ async def _run_task(properties: Mapping[str, str], context: TaskContext, stop: a
     await run_task(context, stop, SparkSnapshots.of(properties))
 
 
-async def _look_at_database(config: Mapping[str, str]) -> Sequence[Finding]:
+async def _look_at_database(config: Mapping[str, str], *, further: bool) -> Sequence[Finding]:
     from connector.io.pg_preflight import findings  # noqa: PLC0415
 
-    return await findings(config)
+    return await findings(config, further=further)
 
 
 def _loop_factory() -> Any:

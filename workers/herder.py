@@ -93,7 +93,7 @@ class WorkerHerder:
         self._boards = NotificationBoards()
         self._planner = TaskPlanner(settings, self._offsets, self._topic_used, self._boards)
         self._states = StateBoard(settings.worker_id, self._config, self._status, self._planner)
-        self._submitted = SubmittedConfigs(self._planner, validate)
+        self._submitted = SubmittedConfigs(self._planner, validate, settings.preflight)
         self._reconciler = Reconciler(
             self._config,
             self._status,

@@ -7,10 +7,11 @@ from typing import Final
 
 from connect_api.herder import ConfigInfos, ConfigKey, ConfigValue, HerderError
 from connector.config_keys import CONNECTOR_CLASS, FORMER, VERSIONS, BadVersionError, Key, keys_in, order_in_group
-from connector.config_keys.converter_keys import JSON_CONVERTER, JSON_KEYS
+from connector.config_keys.converter_keys import JSON_CONVERTER, JSON_KEYS, SIMPLE_HEADER_CONVERTER, STRING_CONVERTER, STRING_KEYS
+from connector.config_keys.plugin_classes import PREDICATES
+from connector.config_keys.step_keys import predicate_keys
 from connector.config_keys.versions import newest
 from connector.config_validation import FieldValidation, Validation
-from workers.converters import SIMPLE_HEADER_CONVERTER
 from workers.plugins import ALIASES, KAFKA_VERSION
 
 _ALIAS_SUFFIX: Final = "Connector"
@@ -19,8 +20,14 @@ _NAMES: Final[dict[str, str]] = {
     **dict.fromkeys(ALIASES, CONNECTOR_CLASS),
     **dict.fromkeys((JSON_CONVERTER, "JsonConverter", "Json"), JSON_CONVERTER),
     **dict.fromkeys((SIMPLE_HEADER_CONVERTER, "SimpleHeaderConverter", "Simple"), SIMPLE_HEADER_CONVERTER),
+    **dict.fromkeys((STRING_CONVERTER, "StringConverter", "String"), STRING_CONVERTER),
+    **{name: predicate for predicate in PREDICATES for name in (predicate, predicate.rpartition(".")[2])},
 }
 """Connect finds a plugin by its full name, the simple one, and the simple one without the suffix of its kind."""
+
+
+_KINDS: Final = {JSON_CONVERTER: 2, STRING_CONVERTER: 2}
+"""Connect lists a version once for each kind of plugin that a class is: these convert headers too."""
 
 
 def plugin_config(plugin: str, version: str | None) -> Sequence[ConfigKey]:
@@ -32,13 +39,12 @@ def plugin_config(plugin: str, version: str | None) -> Sequence[ConfigKey]:
     if found is None:
         raise HerderError(404, f"Unknown plugin {plugin}.")
     try:
-        chosen = newest(version, found, VERSIONS if found == CONNECTOR_CLASS else (KAFKA_VERSION,))
+        chosen = newest(version, found, VERSIONS if found == CONNECTOR_CLASS else (KAFKA_VERSION,) * _KINDS.get(found, 1))
     except BadVersionError as problem:
         raise HerderError(400, str(problem)) from problem
-    if found == JSON_CONVERTER:
-        return [_key_info(key, key.name, key.fixed_order) for key in JSON_KEYS]
-    if found == SIMPLE_HEADER_CONVERTER:
-        return []
+    if found != CONNECTOR_CLASS:
+        own = {JSON_CONVERTER: JSON_KEYS, STRING_CONVERTER: STRING_KEYS}.get(found) or predicate_keys(found)
+        return [_key_info(key, key.name, key.fixed_order) for key in own]
     keys = keys_in(chosen)
     orders = order_in_group(chosen)
     in_order = [*(key for key in keys if not key.framework), *(key for key in keys if key.framework)]

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from connect_api.herder import HerderError, Plugin
+from connector.config_keys.converter_keys import JSON_CONVERTER, SIMPLE_HEADER_CONVERTER, STRING_CONVERTER
+from connector.config_keys.plugin_classes import PREDICATES
 from workers.logging import redact
 
 KAFKA_VERSION: Final = "4.3.0"
@@ -18,9 +20,12 @@ ALIASES: Final = frozenset({CONNECTOR_CLASS, "PostgresConnector", "Postgres"})
 
 CONNECTORS: Final = (Plugin(CONNECTOR_CLASS, "source", CONNECTOR_VERSION),)
 OTHERS: Final = (
-    Plugin("org.apache.kafka.connect.json.JsonConverter", "converter", KAFKA_VERSION),
-    Plugin("org.apache.kafka.connect.storage.SimpleHeaderConverter", "header_converter", KAFKA_VERSION),
+    *(Plugin(name, "predicate", KAFKA_VERSION) for name in PREDICATES),
+    Plugin(JSON_CONVERTER, "converter", KAFKA_VERSION),
+    Plugin(SIMPLE_HEADER_CONVERTER, "header_converter", KAFKA_VERSION),
+    Plugin(STRING_CONVERTER, "header_converter", KAFKA_VERSION),
 )
+"""What a connector's configuration may name beside, in Connect's order."""
 
 
 def check_class(config: Mapping[str, str | None]) -> None:

@@ -20,6 +20,7 @@ from workers.http_settings import HttpSettings
 from workers.jaas import PROPERTY, from_java_options, java_property
 from workers.properties import parse_properties
 from workers.secrets import PROVIDER_CLASSES, Provider, Secrets
+from workers.validation import Preflight
 from workers.worker_keys import sort_out
 
 OVERRIDE_POLICIES: Final = ("All", "None", "Principal")
@@ -70,6 +71,7 @@ class WorkerSettings:
     value_converter: ConverterSettings
     secrets: Secrets
     override_policy: str
+    preflight: Preflight
     offset_flush_interval: float
     exactly_once: bool
     graceful_shutdown: float
@@ -114,6 +116,7 @@ class WorkerSettings:
                 value_converter=converter(properties, "value.converter"),
                 secrets=secrets,
                 override_policy=_override_policy(properties),
+                preflight=_preflight(properties),
                 offset_flush_interval=_integer(properties, "offset.flush.interval.ms", 60_000, 1) / 1000,
                 exactly_once=_exactly_once(properties),
                 graceful_shutdown=_integer(properties, "task.shutdown.graceful.timeout.ms", 5_000, 0) / 1000,
@@ -239,6 +242,15 @@ def _override_policy(properties: Mapping[str, str]) -> str:
             f"This worker plays {', '.join(OVERRIDE_POLICIES)}; choose one of them."
         )
     return name
+
+
+def _preflight(properties: Mapping[str, str]) -> Preflight:
+    given = properties.get("preflight", "warn").strip().lower()
+    match given:
+        case "warn" | "refuse" | "off":
+            return given
+        case _:
+            raise SettingsError(f"Invalid value {given} for the worker property preflight: It must be warn, refuse or off")
 
 
 def _providers(properties: Mapping[str, str]) -> dict[str, Provider]:

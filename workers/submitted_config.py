@@ -13,6 +13,7 @@ from workers.logging import connector_context
 from workers.plugin_config import check_plugin, config_infos
 from workers.plugins import check_class
 from workers.task_plan import TaskPlanner
+from workers.validation import Preflight
 
 LOGGER: Final = logging.getLogger(__name__)
 
@@ -23,9 +24,10 @@ Validate = Callable[[str, Mapping[str, str | None]], Awaitable[Validation]]
 class SubmittedConfigs:
     """Checks configurations for one worker. What it tells never holds the value behind a reference."""
 
-    def __init__(self, planner: TaskPlanner, validate: Validate) -> None:
+    def __init__(self, planner: TaskPlanner, validate: Validate, preflight: Preflight = "warn") -> None:
         self._planner = planner
         self._validate = validate
+        self._preflight = preflight
 
     async def check(self, name: str, config: Mapping[str, str | None]) -> None:
         """Raises HerderError(400) with Connect's text and all error lines. Warnings go to the log: the answer has no place for them."""
@@ -77,6 +79,9 @@ class SubmittedConfigs:
         for key, line in self._planner.refusals(given):
             if not any(key in told for told in lines) and not any(f"{name}.".startswith(f"{key}.") for name in wrong):
                 validation = validation.with_error(key, line)
+        for key, line in self._planner.shortcomings(given):
+            add = validation.with_error if self._preflight == "refuse" else validation.with_warning
+            validation = add(key, line)
         return validation.with_errors(lambda line: _without_secrets(line, given, resolved))
 
 

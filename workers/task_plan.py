@@ -1,11 +1,12 @@
 """What a task is given, out of the connector's configuration and the worker's settings.
 
-:meth:`TaskPlanner.refusals` says what of a configuration the worker (not the connector) cannot do; :meth:`TaskPlanner.context`
-builds the task's context and is the only place where ``${…}`` references become values.
+:meth:`TaskPlanner.refusals` and :meth:`TaskPlanner.shortcomings` say what of a configuration the worker (not the connector) cannot
+do; :meth:`TaskPlanner.context` builds the task's context and is the only place where ``${…}`` references become values.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -20,6 +21,8 @@ from workers.settings import WorkerSettings
 from workers.stores.offset_store import AllOffsets, ConnectorOffsets
 from workers.stores.transactional_offsets import TransactionOffsets
 from workers.supervisor import RetryPolicy
+
+LOGGER: Final = logging.getLogger(__name__)
 
 _CLIENT_KEYS: Final = ("bootstrap.servers", "request.timeout.ms", "metadata.max.age.ms", "connections.max.idle.ms", "retry.backoff.ms")
 _SECURITY_PREFIXES: Final = ("security.protocol", "sasl.", "ssl.")
@@ -61,46 +64,42 @@ class TaskPlanner:
             return CURRENT
 
     def refusals(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
-        """(property, one sentence) for everything the worker cannot do as asked."""
+        """(property, one sentence) for everything that keeps the configuration from being saved."""
         found: list[tuple[str, str]] = []
         steps = config.get("transforms", "")
         if steps.strip():
             told = f"Invalid value {steps} for configuration transforms: This worker applies no transforms yet; leave it out"
             found.append(("transforms", told))
-        found += self._exactly_once_refusals(config)
+        if not self._settings.exactly_once and config.get("exactly.once.support", "").strip().lower() == "required":
+            found.append(("exactly.once.support", "This worker does not have exactly-once source support enabled."))
         for key in config:
             prefix = next((p for p in _OVERRIDES if key.startswith(p)), None)
             if prefix is not None and not self._may_override(key.removeprefix(prefix)):
                 policy, own = self._settings.override_policy, key.removeprefix(prefix)
                 found.append((key, f"The '{policy}' policy does not allow '{own}' to be overridden in the connector configuration."))
-        found += client_overrides.refusals(config, self._settings.properties)
+        return found + [(key, line) for key, check in _CHECKS if (line := _line_of(check, config)) is not None]
+
+    def shortcomings(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
+        """(property, one sentence) for what keeps the task from starting, although the reference takes the configuration."""
+        found = client_overrides.refusals(config, self._settings.properties)
+        found += self._exactly_once_shortcomings(config)
         if not found:
             planned = self._kafka("", config)
             found += client_overrides.unusable(config, {"producer": planned.producer, "admin": planned.admin})
-        return found + [(key, line) for key, check in _CHECKS if (line := _line_of(check, config)) is not None]
+        return found
 
-    def _exactly_once_refusals(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
-        store, servers = self._settings.offset_topic.name, self._settings.bootstrap_servers
-        if not self._settings.exactly_once:
-            found = []
-            if config.get("exactly.once.support", "").strip().lower() == "required":
-                found.append(("exactly.once.support", "This worker does not have exactly-once source support enabled."))
-            own = config.get("offsets.storage.topic", "").strip() or store
-            if own != store:
-                key = "offsets.storage.topic"
-                why = f"Without exactly.once.source.support=enabled this worker keeps all offsets in {store}; leave it out"
-                found.append((key, f"Invalid value {own} for configuration {key}: {why}"))
-            return found
+    def _exactly_once_shortcomings(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
+        servers = self._settings.bootstrap_servers
         key = "producer.override.bootstrap.servers"
         other = config.get(key, servers).strip()
-        if other == servers:
+        if other == servers or not self._settings.exactly_once:
             return []
         why = f"With exactly-once delivery records go where the offsets are, which is {servers}; leave it out"
         return [(key, f"Invalid value {other} for configuration {key}: {why}")]
 
     def context(self, name: str, config: Mapping[str, str]) -> TaskContext:
         """The context of one run. Raises CdcError(CONFIG_INVALID) that names the property."""
-        refusals = self.refusals(config)
+        refusals = self.refusals(config) or self.shortcomings(config)
         if refusals:
             raise CdcError(ErrorKind.CONFIG_INVALID, refusals[0][1], "Change the connector's configuration.")
         resolved = self.resolve(config)
@@ -108,6 +107,7 @@ class TaskPlanner:
         if hidden := client_overrides.refusals(resolved, self._settings.properties):
             raise CdcError(ErrorKind.CONFIG_INVALID, f"What {hidden[0][0]} refers to is not supported", "See docs/kafka-clients.md.")
         client_overrides.tell(resolved)
+        self._report_offsets_topic(resolved)
         return TaskContext(
             connector=name,
             config=resolved,
@@ -121,6 +121,16 @@ class TaskPlanner:
             notify=self._boards.of(name).add,
             exactly_once=self._exactly_once(name, resolved),
         )
+
+    def _report_offsets_topic(self, config: Mapping[str, str]) -> None:
+        store = self._settings.offset_topic.name
+        own = config.get("offsets.storage.topic", "").strip() or store
+        if own != store and not self._settings.exactly_once:
+            # The reference writes these offsets to both topics; its worker's own topic is the one that is shared with it.
+            LOGGER.warning(
+                "offsets.storage.topic has no effect without exactly.once.source.support=enabled",
+                extra={"fields": {"named": own, "used": store}},
+            )
 
     def _exactly_once(self, name: str, config: Mapping[str, str]) -> ExactlyOnce | None:
         settings = self._settings
@@ -188,10 +198,16 @@ def _check_version(config: Mapping[str, str]) -> None:
         raise CdcError(ErrorKind.CONFIG_INVALID, str(problem)) from problem
 
 
+def _check_converter(config: Mapping[str, str], which: str) -> None:
+    # Without a converter of its own a connector has the worker's, with the worker's options: its own have no effect.
+    if config.get(which, "").strip():
+        converter(config, which)
+
+
 _CHECKS: Final[tuple[tuple[str, Callable[[Mapping[str, str]], object]], ...]] = (
     ("connector.plugin.version", _check_version),
-    ("key.converter", lambda config: converter(config, "key.converter")),
-    ("value.converter", lambda config: converter(config, "value.converter")),
+    ("key.converter", lambda config: _check_converter(config, "key.converter")),
+    ("value.converter", lambda config: _check_converter(config, "value.converter")),
     ("header.converter", check_header_converter),
 )
 

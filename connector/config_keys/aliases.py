@@ -23,8 +23,8 @@ ALIASES: Final[tuple[Alias, ...]] = (
     Alias("event.deserialization.failure.handling.mode", "event.processing.failure.handling.mode"),
     Alias("rows.fetch.size", "snapshot.fetch.size"),
     Alias("openlineage.integration.dataset.kafka.bootstrap.server", "openlineage.integration.dataset.kafka.bootstrap.servers"),
-    Alias("snapshot.custom.class", "snapshot.mode.custom.name", coexists=True),
-    Alias("flush.lsn.source", "lsn.flush.mode", (("true", "connector"), ("false", "manual")), coexists=True),
+    Alias("snapshot.custom.class", "snapshot.mode.custom.name", known=True),
+    Alias("flush.lsn.source", "lsn.flush.mode", (("true", "connector"), ("false", "manual")), known=True),
     Alias(
         "slot.seek.to.known.offset.on.start",
         "offset.mismatch.strategy",
@@ -34,9 +34,9 @@ ALIASES: Final[tuple[Alias, ...]] = (
         "internal.slot.seek.to.known.offset.on.start",
         "offset.mismatch.strategy",
         (("true", "trust_offset"), ("false", "no_validation")),
-        coexists=True,
+        known=True,
     ),
-    Alias("internal.legacy.snapshot.max.threads", "legacy.snapshot.max.threads", coexists=True),
+    Alias("internal.legacy.snapshot.max.threads", "legacy.snapshot.max.threads", known=True),
 )
 
 FORMER_VALUES: Final[dict[str, dict[str, str]]] = {

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from connector.config_keys.key import Key, Settings
+from connector.config_keys.key import Check, Key, Settings
 from connector.config_keys.patterns import regex_problem, split_regexes
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
@@ -238,10 +238,7 @@ class _Conflict:
 
 
 def named_when_custom(mode: str, shown: str = "") -> _NamedWhenCustom:
-    """Require the name of a Python class when the property ``mode`` says ``custom``; ``shown`` as for :func:`conflicts_with`.
-
-    A name with dots and without a colon can only be a Java class: such a one is refused here, before a task starts.
-    """
+    """Require a name when the property ``mode`` says ``custom``; ``shown`` as for :func:`conflicts_with`."""
     return _NamedWhenCustom(mode, shown)
 
 
@@ -251,16 +248,22 @@ class _NamedWhenCustom:
         self.shown = shown
 
     def __call__(self, key: Key, value: str | None, settings: Settings) -> Iterator[str]:
-        if settings.get(self.mode, "").strip().lower() != "custom":
-            return
-        named = (value or "").strip()
-        if not named:
+        if settings.get(self.mode, "").strip().lower() == "custom" and not (value or "").strip():
             yield f"{self.shown or key.name} cannot be empty when {self.mode} 'custom' is defined"
-        elif "." in named and ":" not in named:
+
+
+def python_when_custom(mode: str) -> Check:
+    """Require the name of a Python class when the property ``mode`` says ``custom``: one with dots and no colon is a Java class."""
+
+    def check(_key: Key, value: str | None, settings: Settings) -> Iterator[str]:
+        named = (value or "").strip()
+        if settings.get(mode, "").strip().lower() == "custom" and "." in named and ":" not in named:
             yield (
                 f"It names the Java class {named}, and Java classes cannot be loaded; write it anew in Python (docs/extending.md) "
                 "and name it as package.module:Class"
             )
+
+    return check
 
 
 def sink_topic(_key: Key, value: str | None, settings: Settings) -> Iterator[str]:
@@ -268,29 +271,3 @@ def sink_topic(_key: Key, value: str | None, settings: Settings) -> Iterator[str
     channels = [channel.strip() for channel in settings.get("notification.enabled.channels", "").split(",")]
     if "sink" in channels and not (value or "").strip():
         yield "Notification topic name must be provided when kafka notification channel is enabled"
-
-
-def signal_channels(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
-    """Refuse the channel of Debezium's engine, which is called from the program it runs in, and Java classes."""
-    names = _channels(value)
-    if "in-process" in names:
-        yield "The channel in-process is for Java programs that run the connector within themselves; use http, kafka or file"
-    yield from _java_channels(names)
-
-
-def notification_channels(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
-    """Refuse Java classes."""
-    yield from _java_channels(_channels(value))
-
-
-def _channels(value: str | None) -> list[str]:
-    return [name.strip() for name in (value or "").split(",") if name.strip()]
-
-
-def _java_channels(names: list[str]) -> Iterator[str]:
-    for name in names:
-        if "." in name and _JAVA_CLASS.fullmatch(name):
-            yield (
-                f"There is no channel {name}, and Java classes cannot be loaded; use a class in Python (docs/extending.md), named as "
-                "package.module:Class"
-            )

@@ -10,6 +10,7 @@ from connector.config_keys.key import Key
 from connector.config_keys.plugin_classes import CONVERTERS, HEADER_CONVERTERS, find_class, version_problem
 
 JSON_CONVERTER: Final = "org.apache.kafka.connect.json.JsonConverter"
+STRING_CONVERTER: Final = "org.apache.kafka.connect.storage.StringConverter"
 SIMPLE_HEADER_CONVERTER: Final = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 SIDES: Final = ("header", "key", "value")
 """In the order in which Connect tells of their converters."""
@@ -112,6 +113,7 @@ _DELEGATE: Final = Key(
 _LISTED: Final = ("converter.type", "schemas.enable", "schemas.cache.size", "schema.content", "decimal.format", "replace.null.with.default")
 JSON_KEYS: Final = tuple(sorted(_JSON, key=lambda key: _LISTED.index(key.name)))
 """The same in the order in which Connect lists a converter's properties; in a checked configuration the order is another."""
+STRING_KEYS: Final = (_TYPE, _ENCODING)
 
 
 def converter_class(side: str, text: str) -> str | None:
@@ -151,5 +153,5 @@ def _keys_of(converter: str) -> tuple[Key, ...]:
     if converter == SIMPLE_HEADER_CONVERTER:
         return ()
     if converter.endswith(".StringConverter"):
-        return (_TYPE, _ENCODING)
+        return STRING_KEYS
     return (_TYPE, _DELEGATE) if converter.startswith("io.debezium.") else (_TYPE,)

@@ -14,11 +14,9 @@ from connector.config_keys.checks import (
     key_value_pairs,
     long,
     non_negative_integer,
-    notification_channels,
     one_collection,
     positive_integer,
     regexes,
-    signal_channels,
     sink_topic,
 )
 from connector.config_keys.key import SINCE_3, Key
@@ -35,7 +33,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Names of converters of columns, in the order in which they are asked; <name>.type names the Python class of each "
         "(docs/extending.md). Java classes are refused.",
         width="MEDIUM",
-        checks=(named_python_classes,),
+        unplayed=(named_python_classes,),
     ),
     Key(
         "post.processors",
@@ -47,7 +45,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "io.debezium.processors.reselect.ReselectColumnsPostProcessor.",
         width="MEDIUM",
         versions=SINCE_3,
-        checks=(reselecting,),
+        unplayed=(reselecting,),
         checks_before=(),
     ),
     Key(
@@ -113,7 +111,6 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Channels through which signals arrive: source, kafka, file, http (or jmx, which is REST here as well), and Python classes, as "
         "package.module:Class or as entry points of understudy.signal_channels; empty switches them off. See docs/signals.md.",
         width="LONG",
-        checks=(signal_channels,),
     ),
     Key(
         "topic.naming.strategy",
@@ -137,7 +134,6 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Channels through which the connector tells of its snapshots: sink, log, sse (or jmx, which is REST here as well), and Python "
         "classes, as package.module:Class or as entry points of understudy.notification_channels. See docs/signals.md.",
         width="LONG",
-        checks=(notification_channels,),
     ),
     Key(
         "notification.sink.topic.name",
@@ -161,6 +157,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         versions=SINCE_3,
         support="refused",
         reason="Java classes cannot be loaded",
+        strict=True,
     ),
     Key(
         "custom.metric.tags",
@@ -386,5 +383,6 @@ EVENTS: Final[tuple[Key, ...]] = (
         checks=(class_name,),
         support="refused",
         reason="Java classes cannot be loaded",
+        strict=True,
     ),
 )

@@ -94,6 +94,13 @@ FAMILIES: Final[tuple[Family, ...]] = (
         "They count only for transformations, which are refused for now",
     ),
     Family(
+        r"errors\.deadletterqueue\.(?P<setting>.+)",
+        "errors.deadletterqueue.<setting>",
+        "Settings of a sink connector's dead letter queue.",
+        "ignored",
+        "Only sink connectors have a dead letter queue",
+    ),
+    Family(
         r"signal\.consumer\.(?P<setting>.+)",
         "signal.consumer.<setting>",
         "Settings of the Kafka consumer of the signal channel `kafka`: security and connections, client.id, auto.offset.reset, "

@@ -45,6 +45,10 @@ class Key:
     ``support`` tells what this connector does with the property: it acts on it, refuses any value but the default (and
     ``allowed``), or takes it without effect. An honoured property with ``allowed`` plays only these values. Comparison is
     on trimmed values, case aside; a LIST is compared item by item. ``reason`` says why for all but the honoured.
+
+    A value of the connector's own properties that is refused in this way, or by one of ``unplayed``, is a warning for whoever saves
+    the configuration, because the reference takes it; the task fails with the same text. Where ``strict``, the reference refuses
+    it too.
     """
 
     name: str
@@ -59,6 +63,7 @@ class Key:
     choices_before: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     checks_before: tuple[Check, ...] | None = None
+    unplayed: tuple[Check, ...] = ()
     type_before: Type | None = None
     dependents: tuple[str, ...] = ()
     versions: tuple[str, ...] = VERSIONS
@@ -75,6 +80,7 @@ class Key:
     mend: str = ""
     """What to do instead of a refused value, where more is to be done than to choose another or to remove the property."""
     allowed: tuple[str, ...] | None = None
+    strict: bool = False
 
     @property
     def attribute(self) -> str:
@@ -124,10 +130,10 @@ class Family:
 class Alias:
     """A property's former name. ``values`` translates former values (lower case); others pass as they are.
 
-    ``coexists`` holds where the played connector knows both names: then the new one silently wins when both are set.
+    ``known`` holds where the played connector still reads the former name, and so checks its value.
     """
 
     old: str
     new: str
     values: tuple[tuple[str, str], ...] = ()
-    coexists: bool = False
+    known: bool = False

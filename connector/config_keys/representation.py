@@ -12,6 +12,7 @@ from connector.config_keys.checks import (
     long,
     named_when_custom,
     non_negative_integer,
+    python_when_custom,
     regexes,
 )
 from connector.config_keys.key import SINCE_3, UNTIL_2, Key
@@ -101,6 +102,7 @@ REPRESENTATION: Final[tuple[Key, ...]] = (
         "The Python class that decides about the snapshot with snapshot.mode=custom; later versions call it snapshot.mode.custom.name.",
         width="MEDIUM",
         checks=(named_when_custom("snapshot.mode", "snapshot.custom_class"),),
+        unplayed=(python_when_custom("snapshot.mode"),),
         versions=UNTIL_2,
     ),
     Key(
@@ -136,6 +138,7 @@ REPRESENTATION: Final[tuple[Key, ...]] = (
         "group understudy.snapshot_queries.",
         width="MEDIUM",
         checks=(named_when_custom("snapshot.query.mode"),),
+        unplayed=(python_when_custom("snapshot.query.mode"),),
         versions=SINCE_3,
     ),
     Key(
@@ -148,6 +151,7 @@ REPRESENTATION: Final[tuple[Key, ...]] = (
         "understudy.snapshot_locks.",
         width="MEDIUM",
         checks=(named_when_custom("snapshot.locking.mode"),),
+        unplayed=(python_when_custom("snapshot.locking.mode"),),
         versions=SINCE_3,
     ),
     Key(

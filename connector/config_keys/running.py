@@ -14,6 +14,7 @@ from connector.config_keys.checks import (
     non_negative_long,
     positive_integer,
     positive_long,
+    python_when_custom,
     queue_size,
     regexes,
 )
@@ -187,6 +188,7 @@ RUNNING: Final[tuple[Key, ...]] = (
         "understudy.snapshotters.",
         width="MEDIUM",
         checks=(named_when_custom("snapshot.mode"),),
+        unplayed=(python_when_custom("snapshot.mode"),),
         versions=SINCE_3,
     ),
     Key(
@@ -352,8 +354,8 @@ RUNNING: Final[tuple[Key, ...]] = (
         width="SHORT",
         checks=(boolean,),
         versions=SINCE_3,
-        support="refused",
-        reason="OpenLineage is not played",
+        support="ignored",
+        reason="No lineage events are sent",
     ),
     Key(
         "openlineage.integration.config.file.path",

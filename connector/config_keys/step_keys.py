@@ -131,14 +131,14 @@ def _of_all(prefix: str, group: str, settings: Mapping[str, str | None]) -> list
     return [StepRow(negate, value and value.lower(), errors), StepRow(predicate, *_text(predicate, settings, ()))]
 
 
-def _of_predicate(prefix: str, group: str, found: str, settings: Mapping[str, str | None]) -> list[StepRow]:
-    """The one property that a predicate has, if any: the name of a header, or a regular expression for topics."""
+def predicate_keys(found: str, prefix: str = "", group: str = "") -> tuple[Key, ...]:
+    """The one property that the predicate of class ``found`` has, if any: the name of a header, or a regular expression for topics."""
     simple = found.rpartition(".")[2]
     if simple not in _OF_PREDICATES:
-        return []
+        return ()
     short, doc = _OF_PREDICATES[simple]
     key = Key(
-        f"{prefix}.{short}",
+        f"{prefix}.{short}" if prefix else short,
         "STRING",
         None,
         "MEDIUM",
@@ -148,8 +148,16 @@ def _of_predicate(prefix: str, group: str, found: str, settings: Mapping[str, st
         required=True,
         framework=True,
         versions=(),
-        fixed_order=2,
+        fixed_order=2 if prefix else -1,
     )
+    return (key,)
+
+
+def _of_predicate(prefix: str, group: str, found: str, settings: Mapping[str, str | None]) -> list[StepRow]:
+    return [StepRow(key, *_predicate_value(key, found.rpartition(".")[2], settings)) for key in predicate_keys(found, prefix, group)]
+
+
+def _predicate_value(key: Key, simple: str, settings: Mapping[str, str | None]) -> tuple[str | None, tuple[str, ...]]:
     value, nulls = _text(key, settings, ())
     problem = None
     if value == "":
@@ -160,8 +168,8 @@ def _of_predicate(prefix: str, group: str, found: str, settings: Mapping[str, st
         problem = f"Invalid regex: {wrong}"
     errors = [] if key.name in settings else [f'Missing required configuration "{key.name}" which has no default value.']
     if problem is not None:
-        errors.append(f"Invalid value {'null' if value is None else value} for configuration {short}: {problem}")
-    return [StepRow(key, value, (*errors, *nulls))]
+        errors.append(f"Invalid value {'null' if value is None else value} for configuration {key.display}: {problem}")
+    return value, (*errors, *nulls)
 
 
 def _text(key: Key, settings: Mapping[str, str | None], errors: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:

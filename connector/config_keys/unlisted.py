@@ -28,6 +28,7 @@ def _row(
     choices: tuple[str, ...] = (),
     allowed: tuple[str, ...] | None = None,
     group: str = "Unlisted",
+    strict: bool = False,
 ) -> Key:
     checks: dict[Type, tuple[Check, ...]] = {
         "BOOLEAN": (boolean,),
@@ -51,6 +52,7 @@ def _row(
         support=support,
         reason=ignored or refused,
         allowed=allowed,
+        strict=strict,
     )
 
 
@@ -77,6 +79,7 @@ UNLISTED: Final[tuple[Key, ...]] = (
         "Java class that opens connections, for instance with tokens of a cloud.",
         refused=_SPI,
         allowed=("",),
+        strict=True,
     ),
     _row(
         "offset.mismatch.strategy",
@@ -115,6 +118,7 @@ UNLISTED: Final[tuple[Key, ...]] = (
         "LOW",
         "Whether characters that Avro forbids are replaced in field names.",
         choices=("none", "avro", "avro_unicode"),
+        strict=True,
     ),
     _row(
         "event.converting.failure.handling.mode",
@@ -142,8 +146,7 @@ UNLISTED: Final[tuple[Key, ...]] = (
         "memory",
         "LOW",
         "Where the Java connector keeps its queue.",
-        refused="Events in flight are held in memory only",
-        allowed=("memory", ""),
+        ignored="Events in flight are held in memory only",
     ),
     _row(
         "poll.dispatch.interval.ms",

@@ -5,6 +5,7 @@ Every connection prints values alike (DateStyle ISO, UTC, …): the type table r
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import psycopg
@@ -14,6 +15,7 @@ from psycopg.rows import TupleRow
 from connector.config import ConnectorConfig
 from connector.driver_settings import connection_settings
 from connector.errors import CdcError, ErrorKind
+from connector.preflight.server import no_replication_protocol, no_replication_role, refuses_replication
 
 _SETTINGS: Final = (
     "-c datestyle=ISO -c timezone=UTC -c intervalstyle=postgres -c extra_float_digits=3 -c bytea_output=hex"
@@ -26,7 +28,8 @@ Connection = AsyncConnection[TupleRow]
 async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = False, timeout_s: int = 30) -> Connection:
     """Open a connection in autocommit mode. ``purpose`` shows in ``pg_stat_activity.application_name``.
 
-    Raises CdcError: SOURCE_UNREACHABLE, SOURCE_AUTHENTICATION, SOURCE_PERMISSION (no REPLICATION) or what the server says.
+    Raises CdcError: SOURCE_UNREACHABLE, SOURCE_AUTHENTICATION, SOURCE_PERMISSION (no REPLICATION), SOURCE_SETTING (a pooler in between)
+    or what the server says.
     """
     driver = connection_settings(config.driver)
     arguments: dict[str, object] = {
@@ -58,7 +61,13 @@ async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = 
             for statement in config.initial_statements:
                 await connection.execute(statement.encode())
     except psycopg.Error as error:
-        raise source_error(error, f"connecting to {config.database_hostname}:{config.database_port}/{config.database_dbname}") from error
+        address, told = f"{config.database_hostname}:{config.database_port}", str(error).lower()
+        if refuses_replication(told):
+            raise no_replication_protocol(address) from error
+        if "to start wal" in told:
+            # "permission denied to start WAL sender"; before 16 "must be superuser or replication role to start walsender".
+            raise replace(no_replication_role(config.database_user), detail=told.splitlines()[0]) from error
+        raise source_error(error, f"connecting to {address}/{config.database_dbname}") from error
     return connection
 
 
@@ -99,9 +108,6 @@ def source_error(error: psycopg.Error, doing: str) -> CdcError:
         text = str(error).lower()
         if "password" in text or "authentication" in text or "pg_hba" in text or "does not exist" in text:
             kind, remedy = _KINDS["28"] if "database" not in text.split("fatal:")[-1] else _KINDS["3D000"]
-        elif "to start wal" in text:
-            # "permission denied to start WAL sender"; before 16 "must be superuser or replication role to start walsender".
-            kind, remedy = ErrorKind.SOURCE_PERMISSION, "Run ALTER ROLE … REPLICATION; for the role of database.user"
         elif "permission denied" in text:
             kind, remedy = _KINDS["42501"]
         elif isinstance(error, psycopg.OperationalError):

@@ -23,7 +23,7 @@ from connector.io.pg_replication import Replication
 from connector.output_plugin import PGOUTPUT
 from connector.preflight.connection import HOSTNAME, refused, server_words
 from connector.preflight.facts import Facts, Refusal
-from connector.preflight.finding import LEAD, Finding
+from connector.preflight.finding import Finding
 from connector.preflight.rules import judge
 from connector.preflight.wish import Wish
 
@@ -41,10 +41,11 @@ _FILES: Final = {
 }
 
 
-async def findings(settings: Mapping[str, str]) -> Sequence[Finding]:
+async def findings(settings: Mapping[str, str], *, further: bool = True) -> Sequence[Finding]:
     """All that would fail or hurt, within ``connection.validation.timeout.ms``. The configuration must parse.
 
-    A server that cannot be asked everything makes a warning of it; only what is known to fail is an error.
+    A server that cannot be asked everything makes a warning of it; only what is known to fail is an error. Without ``further`` no
+    more is looked at than the played version of the reference looks at: 3.6.3 only connects, 2.3.4 asks for wal_level too.
     """
     config, _notices = parse(settings)
     # As in the reference the statements for a connection's beginning are not run for a look.
@@ -52,18 +53,19 @@ async def findings(settings: Mapping[str, str]) -> Sequence[Finding]:
     loop = asyncio.get_running_loop()
     timeout_ms = config.connection_validation_timeout_ms
     deadline = loop.time() + timeout_ms / 1000
-    files = _unreadable_files(config)
+    files = _unreadable_files(config) if further else []
     try:
         async with asyncio.timeout_at(deadline):
             connection = await connect(config, _PURPOSE)
     except TimeoutError:
-        return [*files, Finding(HOSTNAME, f"{LEAD}Connection validation timed out after {timeout_ms} ms", warning=False)]
+        return [*files, Finding(HOSTNAME, f"Connection validation timed out after {timeout_ms} ms", warning=False, reference=True)]
     except CdcError as error:
         problem = refused(_words(error), config.database_hostname, config.database_port, type(error.__cause__).__name__)
         return [*(file for file in files if file.key != problem.key), problem]
     try:
         async with asyncio.timeout_at(min(deadline, loop.time() + _LOOK_S)):
-            return [*files, *await _look(config, connection)]
+            found = await _look(config, connection) if further or config.version < (3,) else []
+            return [*files, *(finding for finding in found if further or finding.reference)]
     except (TimeoutError, CdcError, psycopg.Error) as error:
         _log.debug("database not looked at any further", exc_info=error)
         why = (

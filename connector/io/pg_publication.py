@@ -9,7 +9,7 @@ import psycopg
 
 from connector.errors import CdcError, ErrorKind
 from connector.io.pg_connection import Connection, source_error
-from connector.publication import PublicationState, TableName, plan_publication, publish_list
+from connector.publication import PublicationState, TableName, plan_publication, publication_on_standby, publish_list
 from connector.table import quote_identifier
 
 _log = logging.getLogger(__name__)
@@ -62,6 +62,8 @@ async def ensure_publication(
             f"Let a privileged role run: {statement}; or set publication.autocreate.mode to filtered (needs the tables' owner) or disabled",
             error.diag.message_primary or "",
         ) from error
+    except psycopg.errors.ReadOnlySqlTransaction as error:
+        raise publication_on_standby(name, statement) from error
     except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
         # Another connector made it in this moment; the second error is of one that had looked before the other committed.
         await ensure_publication(connection, name, mode, captured, via_root=via_root, skipped=skipped, timeout_s=timeout_s)

@@ -16,6 +16,7 @@ from connector.io.pg_connection import Connection, source_error
 from connector.io.pg_copy import CopyReader, flush, send_command
 from connector.lsn import format_lsn, parse_lsn
 from connector.pgoutput import standby_status
+from connector.preflight.server import no_replication_protocol
 from connector.table import quote_identifier, quote_literal
 
 
@@ -64,6 +65,10 @@ class Replication:
                 + " the server, or set plugin.name=pgoutput",
                 f"SQLSTATE {error.sqlstate}",
             ) from error
+        except psycopg.errors.SyntaxError as error:
+            # A pooler has swallowed the startup parameter and handed out an ordinary session, which has no such command.
+            info = self._connection.info
+            raise no_replication_protocol(f"{info.host}:{info.port}") from error
         except psycopg.Error as error:
             raise source_error(error, f"creating replication slot {name}") from error
         if row is None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import psycopg
 
-from connector.errors import CdcError, ErrorKind
 from connector.io.pg_connection import Connection, source_error
 from connector.lsn import format_lsn, parse_lsn
+from connector.preflight.server import undecoded_wal, unread_version
 from connector.reconcile import SlotState
 
 
@@ -22,7 +22,7 @@ class ServerFacts:
 
 
 async def server_facts(connection: Connection, *, streams: bool) -> ServerFacts:
-    """Ask once at start. CdcError(SOURCE_SETTING) when changes are to be streamed and the server cannot decode its WAL logically."""
+    """Ask once at start. CdcError(SOURCE_SETTING) for a server that is too old, or cannot decode its WAL and is to be streamed from."""
     try:
         cursor = await connection.execute(
             "select current_setting('server_version_num')::int, current_setting('wal_level'), pg_is_in_recovery()"
@@ -32,12 +32,11 @@ async def server_facts(connection: Connection, *, streams: bool) -> ServerFacts:
         raise source_error(error, "asking for the server's settings") from error
     assert row is not None  # noqa: S101 (a select without from has one row)
     facts = ServerFacts(*row)
-    if streams and facts.wal_level != "logical":
-        raise CdcError(
-            ErrorKind.SOURCE_SETTING,
-            f"The server's wal_level is {facts.wal_level}, and changes can be read with logical only",
-            "Run ALTER SYSTEM SET wal_level = 'logical'; and restart PostgreSQL",
-        )
+    problem = unread_version(facts.version)
+    if problem is None and streams:
+        problem = undecoded_wal(facts.version, facts.wal_level, in_recovery=facts.standby)
+    if problem is not None:
+        raise problem
     return facts
 
 

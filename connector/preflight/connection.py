@@ -20,10 +20,11 @@ class _Told:
     key: str
     text: Callable[[re.Match[str], str], str]
     """Given the match and ``host:port``."""
+    reference: bool = True
 
 
-def _told(pattern: str, key: str, text: Callable[[re.Match[str], str], str]) -> _Told:
-    return _Told(re.compile(pattern, re.IGNORECASE), key, text)
+def _told(pattern: str, key: str, text: Callable[[re.Match[str], str], str], *, reference: bool = True) -> _Told:
+    return _Told(re.compile(pattern, re.IGNORECASE), key, text, reference)
 
 
 _TABLE: Final = (
@@ -105,6 +106,8 @@ _TABLE: Final = (
             f"FATAL: unsupported startup parameter: {match[1]}. A connection pooler answers at {address}:"
             " set database.hostname and database.port to the server itself"
         ),
+        # Its driver sends none of the parameters that poolers refuse.
+        reference=False,
     ),
 )
 """First match wins. Texts of libpq and, on the right, how the reference's driver tells the same."""
@@ -115,11 +118,12 @@ def refused(text: str, host: str, port: int, fallback: str) -> Finding:
     for entry in _TABLE:
         match = entry.pattern.search(text)
         if match:
-            return Finding(entry.key, LEAD + entry.text(match, f"{host}:{port}"), warning=False)
+            return Finding(entry.key, LEAD + entry.text(match, f"{host}:{port}"), warning=False, reference=entry.reference)
     refusal = _FATAL.search(text)
     if refusal:
-        return Finding(HOSTNAME, f"{LEAD}FATAL: {refusal.group(1).strip()}", warning=False)
-    return Finding(HOSTNAME, f"{LEAD}The connection attempt failed. ({text.splitlines()[0] if text else fallback})", warning=False)
+        return Finding(HOSTNAME, f"{LEAD}FATAL: {refusal.group(1).strip()}", warning=False, reference=True)
+    told = f"{LEAD}The connection attempt failed. ({text.splitlines()[0] if text else fallback})"
+    return Finding(HOSTNAME, told, warning=False, reference=True)
 
 
 def server_words(text: str) -> str:

@@ -14,11 +14,20 @@ _NAMED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``text`` says what, where and how to mend it; it belongs to property ``key``. A warning refuses nothing."""
+    """``text`` says what, where and how to mend it; it belongs to property ``key``. A warning refuses nothing.
+
+    What is no warning makes the task fail for certain. Whether it refuses the configuration too, the worker property ``preflight``
+    says; where ``reference`` is set the reference refuses it, and so does this worker in any case.
+    """
 
     key: str
     text: str
     warning: bool = True
+    reference: bool = False
+
+    def as_warning(self) -> Finding:
+        """The same, refusing nothing."""
+        return Finding(self.key, self.text.removeprefix(LEAD))
 
 
 def counted(names: Sequence[str], one: str, many: str) -> str:

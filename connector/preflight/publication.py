@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from connector.preflight.facts import Facts, Publication, Table
 from connector.preflight.finding import counted
 from connector.preflight.wish import Wish
+from connector.publication import no_publication, publication_for_all_tables, publication_on_standby
 from connector.table import quote_identifier, quote_table
 
 _LETTERS = (("c", "insert"), ("u", "update"), ("d", "delete"))
@@ -15,7 +16,7 @@ _LETTERS = (("c", "insert"), ("u", "update"), ("d", "delete"))
 def missing(wish: Wish, facts: Facts) -> Iterator[str]:
     """In the words of the reference's task."""
     if wish.publishes(facts) and facts.publication is None and wish.config.publication_autocreate_mode == "disabled":
-        yield (f"Publication autocreation is disabled, please create one and restart the connector. Run {_statement(wish, facts)};")
+        yield str(no_publication(_statement(wish, facts)))
 
 
 def for_all_tables(wish: Wish, facts: Facts) -> Iterator[str]:
@@ -23,20 +24,13 @@ def for_all_tables(wish: Wish, facts: Facts) -> Iterator[str]:
     publication, name = facts.publication, wish.config.publication_name
     filtered = wish.config.publication_autocreate_mode == "filtered"
     if wish.publishes(facts) and publication is not None and publication.all_tables and filtered:
-        yield (
-            f"Publication {name} is for all tables, and publication.autocreate.mode is filtered."
-            f" Drop it (DROP PUBLICATION {quote_identifier(name)};), name another in publication.name,"
-            " or set publication.autocreate.mode to all_tables"
-        )
+        yield str(publication_for_all_tables(name))
 
 
 def on_standby(wish: Wish, facts: Facts) -> Iterator[str]:
     """It must be made, and nothing can be made here."""
     if facts.server.standby and facts.server.version >= 160_000 and _to_be_made(wish, facts):
-        yield (
-            f"Publication {wish.config.publication_name} is not there, and the server is a standby, where none can be made."
-            f" Run {_statement(wish, facts)}; on the primary"
-        )
+        yield str(publication_on_standby(wish.config.publication_name, _statement(wish, facts)))
 
 
 def may_not_be_made(wish: Wish, facts: Facts) -> Iterator[str]:

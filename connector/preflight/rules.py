@@ -77,5 +77,7 @@ def judge(wish: Wish, facts: Facts) -> list[Finding]:
         sure = old or (wish.certain and (wish.plugin(facts) is not None or rule.check not in _OF_PUBLICATION))
         for text in rule.check(wish, facts):
             warning = rule.warning or not sure
-            found.append(Finding(rule.key, text if warning else LEAD + text, warning))
+            # 2.3.4 looks at this one thing itself.
+            reference = rule.check is server.wal_level and wish.config.version < (3,) and not warning
+            found.append(Finding(rule.key, text if warning else LEAD + text, warning, reference))
     return found

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from connector.preflight.facts import Facts, Role, Server
+from connector.errors import CdcError, ErrorKind
+from connector.preflight.facts import Facts
 from connector.preflight.wish import Wish
 from connector.table import quote_identifier
 
@@ -19,37 +20,79 @@ CLOUD_ROLES: Final = ("rds_replication", "rds_superuser", "cloudsqlsuperuser", "
 _UNTOLD: Final = ("startup parameter", "replication not supported", "replication is not supported", "replication connections are not")
 
 
+def unread_version(version: int) -> CdcError | None:
+    """The failure on a server whose catalog lacks what the connector reads; ``version`` is server_version_num."""
+    if version >= OLDEST:
+        return None
+    shown = f"{version // 10000}.{version % 10000}" if version >= 100_000 else f"{version // 10000}.{version // 100 % 100}"
+    return CdcError(
+        ErrorKind.SOURCE_SETTING, f"The server is PostgreSQL {shown}, and the oldest that can be read is 12", "Upgrade the server"
+    )
+
+
+def undecoded_wal(version: int, level: str, *, in_recovery: bool) -> CdcError | None:
+    """The failure on a server that cannot decode its WAL; the sentence about ``level`` is 2.3.4's."""
+    if level != "logical":
+        return CdcError(
+            ErrorKind.SOURCE_SETTING,
+            f"Postgres server wal_level property must be 'logical' but is: '{level}'",
+            "Run ALTER SYSTEM SET wal_level = 'logical'; and restart PostgreSQL",
+        )
+    if in_recovery and version < _STANDBY_DECODES:
+        return CdcError(
+            ErrorKind.SOURCE_SETTING,
+            f"The server is a standby of PostgreSQL {version // 10000}, and standbys can be decoded since version 16",
+            "Set database.hostname to the primary",
+        )
+    return None
+
+
 def too_old(_wish: Wish, facts: Facts) -> Iterator[str]:
     """The catalog lacks what the connector reads."""
-    if facts.server.version < OLDEST:
-        number = facts.server.version
-        shown = f"{number // 10000}.{number % 10000}" if number >= 100_000 else f"{number // 10000}.{number // 100 % 100}"
-        yield f"The server is PostgreSQL {shown}, and the oldest that can be read is 12. Upgrade it"
+    if problem := unread_version(facts.server.version):
+        yield str(problem)
 
 
 def wal_level(wish: Wish, facts: Facts) -> Iterator[str]:
-    """In the words of 2.3.4; 3.6.3 lets the configuration pass and fails when it makes the slot."""
-    level = facts.server.wal_level
-    if wish.streams and level != "logical":
-        yield (
-            f"Postgres server wal_level property must be 'logical' but is: '{level}'."
-            " Run ALTER SYSTEM SET wal_level = 'logical'; and restart PostgreSQL"
-        )
+    """3.6.3 lets the configuration pass and fails when it makes the slot."""
+    server = facts.server
+    if wish.streams and (problem := undecoded_wal(server.version, server.wal_level, in_recovery=False)):
+        yield str(problem)
 
 
 def standby(wish: Wish, facts: Facts) -> Iterator[str]:
     """Standbys decode since PostgreSQL 16."""
-    if wish.streams and facts.server.standby and OLDEST <= facts.server.version < _STANDBY_DECODES:
-        yield (
-            f"The server is a standby of PostgreSQL {facts.server.version // 10000}, and standbys can be decoded since version 16."
-            " Set database.hostname to the primary"
-        )
+    server = facts.server
+    if wish.streams and server.version >= OLDEST and (problem := undecoded_wal(server.version, "logical", in_recovery=server.standby)):
+        yield str(problem)
 
 
 def no_replication(wish: Wish, facts: Facts) -> Iterator[str]:
     """The role: refused by the server, whatever the catalog says, for managed servers have rules of their own."""
     if wish.streams and _role_refused(facts):
-        yield (f"Postgres roles LOGIN and REPLICATION are not assigned to user: {facts.role.name}. Run {_grant(facts.server, facts.role)}")
+        yield str(no_replication_role(facts.role.name, amazon="rds_replication" in facts.server.clouds))
+
+
+def no_replication_role(user: str, *, amazon: bool | None = None) -> CdcError:
+    """The failure of a role that may not replicate; ``amazon`` is None where nobody has asked whose server it is."""
+    name = quote_identifier(user)
+    own, rds = f"ALTER ROLE {name} REPLICATION;", f"GRANT rds_replication TO {name};"
+    remedy = f"{own} (on Amazon RDS {rds})" if amazon is None else rds if amazon else own
+    return CdcError(ErrorKind.SOURCE_PERMISSION, f"Postgres roles LOGIN and REPLICATION are not assigned to user: {user}", f"Run {remedy}")
+
+
+def no_replication_protocol(address: str) -> CdcError:
+    """The failure where a pooler answers at ``address`` in place of the server."""
+    return CdcError(
+        ErrorKind.SOURCE_SETTING,
+        f"There is no replication protocol at {address}: a connection pooler answers there",
+        "Set database.hostname and database.port to the server itself",
+    )
+
+
+def refuses_replication(told: str) -> bool:
+    """Whether ``told`` is how a pooler refuses the replication protocol."""
+    return any(words in told.lower() for words in _UNTOLD)
 
 
 def _role_refused(facts: Facts) -> bool:
@@ -66,23 +109,14 @@ def _role_refused(facts: Facts) -> bool:
     return not entitled and "max_wal_senders" not in facts.replication.text
 
 
-def _grant(server: Server, role: Role) -> str:
-    name = quote_identifier(role.name)
-    return f"GRANT rds_replication TO {name};" if "rds_replication" in server.clouds else f"ALTER ROLE {name} REPLICATION;"
-
-
 def _pooler_refused(facts: Facts) -> bool:
-    refused = facts.replication is not None and any(words in facts.replication.text.lower() for words in _UNTOLD)
-    return refused or not facts.walsender
+    return (facts.replication is not None and refuses_replication(facts.replication.text)) or not facts.walsender
 
 
 def pooler_without_replication(wish: Wish, facts: Facts) -> Iterator[str]:
     """A pooler refuses the startup parameter ``replication``, or swallows it and hands out an ordinary session."""
     if wish.streams and _pooler_refused(facts):
-        yield (
-            f"There is no replication protocol at {_address(wish)}: a connection pooler answers there."
-            " Set database.hostname and database.port to the server itself"
-        )
+        yield str(no_replication_protocol(_address(wish)))
 
 
 def pooler(wish: Wish, facts: Facts) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from connector.preflight.facts import Facts
 from connector.preflight.wish import Wish
+from connector.reconcile import foreign_slot, lost_slot
 
 _OWN: Final = "(Understudy Streaming,"
 
@@ -16,27 +17,15 @@ def foreign(wish: Wish, facts: Facts) -> Iterator[str]:
     slot, plugin = facts.slot, wish.plugin(facts)
     if not wish.streams or slot is None:
         return
-    if not slot.logical:
-        what = "is a physical slot"
-    elif not slot.same_database:
-        what = f"belongs to database {slot.database}, not {facts.role.database}"
-    elif slot.plugin != plugin:
-        what = f"was made for plugin {slot.plugin}" + (f", not {plugin}" if plugin else "")
-    else:
-        return
-    yield (
-        f"Replication slot {slot.name} {what}. Set slot.name to another name, or drop it: SELECT pg_drop_replication_slot('{slot.name}');"
-    )
+    if not slot.logical or not slot.same_database or slot.plugin != plugin:
+        yield str(foreign_slot(slot, plugin))
 
 
 def lost(wish: Wish, facts: Facts) -> Iterator[str]:
     """Only snapshot.mode=when_needed makes it anew."""
     slot = facts.slot
     if wish.streams and slot is not None and slot.wal_status == "lost" and not (wish.mode is not None and wish.mode.when_needed):
-        yield (
-            f"Replication slot {slot.name} is invalidated (wal_status lost): WAL that it needs is gone."
-            f" Set snapshot.mode to when_needed, or drop it: SELECT pg_drop_replication_slot('{slot.name}');"
-        )
+        yield str(lost_slot(slot))
 
 
 def losing(wish: Wish, facts: Facts) -> Iterator[str]:

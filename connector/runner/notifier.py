@@ -50,7 +50,8 @@ class Notifier:
         self._sink = sink
         self._encoder = NotificationEncoder(context.key_converter, context.value_converter, former=self._former)
         self._topic = config.notification_sink_topic_name or ""
-        self._channels: list[Channel] = [self._channel(name) for name in config.notification_enabled_channels]
+        found = (self._channel(name) for name in config.notification_enabled_channels)
+        self._channels: list[Channel] = [channel for channel in found if channel is not None]
 
     def send(self, notification: Notification) -> None:
         """Give it to every enabled channel. Raises what an earlier batch of the sink failed with."""
@@ -66,7 +67,7 @@ class Notifier:
             if self._to_sink in self._channels:
                 await asyncio.wait_for(self._sink.drained(), _LAST_S)
 
-    def _channel(self, name: str) -> Channel:
+    def _channel(self, name: str) -> Channel | None:
         match name:
             case "sink":
                 return self._to_sink
@@ -74,8 +75,15 @@ class Notifier:
                 return _to_log
             case "jmx" | "sse":
                 return self._context.notify
-            case _:
+            case _ if ":" in name:
                 return self._custom(name)
+            case _:
+                try:
+                    return self._custom(name)
+                except CdcError as problem:
+                    # As in the reference, which passes over a channel that it does not have.
+                    _log.warning("notification channel not found, it has no effect channel=%s reason=%s", name, problem)
+                    return None
 
     def _custom(self, name: str) -> Channel:
         custom = load("notification_channels", name, NotificationChannel, setting="notification.enabled.channels")  # type: ignore[type-abstract]

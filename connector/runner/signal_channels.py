@@ -35,8 +35,8 @@ Listen = Callable[[], Awaitable[None]]
 class SignalChannels:
     """The channels of one task but ``source``. ``put`` takes each signal at once, on the event loop; it must not wait.
 
-    A class that is named and cannot be had, and settings of the Kafka consumer that cannot be used, are told of when this is made:
-    CdcError(CONFIG_INVALID).
+    A Python class (``package.module:Class``) that cannot be loaded, and settings of the Kafka consumer that cannot be used, raise
+    CdcError(CONFIG_INVALID) when this is made. Any other channel that is not there has no effect, and the log names it.
     """
 
     def __init__(self, context: TaskContext, config: ConnectorConfig, put: Put) -> None:
@@ -51,7 +51,13 @@ class SignalChannels:
             elif name == "file":
                 self._listeners[name] = self._read_file
             elif name not in ("source", *BEHIND_REST):
-                self._listeners[name] = self._custom(name)
+                try:
+                    self._listeners[name] = self._custom(name)
+                except CdcError as problem:
+                    if ":" in name:
+                        raise
+                    # The reference passes over a channel that it does not have, such as a Java class that is not installed.
+                    _log.warning("signal channel not found, it has no effect channel=%s reason=%s", name, problem)
 
     async def start(self, stack: AsyncExitStack) -> None:
         """Open the channels; the stack closes them. A channel that fails warns and tries again."""

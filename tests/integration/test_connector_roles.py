@@ -97,7 +97,8 @@ def test_a_role_without_replication_is_told(owner: Database, shared_worker: Work
     connector.put("resume")
     told = connector.trace()
     assert "to start wal" in told.lower()
-    assert "ALTER ROLE … REPLICATION;" in told
+    assert f"Postgres roles LOGIN and REPLICATION are not assigned to user: {owner.name}_role. " in told
+    assert f'ALTER ROLE "{owner.name}_role" REPLICATION;' in told
     connector.delete()
 
 

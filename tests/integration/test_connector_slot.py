@@ -167,7 +167,7 @@ def test_server_without_logical_decoding(shared_worker: Worker) -> None:
         server.resume()
         connector.put("resume")
         told = connector.trace()
-        assert "wal_level is replica" in told
+        assert "Postgres server wal_level property must be 'logical' but is: 'replica'" in told
         assert "ALTER SYSTEM SET wal_level = 'logical';" in told
         assert shared_worker.rest("DELETE", f"/connectors/{connector.name}").is_success
 

@@ -282,7 +282,7 @@ async def test_a_server_that_does_not_answer_is_told_in_time(database: Database)
     async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
         port = str(server.sockets[0].getsockname()[1])
         told = await only(database, database__port=port, connection__validation__timeout__ms="200")
-    assert told == ("database.hostname", ERROR, f"{LEAD}Connection validation timed out after 200 ms")
+    assert told == ("database.hostname", ERROR, "Connection validation timed out after 200 ms")
 
 
 async def test_files_of_tls_that_are_not_there(database: Database) -> None:
@@ -335,13 +335,51 @@ async def test_a_server_that_is_full_or_decodes_nothing() -> None:
         assert await found(database, snapshot__mode="initial_only") == []
 
 
-def test_by_rest_errors_refuse_and_warnings_are_shown_when_asked_for(database: Database, shared_worker: Worker) -> None:
+async def test_without_further_looks_only_what_the_reference_asks_is_told(database: Database) -> None:
+    config = settings(database, publication__autocreate__mode="disabled", database__sslcert="/no/such.crt")
+    assert await findings(config, further=False) == []
+    [refused] = await findings({**config, "database.dbname": "no_such_database"}, further=False)
+    assert refused.reference
+
+
+@pytest.mark.parametrize("missing", ["publication", "slot", "role"])
+def test_a_connector_may_come_before_what_it_needs_and_a_restart_is_enough(database: Database, shared_worker: Worker, missing: str) -> None:
+    connector = Connector(shared_worker, database, f"preflight_{uuid.uuid4().hex[:8]}")
+    before, changes, after = {
+        "publication": ([], {"publication.autocreate.mode": "disabled"}, [f"CREATE PUBLICATION {connector.name} FOR ALL TABLES"]),
+        "slot": (
+            [f"SELECT pg_create_logical_replication_slot('{connector.name}', 'test_decoding')"],
+            {},
+            [f"SELECT pg_drop_replication_slot('{connector.name}')"],
+        ),
+        "role": (
+            [
+                f"CREATE ROLE {database.name} LOGIN",
+                "ALTER TABLE orders OWNER TO " + database.name,
+                f"GRANT CREATE ON DATABASE {database.name} TO {database.name}",
+            ],
+            {"database.user": database.name, "publication.autocreate.mode": "filtered"},
+            [f"ALTER ROLE {database.name} REPLICATION"],
+        ),
+    }[missing]
+    database.execute(*before)
+    config = {**connector.config(changes), "name": connector.name}
+    shown = shared_worker.rest("PUT", "/connector-plugins/PostgresConnector/config/validate?warnings=true", config).json()
+    assert shown["error_count"] == 0
+    [warning] = [text for entry in shown["configs"] for text in entry["value"]["warnings"]]
+    created = shared_worker.rest("POST", "/connectors", {"name": connector.name, "config": config})
+    assert created.status_code == httpx.codes.CREATED
+    assert connector.trace().startswith(warning.rstrip("."))
+    database.execute(*after)
+    shared_worker.rest("POST", f"/connectors/{connector.name}/restart?includeTasks=true&onlyFailed=true")
+    connector.await_phase("streaming")
+    connector.delete()
+
+
+def test_by_rest_warnings_are_shown_when_asked_for(database: Database, shared_worker: Worker) -> None:
     connector = Connector(shared_worker, database, f"preflight_{uuid.uuid4().hex[:8]}")
     validate = "/connector-plugins/PostgresConnector/config/validate"
     config = {**connector.config({"publication.autocreate.mode": "disabled"}), "name": connector.name}
-    refused = shared_worker.rest("POST", "/connectors", {"name": connector.name, "config": config})
-    assert refused.status_code == httpx.codes.BAD_REQUEST
-    assert "Publication autocreation is disabled, please create one and restart the connector." in refused.json()["message"]
     database.execute(f"CREATE PUBLICATION {connector.name}")
     plain = shared_worker.rest("PUT", validate, config).json()
     assert plain["error_count"] == 0

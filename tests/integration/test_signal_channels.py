@@ -243,8 +243,16 @@ async def test_a_channel_of_the_user_s(custom: str, caplog: pytest.LogCaptureFix
     assert "secret" not in caplog.text
 
 
-@pytest.mark.parametrize("name", ["nowhere", "no_such_module:Class"])
-def test_a_channel_that_is_nowhere(name: str) -> None:
+@pytest.mark.parametrize("name", ["nowhere", "in-process", "com.example.Channel"])
+def test_a_channel_that_the_reference_would_pass_over_has_no_effect(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    Channels(signal_enabled_channels=f"source,{name}")
+    context, config = context_of(notification_enabled_channels=f"log,{name}")
+    Notifier(context, config, None)  # type: ignore[arg-type]
+    assert [f"channel={name}" in record.getMessage() for record in caplog.records] == [True, True]
+
+
+def test_a_python_class_that_is_nowhere() -> None:
+    name = "no_such_module:Class"
     with pytest.raises(CdcError, match=r"signal\.enabled\.channels") as refusal:
         Channels(signal_enabled_channels=name)
     assert refusal.value.kind is ErrorKind.CONFIG_INVALID
@@ -256,9 +264,6 @@ def test_a_channel_that_is_nowhere(name: str) -> None:
 @pytest.mark.parametrize(
     ("properties", "told"),
     [
-        ({"signal_enabled_channels": "in-process"}, "in-process"),
-        ({"signal_enabled_channels": "com.example.Channel"}, "Java classes"),
-        ({"notification_enabled_channels": "com.example.Channel"}, "Java classes"),
         ({"signal_enabled_channels": "kafka"}, "signal.kafka.bootstrap.servers"),
         ({"notification_enabled_channels": "sink,log"}, "notification.sink.topic.name"),
         ({"notification_enabled_channels": "sink"}, "notification.sink.topic.name"),

@@ -84,5 +84,5 @@ async def _wait(_context: TaskContext, stop: asyncio.Event) -> None:
     await stop.wait()
 
 
-async def _nothing_found(_config: Mapping[str, str]) -> Sequence[Finding]:
+async def _nothing_found(_config: Mapping[str, str], *, further: bool) -> Sequence[Finding]:
     return ()

@@ -157,17 +157,46 @@ def test_a_former_name_stands_for_the_new_one_and_is_told_once(alias: Alias) -> 
     assert [alias.new in line for line in told] == [True]
 
 
-@pytest.mark.parametrize("alias", [alias for alias in ALIASES if not alias.coexists], ids=lambda alias: alias.old)
-def test_a_former_name_beside_the_new_one_is_an_error(alias: Alias) -> None:
-    assert f"{alias.old} is its former name; set only {alias.new}" in problem({alias.old: "x", alias.new: "x"})
+@pytest.mark.parametrize("alias", ALIASES, ids=lambda alias: alias.old)
+def test_the_new_name_counts_beside_a_former_one_and_one_line_names_the_former(alias: Alias) -> None:
+    key = next(key for key in KEYS if key.name == alias.new)
+    word = {"BOOLEAN": "false", "INT": "7", "LIST": "c"}.get(key.type) or (key.choices[0] if key.choices else "mine")
 
+    made, lines = parse({**MINIMAL, alias.old: alias.values[-1][0] if alias.values else "other", alias.new: word})
 
-def test_where_both_names_are_known_the_new_one_counts() -> None:
-    both = {"flush.lsn.source": "false", "lsn.flush.mode": "connector_and_driver"}
-    assert config(both).lsn_flush_mode == "connector_and_driver"
-    assert [line for line in notices(both) if "flush.lsn.source" in line] == [
-        "Property flush.lsn.source is a former name of lsn.flush.mode; both are set, and lsn.flush.mode counts."
+    assert getattr(made, key.attribute) == getattr(config({alias.new: word}), key.attribute)
+    assert [line for line in lines if line.startswith(f"Property {alias.old} ")] == [
+        f"Property {alias.old} is a former name of {alias.new}; both are set, and {alias.new} counts."
     ]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"table.whitelist": "("},
+        {"rows.fetch.size": "many"},
+        {"sanitize.field.names": "perhaps"},
+        {"truncate.handling.mode": "sometimes"},
+        {"table.whitelist": "public.a", "table.exclude.list": "public.b"},
+        {"table.blacklist": "public.a", "table.include.list": "public.b"},
+    ],
+    ids=",".join,
+)
+def test_a_former_name_that_the_new_one_refuses_has_no_effect_as_in_the_reference(settings: dict[str, str]) -> None:
+    former = next(iter(settings))
+    made, lines = parse({**MINIMAL, **settings})
+    assert (made.table_include_list, made.table_exclude_list, made.snapshot_fetch_size, made.field_name_adjustment_mode) == tuple(
+        getattr(config({name: value for name, value in settings.items() if name != former}), attribute)
+        for attribute in ("table_include_list", "table_exclude_list", "snapshot_fetch_size", "field_name_adjustment_mode")
+    )
+    [line] = [line for line in lines if former in line]
+    assert "has no effect" in line
+
+
+def test_a_malformed_former_name_of_the_prefix_is_reported() -> None:
+    others = {name: value for name, value in MINIMAL.items() if name != "topic.prefix"}
+    with pytest.raises(CdcError, match=r"topic\.prefix.*has invalid format"):
+        parse({**others, "database.server.name": "a b"})
 
 
 @pytest.mark.parametrize(("old", "new"), list(FORMER_VALUES["snapshot.mode"].items()))
@@ -330,7 +359,7 @@ def test_a_malformed_value_that_breaks_the_real_connector_is_an_error() -> None:
 
 
 def test_unlisted_properties_are_refused_too() -> None:
-    assert "'queue.provider.type'" in problem({"queue.provider.type": "chronicle"})
+    assert "'database.connection.factory.class'" in problem({"database.connection.factory.class": "com.example.Factory"})
 
 
 def test_what_has_no_effect_is_told() -> None:

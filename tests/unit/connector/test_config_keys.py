@@ -83,7 +83,7 @@ def test_an_alias_leads_to_a_row(alias: object) -> None:
     assert alias in ALIASES
     found = next(entry for entry in ALIASES if entry is alias)
     assert found.new in BY_NAME
-    assert found.coexists == (found.old in BY_NAME) or found.old.startswith("internal.")
+    assert found.known == (found.old in BY_NAME) or found.old.startswith("internal.")
     for _, present in found.values:
         choices = BY_NAME[found.new].choices
         assert not choices or present in choices

@@ -1,14 +1,17 @@
 """Validation against the answers of live Connect workers."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from connector.config import parse
 from connector.config_keys import BY_NAME, CURRENT
 from connector.config_keys.kafka_checks import NULL_VALUE
-from connector.config_validation import Validation, error_lines, refusals, validate
+from connector.config_validation import Validation, error_lines, refusals, validate, warning_lines
+from connector.errors import CdcError
 
 RECORDED = json.loads((Path(__file__).parent / "config_validation_recorded.json").read_text())
 BASE: dict[str, str | None] = RECORDED["base"]
@@ -171,16 +174,10 @@ def test_a_version_that_is_not_played_is_told_twice_and_ends_validation() -> Non
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
-        ("signal.enabled.channels", "source,in-process"),
-        ("signal.enabled.channels", "com.example.Channel"),
-        ("notification.enabled.channels", "com.example.Channel"),
         ("sourceinfo.struct.maker", "com.example.Maker"),
         ("transaction.metadata.factory", "com.example.Factory"),
-        ("topic.naming.strategy", "io.debezium.schema.SchemaRegexTopicNamingStrategy"),
-        ("openlineage.integration.enabled", "true"),
         ("key.converter", "org.apache.kafka.connect.storage.StringConverter"),
         ("value.converter", "io.debezium.converters.BinaryDataConverter"),
-        ("database.sslfactory", "com.example.Factory"),
     ],
 )
 def test_what_is_not_played_is_refused_with_a_way_out(setting: str, value: str) -> None:
@@ -202,23 +199,45 @@ def test_what_is_not_played_is_refused_with_a_way_out(setting: str, value: str) 
         ("plugin.name", "wal2json_rds_streaming"),
         ("snapshot.mode", "No_Data"),
         ("topic.naming.strategy", "io.debezium.schema.DefaultTopicNamingStrategy"),
-        ("openlineage.integration.enabled", "false"),
+        ("openlineage.integration.enabled", "true"),
+        ("queue.provider.type", "chronicle"),
+        ("signal.enabled.channels", "source,in-process"),
+        ("signal.enabled.channels", "com.example.Channel"),
+        ("notification.enabled.channels", "com.example.Channel"),
         ("value.converter", "org.apache.kafka.connect.json.JsonConverter"),
         ("header.converter", "org.apache.kafka.connect.storage.StringConverter"),
-        ("database.sslfactory", "org.postgresql.ssl.NonValidatingFactory"),
+        ("database.sslfactory", "org.postgresql.ssl.DefaultJavaSSLFactory"),
         ("snapshot.query.mode", "select_all"),
         ("max.queue.size", "20000"),
     ],
 )
 def test_what_is_played_or_harmless_is_taken(setting: str, value: str) -> None:
-    assert error_lines(validate({**MINIMAL, setting: value})) == []
+    validation = validate({**MINIMAL, setting: value})
+    assert (error_lines(validation), warning_lines(validation)) == ([], [])
 
 
-def test_both_names_of_a_property_are_an_error_at_the_new_one() -> None:
-    validation = validate({**MINIMAL, "database.server.name": "old"})
-    assert texts(validation, "topic.prefix") == (
-        "The 'topic.prefix' value is invalid: database.server.name is its former name; set only topic.prefix",
-    )
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("topic.naming.strategy", {"topic.naming.strategy": "io.debezium.schema.SchemaRegexTopicNamingStrategy"}),
+        ("converters", {"converters": "isbn", "isbn.type": "com.example.Isbn"}),
+        ("post.processors", {"post.processors": "mine", "mine.type": "com.example.Mine"}),
+        ("snapshot.mode.custom.name", {"snapshot.mode": "custom", "snapshot.mode.custom.name": "com.example.Mine"}),
+    ],
+)
+def test_java_classes_that_the_reference_looks_for_when_the_task_starts_are_warnings(name: str, settings: dict[str, str]) -> None:
+    validation = validate({**MINIMAL, **settings})
+    assert error_lines(validation) == []
+    [line] = warning_lines(validation)
+    assert line.startswith(f"The '{name}' value is invalid: ")
+    assert error_lines(validation.strictly()) == [line]
+    with pytest.raises(CdcError, match=re.escape(line)):
+        parse({**MINIMAL, **settings})
+
+
+@pytest.mark.parametrize("settings", [{"database.server.name": "old"}, {"table.whitelist": "a.b", "table.include.list": "c.d"}])
+def test_both_names_of_a_property_are_taken(settings: dict[str, str]) -> None:
+    assert error_lines(validate({**MINIMAL, **settings})) == []
 
 
 def test_jsonconverters_properties_come_in_with_the_converter() -> None:

@@ -133,7 +133,7 @@ CASES = [
         "The server has no output plugin wal2json",
     ),
     (slot(logical=False), {}, "slot.name", ERROR, "slot s is a physical slot"),
-    (slot(same_database=False, database="other"), {}, "slot.name", ERROR, "slot s belongs to database other, not shop"),
+    (slot(same_database=False, database="other"), {}, "slot.name", ERROR, "slot s belongs to database other. Set slot.name"),
     (slot(plugin="wal2json"), {}, "slot.name", ERROR, "slot s was made for plugin wal2json, not pgoutput"),
     (slot(wal_status="lost"), {}, "slot.name", ERROR, "SELECT pg_drop_replication_slot('s');"),
     (slot(wal_status="unreserved"), {}, "slot.name", WARNING, "about to lose its WAL"),
@@ -322,6 +322,18 @@ def test_everything_is_told_at_once() -> None:
         ("slot.name", ERROR),
         ("publication.name", ERROR),
         ("database.user", WARNING),
+    ]
+
+
+@pytest.mark.parametrize(("version", "refuses"), [("2.3.4.Final", True), ("3.6.3.Final", False)])
+def test_the_reference_refuses_wal_level_in_one_version_and_nothing_else(version: str, refuses: bool) -> None:
+    facts = replace(GOOD, server=replace(SERVER, wal_level="replica"), replication=DENIED, slot=replace(SLOT, plugin="wal2json"))
+    settings = {**CONFIG, "connector.plugin.version": version, "snapshot.mode": "initial"}
+    findings = judge(Wish.of(parse(settings)[0]), facts)
+    assert [(finding.key, finding.reference) for finding in findings] == [
+        ("database.hostname", refuses),
+        ("database.user", False),
+        ("slot.name", False),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from support.wal_script import UNCHANGED, WalScript
 
 from connector.config import ConnectorConfig, parse
 from connector.config_keys.post_processors import RESELECT, ReselectRule, reselect_rules
-from connector.config_validation import error_lines, validate
+from connector.config_validation import error_lines, validate, warning_lines
 from connector.errors import CdcError, ErrorKind
 from connector.reselect import Reread
 from connector.stream import StreamSettings
@@ -280,7 +281,11 @@ def test_rules_are_read() -> None:
     ],
 )
 def test_what_cannot_be_played_is_refused(settings: dict[str, str], told: str) -> None:
-    [line] = error_lines(validate({**config().raw, **settings}))
+    validation = validate({**config().raw, **settings})
+    assert error_lines(validation) == []
+    [line] = warning_lines(validation)
+    with pytest.raises(CdcError, match=re.escape(" ".join(line.split()))):
+        raw(settings)
     assert line.startswith(f"The 'post.processors' value is invalid: {told}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ import pytest
 from support.probe_snapshotters import AllInOne, Lock, Probe, Query, Wordy
 
 from connector.config import ConnectorConfig, parse
-from connector.config_validation import error_lines, validate
+from connector.config_validation import error_lines, validate, warning_lines
 from connector.errors import CdcError, ErrorKind
 from connector.offsets import StoredOffset
 from connector.reconcile import FROM_SLOT, FROM_SNAPSHOT, Decision, SlotState, decide
@@ -294,7 +295,10 @@ def test_the_name_of_a_mode_is_that_mode(mode: str) -> None:
 )
 def test_what_cannot_be_found_is_refused_with_the_property(setting: str, mode: str, kind: str) -> None:
     config = {**BASE, mode: "custom", setting: "com.example.Mine"}
-    [refused] = error_lines(validate(config))
+    assert error_lines(validate(config)) == []
+    [refused] = warning_lines(validate(config))
+    with pytest.raises(CdcError, match=re.escape(refused)):
+        parse(config)
     assert refused == (
         f"The '{setting}' value is invalid: It names the Java class com.example.Mine, and Java classes cannot be loaded; write it anew in"
         " Python (docs/extending.md) and name it as package.module:Class"

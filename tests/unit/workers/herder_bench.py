@@ -20,6 +20,7 @@ from workers.membership import Member
 from workers.settings import WorkerSettings
 from workers.stores.log import Apply, Entry
 from workers.stores.memory import MemoryLog, MemoryTopic
+from workers.submitted_config import Validate
 
 CLASS = "io.debezium.connector.postgresql.PostgresConnector"
 CONFIG = {"connector.class": CLASS, "topic.prefix": "shop", "name": "shop"}
@@ -119,6 +120,7 @@ class Bench:
         properties: Mapping[str, str] | None = None,
         membership: GroupMembership | None = None,
         log: Callable[[MemoryTopic], MemoryLog] = MemoryLog,
+        check: Validate | None = None,
     ) -> None:
         self.topics = topics or Topics()
         self.config_log = log(self.topics.config)
@@ -135,7 +137,7 @@ class Bench:
             offset_log=self.offset_log,
             status_log=MemoryLog(self.topics.status),
             run_task=self.run_task,
-            validate=self.validate,
+            validate=check or self.validate,
             cluster_id=lambda: "cluster-1",
             membership=membership,
             now_ms=lambda: 1700000000000,
@@ -199,8 +201,9 @@ async def worker(
     properties: Mapping[str, str] | None = None,
     membership: GroupMembership | None = None,
     log: Callable[[MemoryTopic], MemoryLog] = MemoryLog,
+    check: Validate | None = None,
 ) -> AsyncIterator[Bench]:
-    bench = Bench(topics, properties, membership, log)
+    bench = Bench(topics, properties, membership, log, check)
     await bench.herder.start()
     await bench.settled()
     try:

@@ -72,14 +72,15 @@ def test_the_list_of_a_jvm_counts() -> None:
     ],
 )
 def test_what_does_not_go_together_is_told_when_it_is_saved(config: dict[str, str], key: str, told: str) -> None:
-    [(named, line)] = planner().refusals(config)
+    assert planner().refusals(config) == []
+    [(named, line)] = planner().shortcomings(config)
     assert named.endswith(key)
     assert told in line
 
 
 def test_references_are_not_looked_into_before_the_start() -> None:
     plan = planner(config_providers="env", config_providers_env_class="org.apache.kafka.common.config.provider.EnvVarConfigProvider")
-    assert plan.refusals({"producer.override.acks": "${env:ACKS}", "producer.override.interceptor.classes": "${env:NAMES}"}) == []
+    assert plan.shortcomings({"producer.override.acks": "${env:ACKS}", "producer.override.interceptor.classes": "${env:NAMES}"}) == []
 
 
 def test_the_log_names_what_has_no_effect(caplog: pytest.LogCaptureFixture) -> None:

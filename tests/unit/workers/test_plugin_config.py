@@ -34,6 +34,23 @@ def test_properties_are_the_recorded_ones(plugin: str) -> None:
     assert all(key.documentation for key in found)
 
 
+async def test_the_plugins_are_listed_in_connect_s_order_and_each_has_properties() -> None:
+    kafka = "org.apache.kafka.connect."
+    async with worker() as bench:
+        listed = [(plugin.class_name, plugin.type, plugin.version) for plugin in bench.herder.plugins(connectors_only=False)]
+        for name, _, version in listed:
+            assert bench.herder.plugin_config(name, version) == bench.herder.plugin_config(name.rpartition(".")[2], None)
+    assert listed == [
+        (CLASS, "source", "3.6.3.Final"),
+        (f"{kafka}transforms.predicates.HasHeaderKey", "predicate", "4.3.0"),
+        (f"{kafka}transforms.predicates.RecordIsTombstone", "predicate", "4.3.0"),
+        (f"{kafka}transforms.predicates.TopicNameMatches", "predicate", "4.3.0"),
+        (f"{kafka}json.JsonConverter", "converter", "4.3.0"),
+        (f"{kafka}storage.SimpleHeaderConverter", "header_converter", "4.3.0"),
+        (f"{kafka}storage.StringConverter", "header_converter", "4.3.0"),
+    ]
+
+
 @pytest.mark.parametrize("alias", ["PostgresConnector", "Postgres"])
 def test_a_plugin_has_short_names_and_its_latest_version_counts(alias: str) -> None:
     assert plugin_config(alias, None) == plugin_config(alias, "latest") == plugin_config(CLASS, "3.6.3.Final")

@@ -131,7 +131,6 @@ async def test_null_values_reach_the_validation() -> None:
         ("key.converter", "io.confluent.connect.avro.AvroConverter"),
         ("value.converter", "org.apache.kafka.connect.storage.StringConverter"),
         ("header.converter", "org.apache.kafka.connect.json.JsonConverter"),
-        ("offsets.storage.topic", "my-own"),
     ],
 )
 async def test_what_the_worker_cannot_do_is_refused_by_name(key: str, value: str) -> None:

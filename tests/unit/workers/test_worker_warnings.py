@@ -9,11 +9,11 @@ from typing import cast
 import pytest
 
 from connector.config_validation import Validation, validate
-from connector.preflight.finding import Finding
+from connector.preflight.finding import LEAD, Finding
 from workers.plugin_config import config_infos
 from workers.submitted_config import SubmittedConfigs
 from workers.task_plan import TaskPlanner
-from workers.validation import ConfigurationCheck
+from workers.validation import ConfigurationCheck, Preflight
 
 WHOLE = {
     "name": "shop",
@@ -25,21 +25,42 @@ WHOLE = {
 }
 
 
-async def checked(*found: Finding) -> Validation:
-    async def look(settings: Mapping[str, str]) -> Sequence[Finding]:
+async def checked(*found: Finding, preflight: Preflight = "warn") -> Validation:
+    async def look(settings: Mapping[str, str], *, further: bool) -> Sequence[Finding]:
         return found
 
-    return await ConfigurationCheck(look)("shop", WHOLE)
+    return await ConfigurationCheck(look, preflight)("shop", WHOLE)
 
 
 def told(validation: Validation) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
     return {field.name: (field.errors, field.warnings) for field in validation.fields if field.errors or field.warnings}
 
 
-async def test_a_warning_is_no_error() -> None:
-    validation = await checked(Finding("slot.name", "hurts"), Finding("slot.name", "fails", warning=False))
-    assert told(validation) == {"slot.name": (("fails",), ("hurts",))}
+REFUSED = Finding("database.hostname", f"{LEAD}refused", warning=False, reference=True)
+
+
+async def test_only_what_the_reference_refuses_too_is_an_error() -> None:
+    validation = await checked(Finding("slot.name", "hurts"), Finding("slot.name", f"{LEAD}fails", warning=False), REFUSED)
+    assert told(validation) == {"slot.name": ((), ("hurts", "fails")), "database.hostname": ((REFUSED.text,), ())}
     assert validation.error_count == 1
+
+
+async def test_what_fails_for_certain_is_an_error_where_the_worker_is_told_to_refuse_it() -> None:
+    fails = Finding("slot.name", f"{LEAD}fails", warning=False)
+    validation = await checked(Finding("slot.name", "hurts"), fails, REFUSED, preflight="refuse")
+    assert told(validation) == {"slot.name": ((fails.text,), ("hurts",)), "database.hostname": ((REFUSED.text,), ())}
+
+
+@pytest.mark.parametrize(("preflight", "further"), [("warn", True), ("refuse", True), ("off", False)])
+async def test_only_the_reference_s_own_look_is_taken_when_the_other_is_off(preflight: Preflight, further: bool) -> None:
+    asked: list[bool] = []
+
+    async def look(settings: Mapping[str, str], *, further: bool) -> Sequence[Finding]:
+        asked.append(further)
+        return ()
+
+    await ConfigurationCheck(look, preflight)("shop", WHOLE)
+    assert asked == [further]
 
 
 async def test_a_warning_adds_no_property_to_the_answer() -> None:
@@ -63,9 +84,12 @@ class Planner:
     def refusals(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
         return []
 
+    def shortcomings(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
+        return []
+
 
 async def test_a_warning_refuses_nothing_and_is_logged_without_the_value_behind_a_reference(caplog: pytest.LogCaptureFixture) -> None:
-    async def look(settings: Mapping[str, str]) -> Sequence[Finding]:
+    async def look(settings: Mapping[str, str], *, further: bool) -> Sequence[Finding]:
         return [Finding("table.include.list", f"{settings['table.include.list']} is not there")]
 
     submitted = SubmittedConfigs(cast("TaskPlanner", Planner()), ConfigurationCheck(look))
