@@ -6,7 +6,7 @@ Kafka Connect 4.3 and of the Debezium version that is played; refusals of what i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -108,13 +108,6 @@ class Validation:
         told = name if any(field.name == name for field in self.fields) else CONNECTION_KEY
         fields = tuple(replace(field, warnings=(*field.warnings, text)) if field.name == told else field for field in self.fields)
         return replace(self, fields=fields)
-
-    def with_errors(self, rewrite: Callable[[str], str]) -> Validation:
-        """Return the same with each error, and each warning, as ``rewrite`` gives it."""
-        fields = (
-            replace(field, errors=tuple(map(rewrite, field.errors)), warnings=tuple(map(rewrite, field.warnings))) for field in self.fields
-        )
-        return replace(self, fields=tuple(fields))
 
 
 @dataclass(frozen=True, slots=True)

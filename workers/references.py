@@ -1,6 +1,6 @@
-"""The ``${provider:[path:]key}`` references of a text, found in one pass.
+r"""The ``${provider:[path:]key}`` references of a text, found in one pass.
 
-What is a reference is what Kafka's ``ConfigTransformer`` (KIP-297) matches with ``\\$\\{([^}]*?):(([^}]*?):)?([^}]*?)\\}``: from a ``${``
+What is a reference is what Kafka's ``ConfigTransformer`` (KIP-297) matches with ``\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}``: from a ``${``
 to the next ``}`` with at least one colon between them; the first colon ends the provider, a second one the path. Python's engine needs
 cubic time for that pattern on ``"${" + ":" * n``; this scan looks at each character a constant number of times.
 """

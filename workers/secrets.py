@@ -170,7 +170,7 @@ def _of_directory(provider: Provider, reference: Reference) -> str:
     if key in ("", ".", "..") or "/" in key or "\0" in key:
         raise _NotThere("The directory has no such file")
     file = _allowed(provider, str(directory / key))
-    if not os.path.isdir(directory) or not os.path.isfile(file):
+    if not directory.is_dir() or not file.is_file():
         raise _NotThere("The directory has no such file")
     return read_regular(file).decode()
 
@@ -195,7 +195,7 @@ def _allowed(provider: Provider, path: str) -> Path:
 
 
 def _normal(path: str) -> Path:
-    """The path without ``.``, ``..`` and doubled slashes, as it is written. POSIX gives two slashes at the beginning a meaning, Java none."""
+    """The path without ``.``, ``..`` and doubled slashes. POSIX gives two slashes at the beginning a meaning, Java none."""
     plain = os.path.normpath(path)
     return Path("/" + plain.lstrip("/")) if plain.startswith("/") else Path(plain)
 

@@ -80,6 +80,7 @@ class WorkerSettings:
     topic_creation: bool
     topic_tracking: bool
     topic_tracking_reset: bool
+    signal_directory: str
     properties: Mapping[str, str] = field(repr=False)
     ignored: tuple[str, ...] = ()
     """Keys that mean nothing here."""
@@ -124,6 +125,7 @@ class WorkerSettings:
                 topic_creation=boolean(properties, "topic.creation.enable", True),
                 topic_tracking=boolean(properties, "topic.tracking.enable", True),
                 topic_tracking_reset=boolean(properties, "topic.tracking.allow.reset", True),
+                signal_directory=properties.get("signal.file.directory", "").strip(),
                 properties=properties,
                 ignored=tuple(ignored),
                 unknown=tuple(unknown),
@@ -268,8 +270,9 @@ def _allowed_paths(properties: Mapping[str, str], key: str) -> tuple[str, ...] |
         return None
     allowed = tuple(path.strip() for path in paths.split(",") if path.strip())
     for path in allowed:
-        if not os.path.isabs(path) or not os.path.exists(path):
-            why = "does not exist" if os.path.isabs(path) else "is not absolute"
+        absolute = Path(path).is_absolute()
+        if not absolute or not Path(path).exists():
+            why = "does not exist" if absolute else "is not absolute"
             raise SettingsError(f"Invalid value {paths} for the worker property {key}: The path {path} {why}")
     return allowed
 

@@ -6,20 +6,26 @@ builds the task's context and is the only place where ``${…}`` references beco
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from connector.config_keys import CURRENT, BadVersionError, select_version
 from connector.errors import CdcError, ErrorKind
 from connector.ports import ExactlyOnce, KafkaSettings, Progress, TaskContext
+from connector.public_validation import public_lines
 from workers import client_overrides
 from workers.converters import check_header_converter, converter
+from workers.hidden import Hidden
 from workers.notification_boards import NotificationBoards
 from workers.plugins import TASK_CLASS
+from workers.secrets import Resolution
 from workers.settings import WorkerSettings
 from workers.stores.offset_store import AllOffsets, ConnectorOffsets
 from workers.stores.transactional_offsets import TransactionOffsets
 from workers.supervisor import RetryPolicy
+
+LOGGER: Final = logging.getLogger(__name__)
 
 _CLIENT_KEYS: Final = ("bootstrap.servers", "request.timeout.ms", "metadata.max.age.ms", "connections.max.idle.ms", "retry.backoff.ms")
 _SECURITY_PREFIXES: Final = ("security.protocol", "sasl.", "ssl.")
@@ -49,6 +55,13 @@ class TaskPlanner:
         """``config`` with its references resolved. Raises CdcError(CONFIG_INVALID). Never store, return or log the result."""
         return self._settings.secrets.resolve(config)
 
+    def look_up(self, config: Mapping[str, str]) -> Resolution:
+        """As :meth:`resolve`, with what was replaced by what; a line in the log names each reference that stays as it is written."""
+        resolution = self._settings.secrets.look_up(config)
+        for name, reference, reason in resolution.left:
+            LOGGER.warning("reference not resolved", extra={"fields": {"property": name, "reference": reference, "reason": reason}})
+        return resolution
+
     def version(self, config: Mapping[str, str]) -> str:
         """The connector version that is played for ``config``; the present one where what it asks for cannot be had."""
         wanted = config.get("connector.plugin.version")
@@ -61,7 +74,7 @@ class TaskPlanner:
             return CURRENT
 
     def refusals(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
-        """(property, one sentence) for everything the worker cannot do as asked."""
+        """(property, one sentence) for everything the worker cannot do as asked; a sentence may quote the value."""
         found: list[tuple[str, str]] = []
         steps = config.get("transforms", "")
         if steps.strip():
@@ -99,14 +112,12 @@ class TaskPlanner:
         return [(key, f"Invalid value {other} for configuration {key}: {why}")]
 
     def context(self, name: str, config: Mapping[str, str]) -> TaskContext:
-        """The context of one run. Raises CdcError(CONFIG_INVALID) that names the property."""
-        refusals = self.refusals(config)
-        if refusals:
-            raise CdcError(ErrorKind.CONFIG_INVALID, refusals[0][1], "Change the connector's configuration.")
-        resolved = self.resolve(config)
-        # What was a reference until now.
-        if hidden := client_overrides.refusals(resolved, self._settings.properties):
-            raise CdcError(ErrorKind.CONFIG_INVALID, f"What {hidden[0][0]} refers to is not supported", "See docs/kafka-clients.md.")
+        """The context of one run. Raises CdcError(CONFIG_INVALID) that names the property, without values behind references."""
+        resolution = self.look_up(config)
+        resolved = resolution.values
+        if refusals := self.refusals(resolved):
+            told = public_lines(refusals, self.refusals(config), frozenset(resolution.found)) if resolution.found else refusals
+            raise CdcError(ErrorKind.CONFIG_INVALID, told[0][1], "Change the connector's configuration.")
         client_overrides.tell(resolved)
         return TaskContext(
             connector=name,
@@ -120,6 +131,8 @@ class TaskPlanner:
             offset_flush_interval=self._settings.offset_flush_interval,
             notify=self._boards.of(name).add,
             exactly_once=self._exactly_once(name, resolved),
+            signal_directory=self._settings.signal_directory,
+            hide=Hidden(found for each in resolution.found.values() for found in each),
         )
 
     def _exactly_once(self, name: str, config: Mapping[str, str]) -> ExactlyOnce | None:

@@ -54,7 +54,7 @@ def check_regular(path: str | Path) -> None:
     A missing or unreadable file passes: the library that opens it reports that. Raises OSError, and ValueError for a path with NUL.
     """
     try:
-        found = os.stat(path)
+        found = Path(path).stat()
     except (FileNotFoundError, PermissionError, NotADirectoryError):
         return
     if not stat.S_ISREG(found.st_mode):

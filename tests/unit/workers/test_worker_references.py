@@ -24,7 +24,9 @@ def test_references_are_those_of_kafkas_pattern(text: str) -> None:
     assert list(references(text)) == expected(text)
 
 
-@pytest.mark.parametrize("text", ["${a:b}", "${a:b:c}", "${a::c}", "${:}", "${:::}", "x${a${b:c}}${d:e}y", "${\na:\nb}", "$${a:b}}", "${a:b"])
+@pytest.mark.parametrize(
+    "text", ["${a:b}", "${a:b:c}", "${a::c}", "${:}", "${:::}", "x${a${b:c}}${d:e}y", "${\na:\nb}", "$${a:b}}", "${a:b"]
+)
 def test_single_texts(text: str) -> None:
     assert list(references(text)) == expected(text)
 

@@ -16,7 +16,6 @@ PROPERTIES = r"""user=me
 password=p\u0061ss
 empty=
 ref=${file:/x:user}
-sp = a b  
 multi=one\ntwo
 a\:b=colonkey
 nul=x\u0000y
@@ -29,7 +28,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A properties file ``f`` and a directory ``d``."""
     monkeypatch.setenv("HOME", "/root")
     monkeypatch.delenv("NO_SUCH_X", raising=False)
-    (tmp_path / "f").write_text(PROPERTIES)
+    (tmp_path / "f").write_text(f"{PROPERTIES}sp = a b  \n")
     (tmp_path / "f2").symlink_to("f")
     (tmp_path / "latin").write_bytes(b"a=caf\xe9\n")
     (tmp_path / "sp ace").write_text("a=1\n")
@@ -270,7 +269,9 @@ def test_files_outside_of_allowed_paths_are_not_read(path: str, fenced: Path, mo
     assert limited(fenced, "File").resolve({"a": text}) == {"a": text}
 
 
-@pytest.mark.parametrize(("directory", "read"), [("@/in", True), ("@/in/", True), ("@/in/.", True), ("@/in/sub/..", True), ("@/in/..", False)])
+@pytest.mark.parametrize(
+    ("directory", "read"), [("@/in", True), ("@/in/", True), ("@/in/.", True), ("@/in/sub/..", True), ("@/in/..", False)]
+)
 @pytest.mark.parametrize(("key", "inside"), [("f", True), ("flink", True), ("esc", False), ("../out", False)])
 def test_directories_are_limited_alike(directory: str, read: bool, key: str, inside: bool, fenced: Path) -> None:
     text = f"${{p:{directory.replace('@', str(fenced))}:{key}}}"
@@ -303,7 +304,8 @@ def test_a_worker_does_not_start_with_paths_that_cannot_be_meant(paths: str, fen
 
 
 @pytest.mark.parametrize(
-    ("pattern", "allowed"), [("A.*", False), ("HOM", False), ("HOME|PATH", True), ("^HOME$", True), ("", False), (" HOME", False), (".*OM.*", True)]
+    ("pattern", "allowed"),
+    [("A.*", False), ("HOM", False), ("HOME|PATH", True), ("^HOME$", True), ("", False), (" HOME", False), (".*OM.*", True)],
 )
 def test_allowed_names_are_kept(pattern: str, allowed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/root")
