@@ -136,8 +136,8 @@ class _Reading:
                     return self._of_file(provider, reference)
                 case _:
                     return _of_directory(provider, reference)
-        except _NotThere as reason:
-            self.left.append((name, text, str(reason)))
+        except _NotThere as missing:
+            self.left.append((name, text, str(missing)))
             return None
         except (OSError, ValueError) as problem:
             reason = (problem.strerror if isinstance(problem, OSError) else None) or "It is not text of the expected form"
