@@ -6,7 +6,7 @@ Kafka Connect 4.3 and of the Debezium version that is played; refusals of what i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -117,14 +117,6 @@ class Validation:
         """Return the same with each warning as an error."""
         fields = (replace(field, errors=(*field.errors, *field.warnings), warnings=()) for field in self.fields)
         return replace(self, fields=tuple(fields))
-
-    def with_errors(self, rewrite: Callable[[str], str]) -> Validation:
-        """Return the same with each error, and each warning, as ``rewrite`` gives it."""
-        fields = (
-            replace(field, errors=tuple(map(rewrite, field.errors)), warnings=tuple(map(rewrite, field.warnings))) for field in self.fields
-        )
-        return replace(self, fields=tuple(fields))
-
 
 @dataclass(frozen=True, slots=True)
 class Renamed:

@@ -97,6 +97,35 @@ class DriverSettings:
     idle: tuple[str, ...]
 
 
+_SQL: Final = (
+    "database.initial.statements",
+    "heartbeat.action.query",
+    "plugin.name",
+    "publication.name",
+    "replica.identity.autoset.values",
+    "signal.data.collection",
+    "slot.name",
+    "slot.stream.params",
+    "snapshot.select.statement.overrides",
+)
+"""Properties that go into statements; those under the last one's name too."""
+
+
+def cut_values(given: Mapping[str, str]) -> list[str]:
+    """The properties whose values libpq would cut at a NUL: what goes into connection strings first, then what goes into statements.
+
+    In a connection string all that follows would be lost with it, such as how the server's certificate is checked.
+    """
+    with_nul = [name for name, value in given.items() if "\0" in value]
+    statements = [name for name in with_nul if in_statements(name)]
+    return [*(name for name in with_nul if name.startswith(("database.", "driver.")) and name not in statements), *statements]
+
+
+def in_statements(name: str) -> bool:
+    """Whether the property's value goes into statements, which a look at the database does not run."""
+    return name in _SQL or name.startswith(f"{_SQL[-1]}.")
+
+
 def idle_settings(given: Mapping[str, str]) -> list[str]:
     """Tell of settings without effect, by the names they may have been given under."""
     return [

@@ -129,3 +129,7 @@ class TaskContext:
     """Takes what the notification channel that REST shows is given."""
     exactly_once: ExactlyOnce | None = None
     """None where records come at least once."""
+    signal_directory: str = ""
+    """The folder that signal files must lie in (the worker's ``signal.file.directory``); empty for the working directory."""
+    hide: Callable[[str], str] = str
+    """Takes the values behind references out of a text that people see."""

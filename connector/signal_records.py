@@ -42,6 +42,15 @@ def read_line(line: bytes) -> Signal | None:
     return Signal(given, _type(members), _data(members), "file", more if isinstance(more, dict) else {})
 
 
+def is_signal(line: bytes) -> bool:
+    """Whether a line has the form of a signal: a JSON object with texts for ``id`` and ``type``."""
+    try:
+        members = _object(line)
+    except SignalError:
+        return False
+    return isinstance(members.get("id"), str) and isinstance(members.get("type"), str)
+
+
 def is_whole(line: bytes) -> bool:
     """Whether a line, which does not end yet, holds a whole JSON object."""
     try:

@@ -187,6 +187,8 @@ def properties_of(name: str, bootstrap: str) -> dict[str, str]:
         "key.converter": "org.apache.kafka.connect.json.JsonConverter",
         "value.converter": "org.apache.kafka.connect.json.JsonConverter",
         "offset.flush.interval.ms": "1000",
+        # Tests keep signal files in folders of their own.
+        "signal.file.directory": "/",
     }
     for store in ("config", "offset", "status"):
         own[f"{store}.storage.topic"] = f"{name}-{store}"

@@ -18,17 +18,16 @@ ALLOWED: Final[Mapping[str, str]] = {
 }
 """What a worker calls or reads in a connector's name → the list that allows it, by Kafka's name: whoever may create connectors must not
 thereby reach every address and file that the worker can reach."""
-_REFERENCE: Final = "${"
 
 
 def refusals(config: Mapping[str, str], worker: Mapping[str, str]) -> list[tuple[str, str]]:
-    """(property, one sentence) for each that cannot be honoured; values that are still references are passed over.
+    """(property, one sentence) for each that cannot be honoured; a sentence may quote the value.
 
     ``worker`` are the worker's properties: what they name themselves is allowed to connectors.
     """
     found: list[tuple[str, str]] = []
     for prefix, client in PREFIXES.items():
-        given = {key: value for key, value in _under(config, prefix).items() if _REFERENCE not in value}
+        given = _under(config, prefix)
         for key, why in sort_out(client, given).refused.items():
             found.append((prefix + key, f"Invalid value {given[key]} for configuration {prefix}{key}: {why[0].upper()}{why[1:]}"))
         found += _not_allowed(prefix, given, worker)
@@ -38,7 +37,7 @@ def refusals(config: Mapping[str, str], worker: Mapping[str, str]) -> list[tuple
 def unusable(config: Mapping[str, str], clients: Mapping[Client, Mapping[str, str]]) -> list[tuple[str, str]]:
     """(property, one sentence) where the overrides of ``config`` do not go together with the rest of a client's properties.
 
-    ``clients`` holds these, overrides applied. What contains references is passed over: it must not be looked into here.
+    ``clients`` holds these, overrides applied. A sentence may quote values.
     """
     from connector.io.compression import compressor_of  # noqa: PLC0415 (with Kafka's library; a worker starts without it)
     from connector.io.kafka_client import client_arguments  # noqa: PLC0415
@@ -49,7 +48,7 @@ def unusable(config: Mapping[str, str], clients: Mapping[Client, Mapping[str, st
     for prefix, client in PREFIXES.items():
         own = [key for key in config if key.startswith(prefix)]
         properties = clients.get(client, {})
-        if not own or any(_REFERENCE in value for value in properties.values()):
+        if not own:
             continue
         for check in checks.get(client, ()):
             try:

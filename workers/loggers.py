@@ -1,7 +1,8 @@
 """The loggers of this process as Connect's ``/admin/loggers`` shows and sets them (KIP-495, KIP-976).
 
 Loggers are those of Python's logging, by their own names, and ``root``. A level set on one counts for those below it, also for
-those that had one of their own, as in the reference; it lasts until the process ends. Names of Java's loggers, which people who
+those that had one of their own, as in the reference; it lasts until the process ends. Libraries whose lines below INFO hold secrets
+(:data:`workers.logging.CAPPED`) have INFO at the least. Names of Java's loggers, which people who
 know Debezium set, are taken too: :data:`JAVA` says which of ours they stand for. Words are Log4j's.
 """
 
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from connect_api.herder import LoggerLevel
-from workers.logging import LEVELS, LIBRARIES
+from workers.logging import LEVELS, LIBRARIES, may_log
 
 LOGGER: Final = logging.getLogger(__name__)
 
@@ -67,9 +68,10 @@ class Loggers:
         if word not in LEVELS:
             raise ValueError(level)
         ours = [] if name.lower() == ROOT else stands_for(name)
+        given = "WARN" if word == "WARNING" else word
         before = {known: self._word(logger) for known, logger in self._existing()}
         for each in (name, *ours):
-            self._set_one(each, "WARN" if word == "WARNING" else word)
+            self._set_one(each, given if may_log(each, LEVELS[given]) else "INFO")
         changed = [known for known, logger in self._existing() if self._word(logger) != before.get(known, self._inherited(known, before))]
         self._modified.update(dict.fromkeys(changed, self._now_ms()))
         LOGGER.info("log level set", extra={"fields": {"of": name, "to": word, **({"here": ",".join(ours)} if ours else {})}})

@@ -15,10 +15,21 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, TextIO
 
+from workers.references import references
+
 HIDDEN: Final = "[hidden]"
 _SECRET: Final = re.compile(r"password|passwd|secret|token|credential|jaas|private|keystore\.key|basic\.auth|api\.?key", re.IGNORECASE)
 _PLAIN: Final = re.compile(r"[^\s\"=\\]+")
+_UNSEEN: Final = re.compile(
+    r"[\x00-\x1f\x7f-\x9f"  # control characters: they move a terminal's cursor, and end lines
+    r"\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # line ends, marks that turn text or are not seen
+    r"\U000e0000-\U000e007f"  # letters that are not seen
+    r"\ud800-\udfff]"  # halves of pairs, which cannot be written
+)
+"""What a line of the log holds as an escape only."""
+_SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _connector: ContextVar[str | None] = ContextVar("connector", default=None)
+_hide: ContextVar[Callable[[str], str]] = ContextVar("hide", default=str)
 
 LEVELS: Final = {
     "ALL": logging.NOTSET + 1,
@@ -35,7 +46,7 @@ LEVELS: Final = {
 
 LIBRARIES: Final[Mapping[str, Callable[[int], int]]] = {
     # It logs what it then mends by itself (a new topic's leader, a reconnect); what it cannot mend it raises.
-    "aiokafka": lambda root: root if root <= logging.DEBUG else max(root, logging.CRITICAL),
+    "aiokafka": lambda root: logging.INFO if root <= logging.DEBUG else max(root, logging.CRITICAL),
     # A line for every call that is sent on to another worker.
     "httpx": lambda root: max(root, logging.WARNING),
     "httpcore": lambda root: max(root, logging.WARNING),
@@ -45,6 +56,14 @@ LIBRARIES: Final[Mapping[str, Callable[[int], int]]] = {
 }
 """Libraries that tell too much, and the level that each has beside the root's."""
 
+CAPPED: Final = ("aiokafka", "httpcore", "httpx", "psycopg")
+"""Libraries that log records, logins, connection strings or headers below INFO. No such line is ever written."""
+
+
+def may_log(logger: str, level: int) -> bool:
+    """Whether a line of the logger with this level may be written, whatever levels are set."""
+    return level >= logging.INFO or logger.partition(".")[0] not in CAPPED
+
 
 def is_secret(name: str) -> bool:
     """Whether a property of this name is treated as a secret."""
@@ -52,8 +71,12 @@ def is_secret(name: str) -> bool:
 
 
 def redact(config: Mapping[str, str | None]) -> dict[str, str | None]:
-    """``config`` with the values of secret-like properties replaced; references (``${...}``) hold no secret and stay."""
-    return {k: HIDDEN if v is not None and is_secret(k) and not v.startswith("${") else v for k, v in config.items()}
+    """``config`` with the values of secret-like properties replaced; a value that is one reference (``${...}``) is no secret and stays."""
+    return {k: HIDDEN if v is not None and is_secret(k) and not _is_reference(v) else v for k, v in config.items()}
+
+
+def _is_reference(value: str) -> bool:
+    return any(found.begin == 0 and found.end == len(value) for found in references(value))
 
 
 @contextmanager
@@ -66,12 +89,26 @@ def connector_context(name: str) -> Iterator[None]:
         _connector.reset(token)
 
 
+@contextmanager
+def hiding(hide: Callable[[str], str]) -> Iterator[None]:
+    """Every line logged inside, also by tasks started inside, is logged as ``hide`` gives it."""
+    token = _hide.set(hide)
+    try:
+        yield
+    finally:
+        _hide.reset(token)
+
+
 def _quoted(value: object) -> str:
-    text = str(value)
-    if _PLAIN.fullmatch(text):
-        return text
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\r", "\\r").replace("\n", "\\n")
-    return f'"{escaped}"'
+    """``value`` for a line: nothing in it ends the line, moves a cursor, or looks like something else."""
+    text = _hide.get()(str(value))
+    escaped = _UNSEEN.sub(_escape, text.replace("\\", "\\\\").replace('"', '\\"'))
+    return text if escaped == text and _PLAIN.fullmatch(text) else f'"{escaped}"'
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
+    return _SHORT.get(character) or (f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}")
 
 
 class KeyValueFormatter(logging.Formatter):
@@ -80,31 +117,25 @@ class KeyValueFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line of one record; a traceback follows as the field ``trace``."""
         moment = dt.datetime.fromtimestamp(record.created, dt.UTC).isoformat(timespec="milliseconds")
-        parts = [f"time={moment.replace('+00:00', 'Z')}", f"level={record.levelname.lower()}", f"logger={record.name}"]
+        parts = [f"time={moment.replace('+00:00', 'Z')}", f"level={record.levelname.lower()}", f"logger={_quoted(record.name)}"]
         name = _connector.get()
         fields: Mapping[str, object] = getattr(record, "fields", {})
         if name is not None and "connector" not in fields:
             parts.append(f"connector={_quoted(name)}")
         parts.append(f"msg={_quoted(record.getMessage())}")
-        parts.extend(f"{key}={HIDDEN if is_secret(key) else _quoted(value)}" for key, value in fields.items())
+        parts.extend(f"{_quoted(key)}={HIDDEN if is_secret(key) else _quoted(value)}" for key, value in fields.items())
         if record.exc_info:
             parts.append(f"trace={_quoted(self.formatException(record.exc_info))}")
         return " ".join(parts)
-
-
-def _tells_no_login(record: logging.LogRecord) -> bool:
-    """Leaves out the requests that carry passwords and tokens, which the library would write in full when it is set to DEBUG."""
-    arguments = record.args if isinstance(record.args, tuple) else ()
-    return not any(type(argument).__name__.startswith("SaslAuthenticate") for argument in arguments)
 
 
 def configure(level: str = "INFO", stream: TextIO | None = None) -> None:
     """Send all logs to ``stream`` (standard error) from ``level`` on; an unknown word means INFO."""
     handler = logging.StreamHandler(stream if stream is not None else sys.stderr)
     handler.setFormatter(KeyValueFormatter())
+    handler.addFilter(lambda record: may_log(record.name, record.levelno))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(LEVELS.get(level.strip().upper(), logging.INFO))
     for library, level_beside in LIBRARIES.items():
         logging.getLogger(library).setLevel(level_beside(root.level))
-    logging.getLogger("aiokafka.conn").addFilter(_tells_no_login)

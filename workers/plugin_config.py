@@ -59,10 +59,10 @@ def check_plugin(plugin: str, config: Mapping[str, str | None]) -> None:
         raise HerderError(400, f"Included connector type {named} does not match request type {plugin}")
 
 
-def config_infos(name: str, validation: Validation, shown: Mapping[str, str | None]) -> ConfigInfos:
-    """The body of ``validate``; ``shown`` is what was sent for the properties whose ``${...}`` was resolved and stays hidden."""
+def config_infos(name: str, validation: Validation) -> ConfigInfos:
+    """The body of ``validate``."""
     orders = order_in_group(validation.version)
-    configs = [(_definition(field, validation.version, orders), _value(field, shown)) for field in validation.fields]
+    configs = [(_definition(field, validation.version, orders), _value(field)) for field in validation.fields]
     return ConfigInfos(name, sum(len(field.errors) for field in validation.fields), validation.groups, configs)
 
 
@@ -80,9 +80,8 @@ def _definition(field: FieldValidation, version: str, orders: Mapping[str, int])
     return _key_info(field.key, field.name, orders.get(field.key.name, field.key.fixed_order), version)
 
 
-def _value(field: FieldValidation, shown: Mapping[str, str | None]) -> ConfigValue:
-    value = shown[field.name] if field.value is not None and field.name in shown else field.value
-    return ConfigValue(field.name, value, field.recommended, field.errors, field.visible, field.warnings)
+def _value(field: FieldValidation) -> ConfigValue:
+    return ConfigValue(field.name, field.value, field.recommended, field.errors, field.visible, field.warnings)
 
 
 def _key_info(key: Key, name: str, order: int, version: str = "", *, with_default: bool = True) -> ConfigKey:

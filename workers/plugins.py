@@ -28,13 +28,16 @@ OTHERS: Final = (
 """What a connector's configuration may name beside, in Connect's order."""
 
 
-def check_class(config: Mapping[str, str | None]) -> None:
-    """Raises HerderError(400) with Connect's text when no plugin of ours is meant."""
+def check_class(config: Mapping[str, str | None], resolved: Mapping[str, str | None] | None = None) -> None:
+    """Raises HerderError(400) with Connect's text when no plugin of ours is meant.
+
+    What counts is the class in ``resolved``, where the configuration holds references; the text shows ``config`` as it was sent.
+    """
     name = config.get("connector.class")
     if name is None:
         shown = ", ".join(f"{key}={'null' if value is None else value}" for key, value in redact(config).items())
         raise HerderError(400, f"Connector config {{{shown}}} contains no connector type")
-    if name not in ALIASES:
+    if (resolved or config).get("connector.class") not in ALIASES:
         known = (
             f"PluginDesc{{klass=class {CONNECTOR_CLASS}, name='{CONNECTOR_CLASS}', version='{CONNECTOR_VERSION}', "
             f"encodedVersion={CONNECTOR_VERSION}, type=source, typeName='source', location='python'}}"

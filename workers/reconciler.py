@@ -184,8 +184,8 @@ class Reconciler:
 
     async def _bring_up(self, name: str, config: Mapping[str, str]) -> None:
         try:
-            check_class(config)
-        except HerderError as problem:
+            check_class(config, self._planner.resolve({key: value for key, value in config.items() if key == "connector.class"}))
+        except (HerderError, CdcError) as problem:
             await self.halt(name)
             self._status.drop_tasks(name)
             self._states.move(name, Subject.CONNECTOR, Event.FAIL, trace=problem.message)

@@ -2,24 +2,29 @@
 
 Three of Kafka's providers are played: a properties file (FileConfigProvider), a directory with one file a value
 (DirectoryConfigProvider) and the environment (EnvVarConfigProvider). Resolved values are handed to the caller only: they are
-never stored, returned by the REST interface, or logged. As in Kafka, a reference to a provider that ``config.providers`` does
-not name is left as it is written.
+never stored, returned by the REST interface, or logged.
+
+As Kafka 4.3 does it, a reference stays as it is written when ``config.providers`` does not name its provider, when the file, the
+directory or the environment does not have the key, when a file or directory is named by an empty path or lies outside of
+``allowed.paths``, and when a directory is missing. A file that cannot be read, and a path for the environment, are errors.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from connector.errors import CdcError, ErrorKind
+from connector.io.regular_file import read_regular
 from workers.properties import parse_properties
+from workers.references import Reference, references
 
-_REFERENCE: Final = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
-"""Kafka's ``ConfigTransformer`` reads ``${provider:[path:]key}`` the same way: the path ends at the first colon."""
+LOGGER: Final = logging.getLogger(__name__)
 
 PROVIDER_CLASSES: Final = {
     "org.apache.kafka.common.config.provider.FileConfigProvider": "file",
@@ -27,18 +32,42 @@ PROVIDER_CLASSES: Final = {
     "org.apache.kafka.common.config.provider.EnvVarConfigProvider": "env",
 }
 
+_MOST: Final = 16 << 20
+"""Characters that all references of one configuration may stand for together; a short text can name a large file many times."""
+
 
 @dataclass(frozen=True, slots=True)
 class Provider:
     """One entry of ``config.providers``.
 
     ``kind`` is file, directory or env; ``allowed_paths`` limits the first two (KIP-993), ``allowed_names`` the last
-    (``allowlist.pattern``); empty and None mean no limit.
+    (``allowlist.pattern``). None means no limit, an empty ``allowed_paths`` that no path is allowed.
     """
 
     kind: str
-    allowed_paths: tuple[str, ...] = ()
+    allowed_paths: tuple[str, ...] | None = None
     allowed_names: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One reference that was replaced: its text, and the value that took its place."""
+
+    reference: str
+    value: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """A configuration with its references replaced.
+
+    ``found`` are the replaced references by property; a property without one is not in it. ``left`` are (property, reference, why) of
+    those that name a provider of the worker and stay as they are written.
+    """
+
+    values: Mapping[str, str] = field(repr=False)
+    found: Mapping[str, tuple[Found, ...]]
+    left: tuple[tuple[str, str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,43 +77,132 @@ class Secrets:
     providers: Mapping[str, Provider]
 
     def resolve(self, config: Mapping[str, str]) -> dict[str, str]:
-        """``config`` with every reference to a known provider replaced.
+        """``config`` with its references replaced. Raises CdcError as :meth:`look_up`."""
+        return dict(self.look_up(config).values)
 
-        Raises CdcError(CONFIG_INVALID) that names the property and the reference, when the file, the directory, the variable or
-        the key in it is missing.
+    def look_up(self, config: Mapping[str, str]) -> Resolution:
+        """Replace the references of ``config``; each file is read once.
+
+        Raises CdcError(CONFIG_INVALID) that names the property and the reference, when a provider refuses the reference. The text does
+        not say why a file cannot be read: the log does, for whoever sends configurations is not to learn which files there are.
         """
-        return {key: self._resolve_value(key, value) if "${" in value else value for key, value in config.items()}
+        reading = _Reading(self.providers)
+        values = {name: reading.resolved(name, value) if "${" in value else value for name, value in config.items()}
+        return Resolution(values, reading.found, tuple(reading.left))
 
-    def _resolve_value(self, name: str, value: str) -> str:
-        def replace(match: re.Match[str]) -> str:
-            provider = self.providers.get(match[1])
+
+class _NotThere(Exception):  # noqa: N818 -- not an error: the reference stays as it is written
+    """The provider has no such value; the text says why."""
+
+
+class _Reading:
+    """One pass over a configuration."""
+
+    def __init__(self, providers: Mapping[str, Provider]) -> None:
+        self.found: dict[str, tuple[Found, ...]] = {}
+        self.left: list[tuple[str, str, str]] = []
+        self._providers = providers
+        self._files: dict[Path, Mapping[str, str]] = {}
+        self._size = 0
+
+    def resolved(self, name: str, value: str) -> str:
+        parts: list[str] = []
+        at = 0
+        for reference in references(value):
+            provider = self._providers.get(reference.provider)
             if provider is None:
-                return match[0]
-            try:
-                return _read(provider, match[3] or "", match[4])
-            except (OSError, ValueError, KeyError) as problem:
-                # An OSError tells the path, which is no secret; other texts could quote the file's content.
-                reason = problem.strerror if isinstance(problem, OSError) and problem.strerror else "no such key"
-                raise CdcError(
-                    ErrorKind.CONFIG_INVALID,
-                    f"The reference {match[0]} in the property {name} cannot be resolved: {reason}",
-                    "Provide the value where the reference points, then restart the connector.",
-                ) from None
+                continue
+            text = value[reference.begin : reference.end]
+            replacement = self._value(provider, reference, name, text)
+            if replacement is None:
+                continue
+            self._size += len(replacement)
+            if self._size > _MOST:
+                raise _refused(name, text, f"All references of the configuration stand for more than {_MOST} characters")
+            self.found[name] = (*self.found.get(name, ()), Found(text, replacement))
+            parts += [value[at : reference.begin], replacement]
+            at = reference.end
+        return "".join([*parts, value[at:]])
 
-        return _REFERENCE.sub(replace, value)
+    def _value(self, provider: Provider, reference: Reference, name: str, text: str) -> str | None:
+        """The value; None where the reference stays as it is written."""
+        try:
+            match provider.kind:
+                case "env":
+                    if reference.path:
+                        raise _refused(name, text, "References to the environment have no path: write ${provider:NAME}")
+                    return _variable(provider, reference.key)
+                case "file":
+                    return self._of_file(provider, reference)
+                case _:
+                    return _of_directory(provider, reference)
+        except _NotThere as missing:
+            self.left.append((name, text, str(missing)))
+            return None
+        except (OSError, ValueError) as problem:
+            reason = (problem.strerror if isinstance(problem, OSError) else None) or "It is not text of the expected form"
+            LOGGER.warning("cannot read a reference", extra={"fields": {"property": name, "reference": text, "reason": reason}})
+            raise _refused(name, text, "The file cannot be read; the worker's log says why") from None
+
+    def _of_file(self, provider: Provider, reference: Reference) -> str:
+        path = _allowed(provider, reference.path)
+        if path not in self._files:
+            self._files[path] = parse_properties(read_regular(path).decode())
+        try:
+            return self._files[path][reference.key]
+        except KeyError:
+            raise _NotThere("The file has no such key") from None
 
 
-def _read(provider: Provider, path: str, key: str) -> str:
-    if provider.kind == "env":
-        if provider.allowed_names is not None and not re.fullmatch(provider.allowed_names, key):
-            raise KeyError(key)
-        return os.environ[key]
+def _variable(provider: Provider, name: str) -> str:
+    if provider.allowed_names is not None and not re.fullmatch(provider.allowed_names, name):
+        raise _NotThere("The provider's allowlist.pattern does not match")
+    try:
+        return os.environ[name]
+    except KeyError:
+        raise _NotThere("The environment has no such variable") from None
+
+
+def _of_directory(provider: Provider, reference: Reference) -> str:
+    directory = _allowed(provider, reference.path)
+    key = reference.key
+    # As in Kafka the key is the name of a regular file in the directory, and nothing else can be named.
+    if key in ("", ".", "..") or "/" in key or "\0" in key:
+        raise _NotThere("The directory has no such file")
+    file = _allowed(provider, str(directory / key))
+    if not directory.is_dir() or not file.is_file():
+        raise _NotThere("The directory has no such file")
+    return read_regular(file).decode()
+
+
+def _allowed(provider: Provider, path: str) -> Path:
+    """Return the path if the provider may read there.
+
+    Kafka compares paths as they are written. Here the place that symbolic links lead to must be allowed too.
+    """
+    if not path:
+        raise _NotThere("The reference names no path")
+    if "\0" in path:
+        raise ValueError("NUL")
     place = Path(path)
-    if provider.allowed_paths and not any(place.resolve().is_relative_to(Path(root).resolve()) for root in provider.allowed_paths):
-        raise PermissionError(1, "the path is outside of allowed.paths")
-    if provider.kind == "file":
-        return parse_properties(place.read_text(encoding="utf-8"))[key]
-    inside = place / key
-    if inside.parent != place:
-        raise KeyError(key)
-    return inside.read_text(encoding="utf-8")
+    if provider.allowed_paths is None:
+        return place
+    written, real = _normal(path), place.resolve()
+    for root in provider.allowed_paths:
+        if written.is_relative_to(_normal(root)) and real.is_relative_to(Path(root).resolve()):
+            return real
+    raise _NotThere("The path is outside of the provider's allowed.paths")
+
+
+def _normal(path: str) -> Path:
+    """The path without ``.``, ``..`` and doubled slashes. POSIX gives two slashes at the beginning a meaning, Java none."""
+    plain = os.path.normpath(path)
+    return Path("/" + plain.lstrip("/")) if plain.startswith("/") else Path(plain)
+
+
+def _refused(name: str, text: str, why: str) -> CdcError:
+    return CdcError(
+        ErrorKind.CONFIG_INVALID,
+        f"The reference {text} in the property {name} cannot be resolved: {why}",
+        "Correct the reference, or provide the value where it points, then restart the connector.",
+    )

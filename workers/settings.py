@@ -7,6 +7,7 @@ environment and Connect's defaults.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,6 +82,7 @@ class WorkerSettings:
     topic_creation: bool
     topic_tracking: bool
     topic_tracking_reset: bool
+    signal_directory: str
     properties: Mapping[str, str] = field(repr=False)
     ignored: tuple[str, ...] = ()
     """Keys that mean nothing here."""
@@ -126,6 +128,7 @@ class WorkerSettings:
                 topic_creation=boolean(properties, "topic.creation.enable", True),
                 topic_tracking=boolean(properties, "topic.tracking.enable", True),
                 topic_tracking_reset=boolean(properties, "topic.tracking.allow.reset", True),
+                signal_directory=properties.get("signal.file.directory", "").strip(),
                 properties=properties,
                 ignored=tuple(ignored),
                 unknown=tuple(unknown),
@@ -264,13 +267,36 @@ def _providers(properties: Mapping[str, str]) -> dict[str, Provider]:
                 f"The worker property {prefix}class is {class_name or 'missing'}. This worker plays {', '.join(PROVIDER_CLASSES)}; "
                 "use one of them, or take the provider out of config.providers."
             )
-        paths = properties.get(prefix + "param.allowed.paths", "")
         providers[alias] = Provider(
             kind=kind,
-            allowed_paths=tuple(p.strip() for p in paths.split(",") if p.strip()),
-            allowed_names=properties.get(prefix + "param.allowlist.pattern"),
+            allowed_paths=_allowed_paths(properties, prefix + "param.allowed.paths"),
+            allowed_names=_pattern(properties, prefix + "param.allowlist.pattern"),
         )
     return providers
+
+
+def _allowed_paths(properties: Mapping[str, str], key: str) -> tuple[str, ...] | None:
+    """The paths that a provider is limited to; None without a limit. As in Kafka each must be absolute and exist."""
+    paths = properties.get(key, "")
+    if not paths:
+        return None
+    allowed = tuple(path.strip() for path in paths.split(",") if path.strip())
+    for path in allowed:
+        absolute = Path(path).is_absolute()
+        if not absolute or not Path(path).exists():
+            why = "does not exist" if absolute else "is not absolute"
+            raise SettingsError(f"Invalid value {paths} for the worker property {key}: The path {path} {why}")
+    return allowed
+
+
+def _pattern(properties: Mapping[str, str], key: str) -> str | None:
+    pattern = properties.get(key)
+    if pattern is not None:
+        try:
+            re.compile(pattern)
+        except re.error as problem:
+            raise SettingsError(f"Invalid value {pattern} for the worker property {key}: {problem}") from None
+    return pattern
 
 
 def log_level(environment: Mapping[str, str]) -> str:

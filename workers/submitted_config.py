@@ -9,9 +9,12 @@ from typing import Final
 from connect_api.herder import ConfigInfos, HerderError
 from connector.config_validation import Validation, error_lines
 from connector.errors import CdcError
-from workers.logging import connector_context
+from connector.public_validation import public, public_lines
+from workers.hidden import Hidden
+from workers.logging import connector_context, hiding
 from workers.plugin_config import check_plugin, config_infos
 from workers.plugins import check_class
+from workers.secrets import Resolution
 from workers.task_plan import TaskPlanner
 from workers.validation import Preflight
 
@@ -32,13 +35,13 @@ class SubmittedConfigs:
     async def check(self, name: str, config: Mapping[str, str | None]) -> None:
         """Raises HerderError(400) with Connect's text and all error lines. Warnings go to the log: the answer has no place for them."""
         given = {key: value for key, value in config.items() if value is not None}
-        check_class(config)
         try:
-            resolved = self._planner.resolve(given)
+            resolution = self._planner.look_up(given)
         except CdcError as problem:
             lines = [str(problem)]
         else:
-            validation = await self._validated(name, config, given, resolved)
+            check_class(config, resolution.values)
+            validation = await self._validated(name, config, given, resolution)
             lines = error_lines(validation)
             with connector_context(name):
                 for field in validation.fields:
@@ -57,36 +60,35 @@ class SubmittedConfigs:
         check_plugin(plugin, config)
         given = {key: value for key, value in config.items() if value is not None}
         try:
-            check_class(config)
-            resolved = self._planner.resolve(given)
+            resolution = self._planner.look_up(given)
+            check_class(config, resolution.values)
         except HerderError as refusal:
             # As Connect answers: the status is another one than when a connector is created.
             raise HerderError(500, f"org.apache.kafka.connect.runtime.rest.errors.BadRequestException: {refusal.message}") from refusal
         except CdcError as problem:
             raise HerderError(400, str(problem)) from problem
-        validation = await self._validated(given.get("name", ""), config, given, resolved)
-        hidden = {key: value for key, value in given.items() if resolved[key] != value}
-        return config_infos(given["connector.class"], validation, hidden)
+        validation = await self._validated(given.get("name", ""), config, given, resolution)
+        return config_infos(given["connector.class"], validation)
 
-    async def _validated(
-        self, name: str, config: Mapping[str, str | None], given: Mapping[str, str], resolved: Mapping[str, str]
-    ) -> Validation:
+    async def _validated(self, name: str, config: Mapping[str, str | None], given: Mapping[str, str], resolution: Resolution) -> Validation:
         """What the connector's table, the database and the worker say, without the values behind references."""
-        validation = await self._validate(name, {key: resolved.get(key) for key in config})
+        resolved = {key: resolution.values.get(key) for key in config}
+        held = frozenset(resolution.found)
+        hide = Hidden(found for each in resolution.found.values() for found in each)
+        with hiding(hide):
+            validation = await self._validate(name, resolved)
+        refused, short = self._planner.refusals(resolution.values), self._planner.shortcomings(resolution.values)
+        if held:
+            validation = public(validation, config, resolved, held, hide)
+            refused = public_lines(refused, self._planner.refusals(given), held)
+            short = public_lines(short, self._planner.shortcomings(given), held)
         # The connector's own table may know the property as well: one line is enough.
         wrong = [field.name for field in validation.fields if field.errors]
         lines = error_lines(validation)
-        for key, line in self._planner.refusals(given):
+        for key, line in refused:
             if not any(key in told for told in lines) and not any(f"{name}.".startswith(f"{key}.") for name in wrong):
                 validation = validation.with_error(key, line)
-        for key, line in self._planner.shortcomings(given):
+        for key, line in short:
             add = validation.with_error if self._preflight == "refuse" else validation.with_warning
             validation = add(key, line)
-        return validation.with_errors(lambda line: _without_secrets(line, given, resolved))
-
-
-def _without_secrets(line: str, given: Mapping[str, str], resolved: Mapping[str, str]) -> str:
-    for key, value in resolved.items():
-        if value and value != given[key]:
-            line = line.replace(value, given[key])
-    return line
+        return validation

@@ -19,7 +19,7 @@ from connector.errors import CdcError, Directive
 from connector.ports import Progress, TaskContext
 from connector.signal_inbox import SignalInbox
 from connector.signals import Signal
-from workers.logging import connector_context
+from workers.logging import connector_context, hiding
 
 LOGGER: Final = logging.getLogger(__name__)
 
@@ -118,6 +118,7 @@ class Supervisor:
 
     async def _supervise(self, name: str, make_context: MakeContext, policy: RetryPolicy, stop: asyncio.Event) -> None:
         failures = 0
+        hide: Callable[[str], str] = str
         while not stop.is_set():
             progress: Progress | None = None
             try:
@@ -125,26 +126,30 @@ class Supervisor:
                 progress = context.progress
                 self._running[name].progress = progress
                 self._running[name].signals = context.signals
-                LOGGER.info("task starting", extra={"fields": {"attempt": failures + 1}})
-                await self._run_task(context, stop)
+                hide = context.hide
+                with hiding(hide):
+                    LOGGER.info("task starting", extra={"fields": {"attempt": failures + 1}})
+                    await self._run_task(context, stop)
             except CdcError as problem:
                 if stop.is_set():
-                    LOGGER.warning("task raised while stopping", extra={"fields": {"error": str(problem)}})
+                    LOGGER.warning("task raised while stopping", extra={"fields": {"error": hide(str(problem))}})
                     return
                 failures = 1 if progress is not None and progress.events else failures + 1
                 if problem.directive is not Directive.RETRY or 0 <= policy.retries < failures:
-                    self._end(name, describe(problem), str(problem), problem.kind.value)
+                    self._end(name, hide(describe(problem)), hide(str(problem)), problem.kind.value)
                     return
                 LOGGER.warning(
                     "task failed with an error that may pass, trying again",
-                    extra={"fields": {"error": str(problem), "kind": problem.kind.value, "failures": failures, "seconds": policy.wait}},
+                    extra={
+                        "fields": {"error": hide(str(problem)), "kind": problem.kind.value, "failures": failures, "seconds": policy.wait}
+                    },
                 )
                 await self._pause(policy.wait, stop)
             except Exception as problem:  # noqa: BLE001 (the boundary: what a defect raises ends up in the status)
                 if stop.is_set():
                     LOGGER.warning("task raised while stopping", extra={"fields": {"error": type(problem).__name__}})
                     return
-                self._end(name, describe(problem), f"unexpected {type(problem).__name__}", "internal")
+                self._end(name, hide(describe(problem)), f"unexpected {type(problem).__name__}", "internal")
                 return
             else:
                 if not stop.is_set():

@@ -13,10 +13,13 @@ from typing import Final
 from connector.config_keys import CURRENT, BadVersionError, select_version
 from connector.errors import CdcError, ErrorKind
 from connector.ports import ExactlyOnce, KafkaSettings, Progress, TaskContext
+from connector.public_validation import public_lines
 from workers import client_overrides
 from workers.converters import check_header_converter, converter
+from workers.hidden import Hidden
 from workers.notification_boards import NotificationBoards
 from workers.plugins import TASK_CLASS
+from workers.secrets import Resolution
 from workers.settings import WorkerSettings
 from workers.stores.offset_store import AllOffsets, ConnectorOffsets
 from workers.stores.transactional_offsets import TransactionOffsets
@@ -52,6 +55,13 @@ class TaskPlanner:
         """``config`` with its references resolved. Raises CdcError(CONFIG_INVALID). Never store, return or log the result."""
         return self._settings.secrets.resolve(config)
 
+    def look_up(self, config: Mapping[str, str]) -> Resolution:
+        """As :meth:`resolve`, with what was replaced by what; a line in the log names each reference that stays as it is written."""
+        resolution = self._settings.secrets.look_up(config)
+        for name, reference, reason in resolution.left:
+            LOGGER.warning("reference not resolved", extra={"fields": {"property": name, "reference": reference, "reason": reason}})
+        return resolution
+
     def version(self, config: Mapping[str, str]) -> str:
         """The connector version that is played for ``config``; the present one where what it asks for cannot be had."""
         wanted = config.get("connector.plugin.version")
@@ -64,7 +74,7 @@ class TaskPlanner:
             return CURRENT
 
     def refusals(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
-        """(property, one sentence) for everything that keeps the configuration from being saved."""
+        """(property, one sentence) for everything that keeps the configuration from being saved; a sentence may quote the value."""
         found: list[tuple[str, str]] = []
         steps = config.get("transforms", "")
         if steps.strip():
@@ -80,7 +90,10 @@ class TaskPlanner:
         return found + [(key, line) for key, check in _CHECKS if (line := _line_of(check, config)) is not None]
 
     def shortcomings(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
-        """(property, one sentence) for what keeps the task from starting, although the reference takes the configuration."""
+        """(property, one sentence) for what keeps the task from starting, although the reference takes the configuration.
+
+        A sentence may quote the value.
+        """
         found = client_overrides.refusals(config, self._settings.properties)
         found += self._exactly_once_shortcomings(config)
         if not found:
@@ -98,16 +111,14 @@ class TaskPlanner:
         return [(key, f"Invalid value {other} for configuration {key}: {why}")]
 
     def context(self, name: str, config: Mapping[str, str]) -> TaskContext:
-        """The context of one run. Raises CdcError(CONFIG_INVALID) that names the property."""
-        refusals = self.refusals(config) or self.shortcomings(config)
-        if refusals:
-            raise CdcError(ErrorKind.CONFIG_INVALID, refusals[0][1], "Change the connector's configuration.")
-        resolved = self.resolve(config)
-        # What was a reference until now.
-        if hidden := client_overrides.refusals(resolved, self._settings.properties):
-            raise CdcError(ErrorKind.CONFIG_INVALID, f"What {hidden[0][0]} refers to is not supported", "See docs/kafka-clients.md.")
+        """The context of one run. Raises CdcError(CONFIG_INVALID) that names the property, without values behind references."""
+        resolution = self.look_up(config)
+        resolved = resolution.values
+        if problems := self._problems(resolved):
+            told = public_lines(problems, self._problems(config), frozenset(resolution.found)) if resolution.found else problems
+            raise CdcError(ErrorKind.CONFIG_INVALID, told[0][1], "Change the connector's configuration.")
         client_overrides.tell(resolved)
-        self._report_offsets_topic(resolved)
+        self._report_offsets_topic(config, resolved)
         return TaskContext(
             connector=name,
             config=resolved,
@@ -120,16 +131,21 @@ class TaskPlanner:
             offset_flush_interval=self._settings.offset_flush_interval,
             notify=self._boards.of(name).add,
             exactly_once=self._exactly_once(name, resolved),
+            signal_directory=self._settings.signal_directory,
+            hide=Hidden(found for each in resolution.found.values() for found in each),
         )
 
-    def _report_offsets_topic(self, config: Mapping[str, str]) -> None:
+    def _problems(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
+        return self.refusals(config) + self.shortcomings(config)
+
+    def _report_offsets_topic(self, config: Mapping[str, str], resolved: Mapping[str, str]) -> None:
         store = self._settings.offset_topic.name
-        own = config.get("offsets.storage.topic", "").strip() or store
+        own = resolved.get("offsets.storage.topic", "").strip() or store
         if own != store and not self._settings.exactly_once:
             # The reference writes these offsets to both topics; its worker's own topic is the one that is shared with it.
             LOGGER.warning(
                 "offsets.storage.topic has no effect without exactly.once.source.support=enabled",
-                extra={"fields": {"named": own, "used": store}},
+                extra={"fields": {"named": config["offsets.storage.topic"], "used": store}},
             )
 
     def _exactly_once(self, name: str, config: Mapping[str, str]) -> ExactlyOnce | None:

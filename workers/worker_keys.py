@@ -51,6 +51,7 @@ HONOURED: Final = frozenset(
         "sasl.mechanism",
         "security.protocol",
         "session.timeout.ms",
+        "signal.file.directory",
         "ssl.client.auth",
         "ssl.enabled.protocols",
         "ssl.endpoint.identification.algorithm",

@@ -210,7 +210,11 @@ UNLISTED: Final[tuple[Key, ...]] = (
         ignored="Signals are taken from the topic as they come",
     ),
     _row(
-        "signal.file", "STRING", "file-signals.txt", "LOW", "File of the signal channel `file`: a signal a line. It is emptied by reading."
+        "signal.file",
+        "STRING",
+        "file-signals.txt",
+        "LOW",
+        "File of the signal channel `file`: a signal a line. It is emptied by reading. It must lie in the worker's `signal.file.directory`.",
     ),
     _row("database.include.list", "LIST", None, "LOW", "Databases to capture.", ignored=_ONE_DATABASE),
     _row(

@@ -5,6 +5,8 @@ Every connection prints values alike (DateStyle ISO, UTC, …): the type table r
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -13,9 +15,13 @@ from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
 
 from connector.config import ConnectorConfig
-from connector.driver_settings import connection_settings
+from connector.driver_settings import connection_settings, cut_values
 from connector.errors import CdcError, ErrorKind
+from connector.io.regular_file import check_regular
 from connector.preflight.server import no_replication_protocol, no_replication_role, refuses_replication
+from connector.preflight.tls_files import PROPERTIES, SENTENCES, property_of, told_property
+
+_log = logging.getLogger(__name__)
 
 _SETTINGS: Final = (
     "-c datestyle=ISO -c timezone=UTC -c intervalstyle=postgres -c extra_float_digits=3 -c bytea_output=hex"
@@ -31,6 +37,8 @@ async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = 
     Raises CdcError: SOURCE_UNREACHABLE, SOURCE_AUTHENTICATION, SOURCE_PERMISSION (no REPLICATION), SOURCE_SETTING (a pooler in between)
     or what the server says.
     """
+    if cut := cut_values(config.raw):
+        raise CdcError(ErrorKind.CONFIG_INVALID, f"The value of {cut[0]} holds a NUL character, where libpq would cut it", "Remove it.")
     driver = connection_settings(config.driver)
     arguments: dict[str, object] = {
         "host": config.database_hostname,
@@ -54,6 +62,7 @@ async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = 
         arguments["replication"] = "database"
     given = {key: value for key, value in arguments.items() if value is not None}
     try:
+        _check_files(given)
         connection = await AsyncConnection.connect(autocommit=True, **given)  # type: ignore[arg-type]
         # Statements run once or twice: a server-side plan would only cost, and breaks behind a transaction pooler.
         connection.prepare_threshold = None
@@ -67,8 +76,31 @@ async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = 
         if "to start wal" in told:
             # "permission denied to start WAL sender"; before 16 "must be superuser or replication role to start walsender".
             raise replace(no_replication_role(config.database_user), detail=told.splitlines()[0]) from error
-        raise source_error(error, f"connecting to {address}/{config.database_dbname}") from error
+        shown = _without_file_facts(error)
+        raise source_error(shown, f"connecting to {address}/{config.database_dbname}") from shown
     return connection
+
+
+def _check_files(arguments: Mapping[str, object]) -> None:
+    """Keep libpq from files that it would wait for or read without end. Raises psycopg.OperationalError."""
+    for parameter, name in PROPERTIES.items():
+        path = arguments.get(parameter)
+        if not path or path == "system":
+            continue
+        try:
+            check_regular(str(path))
+        except (OSError, ValueError) as problem:
+            _log.warning("cannot use a file of the connection property=%s reason=%s", name, problem)
+            raise psycopg.OperationalError(SENTENCES[name]) from None
+
+
+def _without_file_facts(error: psycopg.Error) -> psycopg.Error:
+    """``error``, or where it tells what is wrong with a file one that does not; the log has the reason then."""
+    name = property_of(str(error))
+    if name is None:
+        return error
+    _log.warning("cannot use a file of the connection property=%s reason=%s", name, str(error).strip())
+    return psycopg.OperationalError(SENTENCES[name])
 
 
 def connect_timeout(config: ConnectorConfig, default_s: int) -> int:
@@ -101,6 +133,8 @@ _KINDS: Final = {
 
 def source_error(error: psycopg.Error, doing: str) -> CdcError:
     """A psycopg error as a CdcError: what was being done, and the server's first line. Never values: the detail line is left out."""
+    if (name := told_property(str(error))) is not None:
+        return CdcError(ErrorKind.SOURCE_AUTHENTICATION, SENTENCES[name])
     state = error.sqlstate or ""
     told = (error.diag.message_primary or str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__).strip()
     if not state:

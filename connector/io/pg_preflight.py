@@ -16,15 +16,18 @@ from typing import Final
 import psycopg
 
 from connector.config import ConnectorConfig, parse
+from connector.driver_settings import cut_values, in_statements
 from connector.errors import CdcError, ErrorKind
 from connector.io.pg_connection import Connection, connect
 from connector.io.pg_preflight_facts import read_facts
 from connector.io.pg_replication import Replication
+from connector.io.regular_file import read_regular
 from connector.output_plugin import PGOUTPUT
 from connector.preflight.connection import HOSTNAME, refused, server_words
 from connector.preflight.facts import Facts, Refusal
 from connector.preflight.finding import Finding
 from connector.preflight.rules import judge
+from connector.preflight.tls_files import SENTENCES
 from connector.preflight.wish import Wish
 
 _log = logging.getLogger(__name__)
@@ -34,6 +37,9 @@ _LOOK_S: Final = 10.0
 """How long a server that lets itself be connected to may take with the rest; what it has not told by then refuses nothing."""
 _PLUGIN_S: Final = 1
 """The library is loaded at once; after that, making a slot only waits for open transactions."""
+_CUT: Final = "The '{name}' value is invalid: It holds a NUL character, where libpq would cut it; remove the character"
+_DER: Final = b"\x30"
+"""A key in DER begins as a sequence (ASN.1)."""
 _FILES: Final = {
     "database.sslrootcert": "database_sslrootcert",
     "database.sslcert": "database_sslcert",
@@ -53,7 +59,10 @@ async def findings(settings: Mapping[str, str], *, further: bool = True) -> Sequ
     loop = asyncio.get_running_loop()
     timeout_ms = config.connection_validation_timeout_ms
     deadline = loop.time() + timeout_ms / 1000
-    files = _unreadable_files(config) if further else []
+    if cut := cut_values(settings):
+        # What goes into statements alone the reference finds when the task runs.
+        return [Finding(name, _CUT.format(name=name), warning=in_statements(name), reference=not in_statements(name)) for name in cut]
+    files = _unusable_files(config) if further else []
     try:
         async with asyncio.timeout_at(deadline):
             connection = await connect(config, _PURPOSE)
@@ -140,16 +149,23 @@ async def _plugin(config: ConnectorConfig) -> str:
     return ""
 
 
-def _unreadable_files(config: ConnectorConfig) -> list[Finding]:
-    """Files that are named and cannot be read. libpq passes over most of them, depending on the server and on sslmode."""
+def _unusable_files(config: ConnectorConfig) -> list[Finding]:
+    """Files that are named and do not serve. libpq passes over most of them, depending on the server and on sslmode."""
+    if config.database_sslmode == "disable":
+        return []
     found = []
     for key, attribute in _FILES.items():
         path = getattr(config, attribute)
-        if path and path != "system" and config.database_sslmode != "disable" and not os.access(path, os.R_OK):
-            what = "cannot be read by the worker" if os.path.lexists(path) else "is not there"
-            found.append(
-                Finding(key, f"The file {path} {what}, so that TLS may do without it. Correct the path, or let the worker read it")
-            )
+        if not path or path == "system":
+            continue
+        try:
+            text = read_regular(path)
+            reason = "" if b"-----BEGIN " in text or (key == "database.sslkey" and text.startswith(_DER)) else "it holds no PEM"
+        except (OSError, ValueError) as problem:
+            reason = str(problem)
+        if reason:
+            _log.warning("cannot use a file of the connection property=%s reason=%s", key, reason)
+            found.append(Finding(key, f"{SENTENCES[key]}; TLS may do without it"))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import ssl
 import tempfile
@@ -9,6 +10,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from connector.errors import CdcError, ErrorKind
+from connector.io.regular_file import check_regular
+
+_log = logging.getLogger(__name__)
 
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _PEM_BLOCK: Final = re.compile(r"(-----BEGIN ([A-Z0-9 ]+)-----)(.*?)(-----END \2-----)", re.DOTALL)
@@ -23,7 +27,8 @@ _CONVERT: Final = {
 def client_context(properties: Mapping[str, str]) -> ssl.SSLContext:
     """What TLS is spoken with: whom it trusts (without a truststore the system's authorities), and the own certificate if there is one.
 
-    Raises CdcError(CONFIG_INVALID) that names the property, for a store that is no PEM or cannot be read.
+    Raises CdcError(CONFIG_INVALID) that names the property, for a store that is no PEM or cannot be read. Connectors name such files too,
+    so that the text is the same whatever is wrong with one; the reason is in the log alone.
     """
     for store in ("truststore", "keystore"):
         key = f"ssl.{store}"
@@ -36,20 +41,25 @@ def client_context(properties: Mapping[str, str]) -> ssl.SSLContext:
                 _CONVERT[store].format(key=key),
             )
     try:
+        for key in ("ssl.truststore.location", "ssl.keystore.location"):
+            if location := properties.get(key, "").strip():
+                check_regular(location)
         context = ssl.create_default_context(
             cafile=properties.get("ssl.truststore.location", "").strip() or None,
             cadata=_blocks(properties.get("ssl.truststore.certificates", "")) or None,
         )
         _load_own_certificate(context, properties)
     except (OSError, ValueError) as problem:
+        # OpenSSL's own words name no file and no secret.
+        _log.warning(
+            "cannot use ssl.truststore.* or ssl.keystore.* reason=%s", getattr(problem, "strerror", None) or type(problem).__name__
+        )
         raise CdcError(
             ErrorKind.CONFIG_INVALID,
             "What ssl.truststore.* or ssl.keystore.* names cannot be used",
             "It must be readable PEM: certificates in the truststore, key and chain in the keystore. "
-            "An encrypted key needs ssl.key.password.",
-            # OpenSSL's own words name no file and no secret.
-            getattr(problem, "strerror", None) or type(problem).__name__,
-        ) from problem
+            "An encrypted key needs ssl.key.password. The worker's log says what is wrong.",
+        ) from None
     context.minimum_version, context.maximum_version = _versions(properties)
     # An empty value switches the check of the broker's name off, as in Kafka (KIP-294).
     context.check_hostname = properties.get("ssl.endpoint.identification.algorithm", "https").strip() != ""

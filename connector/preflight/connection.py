@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from connector.preflight.finding import LEAD, Finding
+from connector.preflight.tls_files import SENTENCES, property_of, told_property
 
 HOSTNAME: Final = "database.hostname"
 
@@ -45,19 +46,6 @@ _TABLE: Final = (
         ),
     ),
     _told(
-        r'root certificate file "(.*)" does not exist',
-        "database.sslrootcert",
-        lambda match, _: (
-            f"Could not open SSL root certificate file {match[1]}."
-            " Set database.sslrootcert to a file that the worker can read, or database.sslmode to require"
-        ),
-    ),
-    _told(
-        r'could not (?:read|load) root certificate file "(.*)"',
-        "database.sslrootcert",
-        lambda match, _: f"Loading the SSL root certificate {match[1]} into a TrustManager failed. Give the authority's certificate as PEM",
-    ),
-    _told(
         r"certificate verify failed",
         "database.sslrootcert",
         lambda _, address: (
@@ -72,32 +60,6 @@ _TABLE: Final = (
             f"The hostname {match[2]} could not be verified: the server's certificate is for {match[1]}."
             " Set database.hostname to a name of the certificate, or database.sslmode to verify-ca"
         ),
-    ),
-    _told(
-        r'certificate present, but not private key file "(.*)"',
-        "database.sslkey",
-        lambda match, _: f"The private key file {match[1]} of the certificate in database.sslcert is not there. Set database.sslkey to it",
-    ),
-    _told(
-        r'private key file "(.*)" has group or world access',
-        "database.sslkey",
-        lambda match, _: (
-            f'private key file "{match[1]}" has group or world access; file must have permissions u=rw (0600) or less if owned by the'
-            " current user, or permissions u=rw,g=r (0640) or less if owned by root."
-        ),
-    ),
-    _told(
-        r'(?:could not (?:load|read)|certificate does not match) private key file "([^"]*)"',
-        "database.sslkey",
-        lambda match, _: (
-            f"The private key file {match[1]} cannot be used with the certificate in database.sslcert."
-            " Set database.sslkey to that certificate's key, and database.sslpassword if it has a password"
-        ),
-    ),
-    _told(
-        r'could not (?:read|open) certificate file "(.*?)"',
-        "database.sslcert",
-        lambda match, _: f"The certificate file {match[1]} cannot be read. Set database.sslcert to a PEM file that the worker can read",
     ),
     _told(
         r"FATAL:\s+unsupported startup parameter: (\S+)",
@@ -115,6 +77,9 @@ _TABLE: Final = (
 
 def refused(text: str, host: str, port: int, fallback: str) -> Finding:
     """The finding for libpq's message ``text``; ``fallback`` names the error when there is none."""
+    file = told_property(text) or property_of(text)
+    if file is not None:
+        return Finding(file, LEAD + SENTENCES[file], warning=False)
     for entry in _TABLE:
         match = entry.pattern.search(text)
         if match:

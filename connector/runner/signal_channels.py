@@ -13,7 +13,7 @@ from typing import Final, cast
 from connector.config import ConnectorConfig
 from connector.config_families import prefixed
 from connector.errors import CdcError
-from connector.io.signal_file import SignalFile
+from connector.io.signal_file import SETTING, NotSignalsError, SignalFile
 from connector.io.signal_topic import SignalTopic
 from connector.ports import TaskContext
 from connector.signal_channel import SignalChannel
@@ -49,7 +49,7 @@ class SignalChannels:
             if name == "kafka":
                 self._listeners[name] = partial(self._read_topic, self._topic())
             elif name == "file":
-                self._listeners[name] = self._read_file
+                self._file(SignalFile(config.signal_file, context.signal_directory))
             elif name not in ("source", *BEHIND_REST):
                 try:
                     self._listeners[name] = self._custom(name)
@@ -114,10 +114,24 @@ class SignalChannels:
                     else:
                         self._put(signal)
 
-    async def _read_file(self) -> None:
-        file = SignalFile(self._config.signal_file)
+    def _file(self, file: SignalFile) -> None:
+        if file.inside:
+            self._listeners["file"] = partial(self._read_file, file)
+            return
+        _log.warning(
+            "signal channel off channel=file file=%s reason=the file lies outside of the folder of the worker property %s",
+            self._config.signal_file,
+            SETTING,
+        )
+
+    async def _read_file(self, file: SignalFile) -> None:
         while True:
-            for line in await asyncio.to_thread(file.take):
+            try:
+                lines = await asyncio.to_thread(file.take)
+            except NotSignalsError as refusal:
+                lines = []
+                _log.warning("signal file left as it is channel=file file=%s reason=%s", self._config.signal_file, refusal)
+            for line in lines:
                 try:
                     signal = read_line(line)
                 except SignalError as refusal:

@@ -56,7 +56,7 @@ def context_of(**properties: str) -> tuple[TaskContext, ConnectorConfig]:
         }
     )
     plain = ConverterSettings(schemas_enable=False)
-    context = TaskContext("shop", config.raw, plain, plain, KafkaSettings({}, {}), NoOffsets(), Progress(), print)
+    context = TaskContext("shop", config.raw, plain, plain, KafkaSettings({}, {}), NoOffsets(), Progress(), print, signal_directory="/")
     return context, config
 
 
@@ -180,7 +180,7 @@ async def test_a_kafka_that_is_away_harms_nothing(tmp_path: Path) -> None:
 async def test_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "signals"
     async with Channels(signal_enabled_channels="file", signal_file=str(path)) as channels:
-        path.write_bytes(b"secret\n" + signal("f1") + b"\n\n" + signal("f2"))
+        path.write_bytes(b'{"id":"f0","type":"log","data":"secret"}\n' + signal("f1") + b"\n\n" + signal("f2"))
         assert [(await channels.next()).id, (await channels.next()).id] == ["f1", "f2"]
         assert path.read_bytes() == b""
         path.unlink()

@@ -121,12 +121,6 @@ def test_what_the_database_says_is_attached_in_place() -> None:
     assert error_lines(validation.with_error("producer.override.acks", "not allowed"))[-1] == "not allowed"
 
 
-def test_errors_can_be_rewritten() -> None:
-    validation = validate({**MINIMAL, "max.batch.size": "x"}).with_errors(str.upper)
-    assert error_lines(validation)
-    assert all(line == line.upper() for line in error_lines(validation))
-
-
 @pytest.mark.parametrize("wanted", ["[", "[2,1]", "(2)", "3.6)", "[3.6.3.Final],[2.3.4.Final]"])
 def test_a_range_that_cannot_be_read_is_told_once(wanted: str) -> None:
     [line] = error_lines(validate({**MINIMAL, "connector.plugin.version": wanted}))

@@ -25,12 +25,12 @@ AT = 'connection failed: connection to server at "10.0.0.1", port 5432 failed: '
         (
             f'{AT}root certificate file "/no/such" does not exist\nEither provide the file, use the system\'s trusted roots',
             "database.sslrootcert",
-            "Could not open SSL root certificate file /no/such. ",
+            "The file of database.sslrootcert cannot be used: ",
         ),
         (
             f'{AT}could not read root certificate file "/a b.crt": no certificate or crl found',
             "database.sslrootcert",
-            "Loading the SSL root certificate /a b.crt into a TrustManager failed. ",
+            "The file of database.sslrootcert cannot be used: ",
         ),
         (f"{AT}SSL error: certificate verify failed", "database.sslrootcert", "SSL error: no authority of database.sslrootcert signed"),
         (
@@ -43,18 +43,22 @@ AT = 'connection failed: connection to server at "10.0.0.1", port 5432 failed: '
             "database.sslmode",
             "The hostname 10.0.0.1 could not be verified: ",
         ),
-        (f'{AT}certificate present, but not private key file "/no/key"', "database.sslkey", "The private key file /no/key of"),
+        (f'{AT}certificate present, but not private key file "/no/key"', "database.sslkey", "The file of database.sslkey cannot be used: "),
         (
             (
                 f'{AT}private key file "/k" has group or world access; file must have permissions u=rw (0600) or less if owned by the'
                 " current user, or permissions u=rw,g=r (0640) or less if owned by root"
             ),
             "database.sslkey",
-            'private key file "/k" has group or world access; file must have permissions u=rw (0600) or less',
+            "The file of database.sslkey cannot be used: ",
         ),
-        (f'{AT}could not load private key file "/k": bad decrypt', "database.sslkey", "The private key file /k cannot be used"),
-        (f'{AT}certificate does not match private key file "/k": mismatch', "database.sslkey", "The private key file /k cannot be used"),
-        (f'{AT}could not read certificate file "/c": no start line', "database.sslcert", "The certificate file /c cannot be read. "),
+        (f'{AT}could not load private key file "/k": bad decrypt', "database.sslkey", "The file of database.sslkey cannot be used: "),
+        (
+            f'{AT}certificate does not match private key file "/k": mismatch',
+            "database.sslkey",
+            "The file of database.sslkey cannot be used: ",
+        ),
+        (f'{AT}could not read certificate file "/c": no start line', "database.sslcert", "The file of database.sslcert cannot be used: "),
         (
             f"{AT}FATAL:  unsupported startup parameter: options",
             "database.hostname",

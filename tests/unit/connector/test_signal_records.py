@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from connector.io.signal_file import SignalFile
 from connector.signal_inbox import SignalInbox
-from connector.signal_records import is_whole, read_line, read_record
+from connector.signal_records import is_signal, is_whole, read_line, read_record
 from connector.signals import Signal, SignalError
 
 
@@ -88,32 +85,20 @@ def test_whole_or_not() -> None:
     assert not is_whole(b"")
 
 
-def test_the_file_is_emptied(tmp_path: Path) -> None:
-    path = tmp_path / "signals"
-    file = SignalFile(str(path))
-    assert file.take() == []
-    path.write_bytes(b'{"id":1}\nno\n\n{"id":2}')
-    assert file.take() == [b'{"id":1}', b"no", b"", b'{"id":2}']
-    assert path.read_bytes() == b""
-    assert file.take() == []
-
-
-def test_a_line_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
-    path = tmp_path / "signals"
-    file = SignalFile(str(path))
-    path.write_bytes(b'{"id":1}\n{"id"')
-    assert file.take() == []
-    path.write_bytes(b'{"id":1}\n{"id":2')
-    assert file.take() == []
-    assert path.read_bytes() == b'{"id":1}\n{"id":2'
-    # Nobody goes on with it.
-    assert file.take() == [b'{"id":1}', b'{"id":2']
-    assert path.read_bytes() == b""
-
-
-def test_a_file_that_cannot_be_emptied_is_not_read(tmp_path: Path) -> None:
-    with pytest.raises(OSError):  # noqa: PT011 (which one is the system's affair)
-        SignalFile(str(tmp_path)).take()
+@pytest.mark.parametrize(
+    ("line", "signal"),
+    [
+        (b'{"id":"1","type":"log"} zz', True),
+        (b'{"id":"1","type":"no such","data":"text"}', True),
+        (b'{"id":"1"}', False),
+        (b'{"id":1,"type":"log"}', False),
+        (b"[]", False),
+        (b"", False),
+        (b"\xff", False),
+    ],
+)
+def test_the_form_of_a_signal(line: bytes, signal: bool) -> None:
+    assert is_signal(line) == signal
 
 
 def test_the_inbox() -> None:

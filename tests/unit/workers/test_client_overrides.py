@@ -6,6 +6,8 @@ import logging
 
 import pytest
 
+from connector.errors import CdcError
+from connector.public_validation import of_reference
 from workers.client_overrides import refusals, tell
 from workers.settings import SettingsError, WorkerSettings, worker_properties
 from workers.stores.memory import MemoryLog
@@ -78,9 +80,20 @@ def test_what_does_not_go_together_is_told_when_it_is_saved(config: dict[str, st
     assert told in line
 
 
-def test_references_are_not_looked_into_before_the_start() -> None:
+def test_what_stands_behind_a_reference_is_refused_without_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = planner(config_providers="env", config_providers_env_class="org.apache.kafka.common.config.provider.EnvVarConfigProvider")
-    assert plan.shortcomings({"producer.override.acks": "${env:ACKS}", "producer.override.interceptor.classes": "${env:NAMES}"}) == []
+    monkeypatch.setenv("NAMES", "hidden.Name")
+    with pytest.raises(CdcError) as caught:
+        plan.context("shop", {"producer.override.interceptor.classes": "${env:NAMES}"})
+    assert caught.value.message == of_reference("producer.override.interceptor.classes")
+    monkeypatch.setenv("NAMES", "")
+    assert plan.context("shop", {"producer.override.interceptor.classes": "${env:NAMES}"}).config
+
+
+def test_what_the_worker_has_no_provider_for_is_a_value_like_any_other() -> None:
+    [(key, line)] = planner().shortcomings({"producer.override.acks": "${trace_id:}"})
+    assert key == "producer.override.acks"
+    assert "${trace_id:}" in line
 
 
 def test_the_log_names_what_has_no_effect(caplog: pytest.LogCaptureFixture) -> None:

@@ -88,16 +88,34 @@ async def test_references_are_resolved_for_the_task_only(monkeypatch: pytest.Mon
         assert "hunter2" not in caught.value.message
 
 
-async def test_a_reference_that_cannot_be_resolved_is_a_400() -> None:
+async def test_a_reference_that_a_provider_refuses_is_a_400() -> None:
     properties = {
         "config.providers": "env",
         "config.providers.env.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
     }
     async with worker(properties=properties) as bench:
         with pytest.raises(HerderError) as caught:
-            await bench.create({**CONFIG, "database.password": "${env:UNDERSTUDY_NOT_SET}"})
+            await bench.create({**CONFIG, "database.password": "${env:path:UNDERSTUDY_NOT_SET}"})
         assert caught.value.status == 400
         assert "database.password" in caught.value.message
+        # As in Connect a variable that is not there leaves the reference as it is written.
+        await bench.create({**CONFIG, "database.password": "${env:UNDERSTUDY_NOT_SET}"})
+        assert bench.contexts[0].config["database.password"] == "${env:UNDERSTUDY_NOT_SET}"
+
+
+async def test_the_class_may_stand_behind_a_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDERSTUDY_CLASS", "PostgresConnector")
+    properties = {
+        "config.providers": "env",
+        "config.providers.env.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
+    }
+    async with worker(properties=properties) as bench:
+        await bench.create({**CONFIG, "connector.class": "${env:UNDERSTUDY_CLASS}"})
+        assert bench.states() == ("RUNNING", ["RUNNING"])
+        monkeypatch.setenv("UNDERSTUDY_CLASS", "hidden.Class")
+        with pytest.raises(HerderError) as caught:
+            await bench.create({**CONFIG, "connector.class": "${env:UNDERSTUDY_CLASS}"})
+        assert "which name matches ${env:UNDERSTUDY_CLASS}," in caught.value.message
 
 
 async def test_converters_and_clients_of_worker_and_connector() -> None:

@@ -111,7 +111,7 @@ def test_the_root_is_everything_but_keeps_libraries_quiet(name: str) -> None:
     assert tree.loggers.set(name, "INFO") == ["connector", "root"]
     tree.loggers.set(name, "DEBUG")
     words = tree.words()
-    assert (words["connector"], words["aiokafka.cluster"], words["uvicorn"]) == ("DEBUG", "DEBUG", "WARN")
+    assert (words["connector"], words["aiokafka.cluster"], words["uvicorn"]) == ("DEBUG", "INFO", "WARN")
     assert tree.loggers.get("ROOT") == tree.loggers.get("root")
 
 
@@ -162,3 +162,18 @@ def test_words_that_are_none_change_nothing(caplog: pytest.LogCaptureFixture) ->
     assert "passed over a log level that is none" in caplog.text
     tree.loggers.follow("a", "Warning")
     assert tree.words() == {"a": "WARN", "root": "INFO"}
+
+
+@pytest.mark.parametrize(
+    "name", ["aiokafka", "aiokafka.producer", "psycopg", "psycopg.pq", "org.apache.kafka.clients", "org.postgresql", "org"]
+)
+@pytest.mark.parametrize("word", ["ALL", "TRACE", "DEBUG"])
+def test_libraries_that_log_secrets_stay_at_info(name: str, word: str) -> None:
+    tree = Tree("aiokafka.producer.producer", "psycopg.pq", "connector")
+    tree.loggers.set("root", "DEBUG")
+    tree.loggers.set(name, word)
+    for logger in ("aiokafka", "aiokafka.producer.producer", "psycopg", "psycopg.pq"):
+        assert not tree.manager.getLogger(logger).isEnabledFor(logging.DEBUG)
+    assert {told for logger, told in tree.words().items() if logger.startswith(("aiokafka", "psycopg"))} <= {"INFO", "WARN"}
+    tree.loggers.set(name, "ERROR")
+    assert tree.manager.getLogger("connector").isEnabledFor(logging.DEBUG)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from workers.logging import configure, connector_context, redact
+from workers.logging import configure, connector_context, hiding, redact
 
 
 @pytest.fixture
@@ -62,11 +62,65 @@ def test_redact_hides_values_and_keeps_references() -> None:
     assert redact(config) == {"database.password": "[hidden]", "database.user": "me", "ssl.key.password": "${file:/a:b}", "n": None}
 
 
-def test_logins_are_not_told_even_at_debug(lines: io.StringIO) -> None:
-    configure("DEBUG", lines)
-    request = type("SaslAuthenticateRequest_v1", (), {"__repr__": lambda _: "hunter2"})()
-    logging.getLogger("aiokafka.conn").debug("Request to %s:%d %d: %s", "kafka", 9092, 3, request)
-    logging.getLogger("aiokafka.conn").debug("Request to %s:%d %d: %s", "kafka", 9092, 4, "MetadataRequest")
-    configure("INFO", lines)
+def test_a_secret_beside_a_reference_is_none() -> None:
+    assert redact({"database.password": "${env:A}hunter2", "api.key": "${x"}) == {"database.password": "[hidden]", "api.key": "[hidden]"}
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("a\x1b[2Jb", "a\\u001b[2Jb"),
+        ("a\0b", "a\\u0000b"),
+        ("a\u2028b\u2029c\x85d\x0be", "a\\u2028b\\u2029c\\u0085d\\u000be"),
+        ("a\u202eb\u2066c\u200fd", "a\\u202eb\\u2066c\\u200fd"),
+        ("a\ud800b", "a\\ud800b"),
+        ("a\ufeff\u200bb", "a\\ufeff\\u200bb"),
+        ("a\U000e0041b", "a\\U000e0041b"),
+        ("a\tb\r\nc", "a\\tb\\r\\nc"),
+        ("\x7f", "\\u007f"),
+        ("a\\u001b", "a\\\\u001b"),
+        ("ä 表 😀", "ä 表 😀"),
+    ],
+)
+def test_no_text_ends_a_line_or_moves_a_cursor(lines: io.StringIO, text: str, written: str) -> None:
+    with connector_context(text):
+        logging.getLogger("x").info(text, extra={"fields": {"f": text}})
+    line = lines.getvalue()
+    assert line.endswith(f'level=info logger=x connector="{written}" msg="{written}" f="{written}"\n')
+    assert line.count("\n") == 1
+    assert line[:-1].isprintable()
+    line.encode()
+
+
+def test_a_logger_s_own_name_and_a_field_s_name_are_escaped(lines: io.StringIO) -> None:
+    logging.getLogger("x\u2028y").info("m", extra={"fields": {"a\x1b": 1}})
+    assert 'logger="x\\u2028y" msg=m "a\\u001b"=1' in lines.getvalue()
+
+
+def test_values_behind_references_are_taken_out_of_lines(lines: io.StringIO) -> None:
+    with hiding(lambda text: text.replace("hunter2", "R")):
+        logging.getLogger("x").info("hunter2 %s", "hunter2", extra={"fields": {"a": "hunter2"}})
+        try:
+            int("hunter2")
+        except ValueError:
+            logging.getLogger("x").exception("broke")
     assert "hunter2" not in lines.getvalue()
-    assert "MetadataRequest" in lines.getvalue()
+    logging.getLogger("x").info("hunter2")
+    assert "hunter2" in lines.getvalue()
+
+
+@pytest.mark.parametrize("logger", ["aiokafka", "aiokafka.producer.producer", "psycopg", "psycopg.pq", "httpx", "httpcore.http11"])
+def test_libraries_that_log_secrets_say_nothing_below_info(lines: io.StringIO, logger: str) -> None:
+    configure("DEBUG", lines)
+    library = logging.getLogger(logger)
+    before = library.level
+    try:
+        # Whatever is set, by whomever.
+        library.setLevel(logging.DEBUG)
+        library.debug("password=hunter2")
+        library.warning("seen")
+    finally:
+        library.setLevel(before)
+        configure("INFO", lines)
+    assert "hunter2" not in lines.getvalue()
+    assert "seen" in lines.getvalue()

@@ -11,6 +11,7 @@ import pytest
 from connector.config_validation import Validation, validate
 from connector.preflight.finding import LEAD, Finding
 from workers.plugin_config import config_infos
+from workers.secrets import Found, Resolution
 from workers.submitted_config import SubmittedConfigs
 from workers.task_plan import TaskPlanner
 from workers.validation import ConfigurationCheck, Preflight
@@ -70,7 +71,7 @@ async def test_a_warning_adds_no_property_to_the_answer() -> None:
 
 
 async def test_warnings_reach_the_interface() -> None:
-    infos = config_infos("C", await checked(Finding("slot.name", "hurts")), {})
+    infos = config_infos("C", await checked(Finding("slot.name", "hurts")))
     assert infos.error_count == 0
     assert {value.name: value.warnings for _, value in infos.configs if value.warnings} == {"slot.name": ("hurts",)}
 
@@ -78,8 +79,9 @@ async def test_warnings_reach_the_interface() -> None:
 class Planner:
     """One reference, to a name that is nobody's business."""
 
-    def resolve(self, config: Mapping[str, str]) -> dict[str, str]:
-        return {name: value.replace("${env:TABLE}", "hidden_table") for name, value in config.items()}
+    def look_up(self, config: Mapping[str, str]) -> Resolution:
+        found = {name: (Found(value, "hidden_table"),) for name, value in config.items() if value == "${env:TABLE}"}
+        return Resolution({name: "hidden_table" if name in found else value for name, value in config.items()}, found, ())
 
     def refusals(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
         return []
