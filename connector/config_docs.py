@@ -19,7 +19,9 @@ within one. Numbers are whole, and durations are in the unit that the name says.
 Each property is one of
 
 - **honoured**: the connector does what the property says; values in parentheses after the word are the only ones played;
-- **refused**: any value but the default (and those in parentheses) is an error when the configuration is saved;
+- **refused**: no task runs with any value but the default (and those in parentheses). Of Kafka Connect's own properties such a
+  value is an error when the configuration is saved. Of the connector's it is a warning then, as the reference takes it, and an error
+  with the worker property `preflight=refuse`;
 - **ignored**: the property is taken, does nothing, and the log says why.
 
 Version {CURRENT} is played unless `connector.plugin.version` asks for {FORMER}. A property marked with a version is

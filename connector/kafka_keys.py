@@ -267,7 +267,8 @@ Each property is one of
 
 - **honoured**: the client does what the property says;
 - **idle**: it has no effect, and the log says so;
-- **refused**: the worker does not start with it, or the connector is not saved; values in parentheses are taken.
+- **refused**: the worker does not start with it, or the connector's task fails (with `preflight=refuse` the connector is not saved
+  either); values in parentheses are taken.
 
 What Kafka 4.3 does not know is passed over, and named in a warning.
 

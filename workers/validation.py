@@ -22,7 +22,7 @@ Preflight = Literal["warn", "refuse", "off"]
 class LookAtDatabase(Protocol):
     """The look at the database that a configuration names."""
 
-    async def __call__(self, config: Mapping[str, str], *, further: bool) -> Sequence[Finding]:
+    async def __call__(self, config: Mapping[str, str], /, *, further: bool) -> Sequence[Finding]:
         """All that was found; ``config`` has its references resolved.
 
         Without ``further`` nothing is looked at but what the reference looks at.

@@ -33,6 +33,8 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Names of converters of columns, in the order in which they are asked; <name>.type names the Python class of each "
         "(docs/extending.md). Java classes are refused.",
         width="MEDIUM",
+        # 2.3.4 loads the classes when it validates.
+        checks_before=(named_python_classes,),
         unplayed=(named_python_classes,),
     ),
     Key(

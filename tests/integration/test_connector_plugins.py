@@ -176,10 +176,12 @@ def test_a_plugin_that_the_server_lacks_is_told_of(connector: Connector) -> None
     if installed(connector.database, "decoderbufs"):
         pytest.skip("this server has every plugin that can be asked for")
     connector.database.execute("CREATE TABLE t (id int PRIMARY KEY)")
-    told = connector.refusal({"plugin.name": "decoderbufs"})
+    connector.post({"plugin.name": "decoderbufs"})
+    told = connector.trace()
     assert "no output plugin decoderbufs" in told
     assert "set plugin.name=pgoutput" in told
     assert connector.slot() == {}
+    connector.delete()
 
 
 @pytest.mark.pg_has("wal2json")

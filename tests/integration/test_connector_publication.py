@@ -98,15 +98,8 @@ def test_no_tables_makes_an_empty_publication(connector: Connector) -> None:
 
 def test_disabled_makes_none_and_tells_the_statement(connector: Connector) -> None:
     config = {"publication.autocreate.mode": "disabled", "table.include.list": "public.one"}
-    assert f'Run CREATE PUBLICATION "{connector.name}" FOR TABLE "public"."one";' in connector.refusal(config)
-    connector.database.execute(f"CREATE PUBLICATION {connector.name} FOR TABLE one")
-    connector.create(config)
-    connector.stop()
-    connector.drop_slot()
-    connector.database.execute(f"DROP PUBLICATION {connector.name}")
-    assert connector.worker.rest("DELETE", f"/connectors/{connector.name}/offsets").is_success
-    connector.put("resume")
-    assert f'Run: CREATE PUBLICATION "{connector.name}" FOR TABLE "public"."one";' in connector.trace()
+    connector.post(config)
+    assert f'Run CREATE PUBLICATION "{connector.name}" FOR TABLE "public"."one";' in connector.trace()
     assert connector.database.execute("SELECT pubname FROM pg_publication") == []
     assert connector.slot() == {}
     connector.delete()

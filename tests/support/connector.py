@@ -54,13 +54,6 @@ class Connector:
         answer = self.worker.rest("POST", "/connectors", {"name": self.name, "config": self.config(changes)})
         assert answer.status_code == httpx.codes.CREATED, answer.text
 
-    def refusal(self, changes: Mapping[str, str] | None = None) -> str:
-        """Try to create it, which is refused for what the database lacks; the message."""
-        answer = self.worker.rest("POST", "/connectors", {"name": self.name, "config": self.config(changes)})
-        assert answer.status_code == httpx.codes.BAD_REQUEST, answer.text
-        message: str = answer.json()["message"]
-        return message
-
     def drop_slot(self) -> None:
         """Take the slot away, which nobody uses."""
         self.database.execute(f"SELECT pg_drop_replication_slot('{self.name}')")

@@ -359,8 +359,10 @@ def test_members_must_fit_their_schemas() -> None:
 )
 def test_what_names_no_python_class_is_refused(properties: dict[str, str], error: str, version: str) -> None:
     validation = validate({**MINIMAL, "converters": "geo", "connector.plugin.version": version, **properties})
-    assert error_lines(validation) == []
-    [line] = warning_lines(validation)
+    refused, warned = (error_lines(validation), warning_lines(validation))
+    # 2.3.4 loads the classes when it validates, 3.6.3 when the task starts.
+    [line] = warned if version == "3.6.3.Final" else refused
+    assert len(refused + warned) == 1
     assert line.startswith(f"The 'converters' value is invalid: {error}")
 
 

@@ -226,7 +226,7 @@ def test_java_classes_that_the_reference_looks_for_when_the_task_starts_are_warn
     assert line.startswith(f"The '{name}' value is invalid: ")
     assert error_lines(validation.strictly()) == [line]
     with pytest.raises(CdcError, match=re.escape(line)):
-        parse({**MINIMAL, **settings})
+        parse({"name": "a", **{key: value for key, value in MINIMAL.items() if value is not None}, **settings})
 
 
 @pytest.mark.parametrize("settings", [{"database.server.name": "old"}, {"table.whitelist": "a.b", "table.include.list": "c.d"}])

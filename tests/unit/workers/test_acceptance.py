@@ -105,6 +105,13 @@ async def test_what_changes_no_record_is_taken_and_read(reason: str) -> None:
         parse(bench.running["shop"].config)
 
 
+async def test_the_log_names_an_offsets_topic_without_effect(caplog: pytest.LogCaptureFixture) -> None:
+    async with worker(check=ConfigurationCheck(Reader())) as bench:
+        await posted(bench, {"offsets.storage.topic": "shop-offsets"})
+    [line] = [record.__dict__["fields"] for record in caplog.records if record.getMessage().startswith("offsets.storage.topic")]
+    assert line == {"named": "shop-offsets", "used": "connect-offsets"}
+
+
 @pytest.mark.parametrize("reason", FAILING)
 async def test_what_cannot_run_is_taken_with_a_warning_and_the_task_fails_with_its_sentence(reason: str) -> None:
     async with worker(check=ConfigurationCheck(Reader())) as bench:
@@ -145,8 +152,10 @@ async def test_what_cannot_run_is_refused_where_the_worker_is_told_to(reason: st
         ({"_comment": "a"}, "Property _comment is unknown and has no effect."),
         (
             {"database.history.kafka.topic": "a"},
-            "Property database.history.kafka.topic has no effect: PostgreSQL sends the structure along with the changes,"
-            " so no history is kept.",
+            (
+                "Property database.history.kafka.topic has no effect: PostgreSQL sends the structure along with the changes,"
+                " so no history is kept."
+            ),
         ),
         (
             {"transforms": "", "transforms.unwrap.type": "a"},

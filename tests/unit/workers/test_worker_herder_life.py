@@ -216,7 +216,7 @@ async def test_health_and_facts() -> None:
     info = bench.herder.server_info()
     assert (info.version, info.commit, info.kafka_cluster_id) == ("4.3.0", "a9ce3221537b8653", "cluster-1")
     assert [(p.class_name, p.type, p.version) for p in bench.herder.plugins(True)] == [(CLASS, "source", "3.6.3.Final")]
-    assert {p.type for p in bench.herder.plugins(False)} == {"source", "converter", "header_converter"}
+    assert {p.type for p in bench.herder.plugins(False)} == {"source", "predicate", "converter", "header_converter"}
     await bench.herder.stop()
 
 
