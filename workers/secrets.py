@@ -32,7 +32,7 @@ PROVIDER_CLASSES: Final = {
     "org.apache.kafka.common.config.provider.EnvVarConfigProvider": "env",
 }
 
-_MOST: Final = 16 << 20
+_MOST: Final = 4 << 20
 """Characters that all references of one configuration may stand for together; a short text can name a large file many times."""
 
 
