@@ -75,7 +75,7 @@ class SubmittedConfigs:
         hide = Hidden(found for each in resolution.found.values() for found in each)
         with hiding(hide):
             validation = await self._validate(name, resolved)
-        refused = self._planner.refusals(resolution.values)
+            refused = self._planner.refusals(resolution.values)
         if held:
             validation = public(validation, config, resolved, held, hide)
             refused = public_lines(refused, self._planner.refusals(given), held)
