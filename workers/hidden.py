@@ -29,7 +29,7 @@ class Hidden:
     def __init__(self, found: Iterable[Found]) -> None:
         self._words: dict[str, str] = {}
         whole: dict[str, str] = {}
-        for one in found:
+        for one in dict.fromkeys(found):
             value = one.value.strip()
             if _LEAST <= len(value) <= _LONGEST and value.casefold() not in _HARMLESS:
                 whole.setdefault(value.casefold(), one.reference)

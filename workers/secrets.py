@@ -32,7 +32,7 @@ PROVIDER_CLASSES: Final = {
     "org.apache.kafka.common.config.provider.EnvVarConfigProvider": "env",
 }
 
-_MOST: Final = 16 << 20
+_MOST: Final = 4 << 20
 """Characters that all references of one configuration may stand for together; a short text can name a large file many times."""
 
 
@@ -78,14 +78,20 @@ class Secrets:
 
     def resolve(self, config: Mapping[str, str]) -> dict[str, str]:
         """``config`` with its references replaced. Raises CdcError as :meth:`look_up`."""
-        return dict(self.look_up(config).values)
+        return dict(self._pass(config).values)
 
     def look_up(self, config: Mapping[str, str]) -> Resolution:
-        """Replace the references of ``config``; each file is read once.
+        """Replace the references of ``config``; each file is read once. The log names those that stay as they are written.
 
         Raises CdcError(CONFIG_INVALID) that names the property and the reference, when a provider refuses the reference. The text does
         not say why a file cannot be read: the log does, for whoever sends configurations is not to learn which files there are.
         """
+        resolution = self._pass(config)
+        for name, reference, reason in resolution.left:
+            LOGGER.warning("reference not resolved", extra={"fields": {"property": name, "reference": reference, "reason": reason}})
+        return resolution
+
+    def _pass(self, config: Mapping[str, str]) -> Resolution:
         reading = _Reading(self.providers)
         values = {name: reading.resolved(name, value) if "${" in value else value for name, value in config.items()}
         return Resolution(values, reading.found, tuple(reading.left))

@@ -105,7 +105,7 @@ class WorkerSettings:
             raise SettingsError("\n".join(problems))
         try:
             secrets = Secrets(_providers(given))
-            properties = secrets.resolve(given)
+            properties = secrets.look_up(given).values
             check_header_converter(properties)
             return WorkerSettings(
                 bootstrap_servers=properties.get("bootstrap.servers", "localhost:9092"),

@@ -77,7 +77,7 @@ class SubmittedConfigs:
         hide = Hidden(found for each in resolution.found.values() for found in each)
         with hiding(hide):
             validation = await self._validate(name, resolved)
-        refused, short = self._planner.refusals(resolution.values), self._planner.shortcomings(resolution.values)
+            refused, short = self._planner.refusals(resolution.values), self._planner.shortcomings(resolution.values)
         if held:
             validation = public(validation, config, resolved, held, hide)
             refused = public_lines(refused, self._planner.refusals(given), held)

@@ -6,7 +6,6 @@ do; :meth:`TaskPlanner.context` builds the task's context and is the only place 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -24,8 +23,6 @@ from workers.settings import WorkerSettings
 from workers.stores.offset_store import AllOffsets, ConnectorOffsets
 from workers.stores.transactional_offsets import TransactionOffsets
 from workers.supervisor import RetryPolicy
-
-LOGGER: Final = logging.getLogger(__name__)
 
 _CLIENT_KEYS: Final = ("bootstrap.servers", "request.timeout.ms", "metadata.max.age.ms", "connections.max.idle.ms", "retry.backoff.ms")
 _SECURITY_PREFIXES: Final = ("security.protocol", "sasl.", "ssl.")
@@ -57,10 +54,7 @@ class TaskPlanner:
 
     def look_up(self, config: Mapping[str, str]) -> Resolution:
         """As :meth:`resolve`, with what was replaced by what; a line in the log names each reference that stays as it is written."""
-        resolution = self._settings.secrets.look_up(config)
-        for name, reference, reason in resolution.left:
-            LOGGER.warning("reference not resolved", extra={"fields": {"property": name, "reference": reference, "reason": reason}})
-        return resolution
+        return self._settings.secrets.look_up(config)
 
     def version(self, config: Mapping[str, str]) -> str:
         """The connector version that is played for ``config``; the present one where what it asks for cannot be had."""

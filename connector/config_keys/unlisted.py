@@ -214,7 +214,7 @@ UNLISTED: Final[tuple[Key, ...]] = (
         "STRING",
         "file-signals.txt",
         "LOW",
-        "File of the signal channel `file`: a signal a line. It is emptied by reading. It must lie in the worker's `signal.file.directory`.",
+        "File of the signal channel `file`: a signal a line. It is emptied by reading. It lies in the worker's `signal.file.directory`.",
     ),
     _row("database.include.list", "LIST", None, "LOW", "Databases to capture.", ignored=_ONE_DATABASE),
     _row(

@@ -191,11 +191,12 @@ def test_why_a_file_cannot_be_read_is_in_the_log_alone(place: Path, caplog: pyte
     assert len(set(reasons)) >= 3
 
 
-def test_what_stays_and_what_was_found_are_told_apart(place: Path) -> None:
+def test_what_stays_and_what_was_found_are_told_apart(place: Path, caplog: pytest.LogCaptureFixture) -> None:
     look = all_kinds().look_up({"a": "${env:HOME}/${env:NO_SUCH_X}", "b": "${vault:x}", "c": "plain"})
     assert look.values == {"a": "/root/${env:NO_SUCH_X}", "b": "${vault:x}", "c": "plain"}
     assert {name: [(one.reference, one.value) for one in found] for name, found in look.found.items()} == {"a": [("${env:HOME}", "/root")]}
     assert look.left == (("a", "${env:NO_SUCH_X}", "The environment has no such variable"),)
+    assert [record.getMessage() for record in caplog.records] == ["reference not resolved"]
     assert "/root" not in repr(look)
 
 
