@@ -405,16 +405,21 @@ def _value(key: Key, text: str | None) -> object:
     return text.strip() if key.framework or key.type == "CLASS" else text
 
 
+_MOST_UNKNOWN: Final = 100
 _CUSTOM_MODES: Final = ("snapshot.mode", "snapshot.query.mode", "snapshot.locking.mode")
 
 
 def _idle_notices(settings: Mapping[str, str]) -> list[str]:
-    """Tell of properties that are set and do nothing, once each."""
+    """Tell of properties that are set and do nothing, once each, but of many unknown ones in one line: each search takes 0.2 ms."""
     notices: list[str] = []
+    unknown = 0
     for name in settings:
         key = BY_NAME.get(name)
         about = key or (NAMED if of_named_class(name, settings) or of_post_processor(name, settings) else family_of(name))
         if about is None:
+            unknown += 1
+            if unknown > _MOST_UNKNOWN:
+                continue
             near = get_close_matches(name, BY_NAME, n=1, cutoff=0.85)
             if not near and any(settings.get(mode, "").strip().lower() == "custom" for mode in _CUSTOM_MODES):
                 # A class of the user's own sees the whole configuration, and may want it.
@@ -422,4 +427,6 @@ def _idle_notices(settings: Mapping[str, str]) -> list[str]:
             notices.append(f"Property {name} is unknown and has no effect" + (f"; did you mean {near[0]}?" if near else "."))
         elif about.support == "ignored" and not (key and key.group == "Task"):
             notices.append(f"Property {name} has no effect: {about.reason}.")
+    if unknown > _MOST_UNKNOWN:
+        notices.append(f"{unknown - _MOST_UNKNOWN} more properties are unknown and have no effect.")
     return notices
