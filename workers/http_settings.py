@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from connect_api.cross_origin import CrossOrigin
 from connect_api.response_headers import HeaderRule
+from workers.connections import Limits
 from workers.jaas import users
 from workers.listeners import Listener, admin_listeners, advertised, listeners
 from workers.response_rules import cross_origin, header_rules
@@ -30,6 +31,7 @@ class HttpSettings:
     """For calls to other workers, where this one advertises https."""
     cross_origin: CrossOrigin | None
     header_rules: tuple[HeaderRule, ...]
+    limits: Limits
     users: Mapping[str, str] | None = field(repr=False)
     """Passwords by user; None: no login is asked for."""
 
@@ -58,5 +60,6 @@ class HttpSettings:
             group_tls=client_context(properties, "listeners.https.") if scheme == "https" else None,
             cross_origin=cross_origin(properties),
             header_rules=header_rules(properties),
+            limits=Limits.from_properties(properties),
             users=users(properties),
         )

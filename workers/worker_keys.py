@@ -44,6 +44,7 @@ HONOURED: Final = frozenset(
         "rest.advertised.port",
         "rest.extension.classes",
         "rest.host.name",
+        "rest.max.connections",
         "rest.port",
         "retry.backoff.ms",
         "sasl.jaas.config",
