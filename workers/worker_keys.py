@@ -42,6 +42,7 @@ HONOURED: Final = frozenset(
         "rest.advertised.host.name",
         "rest.advertised.listener",
         "rest.advertised.port",
+        "rest.allowed.hosts",
         "rest.extension.classes",
         "rest.host.name",
         "rest.max.connections",
