@@ -1,12 +1,17 @@
-FROM python:3.12-slim
+# By its digest, an index of all platforms, so that equal sources make equal images. Another one: --build-arg BASE=...
+ARG BASE=python:3.12.14-slim-trixie@sha256:f77ac9e44ae96ef2c90b8053ea08c31f8be030f824196b0ae4db6d462c84e51f
+FROM ${BASE}
 
 RUN useradd --system --uid 1001 --home-dir /understudy understudy
 WORKDIR /understudy
+# Everything that is fetched must have a hash that requirements.txt lists (`make lock`), setuptools too, which builds the package.
+COPY requirements.txt ./
+RUN pip install --no-cache-dir --require-hashes -r requirements.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY connect_api connect_api
 COPY connector connector
 COPY workers workers
-RUN pip install --no-cache-dir .
+RUN pip install --no-cache-dir --no-deps --no-build-isolation .
 
 USER understudy
 EXPOSE 8083

@@ -6,7 +6,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test check bench notebook clean
+.PHONY: help setup demo up down test check bench lock notebook clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -47,6 +47,12 @@ check: setup ## Lint, format, types and the rules between packages
 
 bench: setup ## Measure one worker with its defaults on this machine
 	@$(BIN)/python -m workers.bench
+
+lock: setup ## Write requirements.txt, what the image installs, from pyproject.toml
+	@$(BIN)/python -m pip install --quiet --editable '.[lock]'
+	@$(BIN)/uv pip compile pyproject.toml --extra image --universal --python-version 3.11 --generate-hashes --quiet --no-annotate \
+	  --no-config --custom-compile-command 'make lock (it keeps versions that still fit; remove the file to get the newest)' \
+	  --output-file requirements.txt > /dev/null
 
 notebook: setup ## Write docs/spark-notebook.md and its pictures anew, on servers of their own
 	@$(BIN)/python -m pip install --quiet --editable '.[embedded,dev,notebook]'

@@ -28,6 +28,7 @@ from connect_api.documentation import ANY_FAILURE, complete
 from connect_api.forwarding import Forwarding
 from connect_api.front import Front
 from connect_api.herder import Herder
+from connect_api.hosts import AllowedHosts
 from connect_api.login import Login, required
 from connect_api.media import JsonRoute
 from connect_api.response_headers import HeaderRule, ResponseHeaders
@@ -45,17 +46,19 @@ def create_app(
     cross_origin: CrossOrigin | None = None,
     header_rules: Sequence[HeaderRule] = (),
     group_tls: ssl.SSLContext | None = None,
+    hosts: AllowedHosts | None = None,
 ) -> FastAPI:
     """Build the application; ``herder`` is asked for nothing before the first request.
 
     ``advertised_url`` (``http://host:port``) begins the ``Location`` of new connectors; without it the request's Host does.
     Without ``admin`` there is nothing below ``/admin``. With ``login`` every call of the interface asks for it.
     ``group_tls`` is what https workers of the group are trusted by when a call is sent on to them.
+    With ``hosts`` only requests for these are answered.
     The OpenAPI page is at ``/docs``, its JSON at ``/openapi.json``; they hold no data and ask for no login.
     """
     app = _empty_app(login)
     app.add_middleware(Forwarding, herder=herder, tls=group_tls)
-    app.add_middleware(Front, routes=app.routes, login=login)
+    app.add_middleware(Front, routes=app.routes, login=login, hosts=hosts)
     if cross_origin is not None or header_rules:
         # Before the front, whose own answers carry these headers too.
         app.add_middleware(ResponseHeaders, cross_origin=cross_origin, rules=header_rules)
@@ -75,10 +78,10 @@ def create_app(
     return app
 
 
-def create_admin_app(herder: Herder) -> FastAPI:
+def create_admin_app(herder: Herder, *, hosts: AllowedHosts | None = None) -> FastAPI:
     """Build what listeners of their own serve: ``/admin`` alone. As in the reference it has no login and no added headers."""
     app = _empty_app(None, openapi_url=None)
-    app.add_middleware(Front, routes=app.routes)
+    app.add_middleware(Front, routes=app.routes, hosts=hosts)
     loggers.add_routes(app, herder)
     return app
 

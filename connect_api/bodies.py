@@ -29,6 +29,9 @@ PASSED_OVER: Final = 16 * 1024 * 1024
 SECONDS: Final = 60.0
 """How long a body may take to come."""
 
+DEPTH: Final = 100
+"""Levels of objects and arrays in a body. No call needs more than six; data of a user's own signals may need some more."""
+
 INITIAL_STATES: Final[dict[str, TargetState]] = {"RUNNING": "STARTED", "PAUSED": "PAUSED", "STOPPED": "STOPPED"}
 """Words of ``initial_state`` (KIP-980) and the target states they mean."""
 
@@ -100,7 +103,8 @@ def parse_object(body: bytes) -> dict[str, object]:
 def parse(body: bytes) -> object:
     """Return the JSON value in ``body``, its numbers as :class:`Number`; of a repeated field the last one counts.
 
-    Raises :class:`RequestError` for an empty body and for text that is not JSON (with line and column).
+    Raises :class:`RequestError` for an empty body, for text that is not JSON (with line and column), and for JSON of more levels than
+    :data:`DEPTH`: Python's own functions fail at some depth, and which it is depends on who calls them.
     """
     body = body.removeprefix(b"\xef\xbb\xbf")
     if not body.strip():
@@ -110,17 +114,16 @@ def parse(body: bytes) -> object:
     except UnicodeDecodeError as failure:
         raise RequestError(f"The request body is not UTF-8 at byte {failure.start + 1}. Send JSON encoded as UTF-8.") from None
     try:
-        orjson.loads(body)
+        value = orjson.loads(body)
     except orjson.JSONDecodeError as failure:
         raise RequestError(
             f"The request body is not valid JSON at line {failure.lineno}, column {failure.colno}: {failure.msg}. Mend the JSON there."
         ) from None
-    try:
-        # orjson is strict and knows where a mistake is; the standard parser, run on what is known to be valid, can hand over
-        # numbers as text, which orjson cannot.
-        parsed: object = json.loads(body, parse_int=Number, parse_float=Number)
-    except RecursionError:
-        raise RequestError("The request body nests objects or arrays too deeply. Configuration values are plain strings.") from None
+    if _deeper(value, DEPTH):
+        raise RequestError(f"The request body nests objects or arrays more than {DEPTH} deep. Configuration values are plain strings.")
+    # orjson is strict and knows where a mistake is; the standard parser, run on what is known to be valid, can hand over
+    # numbers as text, which orjson cannot.
+    parsed: object = json.loads(body, parse_int=Number, parse_float=Number)
     return parsed
 
 
@@ -163,6 +166,17 @@ def named(name: str, config: dict[str, str | None]) -> dict[str, str | None]:
     if included is not None and included != name:
         raise HerderError(400, f"Connector name configuration ({included}) doesn't match connector name in the URL ({name})")
     return {**config, "name": name}
+
+
+def _deeper(value: object, limit: int) -> bool:
+    """Whether objects and arrays are nested in ``value`` more than ``limit`` levels deep. It calls nothing per level."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(limit):
+        if not level:
+            return False
+        members = (member for each in level for member in (each.values() if isinstance(each, dict) else each))
+        level = [member for member in members if isinstance(member, dict | list)]
+    return bool(level)
 
 
 def _text(value: object, field: str) -> str | None:

@@ -22,6 +22,7 @@ ERRORS: Final = {
     409: "The connector exists, or the workers are handing connectors over",
     413: "The body is too long",
     415: "The header Content-Type is not JSON",
+    421: "The worker does not answer for the host of the request",
     431: "The headers are too long",
     500: "The worker is broken or could not reach Kafka; its log says more",
     503: "The worker is starting",
@@ -109,16 +110,15 @@ def _operations(document: Mapping[str, Any], routes: Iterable[BaseRoute]) -> Ite
 
 def _common(route: APIRoute, *, login: bool) -> Iterator[int]:
     """Failures that no route names itself."""
-    has_body = "requestBody" in (route.openapi_extra or {})
-    if has_body or "{" in route.path_format:
-        # A segment of the path, too, may be no UTF-8.
-        yield 400
-    if has_body:
+    # A header Host that is missing, a path that is no UTF-8.
+    yield 400
+    if "requestBody" in (route.openapi_extra or {}):
         yield 408
         yield 413
     if login:
         yield 401
     yield 406
+    yield 421
     yield 431
     if not isinstance(route, UntypedRoute):
         yield 415

@@ -14,11 +14,12 @@ import asyncio
 import logging
 import ssl
 from typing import TYPE_CHECKING, Final
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
-from starlette.requests import ClientDisconnect
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from connect_api import bodies
 from connect_api.errors import error
 from connect_api.herder import Elsewhere, Herder, HerderError
 
@@ -33,6 +34,8 @@ _LOOK_SECONDS: Final = 0.5
 """How soon a worker that does not answer is tried again, unless the group tells of another before."""
 _CONNECT_SECONDS: Final = 5.0
 _OF_THE_CONNECTION: Final = frozenset({"connection", "content-length", "date", "keep-alive", "server", "transfer-encoding", "expect"})
+_NOT_SENT_ON: Final = _OF_THE_CONNECTION | {"host"}
+"""Each worker may answer for its own hosts alone (:mod:`connect_api.hosts`)."""
 _CONFLICT: Final = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
 
 
@@ -86,8 +89,8 @@ class Forwarding:
         request = self._client.build_request(
             scope["method"],
             url.rstrip("/") + scope.get("raw_path", scope["path"].encode()).decode("ascii") + "?" + forward,
-            content=await body.read(),
-            headers=[(name, value) for name, value in scope["headers"] if name.decode("latin-1") not in _OF_THE_CONNECTION],
+            content=await body.read(scope),
+            headers=[(name, value) for name, value in scope["headers"] if name.decode("latin-1") not in _NOT_SENT_ON],
         )
         try:
             answer = await self._client.send(request, stream=True)
@@ -98,13 +101,13 @@ class Forwarding:
             await error(500, text)(scope, body.receive, send)
             return True
         try:
-            await self._relay(scope["method"], answer, send)
+            await self._relay(scope, answer, send)
         finally:
             await answer.aclose()
         return True
 
-    async def _relay(self, method: str, answer: httpx.Response, send: Send) -> None:
-        if method not in ("GET", "HEAD") and answer.is_success:
+    async def _relay(self, scope: Scope, answer: httpx.Response, send: Send) -> None:
+        if scope["method"] not in ("GET", "HEAD") and answer.is_success:
             try:
                 # Whoever asks this worker next is told of what was changed there.
                 await self._herder.caught_up()
@@ -113,6 +116,10 @@ class Forwarding:
         headers = [(name, value) for name, value in answer.headers.raw if name.lower().decode("latin-1") not in _OF_THE_CONNECTION]
         if "content-length" in answer.headers:
             headers.append((b"content-length", answer.headers["content-length"].encode()))
+        if "location" in answer.headers:
+            # The other worker wrote the host that it was called by; the client called this one.
+            place = f"{Request(scope).base_url}{urlsplit(answer.headers['location']).path.lstrip('/')}"
+            headers = [*(header for header in headers if header[0].lower() != b"location"), (b"location", place.encode("latin-1"))]
         await send({"type": "http.response.start", "status": answer.status_code, "headers": headers})
         async for chunk in answer.aiter_raw():
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
@@ -120,11 +127,15 @@ class Forwarding:
 
 
 class _Body:
-    """A request's body that can be read more than once: what the app has taken is kept until the call is over."""
+    """A request's body that can be read more than once: what the app has taken is kept until the call is over.
+
+    A body that is too long is not kept to its end; nobody takes such a one.
+    """
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
         self._taken: list[Message] = []
+        self._size = 0
         self._next = 0
         self.rewound = False
 
@@ -132,8 +143,9 @@ class _Body:
         """The next message, from the beginning after :meth:`rewind`."""
         if self._next == len(self._taken):
             message = await self._receive()
-            if message["type"] != "http.request":
+            if message["type"] != "http.request" or self._size > bodies.LIMIT:
                 return message
+            self._size += len(message.get("body", b""))
             self._taken.append(message)
         self._next += 1
         return self._taken[self._next - 1]
@@ -143,14 +155,10 @@ class _Body:
         self._next = 0
         self.rewound = True
 
-    async def read(self) -> bytes:
-        """All of it. Raises ClientDisconnect."""
-        while not self._taken or self._taken[-1].get("more_body", False):
-            message = await self._receive()
-            if message["type"] != "http.request":
-                raise ClientDisconnect
-            self._taken.append(message)
-        return b"".join(message.get("body", b"") for message in self._taken)
+    async def read(self, scope: Scope) -> bytes:
+        """All of it. Raises ClientDisconnect, and RequestError as :func:`connect_api.bodies.read_any` does."""
+        self._next = 0
+        return await bodies.read_any(Request(scope, self.receive))
 
 
 def _next_forward(query: bytes) -> str | None:

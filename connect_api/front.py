@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from connect_api.errors import RequestError, error
+from connect_api.hosts import AllowedHosts, single_host
 from connect_api.login import Login, refusal
 from connect_api.methods import allowed
 from connect_api.paths import canonical
@@ -27,14 +28,16 @@ HEADERS_LIMIT: Final = 64 * 1024
 class Front:
     """ASGI middleware around the router; ``routes`` is the app's own list and may still grow. OPTIONS too asks for ``login``.
 
+    With ``hosts`` requests for other hosts are refused, whatever their path.
     HEAD runs the GET route and its body is dropped. OPTIONS is answered here for every known path. An exception that no
     handler knows is logged and answered with 500; its text stays in the log, since it may quote what a client sent.
     """
 
-    def __init__(self, app: ASGIApp, routes: Iterable[BaseRoute], login: Login | None = None) -> None:
+    def __init__(self, app: ASGIApp, routes: Iterable[BaseRoute], login: Login | None = None, hosts: AllowedHosts | None = None) -> None:
         self.app = app
         self.routes = routes
         self.login = login
+        self.hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -53,6 +56,7 @@ class Front:
 
         try:
             _check_headers(scope.get("headers", ()))
+            self._check_host(scope)
             path = canonical(scope.get("raw_path") or quote(scope["path"]).encode())
             routed = {**scope, "path": path, "method": "GET" if method == "HEAD" else method, "head": method == "HEAD"}
             if method == "OPTIONS" and (methods := allowed(self.routes, routed)):
@@ -72,6 +76,13 @@ class Front:
                 raise
             text = f"The worker could not answer because of an internal error ({type(failure).__name__}). Its log says more."
             await error(500, text)(scope, receive, watched)
+
+    def _check_host(self, scope: Scope) -> None:
+        # HTTP/1.0 may come without one.
+        if scope.get("http_version") == "1.1" or self.hosts is not None:
+            name = single_host(scope.get("headers", ()))
+            if self.hosts is not None:
+                self.hosts.check(name)
 
 
 def _check_headers(headers: Iterable[tuple[bytes, bytes]]) -> None:

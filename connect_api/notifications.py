@@ -20,6 +20,8 @@ from connect_api.schemas import TEXT, array
 EVENTS: Final = "text/event-stream"
 _STILL_S: Final = 15.0
 """After so long without news a comment is sent, so that proxies and clients see that the stream lives."""
+_MOST_DIGITS: Final = 18
+"""Of a notification's number."""
 _EXAMPLE: Final = {
     "number": 1,
     "id": "0f2b1c9a-3df5-4c3e-9a62-1f0d3f7f2f11",
@@ -113,6 +115,6 @@ async def _events(herder: Herder, connector: str, after: int, *, follow: bool) -
 
 def _number(request: Request) -> int:
     given = request.headers.get("last-event-id", "").strip()
-    if given and not (given.isascii() and given.isdigit()):
+    if given and not (given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS):
         raise RequestError("The header Last-Event-ID is not a whole number. Send the id of an event that came, or leave the header out.")
     return int(given or 0)

@@ -74,8 +74,9 @@ def _text(members: dict[str, object], field: str) -> str | None:
 def _data(data: object) -> str | None:
     if isinstance(data, str) and data.strip():
         try:
+            bodies.parse(data.encode())
             data = json.loads(data)
-        except (ValueError, RecursionError):
+        except RequestError:
             raise RequestError('The text in the field "data" is not valid JSON. Send a JSON object, as such or as text.') from None
     if data is None or data == "":
         return None

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Final
@@ -412,32 +412,35 @@ def _value(key: Key, text: str | None) -> object:
 
 
 _FORMER_NAMES: Final = frozenset(alias.old for alias in ALIASES)
+_MOST_UNKNOWN: Final = 100
 _CUSTOM_MODES: Final = ("snapshot.mode", "snapshot.query.mode", "snapshot.locking.mode")
 
 
-def _step_not_listed(name: str, settings: Mapping[str, str]) -> str | None:
-    """Why a property of a transformation or predicate counts for nothing, where the step itself is not asked for."""
+def _step_not_listed(name: str, listed: Mapping[str, Container[str]]) -> str | None:
+    """Why a property of a transformation or predicate has no effect, where ``listed`` lacks the step itself."""
     listing, _, rest = name.partition(".")
     step = rest.partition(".")[0]
-    if listing not in ("transforms", "predicates") or not rest:
-        return None
-    listed = [entry.strip() for entry in settings.get(listing, "").split(",")]
-    return None if step in listed else f"{listing} does not list {step}"
+    return f"{listing} does not list {step}" if rest and step not in listed.get(listing, (step,)) else None
 
 
 def _idle_notices(settings: Mapping[str, str]) -> list[str]:
-    """Tell of properties that are set and do nothing, once each."""
+    """Tell of properties that are set and do nothing, once each, but of many unknown ones in one line: each search takes 0.2 ms."""
     notices: list[str] = []
+    unknown = 0
+    listed = {listing: {entry.strip() for entry in settings.get(listing, "").split(",")} for listing in ("transforms", "predicates")}
     for name in settings:
         if name in _FORMER_NAMES:
             # Reported already.
             continue
-        if (unlisted := _step_not_listed(name, settings)) is not None:
+        if (unlisted := _step_not_listed(name, listed)) is not None:
             notices.append(f"Property {name} has no effect: {unlisted}.")
             continue
         key = BY_NAME.get(name)
         about = key or (NAMED if of_named_class(name, settings) or of_post_processor(name, settings) else family_of(name))
         if about is None:
+            unknown += 1
+            if unknown > _MOST_UNKNOWN:
+                continue
             near = get_close_matches(name, BY_NAME, n=1, cutoff=0.85)
             if not near and any(settings.get(mode, "").strip().lower() == "custom" for mode in _CUSTOM_MODES):
                 # A class of the user's own sees the whole configuration, and may want it.
@@ -445,4 +448,6 @@ def _idle_notices(settings: Mapping[str, str]) -> list[str]:
             notices.append(f"Property {name} is unknown and has no effect" + (f"; did you mean {near[0]}?" if near else "."))
         elif about.support == "ignored" and not (key and key.group == "Task"):
             notices.append(f"Property {name} has no effect: {about.reason}.")
+    if unknown > _MOST_UNKNOWN:
+        notices.append(f"{unknown - _MOST_UNKNOWN} more properties are unknown and have no effect.")
     return notices

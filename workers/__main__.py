@@ -58,7 +58,7 @@ def _run(settings: WorkerSettings) -> None:
             serve(
                 settings,
                 create_app=partial(_app, settings.http),
-                create_admin_app=_admin_app,
+                create_admin_app=partial(_admin_app, settings.http),
                 run_task=partial(_run_task, settings.properties),
                 validate=ConfigurationCheck(_look_at_database, settings.preflight),
                 warm_up=_warm_up,
@@ -77,13 +77,14 @@ def _app(http: HttpSettings, herder: Any) -> Any:
         cross_origin=http.cross_origin,
         header_rules=http.header_rules,
         group_tls=http.group_tls,
+        hosts=http.allowed_hosts,
     )
 
 
-def _admin_app(herder: Any) -> Any:
+def _admin_app(http: HttpSettings, herder: Any) -> Any:
     from connect_api.app import create_admin_app  # noqa: PLC0415
 
-    return create_admin_app(herder)
+    return create_admin_app(herder, hosts=http.allowed_hosts)
 
 
 def _warm_up() -> None:

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from connect_api.cross_origin import CrossOrigin
+from connect_api.hosts import AllowedHosts, host_name
 from connect_api.response_headers import HeaderRule
+from connector.errors import CdcError, ErrorKind
+from workers.connections import Limits
 from workers.jaas import users
 from workers.listeners import Listener, admin_listeners, advertised, listeners
 from workers.response_rules import cross_origin, header_rules
@@ -30,6 +33,9 @@ class HttpSettings:
     """For calls to other workers, where this one advertises https."""
     cross_origin: CrossOrigin | None
     header_rules: tuple[HeaderRule, ...]
+    allowed_hosts: AllowedHosts | None
+    """None: requests are answered whatever host they name."""
+    limits: Limits
     users: Mapping[str, str] | None = field(repr=False)
     """Passwords by user; None: no login is asked for."""
 
@@ -58,5 +64,16 @@ class HttpSettings:
             group_tls=client_context(properties, "listeners.https.") if scheme == "https" else None,
             cross_origin=cross_origin(properties),
             header_rules=header_rules(properties),
+            allowed_hosts=_allowed_hosts(properties, host),
+            limits=Limits.from_properties(properties),
             users=users(properties),
         )
+
+
+def _allowed_hosts(properties: Mapping[str, str], own: str) -> AllowedHosts | None:
+    """``own`` is the advertised host, by which other workers of the group call this one."""
+    names = [name.strip() for name in properties.get("rest.allowed.hosts", "").split(",") if name.strip()]
+    for name in names:
+        if host_name(name) is None or "*" in name:
+            raise CdcError(ErrorKind.CONFIG_INVALID, f"The worker property rest.allowed.hosts holds {name}", "Write names of hosts there.")
+    return AllowedHosts([*names, own]) if names else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 import ssl
 from collections.abc import Iterator, Sequence
@@ -12,22 +13,106 @@ from typing import Any, Final
 import uvicorn
 
 from connector.errors import CdcError, ErrorKind
+from workers.connections import Connections, Limits
+from workers.http_connection import LimitedProtocol
 from workers.http_settings import HttpSettings
-from workers.http_upgrade import DecliningProtocol
 from workers.listeners import Listener
+
+LOGGER: Final = logging.getLogger(__name__)
 
 _BACKLOG: Final = 128
 _OPEN_CALLS_SECONDS: Final = 1
 """How long open REST calls may take to end once the worker stops."""
+_ACCEPT_PAUSE_SECONDS: Final = 1.0
+"""Until the next try when the process may open no more files; asyncio's own servers wait as long."""
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn without its own signal handlers: the worker has one order in which it ends."""
+    """Uvicorn without its own signal handlers, since the worker has one order in which it ends, and with limited connections.
+
+    https connections are accepted here, so that they are counted, and may give way to new ones, before TLS is agreed on.
+    """
+
+    def __init__(self, config: uvicorn.Config, tls: ssl.SSLContext | None, connections: Connections, limits: Limits) -> None:
+        super().__init__(config)
+        self.servers = []
+        self._tls = tls
+        self._connections = connections
+        self._limits = limits
+        self._opening: set[asyncio.Task[None]] = set()
+        self._ended = False
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Capture none."""
         yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept connections until :meth:`shutdown`."""
+        loop = asyncio.get_running_loop()
+        for listening in sockets or ():
+            if self._tls is None:
+                self.servers.append(await loop.create_server(self._protocol, sock=listening, backlog=_BACKLOG))
+            else:
+                listening.setblocking(False)
+                self._listen(listening)
+        self.started = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept no more connections, and let open calls end."""
+        self._ended = True
+        if self._tls is not None:
+            for listening in sockets or ():
+                asyncio.get_running_loop().remove_reader(listening)
+        opening = list(self._opening)
+        for task in opening:
+            task.cancel()
+        await asyncio.gather(*opening, return_exceptions=True)
+        await super().shutdown(sockets)
+
+    def _protocol(self, accepted: socket.socket | None = None) -> LimitedProtocol:
+        return LimitedProtocol(self.config, self.server_state, self._connections, self._limits, accepted)
+
+    def _listen(self, listening: socket.socket) -> None:
+        if not self._ended:
+            asyncio.get_running_loop().add_reader(listening, self._accept, listening)
+
+    def _accept(self, listening: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        for _ in range(_BACKLOG):
+            try:
+                accepted, _address = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as problem:
+                # The process may open no more files; asked again at once, the loop would do nothing else.
+                LOGGER.warning("cannot accept connections, trying again", extra={"fields": {"error": problem.strerror}})
+                loop.remove_reader(listening)
+                loop.call_later(_ACCEPT_PAUSE_SECONDS, self._listen, listening)
+                return
+            accepted.setblocking(False)
+            protocol = self._protocol(accepted)
+            if self._connections.admit(protocol):
+                opening = loop.create_task(self._agree(accepted, protocol))
+                self._opening.add(opening)
+                opening.add_done_callback(self._opening.discard)
+            else:
+                # Nothing can be said before TLS is agreed on.
+                accepted.close()
+
+    async def _agree(self, accepted: socket.socket, protocol: LimitedProtocol) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.connect_accepted_socket(
+                lambda: protocol, accepted, ssl=self._tls, ssl_handshake_timeout=self._limits.handshake_seconds
+            )
+        except BaseException as problem:
+            self._connections.closed(protocol)
+            accepted.close()
+            # What a caller sends is no fault of the worker: no TLS, another version of it, nothing in time.
+            if not isinstance(problem, OSError):
+                raise
+            LOGGER.debug("no TLS with a caller", extra={"fields": {"error": type(problem).__name__}})
 
 
 class RestServer:
@@ -35,6 +120,8 @@ class RestServer:
 
     def __init__(self, settings: HttpSettings) -> None:
         self._sockets: dict[tuple[bool, bool], list[socket.socket]] = {}
+        self._limits = settings.limits
+        self._connections = Connections(settings.limits.connections)
         self._tls = {False: settings.tls, True: settings.admin_tls}
         self._servers: list[_Server] = []
         self.addresses: list[str] = []
@@ -49,7 +136,8 @@ class RestServer:
         """Answer until :meth:`stop`. ``admin_app`` is what the admin listeners serve."""
         runs = []
         for (admin, https), sockets in self._sockets.items():
-            server = _Server(_config(admin_app if admin else app, self._tls[admin] if https else None))
+            config = _config(admin_app if admin else app, self._limits)
+            server = _Server(config, self._tls[admin] if https else None, self._connections, self._limits)
             self._servers.append(server)
             runs.append(server.serve(sockets))
         await asyncio.gather(*runs)
@@ -60,17 +148,17 @@ class RestServer:
             server.should_exit = True
 
 
-def _config(app: Any, tls: ssl.SSLContext | None) -> uvicorn.Config:
+def _config(app: Any, limits: Limits) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=DecliningProtocol,
+        http=LimitedProtocol,
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
+        timeout_keep_alive=limits.idle_seconds,  # type: ignore[arg-type] # the loop's timers take fractions
         timeout_graceful_shutdown=_OPEN_CALLS_SECONDS,
-        ssl_context_factory=(lambda _config, _default: tls) if tls else None,
     )
 
 

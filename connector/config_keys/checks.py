@@ -13,7 +13,6 @@ from typing import Final
 from connector.config_keys.key import Check, Key, Settings
 from connector.config_keys.patterns import regex_problem, split_regexes
 
-_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _INT: Final = 2**31
 _LONG: Final = 2**63
 _JAVA_CLASS: Final = re.compile(r"[^\W\d][\w$]*(\.[^\W\d][\w$]*)*")
@@ -30,9 +29,14 @@ REPLICA_IDENTITY: Final = re.compile(r"\s*([^\s:]+):(DEFAULT|INDEX (.\w*)|FULL|N
 
 def java_int(text: str, limit: int = _INT) -> int | None:
     """``text`` as Java's ``Integer.valueOf`` reads it (``Long.valueOf`` with ``limit`` 2**63); None where Java refuses."""
-    if not _INTEGER.fullmatch(text) or not text.isascii():
+    digits = text[1:] if text.startswith(("+", "-")) else text
+    if not (digits.isascii() and digits.isdigit()):
         return None
-    number = int(text)
+    digits = digits.lstrip("0")
+    # Python's int() raises for more than 4,300 digits.
+    if len(digits) > len(str(_LONG)):
+        return None
+    number = int(digits or "0") * (-1 if text[0] == "-" else 1)
     return number if -limit <= number < limit else None
 
 

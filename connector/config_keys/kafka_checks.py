@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from connector.config_keys.checks import java_long
 from connector.config_keys.key import Check, Key, Settings
 
 NULL_VALUE: Final = "Null value can not be supplied as the configuration value."
@@ -33,13 +34,13 @@ def at_least_one(key: Key, value: str | None, _settings: Settings) -> Iterator[s
     """Require a number of 1 or more; null is refused too."""
     if value is None:
         yield _line(key, None, "Value must be non-null")
-    elif int(value) < 1:
+    elif (java_long(value) or 0) < 1:
         yield _line(key, value, "Value must be at least 1")
 
 
 def not_negative(key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
     """Require a number of 0 or more, if any."""
-    if value is not None and int(value) < 0:
+    if value is not None and (java_long(value) or 0) < 0:
         yield _line(key, value, "Value must be at least 0")
 
 

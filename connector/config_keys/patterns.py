@@ -30,6 +30,8 @@ def regex_problem(pattern: str) -> str | None:
     """Why Java would not compile ``pattern`` (``PatternSyntaxException.getMessage()``), or None when it would."""
     try:
         _scan(pattern)
+    except RecursionError:
+        return f"Nested too deeply\n{pattern}"
     except _Malformed as malformed:
         text = malformed.what
         if malformed.index >= 0:
@@ -94,7 +96,7 @@ def _quantifier(pattern: str, at: int) -> int:
         low, _, high = digits.group()[1:].partition(",")
         _bounded(low, at + 1)
         _bounded(high, at + 2 + len(low))
-        if high and int(high) < int(low):
+        if high and int(high.lstrip("0") or "0") < int(low.lstrip("0") or "0"):
             raise _Malformed("Illegal repetition range", digits.end())
         at = digits.end()
     at += 1
@@ -104,8 +106,9 @@ def _quantifier(pattern: str, at: int) -> int:
 
 def _bounded(digits: str, at: int) -> None:
     """Refuse a count beyond 2**31 - 1, at the digit that exceeds it."""
-    for length in range(10, len(digits) + 1):
-        if int(digits[:length]) >= 2**31:
+    zeros = len(digits) - len(digits.lstrip("0"))
+    for length in range(zeros + 10, min(len(digits), zeros + 11) + 1):
+        if int(digits[zeros:length]) >= 2**31:
             raise _Malformed("Illegal repetition range", at + length - 1)
 
 

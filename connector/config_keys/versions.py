@@ -14,6 +14,8 @@ _QUALIFIERS: Final = ("alpha", "beta", "milestone", "rc", "cr", "snapshot", "")
 
 Order = tuple[tuple[int, ...], int]
 
+_MOST_DIGITS: Final = 18
+
 
 class BadVersionError(ValueError):
     """No played version satisfies what was asked for, or it cannot be read as a range (``unreadable``); the text is Kafka Connect's."""
@@ -86,8 +88,9 @@ def _order(version: str) -> Order:
     """Maven's order for what occurs here: numbers, then the qualifier; ``Final``, ``GA`` and none are equal."""
     numbers, qualifier = [], ""
     for part in re.split(r"[.\-]", version.strip()):
-        if part.isdigit():
-            numbers.append(int(part))
+        if part.isascii() and part.isdigit():
+            # A number that Python's int() would refuse for its length is above every version there is.
+            numbers.append(int(part[:_MOST_DIGITS]))
         else:
             qualifier = re.sub(r"\d+$", "", part.lower())
             break

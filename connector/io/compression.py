@@ -37,7 +37,8 @@ _CODECS: Final[dict[str, tuple[int, Callable[[bytes, int], bytes] | None]]] = {
     "lz4": (3, _lz4),
     "zstd": (4, lambda body, level: bytes(cramjam.zstd.compress(body, level=level))),
 }
-_LEVELS: Final = {"gzip": (6, 1, 9), "lz4": (1, 1, 17), "zstd": (1, -131_072, 22)}
+_LEAST: Final = -131_072
+_LEVELS: Final = {"gzip": (6, 1, 9), "lz4": (1, 1, 17), "zstd": (1, _LEAST, 22)}
 """The level where none is asked for, and those that Kafka takes (KIP-390)."""
 _GZIP_DEFAULT: Final = "-1"
 
@@ -70,7 +71,7 @@ def compressor_of(properties: Mapping[str, str]) -> Compressor:
     text = properties.get(key, "").strip() or str(default)
     if (name, text) == ("gzip", _GZIP_DEFAULT):
         return found
-    if not text.removeprefix("-").isdecimal() or not least <= int(text) <= most:
+    if not text.removeprefix("-").isdecimal() or len(text) > len(str(_LEAST)) or not least <= int(text) <= most:
         raise CdcError(
             ErrorKind.CONFIG_INVALID, f"Invalid value {text} for configuration {key}: write a whole number from {least} to {most}"
         )

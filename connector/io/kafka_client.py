@@ -17,6 +17,8 @@ _TIMES: Final = {
     "connections.max.idle.ms": "connections_max_idle_ms",
     "retry.backoff.ms": "retry_backoff_ms",
 }
+_MOST_DIGITS: Final = 18
+"""Of a number; Python's int() raises for very long ones."""
 _OF_A_CONNECTION: Final = ("client_id", "request_timeout_ms", "ssl_context", "security_protocol")
 
 
@@ -47,7 +49,7 @@ def client_arguments(properties: Mapping[str, str]) -> dict[str, Any]:
 def whole_number(properties: Mapping[str, str], key: str, default: int = 0) -> int:
     """A number that is not negative. CdcError(CONFIG_INVALID) for another text."""
     text = properties.get(key, str(default)).strip()
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > _MOST_DIGITS:
         raise invalid(key, text, "write a whole number")
     return int(text)
 

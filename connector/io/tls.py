@@ -15,7 +15,8 @@ from connector.io.regular_file import check_regular
 _log = logging.getLogger(__name__)
 
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
-_PEM_BLOCK: Final = re.compile(r"(-----BEGIN ([A-Z0-9 ]+)-----)(.*?)(-----END \2-----)", re.DOTALL)
+_PEM_MARK: Final = re.compile(r"-----(BEGIN|END) ([A-Z0-9 ]+)-----")
+"""RFC 7468. One pattern for a whole block would search the rest of the text for each BEGIN that has no END."""
 _CONVERT: Final = {
     "keystore": "Convert it: openssl pkcs12 -in store.p12 -nodes -out store.pem (a JKS store becomes PKCS12 by keytool -importkeystore "
     "-srckeystore store.jks -destkeystore store.p12 -deststoretype PKCS12), then name store.pem and set {key}.type=PEM",
@@ -96,6 +97,12 @@ def _load_own_certificate(context: ssl.SSLContext, properties: Mapping[str, str]
 def _blocks(text: str) -> str:
     """The PEM blocks of a property's value; one that is written in one line has spaces where a file has line ends."""
     found: list[str] = []
-    for begin, _, body, end in _PEM_BLOCK.findall(text):
-        found += [begin, body.strip() if "\n" in body.strip() else "\n".join(body.split()), end, ""]
+    begin: re.Match[str] | None = None
+    for mark in _PEM_MARK.finditer(text):
+        if mark[1] == "BEGIN":
+            begin = mark
+        elif begin is not None and begin[2] == mark[2]:
+            body = text[begin.end() : mark.start()].strip()
+            found += [begin[0], body if "\n" in body else "\n".join(body.split()), mark[0], ""]
+            begin = None
     return "\n".join(found)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from typing import Any
 
 import httpx
 import pytest
 from fake_herder import FakeHerder
 from fastapi import FastAPI
 
-from connect_api import forwarding
+from connect_api import bodies, forwarding
 from connect_api.app import create_app
 from connect_api.herder import ConnectorInfo, Elsewhere, TargetState
+from connect_api.hosts import AllowedHosts
 from connect_api.login import Login
 
 OTHER = "http://other:8083"
@@ -44,12 +46,12 @@ class Follower(FakeHerder):
 
 
 class Pair:
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, login: Login | None = None) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, login: Login | None = None, hosts: AllowedHosts | None = None) -> None:
         self.leader, self.follower = FakeHerder(), Follower()
         self.seen: list[httpx.Request] = []
         self.down = 0
         self.cuts = False
-        behind = httpx.ASGITransport(create_app(self.leader, login=login))
+        behind = httpx.ASGITransport(create_app(self.leader, login=login, hosts=hosts))
         made = httpx.AsyncClient
 
         class Transport(httpx.AsyncBaseTransport):
@@ -169,3 +171,47 @@ async def test_a_stream_is_passed_on_as_it_comes(pair: Pair) -> None:
     pair.follower.add("shop")
     answer = await asyncio.wait_for(pair.client.get("/connectors/shop/notifications", headers={"accept": "application/json"}), 5)
     assert (answer.status_code, answer.json()) == (200, [])
+
+
+async def test_a_worker_that_answers_for_its_own_hosts_alone_is_called_by_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = Pair(monkeypatch, hosts=AllowedHosts(["other"]))
+    answer = await pair.create()
+    assert answer.status_code == 201
+    assert pair.seen[0].headers["host"] == "other:8083"
+    assert answer.headers["location"] == "http://here:8083/connectors/shop"
+
+
+class Pausing(Follower):
+    async def set_target_state(self, name: str, state: TargetState) -> None:
+        raise Elsewhere(OTHER)
+
+
+async def test_a_body_that_no_call_reads_is_limited_too(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    pair.follower.__class__ = Pausing
+    too_long = await pair.client.put("/connectors/shop/pause", content=bytes(bodies.LIMIT + 1))
+    assert (too_long.status_code, pair.seen) == (413, [])
+    monkeypatch.setattr(bodies, "SECONDS", 0)
+
+    messages: list[Any] = []
+    began = False
+
+    async def receive() -> Any:
+        nonlocal began
+        if began:
+            await asyncio.Event().wait()
+        began = True
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+    async def send(message: Any) -> None:
+        messages.append(message)
+
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "PUT",
+        "path": "/connectors/shop/pause",
+        "query_string": b"",
+        "headers": [(b"host", b"h")],
+    }
+    await pair.app(scope, receive, send)
+    assert (messages[0]["status"], pair.seen) == (408, [])

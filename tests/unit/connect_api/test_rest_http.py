@@ -301,7 +301,7 @@ async def test_a_client_that_leaves_is_no_error(caplog: pytest.LogCaptureFixture
         "path": "/connectors",
         "raw_path": b"/connectors",
         "query_string": b"",
-        "headers": [(b"content-type", b"application/json")],
+        "headers": [(b"host", b"127.0.0.1:8083"), (b"content-type", b"application/json")],
         "server": ("127.0.0.1", 8083),
     }
     await app(scope, receive, send)
