@@ -89,7 +89,7 @@ def _order(version: str) -> Order:
         if part.isdigit():
             numbers.append(int(part))
         else:
-            qualifier = re.sub(r"\d+$", "", part.lower())
+            qualifier = part.lower().rstrip("0123456789")
             break
     while numbers and numbers[-1] == 0:
         numbers.pop()

@@ -71,6 +71,7 @@ def judge(wish: Wish, facts: Facts) -> list[Finding]:
     publication where the server's plugins decide whether one is used.
     """
     # Of a server that is too old nothing else was asked.
+    wish.learn(facts)
     old = facts.server.version < server.OLDEST
     found = []
     for rule in RULES if not old else RULES[:1]:
@@ -78,4 +79,4 @@ def judge(wish: Wish, facts: Facts) -> list[Finding]:
         for text in rule.check(wish, facts):
             warning = rule.warning or not sure
             found.append(Finding(rule.key, text if warning else LEAD + text, warning))
-    return found
+    return found + [Finding(rule.key, rule.text) for rule in tables.idle(wish, facts)]
