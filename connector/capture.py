@@ -12,9 +12,10 @@ from connector.converted_columns import ConvertedColumns
 from connector.encoders import EventColumn, TableEncoder
 from connector.envelope import TableSource, event_form
 from connector.errors import CdcError, ErrorKind
-from connector.filters import ColumnFilter, TableFilter, matcher
+from connector.filters import COLUMN_DOTS, TABLE_DOTS, ColumnFilter, TableFilter
+from connector.name_matcher import LongForm, NameMatcher
 from connector.names import name_adjuster
-from connector.ports import ConverterSettings
+from connector.ports import Backtracking, ConverterSettings, no_backtracking
 from connector.record_batch import encode_headers
 from connector.reselect import Reselection, Reselector
 from connector.schema import NO_DEFAULT
@@ -38,8 +39,11 @@ class Capture:
         key_settings: ConverterSettings,
         value_settings: ConverterSettings,
         warn: Callable[[str], None],
+        backtrack: Backtracking = no_backtracking,
     ) -> None:
+        """``warn`` is told what people should know; ``backtrack`` matches the patterns that take a backtracking engine."""
         self.types = types
+        self.backtrack = backtrack
         self._config = config
         self._key_settings = key_settings
         self._value_settings = value_settings
@@ -50,18 +54,16 @@ class Capture:
             table_include=config.table_include_list,
             table_exclude=config.table_exclude_list,
             ignore_builtin=config.table_ignore_builtin,
+            database=config.database_dbname,
+            backtrack=backtrack,
         )
-        self._columns = ColumnFilter(include=config.column_include_list, exclude=config.column_exclude_list)
-        self._key_rules = [
-            matcher([rf"{rule.table}\.{column}"], "message.key.columns") for rule in config.key_columns for column in rule.columns
-        ]
+        self._columns = ColumnFilter(
+            include=config.column_include_list, exclude=config.column_exclude_list, database=config.database_dbname, backtrack=backtrack
+        )
+        self._key_rules = key_matchers(config, backtrack)
         self.signal_table = _signal_table(config)
         """(schema, table) of ``signal.data.collection``."""
-        self._snapshot_tables = (
-            matcher(config.snapshot_include_collection_list, "snapshot.include.collection.list")
-            if config.snapshot_include_collection_list
-            else None
-        )
+        self._snapshot_tables = snapshot_matcher(config, backtrack) if config.snapshot_include_collection_list else None
         self.topics = TopicNames(
             config.topic_prefix,
             config.topic_delimiter,
@@ -70,9 +72,9 @@ class Capture:
             config.topic_transaction,
             with_schema=not config.topic_naming_strategy.endswith(".DefaultTopicNamingStrategy"),
         )
-        self._rules = ColumnRules(config, warn)
+        self._rules = ColumnRules(config, warn, backtrack)
         self._converted = ConvertedColumns(config.column_converters)
-        self._reselector = Reselector(config.reselect_rules)
+        self._reselector = Reselector(config.reselect_rules, config.database_dbname, backtrack)
         self._field_name = name_adjuster(config.field_name_adjustment_mode, dots=False)
         self._schema_name = name_adjuster(config.schema_name_adjustment_mode, dots=True)
         self._settings = TypeSettings(
@@ -231,6 +233,22 @@ class Capture:
                 f"Table '{table.name}' has columns whose adjusted names are the same: {clashing}",
                 "Set field.name.adjustment.mode to avro_unicode, rename one of them, or leave one out with column.exclude.list",
             )
+
+
+def key_matchers(config: ConnectorConfig, backtrack: Backtracking) -> list[NameMatcher]:
+    """The rules of ``message.key.columns`` for single columns (``schema.table.column``), in their order."""
+    long_form = LongForm(config.database_dbname, COLUMN_DOTS)
+    return [
+        NameMatcher([rf"{rule.table}\.{column}"], "message.key.columns", long_form=long_form, backtrack=backtrack)
+        for rule in config.key_columns
+        for column in rule.columns
+    ]
+
+
+def snapshot_matcher(config: ConnectorConfig, backtrack: Backtracking) -> NameMatcher:
+    """The tables of ``snapshot.include.collection.list``."""
+    long_form, listed = LongForm(config.database_dbname, TABLE_DOTS), config.snapshot_include_collection_list
+    return NameMatcher(listed, "snapshot.include.collection.list", long_form=long_form, backtrack=backtrack)
 
 
 def _signal_table(config: ConnectorConfig) -> tuple[str, str] | None:

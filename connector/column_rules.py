@@ -6,14 +6,16 @@ first one that names the column is the only one that counts: as recorded, a colu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from connector.config import ConnectorConfig
 from connector.config_families import ColumnMask
-from connector.filters import Matcher, matcher
+from connector.filters import COLUMN_DOTS
 from connector.masks import Mask, mask_of
+from connector.name_matcher import LongForm, Matcher, NameMatcher
+from connector.ports import Backtracking, no_backtracking
 from connector.schema import Schema
 from connector.source_types import source_type
 from connector.table import CatalogTable
@@ -38,22 +40,26 @@ class _Rule:
 class ColumnRules:
     """The rules of one connector. ``warn`` is told when a value stays readable that a rule was meant to hide."""
 
-    def __init__(self, config: ConnectorConfig, warn: Callable[[str], None]) -> None:
+    def __init__(self, config: ConnectorConfig, warn: Callable[[str], None], backtrack: Backtracking = no_backtracking) -> None:
         self._version = config.version
         self._warn = warn
+        self._long_form = LongForm(config.database_dbname, COLUMN_DOTS)
+        self._backtrack = backtrack
         self._rules: list[_Rule] = self._masks(config, _BEFORE_TYPES)
         for name, patterns, by_type in (
             ("column.propagate.source.type", config.column_propagate_source_type, False),
             ("datatype.propagate.source.type", config.datatype_propagate_source_type, True),
         ):
             if patterns:
-                self._rules.append(_Rule(name, matcher(patterns, name), by_type=by_type))
+                self._rules.append(_Rule(name, self._matcher(patterns, name), by_type=by_type))
         self._rules += self._masks(config, _AFTER_TYPES)
 
-    @staticmethod
-    def _masks(config: ConnectorConfig, kinds: tuple[str, ...]) -> list[_Rule]:
+    def _matcher(self, patterns: Sequence[str], key: str) -> NameMatcher:
+        return NameMatcher(patterns, key, long_form=self._long_form, backtrack=self._backtrack)
+
+    def _masks(self, config: ConnectorConfig, kinds: tuple[str, ...]) -> list[_Rule]:
         return [
-            _Rule(_SHOWN[mask.kind], matcher(mask.columns, _SHOWN[mask.kind]), mask)
+            _Rule(_SHOWN[mask.kind], self._matcher(mask.columns, mask.key), mask)
             for kind in kinds
             for mask in config.column_masks
             if mask.kind == kind

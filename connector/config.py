@@ -196,7 +196,6 @@ class ConnectorConfig:
     post_processors: str | None
     tombstones_on_delete: bool
     heartbeat_interval_ms: int
-    heartbeat_topics_prefix: str
     signal_data_collection: tuple[str, ...]
     signal_poll_interval_ms: int
     signal_enabled_channels: tuple[str, ...]

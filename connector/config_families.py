@@ -13,10 +13,11 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from connector.config_keys import BY_NAME, FAMILIES
-from connector.config_keys.checks import KEY_COLUMNS, REPLICA_IDENTITY, java_int
+from connector.config_keys.checks import KEY_COLUMNS_READ, REPLICA_IDENTITY, java_int
 from connector.config_keys.families import DRIVER, HASH, HASH_V2, MASK, SELECT_OVERRIDE, THREADS, TOPIC_CREATION, TRUNCATE
 from connector.config_keys.named_classes import named_classes
 from connector.config_keys.patterns import regex_problem, split_regexes
+from connector.java_regex.translation import too_long
 
 MaskKind = Literal["mask", "truncate", "hash", "hash_v2"]
 
@@ -42,7 +43,7 @@ class ColumnMask:
     """A property that changes the text of columns.
 
     ``columns`` are regular expressions of ``schema.table.column``. ``length`` counts asterisks (mask) or the characters that
-    stay (truncate), 0 for hashes. ``digest`` is hashlib's name of a hash's algorithm.
+    stay (truncate), 0 for hashes. ``key`` names the property, without its salt. ``digest`` is hashlib's name of a hash's algorithm.
     """
 
     kind: MaskKind
@@ -50,6 +51,7 @@ class ColumnMask:
     length: int = 0
     digest: str = ""
     salt: str = field(default="", repr=False)
+    key: str = "column.mask"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ def column_masks(settings: Mapping[str, str]) -> tuple[ColumnMask, ...]:
             if length is None or (kind == "truncate" and length == 0):
                 problems.append(f"The '{shown}' property is invalid: A length of 1 to 2147483647 is expected in its name")
                 break
-            masks.append(ColumnMask(kind, columns, length, digest, parts.get("salt", "")))
+            masks.append(ColumnMask(kind, columns, length, digest, parts.get("salt", ""), shown))
             break
     _raise(problems)
     return tuple(masks)
@@ -137,7 +139,7 @@ def key_columns(settings: Mapping[str, str]) -> tuple[KeyColumns, ...]:
     rules: list[KeyColumns] = []
     problems: list[str] = []
     for entry in settings.get("message.key.columns", "").split(";"):
-        match = re.match(KEY_COLUMNS, entry)
+        match = KEY_COLUMNS_READ.match(entry)
         if match is None:
             continue
         table = match.group(1).strip()
@@ -145,6 +147,8 @@ def key_columns(settings: Mapping[str, str]) -> tuple[KeyColumns, ...]:
         if problem:
             problems.append(f"The 'message.key.columns' value is invalid: {problem}")
         rules.append(KeyColumns(table, tuple(column.strip() for column in match.group(2).split(","))))
+    if (too_much := too_long(rule.table for rule in rules)) is not None:
+        problems.append(f"The 'message.key.columns' value is invalid: {too_much}")
     _raise(problems)
     return tuple(rules)
 
@@ -172,6 +176,8 @@ def replica_identities(settings: Mapping[str, str]) -> tuple[ReplicaIdentity, ..
             case _:
                 word = "INDEX"
         rules.append(ReplicaIdentity(table, word, index))
+    if (too_much := too_long(rule.table for rule in rules)) is not None:
+        problems.append(f"The 'replica.identity.autoset.values' value is invalid: {too_much}")
     _raise(problems)
     return tuple(rules)
 

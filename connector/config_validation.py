@@ -118,6 +118,7 @@ class Validation:
         fields = (replace(field, errors=(*field.errors, *field.warnings), warnings=()) for field in self.fields)
         return replace(self, fields=tuple(fields))
 
+
 @dataclass(frozen=True, slots=True)
 class Renamed:
     """A configuration under present names."""

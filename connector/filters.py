@@ -1,73 +1,23 @@
 """Which schemas, tables and columns are captured (Debezium documentation, properties ``*.include.list``/``*.exclude.list``).
 
-Lists hold regular expressions, separated by commas, that must match the whole name without regard to case: ``schema``,
-``schema.table``, ``schema.table.column``.
+Lists hold regular expressions that must match the whole name without regard to case: ``schema``, ``schema.table``,
+``schema.table.column``. The last two may begin with the database, which the reference's do not match.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
-from connector.errors import CdcError, ErrorKind
-
-_SPLIT: Final = re.compile(r"(?<!\\),")
-_INTERSECTION: Final = re.compile(r"\[[^\]]*&&")
-_QUOTED: Final = re.compile(r"\\Q(.*?)(?:\\E|$)", re.DOTALL)
-
-Matcher = Callable[[str], bool]
+from connector.name_matcher import LongForm, include_exclude
+from connector.ports import Backtracking, no_backtracking
 
 BUILTIN_SCHEMAS: Final = ("pg_catalog", "information_schema")
 
-
-def split_patterns(text: str) -> list[str]:
-    r"""The entries of a list; ``\,`` is a comma inside an entry, blanks around entries do not count."""
-    return [entry.strip().replace("\\,", ",") for entry in _SPLIT.split(text) if entry.strip()]
-
-
-def compile_pattern(pattern: str, key: str, *, ignore_case: bool = True) -> re.Pattern[str]:
-    """A Java-style regular expression for whole names. CdcError(CONFIG_INVALID) names ``key`` and the fault."""
-    if _INTERSECTION.search(pattern):
-        raise CdcError(
-            ErrorKind.CONFIG_INVALID,
-            f"Property {key} holds {pattern!r}: an intersection of character classes (&&) would mean something else here",
-            "Write the class out, for instance [ac-z] for [a-z&&[^b]]",
-        )
-    translated = _QUOTED.sub(lambda m: re.escape(m.group(1)), pattern)
-    try:
-        # Java's classes and its matching without case know ASCII alone, unless they are asked for more.
-        return re.compile(translated, re.ASCII | (re.IGNORECASE if ignore_case else re.ASCII))
-    except re.error as error:
-        raise CdcError(
-            ErrorKind.CONFIG_INVALID,
-            f"Property {key} holds {pattern!r}, which is no regular expression: {error.msg}",
-            "Escape the character meant literally with a backslash",
-        ) from error
-
-
-def matcher(patterns: Iterable[str], key: str) -> Matcher:
-    """True for a name that any of ``patterns`` matches as a whole. Answers are remembered: names are few."""
-    compiled = [compile_pattern(pattern, key) for pattern in patterns]
-    known: dict[str, bool] = {}
-
-    def matches(name: str) -> bool:
-        found = known.get(name)
-        if found is None:
-            found = known[name] = any(regex.fullmatch(name) for regex in compiled)
-        return found
-
-    return matches
-
-
-def _include_exclude(include: Iterable[str], exclude: Iterable[str], key: str) -> Matcher:
-    include, exclude = tuple(include), tuple(exclude)
-    if include:
-        return matcher(include, f"{key}.include.list")
-    if exclude:
-        excluded = matcher(exclude, f"{key}.exclude.list")
-        return lambda name: not excluded(name)
-    return lambda _name: True
+TABLE_DOTS: Final = 2
+"""Dots in ``database.schema.table``."""
+COLUMN_DOTS: Final = 3
+"""Dots in ``database.schema.table.column``."""
 
 
 class TableFilter:
@@ -81,10 +31,18 @@ class TableFilter:
         table_include: Iterable[str] = (),
         table_exclude: Iterable[str] = (),
         ignore_builtin: bool = True,
+        database: str = "",
+        backtrack: Backtracking = no_backtracking,
     ) -> None:
-        self._schema = _include_exclude(schema_include, schema_exclude, "schema")
-        self._table = _include_exclude(table_include, table_exclude, "table")
+        self._schema = include_exclude(schema_include, schema_exclude, "schema", backtrack=backtrack)
+        self._table = include_exclude(table_include, table_exclude, "table", long_form=LongForm(database, TABLE_DOTS), backtrack=backtrack)
         self._ignore_builtin = ignore_builtin
+
+    def learn(self, tables: Iterable[tuple[str, str]]) -> None:
+        """Decide about many tables (schema, table) at once, which is faster where patterns take a backtracking engine."""
+        listed = list(tables)
+        self._schema.listed.learn(schema for schema, _ in listed)
+        self._table.listed.learn(f"{schema}.{table}" for schema, table in listed)
 
     def captures(self, schema: str, table: str) -> bool:
         """Whether changes of the table are sent."""
@@ -96,8 +54,10 @@ class TableFilter:
 class ColumnFilter:
     """Decides which columns of a captured table appear in values; keys hold excluded columns all the same."""
 
-    def __init__(self, *, include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
-        self._column = _include_exclude(include, exclude, "column")
+    def __init__(
+        self, *, include: Iterable[str] = (), exclude: Iterable[str] = (), database: str = "", backtrack: Backtracking = no_backtracking
+    ) -> None:
+        self._column = include_exclude(include, exclude, "column", long_form=LongForm(database, COLUMN_DOTS), backtrack=backtrack)
 
     def includes(self, schema: str, table: str, column: str) -> bool:
         """Whether the column is part of ``before`` and ``after``."""

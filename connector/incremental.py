@@ -11,7 +11,6 @@ Rules
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
@@ -19,8 +18,10 @@ from typing import Final, cast
 import orjson
 
 from connector.chunk_query import KeyTexts
+from connector.config_keys.patterns import regex_problem
 from connector.errors import CdcError
-from connector.filters import compile_pattern
+from connector.name_matcher import NameMatcher
+from connector.ports import Backtracking, no_backtracking
 from connector.signals import Condition, ExecuteSnapshot, split_name
 
 _PRIMARY_KEY: Final = "incremental_snapshot_primary_key"
@@ -49,7 +50,9 @@ class Place:
     stored: str
 
 
-def wanted_collections(action: ExecuteSnapshot, known: Sequence[str], *, former: bool = False) -> tuple[list[Collection], list[str]]:
+def wanted_collections(
+    action: ExecuteSnapshot, known: Sequence[str], *, former: bool = False, backtrack: Backtracking = no_backtracking
+) -> tuple[list[Collection], list[str]]:
     """The tables a signal asks for, and a warning for each entry that cannot be used.
 
     An entry is a regular expression, with regard to case, over ``known`` (schema.table, of captured tables, in order); one that
@@ -59,15 +62,23 @@ def wanted_collections(action: ExecuteSnapshot, known: Sequence[str], *, former:
     warnings = []
     for entry in action.collections:
         try:
-            pattern = compile_pattern(entry, "data-collections", ignore_case=False)
+            matched = _matched(entry, known, backtrack)
         except CdcError as error:
             warnings.append(error.message)
             continue
-        literal = literal_name(entry)
-        matching = [name for name in known if pattern.fullmatch(name) or name == literal]
-        names.update(dict.fromkeys(matching or [literal]))
-    found = [Collection(name, _condition_of(action.conditions, name, former=former), action.surrogate_key) for name in names]
-    return found, warnings
+        names.update(dict.fromkeys(matched or [literal_name(entry)]))
+    filters = filters_of(action.conditions, list(names), backtrack)
+    # As the offset holds it, which 2.3.4 did without parentheses.
+    conditions = {name: found if former else f"({found})" for name, found in filters.items()}
+    return [Collection(name, conditions.get(name), action.surrogate_key) for name in names], warnings
+
+
+def _matched(entry: str, names: Sequence[str], backtrack: Backtracking) -> list[str]:
+    """Those of ``names`` that the entry names or matches, with regard to case."""
+    matches = NameMatcher([entry], "data-collections", ignore_case=False, backtrack=backtrack)
+    matches.learn(names)
+    literal = literal_name(entry)
+    return [name for name in names if name == literal or matches(name)]
 
 
 def literal_name(entry: str) -> str:
@@ -79,25 +90,22 @@ def literal_name(entry: str) -> str:
 _WITH_DATABASE: Final = 3
 
 
-def filter_of(conditions: Sequence[Condition], name: str) -> str | None:
-    """What the first of ``conditions`` that names the table says."""
+def filters_of(conditions: Sequence[Condition], names: Sequence[str], backtrack: Backtracking = no_backtracking) -> dict[str, str]:
+    """What the first of ``conditions`` that names a table says of it, for those of ``names`` that have one.
+
+    Raises CdcError for a pattern that cannot be matched: without its condition a table would be read as a whole.
+    """
+    found: dict[str, str] = {}
     for condition in conditions:
-        if condition.pattern == name or literal_name(condition.pattern) == name or _matches(condition.pattern, name):
-            return condition.filter
-    return None
-
-
-def _matches(pattern: str, name: str) -> bool:
-    try:
-        return compile_pattern(pattern, "additional-conditions").fullmatch(name) is not None
-    except CdcError:
-        return False
-
-
-def _condition_of(conditions: Sequence[Condition], name: str, *, former: bool) -> str | None:
-    """As the offset holds it, which 2.3.4 (``former``) did without parentheses."""
-    found = filter_of(conditions, name)
-    return found if found is None or former else f"({found})"
+        left = [name for name in names if name not in found]
+        literal = literal_name(condition.pattern)
+        named = [name for name in left if name in (condition.pattern, literal)]
+        if regex_problem(condition.pattern) is None:
+            matches = NameMatcher([condition.pattern], "additional-conditions", backtrack=backtrack)
+            matches.learn(left)
+            named += filter(matches, left)
+        found.update(dict.fromkeys(named, condition.filter))
+    return found
 
 
 class IncrementalSnapshot:
@@ -136,20 +144,15 @@ class IncrementalSnapshot:
         self.position = self.maximum = None
         return self._left()
 
-    def stop(self, entries: Sequence[str]) -> list[str]:
+    def stop(self, entries: Sequence[str], backtrack: Backtracking = no_backtracking) -> list[str]:
         """Take tables off: all of them, or those that ``entries`` name or match. Answers which."""
-        patterns = [re.compile(".*")] if not entries else []
+        names = set(self.names) if not entries else set()
         for entry in entries:
             try:
-                patterns.append(compile_pattern(entry, "data-collections", ignore_case=False))
+                names.update(_matched(entry, self.names, backtrack))
             except CdcError:
-                patterns.append(re.compile(re.escape(entry)))
-        literals = {literal_name(entry) for entry in entries}
-        removed = [
-            (number, collection)
-            for number, collection in enumerate(self.collections)
-            if collection.name in literals or any(pattern.fullmatch(collection.name) for pattern in patterns)
-        ]
+                names |= {entry, literal_name(entry)}
+        removed = [(number, collection) for number, collection in enumerate(self.collections) if collection.name in names]
         numbers = {number for number, _ in removed}
         self.collections = [collection for number, collection in enumerate(self.collections) if number not in numbers]
         if 0 in numbers:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from connector.envelope import TRANSACTION_BLOCK_SCHEMA, EventForm, SourceText, TableSource
-from connector.filters import Matcher, matcher
 from connector.json_converter import around_payload, quote
+from connector.name_matcher import Matcher, include_exclude
 from connector.pgoutput import Message
-from connector.ports import ConverterSettings, Out
+from connector.ports import Backtracking, ConverterSettings, Out, no_backtracking
 from connector.record_batch import NO_HEADERS
 from connector.schema import INT64, STRING, Field, Schema
 from connector.types.binary import unknown
@@ -21,12 +21,9 @@ _KEY = Schema(
 )
 
 
-def prefix_filter(include: Sequence[str], exclude: Sequence[str]) -> Matcher:
+def prefix_filter(include: Sequence[str], exclude: Sequence[str], backtrack: Backtracking = no_backtracking) -> Matcher:
     """Which prefixes are wanted: ``message.prefix.include.list``, else all but those of ``message.prefix.exclude.list``."""
-    if include:
-        return matcher(include, "message.prefix.include.list")
-    excluded = matcher(exclude, "message.prefix.exclude.list")
-    return lambda prefix: not excluded(prefix)
+    return include_exclude(include, exclude, "message.prefix", backtrack=backtrack)
 
 
 class MessageTopic:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from connector.errors import CdcError, ErrorKind
 from connector.notifications import Notification
 from connector.progress import Progress, TableProgress
 from connector.signal_inbox import SignalInbox
@@ -60,6 +61,26 @@ class Out(Protocol):
 
     def extend(self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int) -> None:
         """Take many; see :meth:`connector.record_batch.RecordBatch.extend`."""
+
+
+class OutOfTimeError(Exception):
+    """Matching ``pattern`` (by its place) was given up."""
+
+    def __init__(self, pattern: int) -> None:
+        super().__init__(pattern)
+        self.pattern = pattern
+
+
+class Backtracking(Protocol):
+    """Matches names with patterns that may take any time, and gives up in time."""
+
+    def __call__(self, patterns: Sequence[str], names: Sequence[str]) -> Sequence[Sequence[int]]:
+        """For each pattern (for :mod:`re`) the places of the names that it matches as a whole. Raises OutOfTimeError."""
+
+
+def no_backtracking(patterns: Sequence[str], names: Sequence[str]) -> Sequence[Sequence[int]]:
+    """:class:`Backtracking` where none was given. Raises CdcError(INTERNAL)."""
+    raise CdcError(ErrorKind.INTERNAL, f"Nothing was given to match {len(patterns)} pattern(s) with backtracking ({len(names)} name(s))")
 
 
 class Clock(Protocol):
@@ -133,3 +154,5 @@ class TaskContext:
     """The folder that signal files must lie in (the worker's ``signal.file.directory``); empty for the working directory."""
     hide: Callable[[str], str] = str
     """Takes the values behind references out of a text that people see."""
+    backtrack: Backtracking = no_backtracking
+    """Matches the patterns of the configuration and of signals that take a backtracking engine."""

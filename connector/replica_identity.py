@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from connector.config_families import ReplicaIdentity
-from connector.filters import matcher
+from connector.filters import TABLE_DOTS
+from connector.name_matcher import LongForm, NameMatcher
+from connector.ports import Backtracking, no_backtracking
 from connector.table import quote_identifier, quote_table
 
 _WORDS = {"d": "DEFAULT", "f": "FULL", "n": "NOTHING", "i": "INDEX"}
@@ -47,9 +49,17 @@ class IdentityPlan:
     conflicts: tuple[str, ...]
 
 
-def plan_identities(rules: Sequence[ReplicaIdentity], captured: Sequence[TableIdentity]) -> IdentityPlan:
+def identity_matcher(rule: ReplicaIdentity, database: str, backtrack: Backtracking) -> NameMatcher:
+    """Whether the rule names a table (``schema.table``)."""
+    long_form = LongForm(database, TABLE_DOTS)
+    return NameMatcher([rule.table], "replica.identity.autoset.values", long_form=long_form, backtrack=backtrack)
+
+
+def plan_identities(
+    rules: Sequence[ReplicaIdentity], captured: Sequence[TableIdentity], database: str = "", backtrack: Backtracking = no_backtracking
+) -> IdentityPlan:
     """What to do so that every table of ``captured`` has the identity that the one rule naming it wants."""
-    compiled = [(matcher([rule.table], "replica.identity.autoset.values"), rule) for rule in rules]
+    compiled = [(identity_matcher(rule, database, backtrack), rule) for rule in rules]
     changes, conflicts = [], []
     for table in sorted(captured, key=lambda table: (table.schema, table.table)):
         wanted = [rule for matches, rule in compiled if matches(table.name)]

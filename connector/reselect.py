@@ -13,8 +13,10 @@ from dataclasses import dataclass
 
 from connector.config_keys.post_processors import ReselectRule
 from connector.encoders import EventColumn
-from connector.filters import Matcher, matcher
+from connector.filters import TABLE_DOTS
+from connector.name_matcher import LongForm, Matcher, include_exclude
 from connector.pgoutput import UNCHANGED
+from connector.ports import Backtracking, no_backtracking
 from connector.schema import NO_DEFAULT
 from connector.table import CatalogTable
 
@@ -59,8 +61,9 @@ class Reselection:
 class Reselector:
     """The rules of one connector. CdcError(CONFIG_INVALID) for a pattern that cannot be used."""
 
-    def __init__(self, rules: Sequence[ReselectRule]) -> None:
-        self._rules = [(rule, _selector(rule)) for rule in rules]
+    def __init__(self, rules: Sequence[ReselectRule], database: str = "", backtrack: Backtracking = no_backtracking) -> None:
+        # A column's name comes after a colon there.
+        self._rules = [(rule, _selector(rule, LongForm(database, TABLE_DOTS), backtrack)) for rule in rules]
 
     def __bool__(self) -> bool:
         """There are rules."""
@@ -105,8 +108,6 @@ def _missing(rule: ReselectRule, event: EventColumn, placeholder: bool) -> tuple
     return rule.unavailable and placeholder, null
 
 
-def _selector(rule: ReselectRule) -> Matcher:
-    if rule.include:
-        return matcher(rule.include, f"{rule.name}.reselect.columns.include.list")
-    excluded = matcher(rule.exclude, f"{rule.name}.reselect.columns.exclude.list")
-    return lambda name: not excluded(name)
+def _selector(rule: ReselectRule, long_form: LongForm, backtrack: Backtracking) -> Matcher:
+    key = f"{rule.name}.reselect.columns"
+    return include_exclude(rule.include, rule.exclude, key, long_form=long_form, backtrack=backtrack)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from connector.filters import Matcher
+from connector.name_matcher import Matcher
 from connector.pgoutput import UNTOLD_MODIFIER, Relation
 from connector.types.codec import Column
 

@@ -11,13 +11,14 @@ import gc
 import logging
 import sys
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import replace
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from connector.errors import CdcError
-from connector.ports import TaskContext
+from connector.ports import Backtracking, TaskContext
 from connector.preflight.finding import Finding
 from workers.http_settings import HttpSettings
 from workers.logging import configure
@@ -100,13 +101,21 @@ async def _run_task(properties: Mapping[str, str], context: TaskContext, stop: a
     from connector.runner import run_task  # noqa: PLC0415
     from workers.bulk_snapshots import SparkSnapshots  # noqa: PLC0415
 
-    await run_task(context, stop, SparkSnapshots.of(properties))
+    await run_task(replace(context, backtrack=_backtracking()), stop, SparkSnapshots.of(properties))
 
 
 async def _look_at_database(config: Mapping[str, str], *, further: bool) -> Sequence[Finding]:
     from connector.io.pg_preflight import findings  # noqa: PLC0415
 
-    return await findings(config, further=further)
+    return await findings(config, _backtracking(), further=further)
+
+
+@cache
+def _backtracking() -> Backtracking:
+    """One process for all connectors of the worker; it ends with the worker."""
+    from connector.io.backtracking import BacktrackingProcess  # noqa: PLC0415
+
+    return BacktrackingProcess()
 
 
 def _loop_factory() -> Any:

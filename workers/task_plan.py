@@ -6,6 +6,7 @@ do; :meth:`TaskPlanner.context` builds the task's context and is the only place 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -23,6 +24,8 @@ from workers.settings import WorkerSettings
 from workers.stores.offset_store import AllOffsets, ConnectorOffsets
 from workers.stores.transactional_offsets import TransactionOffsets
 from workers.supervisor import RetryPolicy
+
+LOGGER: Final = logging.getLogger(__name__)
 
 _CLIENT_KEYS: Final = ("bootstrap.servers", "request.timeout.ms", "metadata.max.age.ms", "connections.max.idle.ms", "retry.backoff.ms")
 _SECURITY_PREFIXES: Final = ("security.protocol", "sasl.", "ssl.")

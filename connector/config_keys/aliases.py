@@ -23,6 +23,7 @@ ALIASES: Final[tuple[Alias, ...]] = (
     Alias("event.deserialization.failure.handling.mode", "event.processing.failure.handling.mode"),
     Alias("rows.fetch.size", "snapshot.fetch.size"),
     Alias("openlineage.integration.dataset.kafka.bootstrap.server", "openlineage.integration.dataset.kafka.bootstrap.servers"),
+    Alias("heartbeat.topics.prefix", "topic.heartbeat.prefix", known=True),
     Alias("snapshot.custom.class", "snapshot.mode.custom.name", known=True),
     Alias("flush.lsn.source", "lsn.flush.mode", (("true", "connector"), ("false", "manual")), known=True),
     Alias(

@@ -10,8 +10,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+import re2
+
 from connector.config_keys.key import Check, Key, Settings
 from connector.config_keys.patterns import regex_problem, split_regexes
+from connector.java_regex.translation import too_long
 
 _INT: Final = 2**31
 _LONG: Final = 2**63
@@ -21,6 +24,8 @@ _SLOT_NAME: Final = re.compile(r"[a-z0-9_]{1,63}")
 
 KEY_COLUMNS: Final = r"^\s*([^:]+):([^:,]+(,[^:,]+)*)\s*$"
 KEY_COLUMNS_BEFORE: Final = r"^\s*([^\s:]+):([^:\s]+)\s*$"
+KEY_COLUMNS_READ: Final = re2.compile(KEY_COLUMNS)
+"""RE2, because a long entry without a colon takes a backtracking engine time that grows with the square of its length."""
 REPLICA_IDENTITY_SHOWN: Final = (
     r"(?i)^\s*(?<tablepredicate>[^\s:]+):(?<replicaidentity>DEFAULT|(INDEX) (?<indexname>.\w*)|FULL|NOTHING)\s*$"
 )
@@ -111,7 +116,11 @@ def regexes(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
         # Debezium's own reader throws here and Connect answers 500; an error at the key tells more.
         yield "Unterminated escape sequence at the end of the string"
         return
-    for pattern in split_regexes(value):
+    patterns = split_regexes(value)
+    if (too_much := too_long(patterns)) is not None:
+        yield too_much
+        return
+    for pattern in patterns:
         problem = regex_problem(pattern)
         if problem:
             yield f"A comma-separated list of valid regular expressions is expected, but {problem}"
@@ -203,7 +212,7 @@ def _key_columns(value: str | None, pattern: str) -> Iterator[str]:
     if not value:
         yield "Must not be empty"
     for entry in _java_split(value, ";"):
-        if not re.match(pattern, entry):
+        if not re2.match(pattern, entry):
             yield f"{entry} has an invalid format (expecting '{pattern}')"
 
 

@@ -78,8 +78,6 @@ EVENTS: Final[tuple[Key, ...]] = (
         "A prefix used for naming of heartbeat topics",
         "Former name of topic.heartbeat.prefix.",
         width="MEDIUM",
-        support="ignored",
-        reason="The naming strategies read topic.heartbeat.prefix, in the Java connector too",
     ),
     Key(
         "signal.data.collection",

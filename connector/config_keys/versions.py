@@ -92,7 +92,7 @@ def _order(version: str) -> Order:
             # A number that Python's int() would refuse for its length is above every version there is.
             numbers.append(int(part[:_MOST_DIGITS]))
         else:
-            qualifier = re.sub(r"\d+$", "", part.lower())
+            qualifier = part.lower().rstrip("0123456789")
             break
     while numbers and numbers[-1] == 0:
         numbers.pop()

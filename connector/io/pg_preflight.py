@@ -7,6 +7,7 @@ Nothing is changed: a named output plugin is tried with a temporary slot, which 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 from collections.abc import Mapping, Sequence
@@ -18,23 +19,29 @@ import psycopg
 from connector.config import ConnectorConfig, parse
 from connector.driver_settings import cut_values, in_statements
 from connector.errors import CdcError, ErrorKind
+from connector.idle_rules import needs_columns
+from connector.io.pg_catalog import describe_tables, read_types
 from connector.io.pg_connection import Connection, connect
 from connector.io.pg_preflight_facts import read_facts
 from connector.io.pg_replication import Replication
 from connector.io.regular_file import read_regular
 from connector.output_plugin import PGOUTPUT
+from connector.ports import Backtracking, no_backtracking
 from connector.preflight.connection import HOSTNAME, refused, server_words
 from connector.preflight.facts import Facts, Refusal
 from connector.preflight.finding import Finding
 from connector.preflight.rules import judge
 from connector.preflight.tls_files import SENTENCES
 from connector.preflight.wish import Wish
+from connector.table import CatalogTable
 
 _log = logging.getLogger(__name__)
 
 _PURPOSE: Final = "Understudy Validate Connection"
 _LOOK_S: Final = 10.0
 """How long a server that lets itself be connected to may take with the rest; what it has not told by then refuses nothing."""
+_COLUMNS_S: Final = 3.0
+"""How long the columns of the captured tables may take to be read."""
 _PLUGIN_S: Final = 1
 """The library is loaded at once; after that, making a slot only waits for open transactions."""
 _CUT: Final = "The '{name}' value is invalid: It holds a NUL character, where libpq would cut it; remove the character"
@@ -47,11 +54,12 @@ _FILES: Final = {
 }
 
 
-async def findings(settings: Mapping[str, str], *, further: bool = True) -> Sequence[Finding]:
+async def findings(settings: Mapping[str, str], backtrack: Backtracking = no_backtracking, *, further: bool = True) -> Sequence[Finding]:
     """All that would fail or hurt, within ``connection.validation.timeout.ms``. The configuration must parse.
 
     A server that cannot be asked everything makes a warning of it; only what is known to fail is an error. Without ``further`` no
     more is looked at than the played version of the reference looks at: 3.6.3 only connects, 2.3.4 asks for wal_level too.
+    Raises CdcError(CONFIG_INVALID) for a pattern that cannot be matched.
     """
     config, _notices = parse(settings)
     # As in the reference the statements for a connection's beginning are not run for a look.
@@ -73,9 +81,11 @@ async def findings(settings: Mapping[str, str], *, further: bool = True) -> Sequ
         return [*(file for file in files if file.key != problem.key), problem]
     try:
         async with asyncio.timeout_at(min(deadline, loop.time() + _LOOK_S)):
-            found = await _look(config, connection) if further or config.version < (3,) else []
+            found = await _look(config, connection, backtrack) if further or config.version < (3,) else []
             return [*files, *(finding for finding in found if further or finding.reference)]
     except (TimeoutError, CdcError, psycopg.Error) as error:
+        if isinstance(error, CdcError) and error.kind is ErrorKind.CONFIG_INVALID:
+            raise
         _log.debug("database not looked at any further", exc_info=error)
         why = (
             "it took too long"
@@ -87,8 +97,9 @@ async def findings(settings: Mapping[str, str], *, further: bool = True) -> Sequ
         await connection.close()
 
 
-async def _look(config: ConnectorConfig, connection: Connection) -> list[Finding]:
-    wish = Wish.of(config)
+async def _look(config: ConnectorConfig, connection: Connection, backtrack: Backtracking) -> list[Finding]:
+    # Thousands of tables against a long list of expressions take a while; the worker goes on meanwhile.
+    wish = await asyncio.to_thread(Wish.of, config, backtrack)
     trying = asyncio.create_task(_replication(config)) if wish.streams else None
     try:
         facts = await read_facts(connection, config, wish.signal_table, streams=wish.streams)
@@ -100,8 +111,18 @@ async def _look(config: ConnectorConfig, connection: Connection) -> list[Finding
     facts = replace(facts, replication=tried.refusal, walsender=tried.walsender)
     if _plugin_can_be_tried(wish, facts):
         facts = replace(facts, plugin=await _plugin(config))
-    # Thousands of tables against a long list of expressions take a while; the worker goes on meanwhile.
+    if needs_columns(config):
+        # What rules match is no reason to hold the answer up.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_COLUMNS_S):
+                facts = await _described(wish, facts, connection)
     return await asyncio.to_thread(judge, wish, facts)
+
+
+async def _described(wish: Wish, facts: Facts, connection: Connection) -> Facts:
+    captured = await asyncio.to_thread(wish.captured, facts)
+    listed = [CatalogTable(table.oid, table.schema, table.table, ()) for table in captured]
+    return replace(facts, described=await describe_tables(connection, listed), types=await read_types(connection))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import psycopg
 
 from connector.config_families import ReplicaIdentity
 from connector.io.pg_connection import Connection, source_error
+from connector.ports import Backtracking, no_backtracking
 from connector.replica_identity import TableIdentity, plan_identities
 
 _log = logging.getLogger(__name__)
@@ -23,7 +24,13 @@ where c.relkind in ('r', 'p')
 """
 
 
-async def set_replica_identities(connection: Connection, rules: Sequence[ReplicaIdentity], captures: Callable[[str, str], bool]) -> None:
+async def set_replica_identities(
+    connection: Connection,
+    rules: Sequence[ReplicaIdentity],
+    captures: Callable[[str, str], bool],
+    database: str = "",
+    backtrack: Backtracking = no_backtracking,
+) -> None:
     """Change the tables for which ``captures(schema, table)`` holds and a rule asks for another identity than they have.
 
     As in the reference a table that several rules name is left alone, and so is one that the connector's role may not change; the
@@ -39,7 +46,7 @@ async def set_replica_identities(connection: Connection, rules: Sequence[Replica
     captured = [
         TableIdentity(schema, table, _letter(identity), index) for schema, table, identity, index in rows if captures(schema, table)
     ]
-    plan = plan_identities(rules, captured)
+    plan = plan_identities(rules, captured, database, backtrack)
     for table in plan.conflicts:
         _log.error("replica identity left alone: several entries of replica.identity.autoset.values match table=%s", table)
     for change in plan.changes:

@@ -9,9 +9,11 @@ from typing import Any, Final
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaConnectionError, KafkaError, TopicAlreadyExistsError, for_code
 
+from connector.config_keys.patterns import split_regexes
 from connector.errors import CdcError, ErrorKind
-from connector.filters import Matcher, matcher, split_patterns
 from connector.io.kafka_client import client_arguments
+from connector.name_matcher import Matcher, NameMatcher
+from connector.ports import Backtracking, no_backtracking
 
 _log = logging.getLogger(__name__)
 
@@ -28,10 +30,18 @@ class TopicCreator:
     only what it does not say of partitions and replicas, as in the reference.
     """
 
-    def __init__(self, admin: Mapping[str, str], groups: Mapping[str, Mapping[str, str]], topic_used: Any, *, enabled: bool = True) -> None:
+    def __init__(
+        self,
+        admin: Mapping[str, str],
+        groups: Mapping[str, Mapping[str, str]],
+        topic_used: Any,
+        *,
+        enabled: bool = True,
+        backtrack: Backtracking = no_backtracking,
+    ) -> None:
         self._admin_properties = admin
         self._enabled = enabled and DEFAULT_GROUP in groups
-        self._groups = [(_rule(name, settings), settings) for name, settings in groups.items() if name != DEFAULT_GROUP]
+        self._groups = [(_rule(name, settings, backtrack), settings) for name, settings in groups.items() if name != DEFAULT_GROUP]
         self._default = groups.get(DEFAULT_GROUP, {})
         self._topic_used = topic_used
         self._admin: AIOKafkaAdminClient | None = None
@@ -90,7 +100,9 @@ class TopicCreator:
             _log.info("topic created topic=%s partitions=%s", topic, new.num_partitions)
 
 
-def _rule(group: str, settings: Mapping[str, str]) -> Matcher:
-    include = matcher(split_patterns(settings.get("include", "")), f"topic.creation.{group}.include")
-    exclude = matcher(split_patterns(settings.get("exclude", "")), f"topic.creation.{group}.exclude")
+def _rule(group: str, settings: Mapping[str, str], backtrack: Backtracking) -> Matcher:
+    def listed(side: str) -> NameMatcher:
+        return NameMatcher(split_regexes(settings.get(side, "")), f"topic.creation.{group}.{side}", backtrack=backtrack)
+
+    include, exclude = listed("include"), listed("exclude")
     return lambda topic: include(topic) and not exclude(topic)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from connector.reconcile import SlotState
+from connector.table import CatalogTable
+from connector.types.codec import Types
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,5 +109,9 @@ class Facts:
     """Why no replication connection can be had."""
     walsender: bool = True
     """The replication connection speaks the replication protocol."""
+    described: Sequence[CatalogTable] = ()
+    """The captured tables with their columns, where rules name columns."""
+    types: Types = field(default_factory=dict)
+    """The types of those columns."""
     plugin: str = ""
     """Why the output plugin that is named cannot be used; empty when it can, or was not tried."""

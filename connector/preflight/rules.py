@@ -71,6 +71,7 @@ def judge(wish: Wish, facts: Facts) -> list[Finding]:
     publication where the server's plugins decide whether one is used.
     """
     # Of a server that is too old nothing else was asked.
+    wish.learn(facts)
     old = facts.server.version < server.OLDEST
     found = []
     for rule in RULES if not old else RULES[:1]:
@@ -80,4 +81,4 @@ def judge(wish: Wish, facts: Facts) -> list[Finding]:
             # 2.3.4 looks at this one thing itself.
             reference = rule.check is server.wal_level and wish.config.version < (3,) and not warning
             found.append(Finding(rule.key, text if warning else LEAD + text, warning, reference))
-    return found
+    return found + [Finding(rule.key, rule.text) for rule in tables.idle(wish, facts)]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from connector.filters import matcher
+from connector.filters import TABLE_DOTS
+from connector.idle_rules import IdleRule, idle_rules
+from connector.name_matcher import LongForm, NameMatcher
 from connector.output_plugin import PGOUTPUT
 from connector.preflight.facts import Facts, Table
 from connector.preflight.finding import counted
 from connector.preflight.wish import Wish
-from connector.table import quote_identifier, quote_table
+from connector.replica_identity import identity_matcher
+from connector.table import CatalogTable, quote_identifier, quote_table
 
 _PLAIN: Final = re.compile(r"[\w$]+(\\?\.[\w$]+)*", re.ASCII)
 """An entry that names one thing: nothing in it but a dot can mean more than itself."""
@@ -37,9 +40,9 @@ def nothing_matches(wish: Wish, facts: Facts) -> Iterator[str]:
 
 def entries_without_table(wish: Wish, facts: Facts) -> Iterator[str]:
     """Entries that are plain names can be told of one by one."""
-    names = {table.name.lower() for table in facts.tables}
     plain = [entry for entry in wish.config.table_include_list if _PLAIN.fullmatch(entry)]
-    absent = [entry for entry in plain if entry.replace("\\.", ".").lower() not in names and not _loosely(entry, names)]
+    form = LongForm(wish.config.database_dbname, TABLE_DOTS)
+    absent = NameMatcher(plain, "table.include.list", long_form=form).unused([table.name for table in facts.tables])
     # Where no table is captured at all, nothing_matches says so.
     if absent and any(wish.tables.captures(table.schema, table.table) for table in facts.tables):
         yield (
@@ -48,12 +51,17 @@ def entries_without_table(wish: Wish, facts: Facts) -> Iterator[str]:
         )
 
 
-def _loosely(entry: str, names: Collection[str]) -> bool:
-    # An unescaped dot stands for any character; a single one can only be the dot that every name has.
-    if entry.replace("\\.", "").count(".") + entry.count("\\.") < 2:
-        return False
-    pattern = re.compile(entry, re.ASCII | re.IGNORECASE)
-    return any(pattern.fullmatch(name) for name in names)
+def idle(wish: Wish, facts: Facts) -> Iterator[IdleRule]:
+    """Entries of all other properties that match nothing; and those of table.include.list that are no plain names."""
+    captured = wish.captured(facts)
+    if not captured:
+        # nothing_matches says so.
+        return
+    described = facts.described or [CatalogTable(table.oid, table.schema, table.table, ()) for table in captured]
+    names = [(table.schema, table.table) for table in facts.tables]
+    for rule in idle_rules(wish.config, names, described, facts.types, wish.backtrack):
+        if rule.key != "table.include.list" or not _PLAIN.fullmatch(rule.entry):
+            yield rule
 
 
 def schemas_out_of_reach(wish: Wish, facts: Facts) -> Iterator[str]:
@@ -99,7 +107,7 @@ def without_identity(wish: Wish, facts: Facts) -> Iterator[str]:
         return
     every = _all_published(wish, facts)
     bare = [table for table in facts.tables if _bare(table) and (every or wish.captures(table))]
-    rules = [matcher([rule.table], "replica.identity.autoset.values") for rule in wish.config.replica_identities]
+    rules = [identity_matcher(rule, wish.config.database_dbname, wish.backtrack) for rule in wish.config.replica_identities]
     bare = [table for table in bare if not (wish.captures(table) and any(matches(table.name) for matches in rules))]
     if not bare or not _changes_published(wish, facts):
         return

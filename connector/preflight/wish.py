@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from connector.capture import snapshot_matcher
 from connector.config import ConnectorConfig
-from connector.filters import Matcher, TableFilter, matcher
+from connector.filters import TableFilter
+from connector.name_matcher import Matcher
 from connector.output_plugin import PGOUTPUT, PLUGINS
+from connector.ports import Backtracking, no_backtracking
 from connector.preflight.facts import Facts, Table
 from connector.publication import publish_list
 from connector.signals import split_name
@@ -23,9 +26,10 @@ class Wish:
     tables: TableFilter
     signal_table: tuple[str, str] | None
     _snapshot_tables: Matcher | None
+    backtrack: Backtracking = no_backtracking
 
     @classmethod
-    def of(cls, config: ConnectorConfig) -> Wish:
+    def of(cls, config: ConnectorConfig, backtrack: Backtracking = no_backtracking) -> Wish:
         """Raises CdcError(CONFIG_INVALID) for a list that holds no regular expressions."""
         tables = TableFilter(
             schema_include=config.schema_include_list,
@@ -33,11 +37,11 @@ class Wish:
             table_include=config.table_include_list,
             table_exclude=config.table_exclude_list,
             ignore_builtin=config.table_ignore_builtin,
+            database=config.database_dbname,
+            backtrack=backtrack,
         )
-        listed = config.snapshot_include_collection_list
-        return cls(
-            config, _mode(config), tables, _signal_table(config), matcher(listed, "snapshot.include.collection.list") if listed else None
-        )
+        read = snapshot_matcher(config, backtrack) if config.snapshot_include_collection_list else None
+        return cls(config, _mode(config), tables, _signal_table(config), read, backtrack)
 
     @property
     def streams(self) -> bool:
@@ -63,6 +67,10 @@ class Wish:
     def publishes(self, facts: Facts) -> bool:
         """Whether a publication is wanted, as far as can be known."""
         return self.streams and self.plugin(facts) in (None, PGOUTPUT)
+
+    def learn(self, facts: Facts) -> None:
+        """Decide about all tables at once."""
+        self.tables.learn((table.schema, table.table) for table in facts.tables)
 
     def captured(self, facts: Facts) -> list[Table]:
         """The tables whose changes are sent; the signal table is always among them."""

@@ -43,7 +43,9 @@ async def open_sink(context: TaskContext, config: ConnectorConfig, stack: AsyncE
     With exactly-once delivery no former producer of this task can write any more when this returns: only then its offset may be read.
     """
     kafka, exactly_once = context.kafka, context.exactly_once
-    creator = TopicCreator(kafka.admin, config.topic_creation, context.topic_used, enabled=kafka.topic_creation)
+    creator = TopicCreator(
+        kafka.admin, config.topic_creation, context.topic_used, enabled=kafka.topic_creation, backtrack=context.backtrack
+    )
     sink: KafkaSink
     if exactly_once is None:
         sink = KafkaSink(kafka, creator)

@@ -208,7 +208,7 @@ class IncrementalRun:
         state, made = self.state, self._notifier.incremental
         for entries in self._stops:
             correlation_id = state.correlation_id
-            removed = state.stop(entries)
+            removed = state.stop(entries, self._capture.backtrack)
             if removed:
                 _log.info("incremental snapshot stopped for tables=%s", ",".join(removed))
             else:

@@ -15,6 +15,7 @@ from connector.chunks import Handout
 from connector.config import ConnectorConfig, parse
 from connector.errors import CdcError, ErrorKind
 from connector.io import pg_guard
+from connector.io.backtracking import BacktrackingProcess
 from connector.io.kafka_sink import KafkaSink
 from connector.io.pg_connection import Connection, connect
 from connector.io.topic_creation import TopicCreator
@@ -152,7 +153,10 @@ class PartReader:
 async def open_part_reader(stack: contextlib.AsyncExitStack, job: Job, tell: Callable[[Told], None]) -> PartReader:
     """Connect to PostgreSQL, in the job's snapshot, and to Kafka; ``stack`` closes both. Raises CdcError."""
     config, _notices = parse(job.config)
-    capture = Capture(config, dict(job.types), job.key_converter, job.value_converter, logging.getLogger("connector").warning)
+    backtrack = BacktrackingProcess()
+    stack.callback(backtrack.close)
+    warn = logging.getLogger("connector").warning
+    capture = Capture(config, dict(job.types), job.key_converter, job.value_converter, warn, backtrack)
     connection = await connect(config, "Understudy Snapshot Reader")
     stack.push_async_callback(connection.close)
     await lift_timeouts(connection)
@@ -162,7 +166,7 @@ async def open_part_reader(stack: contextlib.AsyncExitStack, job: Job, tell: Cal
         raise CdcError(ErrorKind.INTERNAL, "A reader of a snapshot came when the snapshot was over", "Nothing is to be done")
     kafka = job.kafka
     used = cache(lambda topic: tell(TopicUsed(topic)))
-    creator = TopicCreator(kafka.admin, config.topic_creation, used, enabled=kafka.topic_creation)
+    creator = TopicCreator(kafka.admin, config.topic_creation, used, enabled=kafka.topic_creation, backtrack=backtrack)
     sink = KafkaSink(kafka, creator) if job.transactional_id is None else TransactionalSink(kafka, creator, job.transactional_id, None)
     stack.push_async_callback(sink.stop)
     await sink.start()

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from connector.capture import Capture
 from connector.config import ConnectorConfig
 from connector.errors import CdcError
-from connector.incremental import filter_of, wanted_collections
+from connector.incremental import filters_of, wanted_collections
 from connector.io import pg_catalog
 from connector.io.pg_connection import Connection
 from connector.java_map import java_order
@@ -176,7 +176,11 @@ class Signals:
             if (table.schema, table.table) != signals and self._capture.captures(table.schema, table.table)
         ]
         # As recorded: the tables that an expression matches come in the order of a Java map.
-        collections, warnings = wanted_collections(action, java_order(listed), former=self._former)
+        backtrack = self._capture.backtrack
+        # In a thread, because patterns and tables may be many.
+        collections, warnings = await asyncio.to_thread(
+            wanted_collections, action, java_order(listed), former=self._former, backtrack=backtrack
+        )
         for warning in warnings:
             _log.warning("signal id=%s: %s", action.correlation_id, warning)
         names = [collection.name for collection in collections]
@@ -185,9 +189,7 @@ class Signals:
         if action.bulk and (refusal := await self._blocking.bulk_refusal()):
             raise SignalError(refusal)
         if action.blocking:
-            found = {name: filter_of(action.conditions, name) for name in names}
-            selects = {name: select for name, select in found.items() if select is not None}
-            self.due.append((names, selects, action.bulk))
+            self.due.append((names, await asyncio.to_thread(filters_of, action.conditions, names, backtrack), action.bulk))
             return
         if not self._incremental.possible:
             raise SignalError("an incremental snapshot needs signal.data.collection, or read.only=true")

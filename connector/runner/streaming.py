@@ -350,7 +350,7 @@ def _transaction_log(context: TaskContext, config: ConnectorConfig, capture: Cap
 
 def _message_topic(context: TaskContext, config: ConnectorConfig, capture: Capture, sink: KafkaSink) -> MessageTopic:
     return MessageTopic(
-        prefix_filter(config.message_prefix_include_list, config.message_prefix_exclude_list),
+        prefix_filter(config.message_prefix_include_list, config.message_prefix_exclude_list, context.backtrack),
         capture.message_source(),
         config.binary_handling_mode,
         context.key_converter,

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -17,7 +18,9 @@ from connector.capture import Capture, context_headers, key_change_headers
 from connector.config import ConnectorConfig, parse
 from connector.envelope import event_form
 from connector.errors import CdcError, ErrorKind
+from connector.filters import BUILTIN_SCHEMAS
 from connector.guardrail import check_guardrail
+from connector.idle_rules import idle_rules, needs_columns
 from connector.io import pg_catalog, pg_server
 from connector.io.kafka_sink import KafkaSink
 from connector.io.pg_connection import Connection, connect
@@ -41,6 +44,7 @@ from connector.runner.snapshot_notices import SnapshotNotices
 from connector.runner.streaming import StreamRun
 from connector.snapshot import SnapshotMode
 from connector.stream import StreamSettings
+from connector.table import CatalogTable
 
 _log = logging.getLogger(__name__)
 
@@ -179,11 +183,15 @@ class _Task:
     async def _capture(self, query: Connection) -> Capture:
         config = self._config
         types = await pg_catalog.read_types(query)
-        capture = Capture(config, types, self._context.key_converter, self._context.value_converter, _log.warning)
+        capture = Capture(config, types, self._context.key_converter, self._context.value_converter, _log.warning, self._context.backtrack)
+        listed = await pg_catalog.list_tables(query)
+        captured = await asyncio.to_thread(_captured, capture, listed)
         if config.guardrail_collections_max:
-            listed = await pg_catalog.list_tables(query)
-            captured = sum(capture.tables.captures(table.schema, table.table) for table in listed)
-            check_guardrail(config, captured, _log.warning)
+            check_guardrail(config, len(captured), _log.warning)
+        described = await pg_catalog.describe_tables(query, captured) if needs_columns(config) else captured
+        names = [(table.schema, table.table) for table in listed if table.schema not in BUILTIN_SCHEMAS]
+        for rule in await asyncio.to_thread(idle_rules, config, names, described, types, capture.backtrack):
+            _log.warning("rule matches nothing property=%s: %s", rule.key, rule.text)
         return capture
 
     async def _prepare(
@@ -194,7 +202,9 @@ class _Task:
             return None, None
         if self._plugin == PGOUTPUT:
             await self._publication(query, capture)
-        await set_replica_identities(query, self._config.replica_identities, capture.tables.captures)
+        await set_replica_identities(
+            query, self._config.replica_identities, capture.tables.captures, self._config.database_dbname, capture.backtrack
+        )
         if decision.drop_slot:
             await pg_server.drop_slot(query, self._config.slot_name)
         return await self._slot(stack, query, capture, decision, facts)
@@ -421,6 +431,12 @@ class _Task:
                 await asyncio.sleep(_SLOT_RETRY_S if attempt < quick else config.slot_retry_delay_ms / 1000)
             else:
                 return
+
+
+def _captured(capture: Capture, tables: Sequence[CatalogTable]) -> list[CatalogTable]:
+    """Run in a thread: patterns and tables may be many."""
+    capture.tables.learn((table.schema, table.table) for table in tables)
+    return [table for table in tables if capture.tables.captures(table.schema, table.table)]
 
 
 async def _drop_when_free(query: Connection, slot: str) -> None:

@@ -18,7 +18,7 @@ from connector.types.calendar import INFINITY, NEGATIVE_INFINITY
 from connector.types.codec import Codec, Column, TypeInfo, Types, TypeSettings
 from connector.types.numeric import numeric_scale
 
-_FUNCTION: Final = re.compile(r"^[(]?[A-Za-z0-9_.]+\((?:.+(?:, ?.+)*)?\)")
+_FUNCTION: Final = re.compile(r"^[(]?[A-Za-z0-9_.]+\(.*\)")
 _LITERAL: Final = re.compile(r"'((?:[^']|'')*)'")
 _WORD: Final = re.compile(r"^\w+$")
 """CURRENT_DATE, LOCALTIMESTAMP and their like."""

@@ -230,10 +230,10 @@ def test_masks_are_read_in_order() -> None:
         }
     ).column_masks
     assert masks == (
-        ColumnMask("mask", (r"a\.b\.c", "d"), 5),
-        ColumnMask("truncate", ("e",), 10),
-        ColumnMask("hash", ("f",), digest="sha256", salt="p.q"),
-        ColumnMask("hash_v2", ("g",), digest="md5", salt="r"),
+        ColumnMask("mask", (r"a\.b\.c", "d"), 5, key="column.mask.with.5.chars"),
+        ColumnMask("truncate", ("e",), 10, key="column.truncate.to.10.chars"),
+        ColumnMask("hash", ("f",), digest="sha256", salt="p.q", key="column.mask.hash.SHA-256.with.salt.…"),
+        ColumnMask("hash_v2", ("g",), digest="md5", salt="r", key="column.mask.hash.v2.MD5.with.salt.…"),
     )
 
 

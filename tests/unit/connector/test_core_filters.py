@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from connector.config_keys.patterns import split_regexes
 from connector.errors import CdcError, ErrorKind
-from connector.filters import ColumnFilter, TableFilter, compile_pattern, matcher, split_patterns
+from connector.filters import ColumnFilter, TableFilter
+from connector.name_matcher import matcher
 
 
 @pytest.mark.parametrize(
@@ -17,8 +19,8 @@ from connector.filters import ColumnFilter, TableFilter, compile_pattern, matche
         ("x{1\\,2}", ["x{1,2}"]),
     ],
 )
-def test_split_patterns(text: str, entries: list[str]) -> None:
-    assert split_patterns(text) == entries
+def test_split_regexes(text: str, entries: list[str]) -> None:
+    assert split_regexes(text) == entries
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,7 @@ def test_patterns_match_whole_names(pattern: str, name: str, expected: bool) -> 
 @pytest.mark.parametrize("pattern", ["a(", "[a", "*a", "a\\"])
 def test_bad_pattern_names_the_property_and_the_fault(pattern: str) -> None:
     with pytest.raises(CdcError) as told:
-        compile_pattern(pattern, "table.include.list")
+        matcher([pattern], "table.include.list")
     assert told.value.kind is ErrorKind.CONFIG_INVALID
     assert "table.include.list" in told.value.message
     assert repr(pattern) in told.value.message
@@ -128,12 +130,6 @@ def test_column_filter(include: list[str], exclude: list[str], column: str, expe
 @pytest.mark.parametrize("side", ["include", "exclude"])
 def test_bad_pattern_of_a_list_names_that_list(side: str) -> None:
     with pytest.raises(CdcError, match=f"column.{side}.list"):
-        ColumnFilter(**{side: ["("]})
+        ColumnFilter(**{side: ["("]})  # type: ignore[arg-type]
     with pytest.raises(CdcError, match=f"schema.{side}.list"):
         TableFilter(**{f"schema_{side}": ["("]})  # type: ignore[arg-type]
-
-
-def test_an_intersection_of_classes_is_refused_because_it_would_mean_something_else() -> None:
-    with pytest.raises(CdcError, match=r"table\.include\.list.*&&"):
-        compile_pattern("public.[a-z&&[^b]]+", "table.include.list")
-    assert compile_pattern("public.a&&b", "table.include.list").fullmatch("public.a&&b")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from connector.filters import Matcher, matcher
+from connector.name_matcher import Matcher, matcher
 from connector.pgoutput import Relation, RelationColumn
 from connector.table import (
     CatalogTable,

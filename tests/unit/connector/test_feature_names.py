@@ -92,10 +92,11 @@ def test_topics_of_the_default_strategy_leave_the_schema_out() -> None:
     assert capture(**{"topic.naming.strategy": strategy}).topics.heartbeat() == "__debezium-heartbeat.srv"
 
 
-def test_former_heartbeat_prefix_has_no_effect_and_is_told_of() -> None:
+def test_former_heartbeat_prefix_counts_where_the_present_one_is_not_set() -> None:
     config, notices = parse({**configured().raw, "heartbeat.topics.prefix": "hb"})
-    assert Capture(config, TYPES, ON, ON, pytest.fail).topics.heartbeat() == "__debezium-heartbeat.srv"
-    assert any("heartbeat.topics.prefix has no effect" in notice for notice in notices)
+    assert Capture(config, TYPES, ON, ON, pytest.fail).topics.heartbeat() == "hb.srv"
+    assert any("heartbeat.topics.prefix is a former name" in notice for notice in notices)
+    assert capture(**{"heartbeat.topics.prefix": "hb", "topic.heartbeat.prefix": "beats"}).topics.heartbeat() == "beats.srv"
 
 
 def test_comments_do_not_reach_schemas() -> None:

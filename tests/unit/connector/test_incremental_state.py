@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connector.incremental import Collection, IncrementalSnapshot, Place, filter_of, literal_name, wanted_collections
+from connector.incremental import Collection, IncrementalSnapshot, Place, filters_of, literal_name, wanted_collections
 from connector.signals import Condition, ExecuteSnapshot
 
 KNOWN = ["public.a1", "public.a2", "public.b", "sales.a1", "Sch.ema.T"]
@@ -53,10 +53,8 @@ def test_a_pattern_that_is_none_is_warned_of_and_the_others_are_read() -> None:
 
 def test_the_first_condition_that_names_the_table_counts() -> None:
     conditions = (Condition("public.b", "id > 1"), Condition("public.*", "id > 2"), Condition("(", "id > 3"))
-    assert filter_of(conditions, "public.b") == "id > 1"
-    assert filter_of(conditions, "public.a1") == "id > 2"
-    assert filter_of(conditions, "sales.a1") is None
-    assert filter_of((Condition('"public"."b"', "x"),), "public.b") == "x"
+    assert filters_of(conditions, ["public.b", "public.a1", "sales.a1"]) == {"public.b": "id > 1", "public.a1": "id > 2"}
+    assert filters_of((Condition('"public"."b"', "x"),), ["public.b"]) == {"public.b": "x"}
     action = ExecuteSnapshot("s", ("public.b", "sales.a1"), conditions=conditions, surrogate_key="v")
     found, _ = wanted_collections(action, KNOWN)
     assert found == [Collection("public.b", "(id > 1)", "v"), Collection("sales.a1", None, "v")]

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from connector.errors import CdcError
+from connector.io.backtracking import BacktrackingProcess
 from connector.ports import TaskContext
 from connector.runner import take_initial_snapshot
 from connector.runner.event_loop import loop_factory
@@ -103,7 +104,7 @@ def _context(name: str, config: Mapping[str, str], worker: WorkerSettings, conne
         planned = TaskPlanner(worker, AllOffsets(MemoryLog()), lambda _name, _topic: None).context(name, config)
     except CdcError as error:
         raise JobError(UNREADABLE, str(error)) from error
-    return replace(planned, offsets=connector, exactly_once=None)
+    return replace(planned, offsets=connector, exactly_once=None, backtrack=BacktrackingProcess())
 
 
 def _go_on(context: TaskContext, options: argparse.Namespace) -> str:
