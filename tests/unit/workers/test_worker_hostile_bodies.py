@@ -28,7 +28,7 @@ NO_CLASS = "contains no connector type"
 FULL = CONFIG | {"database.hostname": "db", "database.user": "u", "database.password": "p", "database.dbname": "d"}
 
 
-async def look(config: Mapping[str, str]) -> Sequence[Finding]:
+async def look(config: Mapping[str, str], *, further: bool) -> Sequence[Finding]:
     """As far as the look at the database comes without one: the configuration is read."""
     parse(config)
     return ()
