@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from connector.allowed_plugins import NO_PLUGINS, AllowedPlugins
 from connector.column_rules import ColumnRules
 from connector.config import ConnectorConfig
 from connector.converted_columns import ConvertedColumns
@@ -29,7 +30,10 @@ CONNECTOR_TYPE: Final = "postgresql"
 
 
 class Capture:
-    """The pure side of a task's configuration. ``types`` is replaced when the server has types it did not have at start."""
+    """The pure side of a task's configuration. ``types`` is replaced when the server has types it did not have at start.
+
+    ``plugins`` are the users' classes that the worker allows.
+    """
 
     def __init__(
         self,
@@ -38,6 +42,7 @@ class Capture:
         key_settings: ConverterSettings,
         value_settings: ConverterSettings,
         warn: Callable[[str], None],
+        plugins: AllowedPlugins = NO_PLUGINS,
     ) -> None:
         self.types = types
         self._config = config
@@ -71,7 +76,7 @@ class Capture:
             with_schema=not config.topic_naming_strategy.endswith(".DefaultTopicNamingStrategy"),
         )
         self._rules = ColumnRules(config, warn)
-        self._converted = ConvertedColumns(config.column_converters)
+        self._converted = ConvertedColumns(config.column_converters, plugins)
         self._reselector = Reselector(config.reselect_rules)
         self._field_name = name_adjuster(config.field_name_adjustment_mode, dots=False)
         self._schema_name = name_adjuster(config.schema_name_adjustment_mode, dots=True)

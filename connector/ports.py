@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from connector.allowed_plugins import NO_PLUGINS, AllowedPlugins
 from connector.notifications import Notification
 from connector.progress import Progress, TableProgress
 from connector.signal_inbox import SignalInbox
@@ -129,3 +130,5 @@ class TaskContext:
     """Takes what the notification channel that REST shows is given."""
     exactly_once: ExactlyOnce | None = None
     """None where records come at least once."""
+    plugins: AllowedPlugins = NO_PLUGINS
+    """Which classes of users the worker allows (``plugin.packages``)."""

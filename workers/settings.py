@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from connector.allowed_plugins import PROPERTY as PLUGIN_PACKAGES
+from connector.allowed_plugins import AllowedPlugins
 from connector.errors import CdcError
 from connector.ports import ConverterSettings
 from workers.client_overrides import ALLOWED
@@ -79,6 +81,8 @@ class WorkerSettings:
     topic_creation: bool
     topic_tracking: bool
     topic_tracking_reset: bool
+    plugins: AllowedPlugins
+    """Which classes of users connectors may name."""
     properties: Mapping[str, str] = field(repr=False)
     ignored: tuple[str, ...] = ()
     """Keys that mean nothing here."""
@@ -123,6 +127,7 @@ class WorkerSettings:
                 topic_creation=boolean(properties, "topic.creation.enable", True),
                 topic_tracking=boolean(properties, "topic.tracking.enable", True),
                 topic_tracking_reset=boolean(properties, "topic.tracking.allow.reset", True),
+                plugins=_plugins(properties),
                 properties=properties,
                 ignored=tuple(ignored),
                 unknown=tuple(unknown),
@@ -239,6 +244,16 @@ def _override_policy(properties: Mapping[str, str]) -> str:
             f"This worker plays {', '.join(OVERRIDE_POLICIES)}; choose one of them."
         )
     return name
+
+
+def _plugins(properties: Mapping[str, str]) -> AllowedPlugins:
+    try:
+        return AllowedPlugins.parse(properties.get(PLUGIN_PACKAGES, ""))
+    except ValueError as problem:
+        raise SettingsError(
+            f"The worker property {PLUGIN_PACKAGES} cannot be used: {problem}. "
+            "Write names such as acme.converters, with commas between them."
+        ) from None
 
 
 def _providers(properties: Mapping[str, str]) -> dict[str, Provider]:

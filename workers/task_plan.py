@@ -120,6 +120,7 @@ class TaskPlanner:
             offset_flush_interval=self._settings.offset_flush_interval,
             notify=self._boards.of(name).add,
             exactly_once=self._exactly_once(name, resolved),
+            plugins=self._settings.plugins,
         )
 
     def _exactly_once(self, name: str, config: Mapping[str, str]) -> ExactlyOnce | None:

@@ -36,6 +36,7 @@ HONOURED: Final = frozenset(
         "offset.storage.partitions",
         "offset.storage.replication.factor",
         "offset.storage.topic",
+        "plugin.packages",
         "rebalance.timeout.ms",
         "request.timeout.ms",
         "response.http.headers.config",

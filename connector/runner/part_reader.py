@@ -152,7 +152,8 @@ class PartReader:
 async def open_part_reader(stack: contextlib.AsyncExitStack, job: Job, tell: Callable[[Told], None]) -> PartReader:
     """Connect to PostgreSQL, in the job's snapshot, and to Kafka; ``stack`` closes both. Raises CdcError."""
     config, _notices = parse(job.config)
-    capture = Capture(config, dict(job.types), job.key_converter, job.value_converter, logging.getLogger("connector").warning)
+    warn = logging.getLogger("connector").warning
+    capture = Capture(config, dict(job.types), job.key_converter, job.value_converter, warn, job.plugins)
     connection = await connect(config, "Understudy Snapshot Reader")
     stack.push_async_callback(connection.close)
     await lift_timeouts(connection)

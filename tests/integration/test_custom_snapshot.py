@@ -40,7 +40,7 @@ PARTS = {
 def extended_worker(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
     """A worker that can import the tests' own snapshotters."""
     path = os.pathsep.join(filter(None, (str(TESTS), os.environ.get("PYTHONPATH"))))
-    properties = properties_of(f"snapshotters-{uuid.uuid4().hex[:12]}", kafka_bootstrap)
+    properties = {**properties_of(f"snapshotters-{uuid.uuid4().hex[:12]}", kafka_bootstrap), "plugin.packages": MODULE}
     worker = Worker(tmp_path_factory.mktemp("worker"), properties, {**os.environ, "PYTHONPATH": path})
     worker.start()
     yield worker
