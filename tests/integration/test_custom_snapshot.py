@@ -238,7 +238,7 @@ def test_what_cannot_be_loaded_is_told_at_once_or_in_the_trace(connector: Connec
     assert answer.status_code == httpx.codes.BAD_REQUEST
     assert "names the Java class com.example.Mine" in answer.json()["message"]
     connector.post({"snapshot.mode": "custom", "snapshot.mode.custom.name": "mine"})
-    assert "There is no entry point mine in the group understudy.snapshotters" in connector.trace()
+    assert "There is no entry point in the group understudy.snapshotters" in connector.trace()
     restart(connector, {**MODE, "probe.data": "throw"})
     wait_until(lambda: "Probe raised ValueError at " in connector.trace(), lambda: connector.worker.log[-4000:], SECONDS)
     assert "nobody may see" not in connector.worker.log

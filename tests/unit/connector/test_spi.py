@@ -220,16 +220,18 @@ class Installed(Distribution):
     def read_text(self, filename: str) -> str | None:
         return "Metadata-Version: 2.1\nName: Acme.CDC_geo\nVersion: 1\n" if filename in ("METADATA", "PKG-INFO") else None
 
-    def locate_file(self, path: object) -> Path:  # type: ignore[override]
+    def locate_file(self, path: object) -> Path:
         return Path(str(path))
 
 
 def test_a_class_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = EntryPoint("packed", "support.probe_converters:Probe", GROUP)
+    vars(packed)["dist"] = Installed()
     points = EntryPoints(
         [
             EntryPoint("probe", "support.probe_converters:Probe", GROUP),
             EntryPoint("lost", "support.probe_converters:Lost", GROUP),
-            EntryPoint("packed", "support.probe_converters:Probe", GROUP)._for(Installed()),  # type: ignore[attr-defined]
+            packed,
         ]
     )
     monkeypatch.setattr("connector.spi.entry_points", lambda group: points.select(group=group))
