@@ -16,6 +16,7 @@ from connector.config_keys.patterns import regex_problem, split_regexes
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _INT: Final = 2**31
 _LONG: Final = 2**63
+_MOST_DIGITS: Final = 19
 _JAVA_CLASS: Final = re.compile(r"[^\W\d][\w$]*(\.[^\W\d][\w$]*)*")
 _NAME_CHARACTERS: Final = re.compile(r"[a-zA-Z0-9_.\-]+")
 _SLOT_NAME: Final = re.compile(r"[a-z0-9_]{1,63}")
@@ -32,7 +33,11 @@ def java_int(text: str, limit: int = _INT) -> int | None:
     """``text`` as Java's ``Integer.valueOf`` reads it (``Long.valueOf`` with ``limit`` 2**63); None where Java refuses."""
     if not _INTEGER.fullmatch(text) or not text.isascii():
         return None
-    number = int(text)
+    # Python refuses to read thousands of digits, also where all but the last are zeros.
+    digits = text.lstrip("+-").lstrip("0") or "0"
+    if len(digits) > _MOST_DIGITS:
+        return None
+    number = -int(digits) if text[0] == "-" else int(digits)
     return number if -limit <= number < limit else None
 
 

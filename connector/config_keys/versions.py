@@ -12,6 +12,8 @@ from connector.config_keys.key import CONNECTOR_CLASS, VERSIONS
 _INTERVAL: Final = re.compile(r"([\[(])([^\[\](),]*)(?:(,)([^\[\](),]*))?([\])])\s*,?\s*")
 _QUALIFIERS: Final = ("alpha", "beta", "milestone", "rc", "cr", "snapshot", "")
 
+_MOST_DIGITS: Final = 1_000
+
 Order = tuple[tuple[int, ...], int]
 
 
@@ -86,8 +88,9 @@ def _order(version: str) -> Order:
     """Maven's order for what occurs here: numbers, then the qualifier; ``Final``, ``GA`` and none are equal."""
     numbers, qualifier = [], ""
     for part in re.split(r"[.\-]", version.strip()):
-        if part.isdigit():
-            numbers.append(int(part))
+        if part.isascii() and part.isdigit():
+            # Python refuses to read thousands of digits; a number of so many is larger than all that are played in any case.
+            numbers.append(int(part.lstrip("0")[:_MOST_DIGITS] or "0"))
         else:
             qualifier = re.sub(r"\d+$", "", part.lower())
             break
