@@ -102,8 +102,9 @@ class SignalChannels:
                 for key, value, offset in records:
                     try:
                         signal = read_record(key, value, self._config.topic_prefix, offset, _new_id)
-                    except SignalError as refusal:
-                        _log.warning("signal left out channel=kafka topic=%s offset=%d reason=%s", topic.name, offset, refusal)
+                    except Exception as problem:  # noqa: BLE001 (no record may take those that came with it along)
+                        reason = problem if isinstance(problem, SignalError) else type(problem).__name__
+                        _log.warning("signal left out channel=kafka topic=%s offset=%d reason=%s", topic.name, offset, reason)
                         continue
                     if signal is None:
                         _log.info("signal of another connector passed over topic=%s offset=%d", topic.name, offset)
