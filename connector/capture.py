@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from connector.allowed_plugins import NO_PLUGINS, AllowedPlugins
 from connector.column_rules import ColumnRules
 from connector.config import ConnectorConfig
 from connector.converted_columns import ConvertedColumns
@@ -30,7 +31,10 @@ CONNECTOR_TYPE: Final = "postgresql"
 
 
 class Capture:
-    """The pure side of a task's configuration. ``types`` is replaced when the server has types it did not have at start."""
+    """The pure side of a task's configuration. ``types`` is replaced when the server has types it did not have at start.
+
+    ``plugins`` are the users' classes that the worker allows.
+    """
 
     def __init__(
         self,
@@ -39,6 +43,7 @@ class Capture:
         key_settings: ConverterSettings,
         value_settings: ConverterSettings,
         warn: Callable[[str], None],
+        plugins: AllowedPlugins = NO_PLUGINS,
         backtrack: Backtracking = no_backtracking,
     ) -> None:
         """``warn`` is told what people should know; ``backtrack`` matches the patterns that take a backtracking engine."""
@@ -73,7 +78,7 @@ class Capture:
             with_schema=not config.topic_naming_strategy.endswith(".DefaultTopicNamingStrategy"),
         )
         self._rules = ColumnRules(config, warn, backtrack)
-        self._converted = ConvertedColumns(config.column_converters)
+        self._converted = ConvertedColumns(config.column_converters, plugins)
         self._reselector = Reselector(config.reselect_rules, config.database_dbname, backtrack)
         self._field_name = name_adjuster(config.field_name_adjustment_mode, dots=False)
         self._schema_name = name_adjuster(config.schema_name_adjustment_mode, dots=True)

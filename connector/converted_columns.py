@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Final
 
+from connector.allowed_plugins import AllowedPlugins
 from connector.column_converter import PLACEHOLDER, ColumnConverter, ConvertibleColumn, Registration
 from connector.config_families import NamedConverter
 from connector.errors import CdcError, ErrorKind
@@ -18,6 +19,7 @@ from connector.table import CatalogTable
 from connector.types.codec import Codec, Column, Types, TypeSettings
 from connector.types.defaults import default_text
 from connector.types.registry import base_type
+from connector.user_code import described, let_operator_through
 
 Fits = Callable[[object], bool]
 """Whether a Connect value is one of a schema; null is asked about apart."""
@@ -28,10 +30,13 @@ _WHOLE: Final = 2**53
 
 
 class ConvertedColumns:
-    """The converters of one connector, in their order. Raises CdcError(CONFIG_INVALID) for one that cannot be had."""
+    """The converters of one connector, in their order, as far as they are ``allowed``.
 
-    def __init__(self, named: Sequence[NamedConverter]) -> None:
-        self._converters = [(entry.name, _configured(entry)) for entry in named]
+    Raises CdcError(CONFIG_INVALID) for one that cannot be loaded.
+    """
+
+    def __init__(self, named: Sequence[NamedConverter], allowed: AllowedPlugins) -> None:
+        self._converters = [(entry.name, _configured(entry, allowed)) for entry in named]
 
     def codec(self, table: CatalogTable, column: Column, types: Types, settings: TypeSettings, base: Codec | None) -> Codec | None:
         """The codec of a column that a converter takes, its schema complete; None when none wants the column.
@@ -45,27 +50,35 @@ class ConvertedColumns:
         for name, converter in self._converters:
             try:
                 registration = converter.converter_for(seen)
-            except Exception as error:
+            except BaseException as error:
+                let_operator_through(error)
                 raise _failed(name, seen, "failed to look at", error) from error
             if registration is None:
                 continue
             if not isinstance(registration, Registration):
                 raise _failed(name, seen, f"gave a {type(registration).__name__} in place of a Registration for")
-            return _codec(name, seen, registration, settings.unavailable_value_placeholder)
+            try:
+                return _codec(name, seen, registration, settings.unavailable_value_placeholder)
+            except CdcError:
+                raise
+            except BaseException as error:
+                let_operator_through(error)
+                raise _failed(name, seen, "registered what cannot be used for", error) from error
         return None
 
 
-def _configured(entry: NamedConverter) -> ColumnConverter:
+def _configured(entry: NamedConverter, allowed: AllowedPlugins) -> ColumnConverter:
     # mypy wants a class that can be made; whatever is named can.
-    converter = load("converters", entry.type, ColumnConverter, setting=f"{entry.name}.type")  # type: ignore[type-abstract]
+    converter = load("converters", entry.type, ColumnConverter, setting=f"{entry.name}.type", allowed=allowed)  # type: ignore[type-abstract]
     try:
         converter.configure(entry.properties)
-    except Exception as error:
+    except BaseException as error:
+        let_operator_through(error)
         raise CdcError(
             ErrorKind.CONFIG_INVALID,
             f"Converter {entry.name} does not accept its properties {entry.name}.*",
             "Correct them",
-            f"{type(error).__name__}: {error}",
+            described(error),
         ) from error
     return converter
 
@@ -108,9 +121,18 @@ def _codec(name: str, column: ConvertibleColumn, registration: Registration, pla
         return convert(None if cell is None else cell.decode())
 
     write = value_encoder(schema)
+
+    def encode(cell: bytes | None) -> bytes:
+        value = cell_value(cell)
+        try:
+            return write(value)
+        except BaseException as error:  # noqa: BLE001 (a user's class may raise anything)
+            let_operator_through(error)
+            raise ValueError(f"converter {name} gave a value that cannot be written: {_where(error)}") from None
+
     return Codec(
         schema=schema,
-        encode=lambda text: write(cell_value(text)),
+        encode=encode,
         decode=cell_value,
         fallback=None,
         unavailable=unavailable,
@@ -124,16 +146,19 @@ def _checked(name: str, convert: Callable[[str | None], object], fits: Fits) -> 
     def checked(text: str | None) -> object:
         try:
             value = convert(text)
-        except Exception as error:  # noqa: BLE001 - the user's code may raise anything
+            # A value may be of a class of the user's own, which the check asks.
+            fitting = value is None or fits(value)
+        except BaseException as error:  # noqa: BLE001 (a user's class may raise anything)
+            let_operator_through(error)
             raise ValueError(f"converter {name} raised {_where(error)}") from None
-        if value is not None and not fits(value):
+        if not fitting:
             raise ValueError(f"converter {name} gave a {type(value).__name__}, which does not fit the schema it registered")
         return value
 
     return checked
 
 
-def _where(error: Exception) -> str:
+def _where(error: BaseException) -> str:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -141,8 +166,8 @@ def _where(error: Exception) -> str:
     return f"{type(error).__name__}{place}"
 
 
-def _failed(name: str, column: ConvertibleColumn, did: str, error: Exception | None = None) -> CdcError:
-    detail = "" if error is None else f"{type(error).__name__}: {error}"
+def _failed(name: str, column: ConvertibleColumn, did: str, error: BaseException | None = None) -> CdcError:
+    detail = "" if error is None else described(error)
     return CdcError(
         ErrorKind.CONFIG_INVALID,
         f"Converter {name} {did} column {column.name} of table {column.table}",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from connector.allowed_plugins import NO_PLUGINS, AllowedPlugins
 from connector.errors import CdcError, ErrorKind
 from connector.notifications import Notification
 from connector.progress import Progress, TableProgress
@@ -156,3 +157,5 @@ class TaskContext:
     """Takes the values behind references out of a text that people see."""
     backtrack: Backtracking = no_backtracking
     """Matches the patterns of the configuration and of signals that take a backtracking engine."""
+    plugins: AllowedPlugins = NO_PLUGINS
+    """Which classes of users the worker allows (``plugin.packages``)."""

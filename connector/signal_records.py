@@ -83,4 +83,9 @@ def _object(text: bytes) -> Mapping[str, object]:
         raise SignalError("it is no JSON") from problem
     if not isinstance(members, dict):
         raise SignalError("it is no JSON object")
+    try:
+        # Python reads half of a surrogate pair, and deeper than it writes; nothing that follows could write either.
+        json.dumps(members, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as problem:
+        raise SignalError("it is nested too deep, or holds half of a surrogate pair") from problem
     return cast("dict[str, object]", members)

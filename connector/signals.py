@@ -31,6 +31,8 @@ __all__ = [
 
 OPEN: Final = "snapshot-window-open"
 CLOSE: Final = "snapshot-window-close"
+_SHOWN: Final = 80
+"""Characters of a word that the log repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +144,20 @@ def read_signal(signal: Signal, custom: frozenset[str] = frozenset(), *, former:
     reader = _READERS.get(signal.type)
     if reader is None and signal.type not in custom:
         known = ", ".join(sorted({*_READERS, *custom} - {OPEN, CLOSE}))
-        raise SignalError(f"type {signal.type!r} is not known; known are {known}")
+        raise SignalError(f"type {signal.type[:_SHOWN]!r} is not known; known are {known}")
     data = _data(signal.data)
+    if "\0" in signal.id or any(_with_nul(value) for value in data.values()):
+        raise SignalError("it holds the character U+0000, which PostgreSQL cannot have in a name or a statement")
     if reader is None:
         return CustomSignal(signal, data)
     return _execute_former(signal, data) if former and reader is _execute else reader(signal, data)
+
+
+def _with_nul(value: object) -> bool:
+    """Whether a text that one of our own signals may give to PostgreSQL holds U+0000: none lies deeper than two levels."""
+    listed = value if isinstance(value, list) else [value]
+    texts = [text for each in listed for text in (each.values() if isinstance(each, dict) else (each,))]
+    return any("\0" in text for text in texts if isinstance(text, str))
 
 
 def _data(text: str | None) -> Mapping[str, object]:
@@ -165,14 +176,21 @@ def _execute(signal: Signal, data: Mapping[str, object]) -> Action:
     collections = _texts(data, "data-collections")
     if not collections:
         raise SignalError("its data names no tables in data-collections")
-    kind = str(data.get("type") or "incremental").lower()
+    kind = _kind(data)
     if kind not in ("incremental", "blocking", "spark"):
-        raise SignalError(f"its data asks for a snapshot of type {kind!r}; use incremental, blocking or spark")
+        raise SignalError(f"its data asks for a snapshot of type {kind[:_SHOWN]!r}; use incremental, blocking or spark")
     surrogate = data.get("surrogate-key")
     if surrogate is not None and not isinstance(surrogate, str):
         raise SignalError("surrogate-key in its data is no text")
     blocking, bulk = kind != "incremental", kind == "spark"
     return ExecuteSnapshot(signal.id, collections, blocking, bulk, _conditions(data), (surrogate or "").strip() or None)
+
+
+def _kind(data: Mapping[str, object]) -> str:
+    kind = data.get("type") or "incremental"
+    if not isinstance(kind, str):
+        raise SignalError("type in its data is no text")
+    return kind.lower()
 
 
 def _execute_former(signal: Signal, data: Mapping[str, object]) -> Action:
@@ -207,9 +225,9 @@ def _conditions(data: Mapping[str, object]) -> tuple[Condition, ...]:
 
 
 def _stop(_signal: Signal, data: Mapping[str, object]) -> Action:
-    kind = str(data.get("type") or "incremental").lower()
+    kind = _kind(data)
     if kind != "incremental":
-        raise SignalError(f"its data asks to stop a snapshot of type {kind!r}; only incremental ones can be stopped")
+        raise SignalError(f"its data asks to stop a snapshot of type {kind[:_SHOWN]!r}; only incremental ones can be stopped")
     return StopSnapshot(_texts(data, "data-collections"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from connector.allowed_plugins import NO_PLUGINS, AllowedPlugins
 from connector.envelope import SourceFacts
 from connector.ports import ConverterSettings, KafkaSettings
 from connector.types.codec import TypeInfo
@@ -32,3 +33,5 @@ class Job:
     """With exactly-once delivery: of this reader's producer."""
     guard: int = 0
     """An advisory lock that every reader shares while it may send; 0 for readers that their asker can end and wait for."""
+    plugins: AllowedPlugins = NO_PLUGINS
+    """Which classes of users the worker allows: a reader may load no others."""

@@ -19,6 +19,7 @@ from connector.offsets import StoredOffset
 from connector.reconcile import SlotState
 from connector.snapshot import SnapshotMode
 from connector.table import CatalogTable, quote_identifier, quote_table
+from connector.user_code import let_operator_through
 
 __all__ = ["CustomSnapshot", "OffsetFacts", "SlotFacts", "SnapshotLock", "SnapshotQuery", "Snapshotter"]
 
@@ -204,7 +205,8 @@ def _statement(method: Callable[..., str | None], *arguments: object) -> str | N
 def _asked(method: Callable[..., _T], call: Callable[[Callable[..., _T]], _T]) -> _T:
     try:
         return call(method)
-    except Exception as error:
+    except BaseException as error:
+        let_operator_through(error)
         # The text of a foreign exception may hold a value of a row or a password: its type and place must do.
         frame = traceback.extract_tb(error.__traceback__)[-1]
         raise _wrong(method, f"raised {type(error).__name__} at {frame.filename}:{frame.lineno} in {frame.name}") from error

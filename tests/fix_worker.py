@@ -76,7 +76,7 @@ class Worker:
 
     def launch(self) -> None:
         """Start the process."""
-        command = [sys.executable, "-m", "workers", "worker", str(self._folder / "worker.properties")]
+        command = [sys.executable, "-P", "-m", "workers", "worker", str(self._folder / "worker.properties")]
         self._process = Process(command, self._folder / "worker.log", environment=self._environment)
 
     def start(self) -> None:

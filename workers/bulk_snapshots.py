@@ -15,12 +15,11 @@ import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Final
 
-import connector
 from connector.bulk import BulkPlan, BulkTold, PartBegun, PartDone, RowsRead, TableDone, TableFailed, TopicFilled
 from connector.errors import CdcError, ErrorKind
+from connector.runner.child_process import python_command, python_environment
 from connector.runner.snapshot_pipe import Failed, Logged, receive, send
 from workers.spark.bulk.commission import Commission, Finished, SparkPlace
 
@@ -55,7 +54,10 @@ class SparkSnapshots:
                 "or use type blocking"
             )
         checking = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", _MODULE, "--check", stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, env=_environment()
+            *python_command(_MODULE, "--check"),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            env=python_environment(),
         )
         try:
             said, _ = await checking.communicate()
@@ -92,13 +94,10 @@ class SparkSnapshots:
         try:
             with theirs:
                 process = await asyncio.create_subprocess_exec(
-                    sys.executable,
-                    "-m",
-                    _MODULE,
-                    str(theirs.fileno()),
+                    *python_command(_MODULE, str(theirs.fileno())),
                     stdin=asyncio.subprocess.DEVNULL,
                     pass_fds=(theirs.fileno(),),
-                    env=_environment(),
+                    env=python_environment(),
                     # With a group of its own, Spark's JVM in it, it can be waited for as a whole.
                     start_new_session=True,
                 )
@@ -138,9 +137,3 @@ def _lives(group: int) -> bool:
     except (ProcessLookupError, PermissionError):
         return False
     return True
-
-
-def _environment() -> dict[str, str]:
-    root = str(Path(connector.__file__).parent.parent)
-    # The process must find this very package, wherever the worker found it.
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in (root, os.environ.get("PYTHONPATH", "")) if part)}

@@ -169,9 +169,12 @@ class WorkerHerder:
         return ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, self._cluster_id())
 
     def health(self) -> Health:
-        """Healthy once the topics are read and the group has taken the worker; starting before that."""
+        """Healthy once the topics are read and the group has taken the worker; starting before that; unhealthy when one is not followed."""
         problem = self._problem
         if self._ready.done() and self._ready.result():
+            broken = [store.problem for store in (self._config, self._offsets, self._status) if store.problem]
+            if broken:
+                return Health("unhealthy", " ".join(broken))
             if self._ownership.joined:
                 return Health("healthy", "Worker has completed startup and is ready to handle requests.")
             problem = f"It waits for its group. {self._ownership.problem}".strip()

@@ -29,7 +29,7 @@ from workers.state_board import StateBoard
 from workers.states import Event, Subject
 from workers.stores.config_store import ConfigStore, RestartRequest
 from workers.stores.status_store import StatusStore
-from workers.supervisor import Pause, RunTask, Supervisor
+from workers.supervisor import Pause, RunTask, Supervisor, describe
 from workers.task_plan import TaskPlanner
 
 LOGGER: Final = logging.getLogger(__name__)
@@ -146,14 +146,26 @@ class Reconciler:
                     # From here on a further change needs a further run: this one may have read what it replaces.
                     self._jobs.pop(name, None)
                     await self._bring_about(name)
-            except CdcError as problem:
-                LOGGER.error("cannot bring the connector to what is wanted", extra={"fields": {"error": str(problem)}})  # noqa: TRY400 (told in full)
             finally:
                 if self._config.config(name) is None and not self._locks[name].locked():
                     self._locks.pop(name, None)
 
     async def _bring_about(self, name: str) -> None:
-        """Called with the connector's lock held."""
+        """Called with the connector's lock held. Whatever goes wrong, what is stored under one name harms no other."""
+        try:
+            await self._bring_to_wish(name)
+        except Exception as problem:  # noqa: BLE001 (the boundary: a stored configuration may hold anything)
+            await self._fail(name, problem)
+
+    async def _fail(self, name: str, problem: Exception) -> None:
+        trace = describe(problem)
+        LOGGER.error("reconcile failed", extra={"fields": {"error": trace.splitlines()[0]}})
+        await self.halt(name)
+        if self._config.config(name) is not None:
+            self._status.drop_tasks(name)
+            self._states.move(name, Subject.CONNECTOR, Event.FAIL, trace=trace)
+
+    async def _bring_to_wish(self, name: str) -> None:
         config = self._config.config(name)
         if config is None:
             if name in self.ownership.held:

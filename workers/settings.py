@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from connector.allowed_plugins import PROPERTY as PLUGIN_PACKAGES
+from connector.allowed_plugins import AllowedPlugins
 from connector.errors import CdcError
 from connector.ports import ConverterSettings
 from workers.client_overrides import ALLOWED
@@ -83,6 +85,8 @@ class WorkerSettings:
     topic_tracking: bool
     topic_tracking_reset: bool
     signal_directory: str
+    plugins: AllowedPlugins
+    """Which classes of users connectors may name."""
     properties: Mapping[str, str] = field(repr=False)
     ignored: tuple[str, ...] = ()
     """Keys that mean nothing here."""
@@ -129,6 +133,7 @@ class WorkerSettings:
                 topic_tracking=boolean(properties, "topic.tracking.enable", True),
                 topic_tracking_reset=boolean(properties, "topic.tracking.allow.reset", True),
                 signal_directory=properties.get("signal.file.directory", "").strip(),
+                plugins=_plugins(properties),
                 properties=properties,
                 ignored=tuple(ignored),
                 unknown=tuple(unknown),
@@ -254,6 +259,16 @@ def _preflight(properties: Mapping[str, str]) -> Preflight:
             return given
         case _:
             raise SettingsError(f"Invalid value {given} for the worker property preflight: It must be warn, refuse or off")
+
+
+def _plugins(properties: Mapping[str, str]) -> AllowedPlugins:
+    try:
+        return AllowedPlugins.parse(properties.get(PLUGIN_PACKAGES, ""))
+    except ValueError as problem:
+        raise SettingsError(
+            f"The worker property {PLUGIN_PACKAGES} cannot be used: {problem}. "
+            "Write names such as acme.converters, with commas between them."
+        ) from None
 
 
 def _providers(properties: Mapping[str, str]) -> dict[str, Provider]:

@@ -19,6 +19,7 @@ from connector.errors import CdcError, Directive
 from connector.ports import Progress, TaskContext
 from connector.signal_inbox import SignalInbox
 from connector.signals import Signal
+from connector.user_code import described, let_operator_through
 from workers.logging import connector_context, hiding
 
 LOGGER: Final = logging.getLogger(__name__)
@@ -145,7 +146,11 @@ class Supervisor:
                     },
                 )
                 await self._pause(policy.wait, stop)
-            except Exception as problem:  # noqa: BLE001 (the boundary: what a defect raises ends up in the status)
+            except BaseException as problem:
+                let_operator_through(problem)
+                current = asyncio.current_task()
+                if isinstance(problem, asyncio.CancelledError) and current is not None and current.cancelling():
+                    raise
                 if stop.is_set():
                     LOGGER.warning("task raised while stopping", extra={"fields": {"error": type(problem).__name__}})
                     return
@@ -182,5 +187,4 @@ def describe(problem: BaseException) -> str:
 
 
 def _title(problem: BaseException) -> str:
-    first, *_ = str(problem).splitlines() or [""]
-    return f"{type(problem).__name__}: {first}" if first else type(problem).__name__
+    return described(problem).splitlines()[0].rstrip(": ")

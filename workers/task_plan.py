@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from connector.config_keys import CURRENT, BadVersionError, select_version
+from connector.config_keys.checks import java_long
 from connector.errors import CdcError, ErrorKind
 from connector.ports import ExactlyOnce, KafkaSettings, Progress, TaskContext
 from connector.public_validation import public_lines
@@ -67,7 +68,7 @@ class TaskPlanner:
             return CURRENT
         try:
             return select_version(self.resolve({"connector.plugin.version": wanted})["connector.plugin.version"])
-        except (BadVersionError, CdcError):
+        except (ValueError, CdcError):
             return CURRENT
 
     def refusals(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -130,6 +131,7 @@ class TaskPlanner:
             exactly_once=self._exactly_once(name, resolved),
             signal_directory=self._settings.signal_directory,
             hide=Hidden(found for each in resolution.found.values() for found in each),
+            plugins=self._settings.plugins,
         )
 
     def _problems(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -238,7 +240,5 @@ def _under(properties: Mapping[str, str], prefix: str) -> dict[str, str]:
 
 
 def _number(text: str | None, default: int) -> int:
-    try:
-        return default if text is None else int(text.strip())
-    except ValueError:
-        return default
+    number = None if text is None else java_long(text.strip())
+    return default if number is None else number

@@ -37,6 +37,7 @@ HONOURED: Final = frozenset(
         "offset.storage.replication.factor",
         "offset.storage.topic",
         "preflight",
+        "plugin.packages",
         "rebalance.timeout.ms",
         "request.timeout.ms",
         "response.http.headers.config",

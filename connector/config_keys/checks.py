@@ -18,6 +18,7 @@ from connector.java_regex.translation import too_long
 
 _INT: Final = 2**31
 _LONG: Final = 2**63
+_MOST_DIGITS: Final = 19
 _JAVA_CLASS: Final = re.compile(r"[^\W\d][\w$]*(\.[^\W\d][\w$]*)*")
 _NAME_CHARACTERS: Final = re.compile(r"[a-zA-Z0-9_.\-]+")
 _SLOT_NAME: Final = re.compile(r"[a-z0-9_]{1,63}")
@@ -37,11 +38,11 @@ def java_int(text: str, limit: int = _INT) -> int | None:
     digits = text[1:] if text.startswith(("+", "-")) else text
     if not (digits.isascii() and digits.isdigit()):
         return None
-    digits = digits.lstrip("0")
-    # Python's int() raises for more than 4,300 digits.
-    if len(digits) > len(str(_LONG)):
+    # Python refuses to read thousands of digits, also where all but the last are zeros.
+    digits = digits.lstrip("0") or "0"
+    if len(digits) > _MOST_DIGITS:
         return None
-    number = int(digits or "0") * (-1 if text[0] == "-" else 1)
+    number = -int(digits) if text[0] == "-" else int(digits)
     return number if -limit <= number < limit else None
 
 

@@ -89,8 +89,8 @@ def _order(version: str) -> Order:
     numbers, qualifier = [], ""
     for part in re.split(r"[.\-]", version.strip()):
         if part.isascii() and part.isdigit():
-            # A number that Python's int() would refuse for its length is above every version there is.
-            numbers.append(int(part[:_MOST_DIGITS]))
+            # Python refuses to read thousands of digits; a number of so many is larger than all that are played in any case.
+            numbers.append(int(part.lstrip("0")[:_MOST_DIGITS] or "0"))
         else:
             qualifier = part.lower().rstrip("0123456789")
             break

@@ -76,6 +76,7 @@ def snapshot_job(
         statements=dict(statements),
         transactional_id=None if context.exactly_once is None else context.exactly_once.transactional_id,
         guard=secrets.randbits(62) + 1 if guarded else 0,
+        plugins=context.plugins,
     )
 
 

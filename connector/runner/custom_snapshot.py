@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
+from connector.allowed_plugins import AllowedPlugins
 from connector.capture import Capture
 from connector.config import ConnectorConfig
 from connector.errors import CdcError
@@ -27,8 +28,10 @@ def decided_by(config: ConnectorConfig) -> str:
     return name if config.snapshot_mode == "custom" and name in MODE_NAMES else config.snapshot_mode
 
 
-def custom_snapshot(config: ConnectorConfig) -> CustomSnapshot:
-    """Load and configure them; one without any part when none is asked for. Raises CdcError(CONFIG_INVALID).
+def custom_snapshot(config: ConnectorConfig, allowed: AllowedPlugins) -> CustomSnapshot:
+    """Load and configure them, as far as they are ``allowed``; one without any part when none is asked for.
+
+    Raises CdcError(CONFIG_INVALID).
 
     2.x had one class for all three: played as such, a snapshotter that is a :class:`SnapshotQuery` or a :class:`SnapshotLock` too
     is asked for statements and locks as well.
@@ -39,16 +42,16 @@ def custom_snapshot(config: ConnectorConfig) -> CustomSnapshot:
     # mypy wants classes that can be made; whatever is named can.
     if decided_by(config) == "custom":
         name = (config.snapshot_mode_custom_name or "").strip()
-        snapshotter = load("snapshotters", name, Snapshotter, setting=_MODE)  # type: ignore[type-abstract]
+        snapshotter = load("snapshotters", name, Snapshotter, setting=_MODE, allowed=allowed)  # type: ignore[type-abstract]
         if config.version < (3,):
             query = snapshotter if isinstance(snapshotter, SnapshotQuery) else None
             lock = snapshotter if isinstance(snapshotter, SnapshotLock) else None
     if config.snapshot_query_mode == "custom":
         name = (config.snapshot_query_mode_custom_name or "").strip()
-        query = load("snapshot_queries", name, SnapshotQuery, setting=_QUERY)  # type: ignore[type-abstract]
+        query = load("snapshot_queries", name, SnapshotQuery, setting=_QUERY, allowed=allowed)  # type: ignore[type-abstract]
     if config.snapshot_locking_mode == "custom":
         name = (config.snapshot_locking_mode_custom_name or "").strip()
-        lock = load("snapshot_locks", name, SnapshotLock, setting=_LOCK)  # type: ignore[type-abstract]
+        lock = load("snapshot_locks", name, SnapshotLock, setting=_LOCK, allowed=allowed)  # type: ignore[type-abstract]
     return CustomSnapshot(snapshotter, query, lock, config.raw)
 
 

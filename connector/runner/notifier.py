@@ -18,7 +18,8 @@ from connector.notification_records import NotificationEncoder
 from connector.notifications import IncrementalNotifications, InitialNotifications, Notification, former_notification
 from connector.ports import TaskContext
 from connector.record_batch import NO_HEADERS
-from connector.spi import load
+from connector.spi import configure, load
+from connector.user_code import let_operator_through
 
 _log = logging.getLogger(__name__)
 
@@ -86,13 +87,15 @@ class Notifier:
                     return None
 
     def _custom(self, name: str) -> Channel:
-        custom = load("notification_channels", name, NotificationChannel, setting="notification.enabled.channels")  # type: ignore[type-abstract]
-        custom.configure(self._config.raw)
+        setting, allowed = "notification.enabled.channels", self._context.plugins
+        custom = load("notification_channels", name, NotificationChannel, setting=setting, allowed=allowed)  # type: ignore[type-abstract]
+        configure(custom.configure, self._config.raw, f"Notification channel {name}")
 
         def send(notification: Notification) -> None:
             try:
                 custom.send(notification)
-            except Exception as problem:  # noqa: BLE001 (code of the user's: it ends nothing of ours)
+            except BaseException as problem:  # noqa: BLE001 (a user's class may raise anything)
+                let_operator_through(problem)
                 _log.warning("notification channel failed channel=%s error=%s", name, type(problem).__name__)
 
         return send

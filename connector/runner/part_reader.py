@@ -156,7 +156,7 @@ async def open_part_reader(stack: contextlib.AsyncExitStack, job: Job, tell: Cal
     backtrack = BacktrackingProcess()
     stack.callback(backtrack.close)
     warn = logging.getLogger("connector").warning
-    capture = Capture(config, dict(job.types), job.key_converter, job.value_converter, warn, backtrack)
+    capture = Capture(config, dict(job.types), job.key_converter, job.value_converter, warn, job.plugins, backtrack)
     connection = await connect(config, "Understudy Snapshot Reader")
     stack.push_async_callback(connection.close)
     await lift_timeouts(connection)

@@ -16,10 +16,11 @@ from connector.errors import CdcError
 from connector.io.signal_file import SETTING, NotSignalsError, SignalFile
 from connector.io.signal_topic import SignalTopic
 from connector.ports import TaskContext
+from connector.runner.user_code import end_if_cancelled
 from connector.signal_channel import SignalChannel
 from connector.signal_records import read_line, read_record
 from connector.signals import Signal, SignalError
-from connector.spi import load
+from connector.spi import configure, load
 
 _log = logging.getLogger(__name__)
 
@@ -81,7 +82,8 @@ class SignalChannels:
             try:
                 await listen()
                 reason = "it ended"
-            except Exception as problem:  # noqa: BLE001 (whatever breaks a channel, the task goes on)
+            except BaseException as problem:  # noqa: BLE001 (a user's class may raise anything)
+                end_if_cancelled(problem)
                 # Names and codes only: the text of a foreign exception may hold what was read.
                 reason = str(problem) if isinstance(problem, CdcError) else _told(problem)
             # The same again and again is told once, until the channel has worked for a while.
@@ -106,8 +108,9 @@ class SignalChannels:
                 for key, value, offset in records:
                     try:
                         signal = read_record(key, value, self._config.topic_prefix, offset, _new_id)
-                    except SignalError as refusal:
-                        _log.warning("signal left out channel=kafka topic=%s offset=%d reason=%s", topic.name, offset, refusal)
+                    except Exception as problem:  # noqa: BLE001 (no record may take those that came with it along)
+                        reason = problem if isinstance(problem, SignalError) else type(problem).__name__
+                        _log.warning("signal left out channel=kafka topic=%s offset=%d reason=%s", topic.name, offset, reason)
                         continue
                     if signal is None:
                         _log.info("signal of another connector passed over topic=%s offset=%d", topic.name, offset)
@@ -142,21 +145,31 @@ class SignalChannels:
             await asyncio.sleep(self._pause_s)
 
     def _custom(self, name: str) -> Listen:
-        channel = load("signal_channels", name, SignalChannel, setting="signal.enabled.channels")  # type: ignore[type-abstract]
-        channel.configure(self._config.raw)
+        channel = load("signal_channels", name, SignalChannel, setting="signal.enabled.channels", allowed=self._context.plugins)  # type: ignore[type-abstract]
+        configure(channel.configure, self._config.raw, f"Signal channel {name}")
 
         async def listen() -> None:
             async with aclosing(cast("AsyncGenerator[Signal, None]", channel.signals())) as signals:
                 async for signal in signals:
-                    self._put(signal)
+                    self._put(_checked(signal))
 
         return listen
+
+
+def _checked(signal: Signal) -> Signal:
+    """What a user's class gave. Raises TypeError unless it is a signal."""
+    given: object = signal
+    if not isinstance(given, Signal) or not isinstance(given.id, str) or not isinstance(given.type, str):
+        raise TypeError(type(given).__name__)
+    if given.data is not None and not isinstance(given.data, str):
+        raise TypeError(type(given.data).__name__)
+    return given
 
 
 def _new_id() -> str:
     return str(uuid.uuid4())
 
 
-def _told(problem: Exception) -> str:
+def _told(problem: BaseException) -> str:
     number = problem.strerror if isinstance(problem, OSError) else None
     return f"{type(problem).__name__}: {number}" if number else type(problem).__name__

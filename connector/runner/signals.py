@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 
 from connector.capture import Capture
 from connector.config import ConnectorConfig
-from connector.errors import CdcError
+from connector.errors import CdcError, ErrorKind
 from connector.incremental import filters_of, wanted_collections
 from connector.io import pg_catalog
 from connector.io.pg_connection import Connection
@@ -18,6 +18,7 @@ from connector.ports import TaskContext
 from connector.runner.blocking import BlockingSnapshot
 from connector.runner.incremental import IncrementalRun
 from connector.runner.signal_channels import SignalChannels
+from connector.runner.user_code import end_if_cancelled
 from connector.signal_action import SignalAction
 from connector.signals import (
     CLOSE,
@@ -39,6 +40,7 @@ from connector.signals import (
 )
 from connector.spi import load
 from connector.stream import SignalRow, Stream
+from connector.user_code import let_operator_through
 
 _log = logging.getLogger(__name__)
 
@@ -55,8 +57,24 @@ class SignalSources:
     def __init__(self, context: TaskContext, config: ConnectorConfig) -> None:
         self.arrived: asyncio.Queue[Signal] = asyncio.Queue()
         self.channels = SignalChannels(context, config, self.arrived.put_nowait)
-        loaded = [load("signal_actions", name, SignalAction, setting="signal.actions") for name in config.signal_actions]  # type: ignore[type-abstract]
-        self.actions = {action.type: action for action in loaded}
+        self.actions = dict(_action(name, context) for name in config.signal_actions)
+
+
+def _action(name: str, context: TaskContext) -> tuple[str, SignalAction]:
+    """The type of signal, and who performs it."""
+    action = load("signal_actions", name, SignalAction, setting="signal.actions", allowed=context.plugins)  # type: ignore[type-abstract]
+    try:
+        kind: object = action.type
+    except BaseException as error:  # noqa: BLE001 (a user's class may raise anything)
+        let_operator_through(error)
+        kind = None
+    if not isinstance(kind, str):
+        raise CdcError(
+            ErrorKind.CONFIG_INVALID,
+            f"Signal action {name}, which property signal.actions names, has no type",
+            "Give its class the attribute type, the signal type that it performs",
+        )
+    return kind, action
 
 
 class Signals:
@@ -165,7 +183,8 @@ class Signals:
             case CustomSignal(_, data):
                 try:
                     await self._sources.actions[signal.type].arrived(signal, data)
-                except Exception as error:  # noqa: BLE001 (a user's class: whatever it raises must not end the task)
+                except BaseException as error:  # noqa: BLE001 (a user's class may raise anything)
+                    end_if_cancelled(error)
                     _log.warning("signal action raised id=%s type=%s error=%s", signal.id, signal.type, type(error).__name__)
 
     async def _execute(self, action: ExecuteSnapshot) -> None:

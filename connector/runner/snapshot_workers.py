@@ -5,19 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import signal
 import socket
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
-import connector
 from connector.chunks import Deal, Handout, Marked
 from connector.errors import CdcError, ErrorKind
 from connector.io.kafka_sink import KafkaSink
+from connector.runner.child_process import python_command, python_environment
 from connector.runner.snapshot_notices import SnapshotNotices
 from connector.runner.snapshot_pipe import (
     Acknowledged,
@@ -114,19 +111,13 @@ class SnapshotWorkers:
 
     async def _start(self, number: int) -> _Child:
         ours, theirs = socket.socketpair()
-        root = str(Path(connector.__file__).parent.parent)
-        # The child must find this very package, wherever the worker found it.
-        path = os.pathsep.join(part for part in (root, os.environ.get("PYTHONPATH", "")) if part)
         try:
             with theirs:
                 process = await asyncio.create_subprocess_exec(
-                    sys.executable,
-                    "-m",
-                    "connector.runner.snapshot_child",
-                    str(theirs.fileno()),
+                    *python_command("connector.runner.snapshot_child", str(theirs.fileno())),
                     stdin=asyncio.subprocess.DEVNULL,
                     pass_fds=(theirs.fileno(),),
-                    env={**os.environ, "PYTHONPATH": path},
+                    env=python_environment(),
                 )
             child = _Child(process, *await asyncio.open_connection(sock=ours))
         except BaseException as problem:

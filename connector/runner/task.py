@@ -105,7 +105,7 @@ class _Task:
         self._context = context
         self._bulk = bulk
         self._config = config
-        self._custom = custom_snapshot(config)
+        self._custom = custom_snapshot(config, context.plugins)
         self._sources = SignalSources(context, config)
         self._plugin = config.plugin_name or DECODERBUFS
         self._exporting: Replication | None = None
@@ -183,7 +183,8 @@ class _Task:
     async def _capture(self, query: Connection) -> Capture:
         config = self._config
         types = await pg_catalog.read_types(query)
-        capture = Capture(config, types, self._context.key_converter, self._context.value_converter, _log.warning, self._context.backtrack)
+        context = self._context
+        capture = Capture(config, types, context.key_converter, context.value_converter, _log.warning, context.plugins, context.backtrack)
         listed = await pg_catalog.list_tables(query)
         captured = await asyncio.to_thread(_captured, capture, listed)
         if config.guardrail_collections_max:

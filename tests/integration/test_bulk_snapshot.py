@@ -316,7 +316,7 @@ class Command:
         self.log = folder / "command.log"
         self.local = folder / "spark"
         settings = ["--master", "local[2]", "--conf", f"spark.local.dir={self.local}"]
-        command = [sys.executable, "-m", "workers.spark", "bulk-snapshot", "--connect", worker.url, *settings, *arguments]
+        command = [sys.executable, "-P", "-m", "workers.spark", "bulk-snapshot", "--connect", worker.url, *settings, *arguments]
         properties = folder / "kafka.properties"
         properties.write_text(f"bootstrap.servers={worker.bootstrap}\n", encoding="utf-8")
         with self.log.open("ab") as log:

@@ -26,7 +26,7 @@ def extended_worker(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFacto
     [example] = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     (folder / "cents.py").write_text(example, encoding="utf-8")
     path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
-    properties = properties_of(f"extended-{uuid.uuid4().hex[:12]}", kafka_bootstrap)
+    properties = {**properties_of(f"extended-{uuid.uuid4().hex[:12]}", kafka_bootstrap), "plugin.packages": "cents"}
     worker = Worker(tmp_path_factory.mktemp("worker"), properties, {**os.environ, "PYTHONPATH": path})
     worker.start()
     yield worker
@@ -87,7 +87,7 @@ async def test_snapshot_and_stream_are_converted_alike(orders: Database, extende
 def test_a_class_that_is_not_there_fails_the_task_and_says_so(orders: Database, extended_worker: Worker) -> None:
     connector = Connector(extended_worker, orders, "cents_lost")
     connector.post({**SETTINGS, "cents.type": "cents:Dollars"})
-    assert "Module cents has no class Dollars, which property cents.type names" in connector.trace()
+    assert "Module cents has no class Dollars of its own, which property cents.type names" in connector.trace()
     connector.delete()
 
 

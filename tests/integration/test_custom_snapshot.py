@@ -39,7 +39,7 @@ PARTS = {
 def extended_worker(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
     """A worker that can import the tests' own snapshotters."""
     path = os.pathsep.join(filter(None, (str(TESTS), os.environ.get("PYTHONPATH"))))
-    properties = properties_of(f"snapshotters-{uuid.uuid4().hex[:12]}", kafka_bootstrap)
+    properties = {**properties_of(f"snapshotters-{uuid.uuid4().hex[:12]}", kafka_bootstrap), "plugin.packages": MODULE}
     worker = Worker(tmp_path_factory.mktemp("worker"), properties, {**os.environ, "PYTHONPATH": path})
     worker.start()
     yield worker
@@ -236,7 +236,7 @@ def test_what_cannot_be_loaded_is_told_in_the_trace(connector: Connector) -> Non
     assert "names the Java class com.example.Mine" in connector.trace()
     connector.delete()
     connector.post({"snapshot.mode": "custom", "snapshot.mode.custom.name": "mine"})
-    assert "There is no entry point mine in the group understudy.snapshotters" in connector.trace()
+    assert "There is no entry point in the group understudy.snapshotters" in connector.trace()
     restart(connector, {**MODE, "probe.data": "throw"})
     wait_until(lambda: "Probe raised ValueError at " in connector.trace(), lambda: connector.worker.log[-4000:], SECONDS)
     assert "nobody may see" not in connector.worker.log

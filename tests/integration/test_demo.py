@@ -30,7 +30,7 @@ def start(folder: Path, command: str = "run") -> tuple[subprocess.Popen[bytes], 
     temporary.chmod(0o777)
     with output.open("wb") as sink:
         environment = {**os.environ, "TMPDIR": str(temporary)}
-        arguments = [sys.executable, "-m", "workers.demo", command]
+        arguments = [sys.executable, "-P", "-m", "workers.demo", command]
         # A session of its own, so that a shell which ignores Ctrl-C for its background jobs does not hide the signal.
         process = subprocess.Popen(arguments, stdout=sink, stderr=sink, cwd=PROJECT, env=environment, start_new_session=True)
     return process, output

@@ -214,7 +214,7 @@ def test_a_worker_that_is_not_let_in_says_why(way: str, changed: dict[str, str],
     file = place.folder / "worker.properties"
     file.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
     done = subprocess.run(
-        [sys.executable, "-m", "workers", "worker", str(file)], capture_output=True, text=True, check=False, timeout=SECONDS
+        [sys.executable, "-P", "-m", "workers", "worker", str(file)], capture_output=True, text=True, check=False, timeout=SECONDS
     )
     assert done.returncode == 1
     assert told in done.stderr.splitlines()[-1]

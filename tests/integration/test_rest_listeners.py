@@ -65,7 +65,7 @@ def offered(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> I
         properties[f"{prefix}ssl.truststore.location"] = str(PEM / "authority.pem")
     (folder / "worker.properties").write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
     environment = {**os.environ, "KAFKA_OPTS": f"-Xmx1g -D{PROPERTY}={folder / 'jaas.conf'}"}
-    command = [sys.executable, "-m", "workers", "worker", str(folder / "worker.properties")]
+    command = [sys.executable, "-P", "-m", "workers", "worker", str(folder / "worker.properties")]
     process = Process(command, folder / "worker.log", environment=environment)
 
     def healthy() -> bool:

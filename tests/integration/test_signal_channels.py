@@ -20,6 +20,7 @@ from fix_worker import Worker
 from support.connector import SECONDS, Connector
 from support.topics import read_to_end
 
+from connector.allowed_plugins import AllowedPlugins
 from connector.config import ConnectorConfig, parse
 from connector.errors import CdcError, ErrorKind
 from connector.notification_channel import NotificationChannel
@@ -42,6 +43,9 @@ class NoOffsets:
         raise AssertionError
 
 
+PLUGINS = AllowedPlugins.parse(f"custom_channels, no_such_module, {__name__}")
+
+
 def context_of(**properties: str) -> tuple[TaskContext, ConnectorConfig]:
     config, _ = parse(
         {
@@ -56,7 +60,9 @@ def context_of(**properties: str) -> tuple[TaskContext, ConnectorConfig]:
         }
     )
     plain = ConverterSettings(schemas_enable=False)
-    context = TaskContext("shop", config.raw, plain, plain, KafkaSettings({}, {}), NoOffsets(), Progress(), print, signal_directory="/")
+    context = TaskContext(
+        "shop", config.raw, plain, plain, KafkaSettings({}, {}), NoOffsets(), Progress(), print, signal_directory="/", plugins=PLUGINS
+    )
     return context, config
 
 
@@ -251,8 +257,8 @@ def test_a_channel_that_the_reference_would_pass_over_has_no_effect(name: str, c
     assert [f"channel={name}" in record.getMessage() for record in caplog.records] == [True, True]
 
 
-def test_a_python_class_that_is_nowhere() -> None:
-    name = "no_such_module:Class"
+@pytest.mark.parametrize("name", ["no_such_module:Class", "custom_channels:Lost", "email:message"])
+def test_a_python_class_that_is_nowhere(name: str) -> None:
     with pytest.raises(CdcError, match=r"signal\.enabled\.channels") as refusal:
         Channels(signal_enabled_channels=name)
     assert refusal.value.kind is ErrorKind.CONFIG_INVALID

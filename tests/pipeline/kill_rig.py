@@ -103,7 +103,7 @@ format = "{sink}"
         return log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "workers.spark", "mirror", "--config", str(self._folder / "mirror.toml")]
+        command = [sys.executable, "-P", "-m", "workers.spark", "mirror", "--config", str(self._folder / "mirror.toml")]
         self._begun_before = self._begun()
         self._process = Process(command, self._folder / "log", environment=dict(os.environ))
 
@@ -147,7 +147,7 @@ format = "{sink}"
     def verify(self, seconds: float) -> Verified:
         """Hold the mirror's tables against the source's."""
         output = self._folder / "verify"
-        command = [sys.executable, "-m", "workers.spark", "verify", "--config", str(self._folder / "mirror.toml")]
+        command = [sys.executable, "-P", "-m", "workers.spark", "verify", "--config", str(self._folder / "mirror.toml")]
         process = Process(command, output, environment=dict(os.environ))
         try:
             wait_until(lambda: not process.running, f"verify of {self.sink} to end", seconds)

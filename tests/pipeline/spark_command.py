@@ -51,7 +51,7 @@ class Command:
 async def started(*words: str) -> AsyncIterator[Command]:
     """The command while it runs; what is left of it at the end is killed, its Java too."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "workers.spark", *words),
+        *(sys.executable, "-P", "-m", "workers.spark", *words),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         start_new_session=True,

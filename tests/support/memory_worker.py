@@ -16,15 +16,19 @@ from workers.herder import WorkerHerder
 from workers.loggers import Loggers
 from workers.rest_server import RestServer
 from workers.settings import WorkerSettings
-from workers.stores.memory import MemoryLog
+from workers.stores.log import Entry
+from workers.stores.memory import MemoryLog, MemoryTopic
 from workers.validation import ConfigurationCheck
 
 SECONDS = 30.0
 
 
 @contextmanager
-def memory_worker() -> Iterator[tuple[str, str]]:
+def memory_worker(config: Sequence[Entry] = (), tasks: dict[str, list[str]] | None = None) -> Iterator[tuple[str, str]]:
     """Serve until the end of the block; the addresses of the interface and of the admin listener.
+
+    ``config`` is in the config topic when the worker starts. ``tasks`` gets the names of the event loop's tasks: under ``running`` those
+    at the end of the block, when all that was asked for is done, under ``left`` those after the worker's end.
 
     Configurations are checked as a worker does, but for the look at the database, which finds nothing.
     """
@@ -44,7 +48,7 @@ def memory_worker() -> Iterator[tuple[str, str]]:
         loggers = Loggers(lambda: 0, logging.Manager(logging.RootLogger(logging.INFO)))
         herder = WorkerHerder(
             settings,
-            config_log=MemoryLog(),
+            config_log=MemoryLog(MemoryTopic(config)),
             offset_log=MemoryLog(),
             status_log=MemoryLog(),
             run_task=_wait,
@@ -57,8 +61,12 @@ def memory_worker() -> Iterator[tuple[str, str]]:
         serving = asyncio.create_task(server.serve(create_app(herder), create_admin_app(herder)))
         ready.set()
         await asyncio.to_thread(end.wait)
+        await herder.settled()
+        running = _tasks()
         server.stop()
         await asyncio.gather(serving, herder.stop())
+        if tasks is not None:
+            tasks.update(running=running, left=_tasks())
 
     def run() -> None:
         try:
@@ -78,6 +86,10 @@ def memory_worker() -> Iterator[tuple[str, str]]:
         end.set()
         thread.join(SECONDS)
     assert not thread.is_alive()
+
+
+def _tasks() -> list[str]:
+    return sorted(task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task())
 
 
 async def _wait(_context: TaskContext, stop: asyncio.Event) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 
 from connector.column_converter import ColumnConverter, ConvertibleColumn, Registration
 from connector.schema import Schema
@@ -45,6 +46,13 @@ class Probe(ColumnConverter):
                 return "null" if text is None else f"text:{text}"
 
 
+class Leaving(dict[str, str]):
+    """A value that ends the program when it is looked at."""
+
+    def __iter__(self) -> Iterator[str]:
+        raise SystemExit
+
+
 class Careless(ColumnConverter):
     """Does what its property ``does`` says wrongly."""
 
@@ -55,11 +63,21 @@ class Careless(ColumnConverter):
         self.does = properties["does"]
         if self.does == "configure":
             raise ValueError("does not like it")
+        if self.does == "quit":
+            sys.exit(3)
 
     def converter_for(self, column: ConvertibleColumn) -> Registration | None:
         match self.does:
             case "look":
                 raise LookupError(column.name)
+            case "leave":
+                raise SystemExit
+            case "registration":
+                return Registration("string", str)  # type: ignore[arg-type]
+            case "exit":
+                return Registration(Schema("string"), sys.exit)
+            case "mapping":
+                return Registration(Schema("map", keys=Schema("string"), values=Schema("string")), lambda _text: Leaving())
             case "kind":
                 return Schema("string")  # type: ignore[return-value]
             case "schema":

@@ -103,3 +103,7 @@ class Wordy(Snapshotter):
 
     def should_stream(self) -> bool:
         return True
+
+
+class Other:
+    """Nothing of the kind."""

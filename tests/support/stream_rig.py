@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
+from connector.allowed_plugins import AllowedPlugins
 from connector.capture import Capture
 from connector.config import ConnectorConfig, parse
 from connector.envelope import event_form
@@ -148,6 +149,10 @@ class Failures:
         self.told.append((table, column, reason))
 
 
+PLUGINS = AllowedPlugins.parse("support, cents")
+"""The tests' own converters, and that of docs/extending.md."""
+
+
 class StreamRig:
     """A stream over the tables of ``catalog``; ``sent`` holds the records of each topic in order."""
 
@@ -168,7 +173,7 @@ class StreamRig:
         converter = converter or ConverterSettings(schemas_enable=False)
         self.warnings: list[str] = []
         self.failures = Failures()
-        self.capture = Capture(config, types or TYPES, converter, converter, self.warnings.append)
+        self.capture = Capture(config, types or TYPES, converter, converter, self.warnings.append, PLUGINS)
         self.catalog = {(table.schema, table.table): table for table in tables}
         self.sent: dict[str, list[Sent]] = {}
         self.left_out: list[tuple[str, int, str]] = []

@@ -181,7 +181,7 @@ def _by_spark(servers: Servers, name: str, config: dict[str, str], master: str) 
         asked, worker = Path(folder) / "connector.json", Path(folder) / "worker.properties"
         asked.write_text(json.dumps({"name": name, "config": config}), encoding="utf-8")
         worker.write_text(f"bootstrap.servers={servers.bootstrap}\n", encoding="utf-8")
-        command = [sys.executable, "-m", "workers.spark", "bulk-snapshot", "--connect", servers.rest.url, "--master", master]
+        command = [sys.executable, "-P", "-m", "workers.spark", "bulk-snapshot", "--connect", servers.rest.url, "--master", master]
         done = subprocess.run(  # noqa: S603 (our own command)
             [*command, "--config", str(asked), "--worker", str(worker)], capture_output=True, text=True, check=False
         )
@@ -206,7 +206,7 @@ def _mirrored(servers: Servers, name: str, dsn: str, master: str) -> dict[str, o
         for command in ("mirror", "verify"):
             begun = time.monotonic()
             done = subprocess.run(  # noqa: S603 (our own command)
-                [sys.executable, "-m", "workers.spark", command, "--config", str(config)], capture_output=True, text=True, check=False
+                [sys.executable, "-P", "-m", "workers.spark", command, "--config", str(config)], capture_output=True, text=True, check=False
             )
             _tell(done.stdout)
             if command == "mirror" and done.returncode:

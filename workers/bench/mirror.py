@@ -115,7 +115,7 @@ def main(arguments: list[str] | None = None) -> int:
                 with tempfile.TemporaryDirectory(prefix="understudy-bench-") as folder:
                     at = {"bootstrap": servers.bootstrap, "topic": f"{run}.{orders.TABLE}", "folder": folder, "events": events}
                     at |= {"registry": registry, "peers": chosen.peers, "batch": chosen.batch}
-                    command = [sys.executable, "-m", "workers.bench.mirror", "--way", way, "--at", json.dumps(at)]
+                    command = [sys.executable, "-P", "-m", "workers.bench.mirror", "--way", way, "--at", json.dumps(at)]
                     # kafka2delta decodes in Python processes that Spark starts.
                     peers = {"PYTHONPATH": str(Path(chosen.peers).resolve())} if way == "kafka2delta" else {}
                     subprocess.run(command, check=True, env=os.environ | peers)  # noqa: S603 (our own command)

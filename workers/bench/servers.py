@@ -118,7 +118,7 @@ class OwnWorker:
     def start(self) -> dict[str, float]:
         """Seconds from the process's start to ``first_answer_s`` and ``ready_s``. Raises BenchError when it does not come up."""
         begun = time.monotonic()
-        command = [sys.executable, "-m", "workers", "worker", str(self._properties)]
+        command = [sys.executable, "-P", "-m", "workers", "worker", str(self._properties)]
         self._process = Process(command, self._properties.with_name("log"))
         return {"first_answer_s": self._until("/", begun), "ready_s": self._until("/connectors", begun)}
 

@@ -35,7 +35,7 @@ class Writer:
         self._process: asyncio.subprocess.Process | None = None
 
     async def __aenter__(self) -> Self:
-        command = [sys.executable, "-m", "workers.bench.writer"]
+        command = [sys.executable, "-P", "-m", "workers.bench.writer"]
         # Apart from the terminal: Ctrl-C reaches the starter alone, which ends it. The DSN may hold a password and goes by the pipe.
         pipe = asyncio.subprocess.PIPE
         self._process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, limit=LONGEST_LINE, start_new_session=True)

@@ -154,7 +154,7 @@ def _mirror(stack: Stack) -> int:
         # JSON's texts are TOML's too.
         config.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in texts.items()), encoding="utf-8")
         words = ["mirror", "--config", str(config), "--show", "40"]
-        done = subprocess.run([sys.executable, "-m", "workers.spark", *words], cwd=PROJECT, check=False)  # noqa: S603 - our own program
+        done = subprocess.run([sys.executable, "-P", "-m", "workers.spark", *words], cwd=PROJECT, check=False)  # noqa: S603 - our own program
     if done.returncode == NO_JAVA_FOR_SPARK:
         print("This part was left out: the message above says what it needs.")
         return 0

@@ -116,7 +116,7 @@ class Stack:
         properties = {"bootstrap.servers": self.kafka.bootstrap, "listeners": self.rest, **STANDARD_WORKER}
         file = self._folder / "connect-distributed.properties"
         file.write_text("".join(f"{name}={value}\n" for name, value in properties.items()), encoding="utf-8")
-        command = [sys.executable, "-m", "workers", "worker", str(file)]
+        command = [sys.executable, "-P", "-m", "workers", "worker", str(file)]
         begun = time.monotonic()
         worker = Process(command, self._folder / "log", environment={**os.environ, **self._shop_environment()})
         self._worker = worker

@@ -1,7 +1,7 @@
 """The config topic: connectors, their task configurations and target states, in Kafka Connect's own keys and values.
 
 Keys (``KafkaConfigBackingStore``): ``connector-<name>``, ``target-state-<name>``, ``task-<name>-<n>``, ``commit-<name>``,
-``restart-connector-<name>``, ``logger-cluster-<name>``; ``session-key`` is other workers' business and is passed over. Task
+``restart-connector-<name>``, ``logger-cluster-<name>``; ``session-key`` and ``tasks-fencing-<name>`` are other workers' business. Task
 configurations count only up to the number that the last ``commit-`` record names. A removed connector's task and commit
 records stay behind in the topic, as Connect leaves them; they are forgotten here.
 """
@@ -11,12 +11,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 import orjson
 
 from connect_api.herder import TargetState
 from workers.stores.log import Entry, Log
+from workers.stores.records import RecordError, connector_name, json_object, key_text, member, pass_over, task_name
 
 LOGGER: Final = logging.getLogger(__name__)
 
@@ -27,6 +28,8 @@ _TASK: Final = "task-"
 _COMMIT: Final = "commit-"
 _RESTART: Final = "restart-connector-"
 _LOGGER: Final = "logger-cluster-"
+_OTHERS: Final = ("session-key", "tasks-fencing-")
+"""What other workers keep here for themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,11 @@ class ConfigStore:
         self.arrivals: list[Arrival] = []
         """In the topic's order, as far as they are not forgotten (:meth:`forget_arrivals`). Of what was read at the start compaction
         may have taken records away, and with them the order; what is followed is whole."""
+
+    @property
+    def problem(self) -> str:
+        """Why the topic is not followed; empty while it is."""
+        return self._log.problem
 
     async def start(self) -> None:
         """Read the topic; requests of the past are not followed."""
@@ -150,9 +158,9 @@ class ConfigStore:
         for entry in entries:
             self.offset = max(self.offset, entry.offset)
             try:
-                change = self._apply_one(entry.key.decode(), None if entry.value is None else orjson.loads(entry.value), entry.offset)
-            except (ValueError, TypeError, KeyError, AttributeError):
-                LOGGER.warning("passed over a record of the config topic that is not connect's", extra={"fields": {"key": repr(entry.key)}})
+                change = self._apply_one(key_text(entry.key), entry)
+            except Exception as problem:  # noqa: BLE001 (no record may end the follower)
+                pass_over(self._log.name, entry.partition, entry.offset, problem)
                 continue
             if change is not None:
                 # Of requests that follow each other the last must come last.
@@ -160,37 +168,41 @@ class ConfigStore:
                 changes[change] = None
         if self._following:
             for change in changes:
-                self._changed(change)
+                try:
+                    self._changed(change)
+                except Exception:
+                    LOGGER.exception("a change of the config topic could not be followed", extra={"fields": {"topic": self._log.name}})
 
-    def _apply_one(self, key: str, value: Mapping[str, object] | None, offset: int) -> Change | None:
+    def _apply_one(self, key: str, entry: Entry) -> Change | None:
+        if key.startswith(_OTHERS):
+            return None
+        value = json_object(entry.value)
         if key.startswith(_CONNECTOR):
-            return self._apply_connector(key.removeprefix(_CONNECTOR), value, offset)
+            return self._apply_connector(connector_name(key.removeprefix(_CONNECTOR)), value, entry.offset)
         if key.startswith(_TARGET):
-            return self._apply_target(key.removeprefix(_TARGET), value)
+            return self._apply_target(connector_name(key.removeprefix(_TARGET)), value)
         if key.startswith(_TASK):
-            name, _, number = key.removeprefix(_TASK).rpartition("-")
+            name, number = task_name(key.removeprefix(_TASK))
             if value is None:
-                self._tasks.get(name, {}).pop(int(number), None)
+                self._tasks.get(name, {}).pop(number, None)
             else:
-                self._tasks.setdefault(name, {})[int(number)] = _properties(value)
+                self._tasks.setdefault(name, {})[number] = _properties(value)
             return name
         if key.startswith(_COMMIT):
-            name = key.removeprefix(_COMMIT)
-            count = 0 if value is None else value["tasks"]
-            if not isinstance(count, int):
-                raise TypeError(count)
-            self._commits[name] = count
+            name = connector_name(key.removeprefix(_COMMIT))
+            self._commits[name] = 0 if value is None else member(value, "tasks", int)
             return name
-        if key.startswith(_RESTART) and value is not None:
-            return RestartRequest(key.removeprefix(_RESTART), value["include-tasks"] is True, value["only-failed"] is True)
-        if key.startswith(_LOGGER) and value is not None:
-            level = value["level"]
-            if not isinstance(level, str):
-                raise TypeError(level)
-            return LoggerRequest(key.removeprefix(_LOGGER), level)
-        return None
+        if key.startswith(_RESTART):
+            name = connector_name(key.removeprefix(_RESTART))
+            if value is None:
+                return None
+            # As in the reference, what is not true counts as false.
+            return RestartRequest(name, value.get("include-tasks") is True, value.get("only-failed") is True)
+        if key.startswith(_LOGGER):
+            return None if value is None else LoggerRequest(key.removeprefix(_LOGGER), member(value, "level", str))
+        raise RecordError("its key is none of Kafka Connect's")
 
-    def _apply_connector(self, name: str, value: Mapping[str, object] | None, offset: int) -> Change:
+    def _apply_connector(self, name: str, value: Mapping[str, Any] | None, offset: int) -> Change:
         existed = name in self._configs
         if value is None:
             self._configs.pop(name, None)
@@ -202,24 +214,24 @@ class ConfigStore:
             self.arrivals.append(Arrival(offset, name, not existed))
         return name
 
-    def _apply_target(self, name: str, value: Mapping[str, object] | None) -> Change:
+    def _apply_target(self, name: str, value: Mapping[str, Any] | None) -> Change:
         if value is None:
             self._targets.pop(name, None)
             return name
         # Workers before 3.5 know no STOPPED: they read "state", where a stopped connector is PAUSED; "state.v2" is the truth.
         word = value.get("state.v2", value.get("state"))
-        if word not in _TARGET_STATES:
-            raise ValueError(word)
+        if not isinstance(word, str) or word not in _TARGET_STATES:
+            raise RecordError("its state is no target state")
         self._targets[name] = word  # type: ignore[assignment]
         return name
 
 
-def _properties(value: Mapping[str, object]) -> dict[str, str]:
-    properties = value["properties"]
-    if not isinstance(properties, dict):
-        raise TypeError(properties)
+def _properties(value: Mapping[str, Any]) -> dict[str, str]:
+    properties = member(value, "properties", dict)
+    if any(isinstance(v, dict | list) for v in properties.values()):
+        raise RecordError("one of its properties is no text")
     # Old workers could store nulls; Connect reads such a property as absent.
-    return {str(k): str(v) for k, v in properties.items() if v is not None}
+    return {k: v if isinstance(v, str) else orjson.dumps(v).decode() for k, v in properties.items() if v is not None}
 
 
 def _entry(key: str, value: object | None) -> Entry:

@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol
 from connector.errors import CdcError, ErrorKind
 from connector.io.kafka_client import client_arguments, connection_problem
 from workers.settings import StoreTopic
+from workers.stores.records import RecordError, pass_over
 
 LOGGER: Final = logging.getLogger(__name__)
 
@@ -32,19 +33,26 @@ _MARKER_MS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record of the topic. ``value`` is None for a deletion, ``offset`` -1 until it is written."""
+    """A record of the topic. ``value`` is None for a deletion; ``offset`` and ``partition`` are -1 until it is written."""
 
     key: bytes
     value: bytes | None
     offset: int = field(default=-1, compare=False)
+    partition: int = field(default=-1, compare=False)
 
 
 Apply = Callable[[Sequence[Entry]], None]
-"""Takes what was read or written together, in the topic's order. Must not raise."""
+"""Takes what was read or written together, in the topic's order. Must not raise, whatever the records hold."""
 
 
 class Log(Protocol):
-    """A compacted topic. One object serves one store."""
+    """A compacted topic, called ``name``. One object serves one store."""
+
+    name: str
+
+    @property
+    def problem(self) -> str:
+        """Why the topic is not followed, in one sentence; empty while it is, and while Kafka is away."""
 
     async def start(self, apply: Apply) -> None:
         """Read everything up to the present end, then go on following. Raises CdcError when the topic cannot be used."""
@@ -147,10 +155,13 @@ class KafkaLog:
 
     def __init__(self, cluster: Cluster, topic: StoreTopic) -> None:
         self._cluster = cluster
-        self._topic = topic.name
+        self.name = topic.name
+        self.problem = ""
         self._apply: Apply | None = None
         self._applied: dict[bytes, int] = {}
         """Offset of the last record applied, by key: a key always lies in one partition."""
+        self._keyless: dict[int, int] = {}
+        """Offset of the last record without a key that the log has named, by partition."""
         self._consumer: Any = None
         self._follower: asyncio.Task[None] | None = None
         self._second: Any = None
@@ -159,13 +170,12 @@ class KafkaLog:
     async def start(self, apply: Apply) -> None:
         """Read all partitions to the ends they have now; then follow."""
         from aiokafka import TopicPartition  # noqa: PLC0415
-        from aiokafka.errors import KafkaError  # noqa: PLC0415
 
         self._apply = apply
         consumer = self._cluster.consumer()
         try:
             await consumer.start()
-            partitions = [TopicPartition(self._topic, p) for p in self._cluster.partitions[self._topic]]
+            partitions = [TopicPartition(self.name, p) for p in self._cluster.partitions[self.name]]
             consumer.assign(partitions)
             # A broker answers the requests of a connection in turn: the ends would wait behind an empty fetch.
             consumer.pause(*partitions)
@@ -182,11 +192,11 @@ class KafkaLog:
                 consumer.pause(*done)
                 behind -= done
             consumer.resume(*partitions)
-        except KafkaError as problem:
+        except Exception as problem:
             await consumer.stop()
             raise CdcError(
                 ErrorKind.STORE,
-                f"The topic {self._topic} cannot be read",
+                f"The topic {self.name} cannot be read",
                 "Check that the brokers run, and that this user may read the topic.",
                 type(problem).__name__,
             ) from problem
@@ -194,27 +204,26 @@ class KafkaLog:
             await consumer.stop()
             raise
         self._consumer = consumer
-        self._follower = asyncio.create_task(self._follow(consumer), name=f"follow {self._topic}")
+        self._follower = asyncio.create_task(self._follow(consumer), name=f"follow {self.name}")
+        self._follower.add_done_callback(self._ended)
 
     async def write(self, entries: Sequence[Entry]) -> None:
         """Send, wait, apply."""
-        places = await self._cluster.send(self._topic, entries)
-        self._take([replace(entry, offset=offset) for entry, (_, offset) in zip(entries, places, strict=True)])
+        places = await self._cluster.send(self.name, entries)
+        self._take([replace(entry, offset=offset, partition=number) for entry, (number, offset) in zip(entries, places, strict=True)])
 
     async def catch_up(self) -> None:
         """Read what the follower has not, over a connection of its own: the follower's may be held by an empty fetch."""
-        from aiokafka.errors import KafkaError  # noqa: PLC0415
-
         async with self._catching_up:
             try:
                 if self._second is None:
                     self._second = self._cluster.consumer()
                     await self._second.start()
                 await self._read_behind(self._second)
-            except KafkaError as problem:
+            except Exception as problem:
                 raise CdcError(
                     ErrorKind.STORE,
-                    f"The end of the topic {self._topic} cannot be read",
+                    f"The end of the topic {self.name} cannot be read",
                     "Check that the brokers run.",
                     type(problem).__name__,
                 ) from problem
@@ -238,11 +247,11 @@ class KafkaLog:
 
     async def stop(self) -> None:
         """End the follower."""
-        if self._follower is not None:
-            self._follower.cancel()
+        follower, self._follower = self._follower, None
+        if follower is not None:
+            follower.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await self._follower
-            self._follower = None
+                await follower
         for consumer in (self._consumer, self._second):
             if consumer is not None:
                 await consumer.stop()
@@ -254,17 +263,37 @@ class KafkaLog:
         while True:
             try:
                 await self._read(consumer, timeout_ms=60_000)
-            except KafkaError as problem:
+                self.problem = ""
+            except Exception as problem:  # noqa: BLE001 (whatever it is, what comes next must be read)
+                kind = type(problem).__name__
+                if not isinstance(problem, KafkaError):
+                    # A lost cluster is found out about and mended elsewhere; this is a defect, of aiokafka or of ours.
+                    self.problem = f"The internal topic {self.name} cannot be followed: {kind}."
                 LOGGER.warning(
                     "cannot follow an internal topic, trying again",
-                    extra={"fields": {"topic": self._topic, "error": type(problem).__name__, "seconds": _FOLLOW_RETRY_SECONDS}},
+                    extra={"fields": {"topic": self.name, "error": kind, "seconds": _FOLLOW_RETRY_SECONDS}},
                 )
                 await asyncio.sleep(_FOLLOW_RETRY_SECONDS)
+
+    def _ended(self, follower: asyncio.Task[None]) -> None:
+        if self._follower is follower:
+            kind = "CancelledError" if follower.cancelled() else type(follower.exception()).__name__
+            self.problem = f"The internal topic {self.name} is no longer followed: {kind}. Start the worker again."
+            LOGGER.error("an internal topic is no longer followed", extra={"fields": {"topic": self.name, "error": kind}})
 
     async def _read(self, consumer: Any, timeout_ms: int) -> None:
         batches = await consumer.getmany(timeout_ms=timeout_ms)
         for records in batches.values():
-            self._take([Entry(record.key, record.value, record.offset) for record in records if record.key is not None])
+            for record in records:
+                if record.key is None:
+                    self._name_keyless(record.partition, record.offset)
+            self._take([Entry(record.key, record.value, record.offset, record.partition) for record in records if record.key is not None])
+
+    def _name_keyless(self, partition: int, offset: int) -> None:
+        # Two consumers read the topic, and the log names a record once.
+        if self._keyless.get(partition, -1) < offset:
+            self._keyless[partition] = offset
+            pass_over(self.name, partition, offset, RecordError("it has no key"))
 
     def _take(self, entries: Sequence[Entry]) -> None:
         fresh = [entry for entry in entries if self._applied.get(entry.key, -1) < entry.offset]

@@ -37,7 +37,9 @@ class MemoryTopic:
 class MemoryLog:
     """A :class:`Log` over a :class:`MemoryTopic`. ``broken`` makes every write fail as a lost cluster does."""
 
-    def __init__(self, topic: MemoryTopic | None = None) -> None:
+    def __init__(self, topic: MemoryTopic | None = None, name: str = "memory") -> None:
+        self.name = name
+        self.problem = ""
         self.topic = topic if topic is not None else MemoryTopic()
         self.broken = False
         self._apply: Apply | None = None
@@ -64,4 +66,4 @@ class MemoryLog:
 
 
 def _placed(entries: Sequence[Entry], begin: int) -> list[Entry]:
-    return [replace(entry, offset=offset) for offset, entry in enumerate(entries, begin)]
+    return [replace(entry, offset=offset, partition=0) for offset, entry in enumerate(entries, begin)]

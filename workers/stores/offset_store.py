@@ -6,17 +6,14 @@ A key is the JSON array ``["<connector>",<partition>]``, a value the offset's JS
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
-from typing import Final
 
 import orjson
 
 from connector.errors import CdcError, ErrorKind
 from connector.ports import JsonObject
 from workers.stores.log import Entry, Log
-
-LOGGER: Final = logging.getLogger(__name__)
+from workers.stores.records import RecordError, connector_name, json_object, json_value, pass_over
 
 
 class AllOffsets:
@@ -26,6 +23,11 @@ class AllOffsets:
         self._log = log
         self._offsets: dict[str, dict[bytes, tuple[bytes, JsonObject, JsonObject]]] = {}
         """Connector → partition without regard to its members' order → (key bytes, partition, offset)."""
+
+    @property
+    def problem(self) -> str:
+        """Why the topic is not followed; empty while it is."""
+        return self._log.problem
 
     async def start(self) -> None:
         """Read the topic."""
@@ -77,17 +79,29 @@ class AllOffsets:
     def _apply(self, entries: Sequence[Entry]) -> None:
         for entry in entries:
             try:
-                connector, partition, offset = _decode(entry)
-            except (ValueError, TypeError):
-                LOGGER.warning("passed over a record of the offset topic that is not connect's", extra={"fields": {"key": repr(entry.key)}})
-                continue
-            if partition is None:
-                # Connect writes and reads such a record too when somebody sends it one, and never shows it.
-                continue
-            if offset is None:
-                self._offsets.get(connector, {}).pop(_same(partition), None)
-            else:
-                self._offsets.setdefault(connector, {})[_same(partition)] = (entry.key, partition, offset)
+                self._apply_one(entry)
+            except Exception as problem:  # noqa: BLE001 (no record may end the follower)
+                pass_over(self._log.name, entry.partition, entry.offset, problem)
+
+    def _apply_one(self, entry: Entry) -> None:
+        key = json_value(entry.key, "key")
+        if not isinstance(key, list) or len(key) != 2 or not isinstance(key[0], str) or not isinstance(key[1], dict | None):
+            raise RecordError("its key is no pair of a connector's name and a partition")
+        connector, partition = connector_name(key[0]), key[1]
+        offset = json_object(entry.value)
+        if partition is None:
+            # Connect writes and reads such a record too when somebody sends it one, and never shows it.
+            return
+        try:
+            same = _same(partition)
+            # What cannot be written could not be shown either.
+            orjson.dumps(offset)
+        except orjson.JSONEncodeError:
+            raise RecordError("its partition or its offset is nested too deep") from None
+        if offset is None:
+            self._offsets.get(connector, {}).pop(same, None)
+        else:
+            self._offsets.setdefault(connector, {})[same] = (entry.key, partition, offset)
 
 
 class ConnectorOffsets:
@@ -106,14 +120,6 @@ class ConnectorOffsets:
     async def store(self, partition: JsonObject, offset: JsonObject | None) -> None:
         """Write and wait until Kafka has acknowledged. Raises CdcError(STORE)."""
         await self._offsets.store(self._connector, partition, offset)
-
-
-def _decode(entry: Entry) -> tuple[str, JsonObject | None, JsonObject | None]:
-    connector, partition = orjson.loads(entry.key)
-    offset = None if entry.value is None else orjson.loads(entry.value)
-    if not isinstance(connector, str) or not isinstance(partition, dict | None) or not isinstance(offset, dict | None):
-        raise TypeError(connector)
-    return connector, partition, offset
 
 
 def _same(partition: JsonObject | None) -> bytes:

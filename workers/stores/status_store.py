@@ -14,13 +14,14 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Final, TypeVar, get_args
+from typing import Any, Final, get_args
 
 import orjson
 
 from connect_api.herder import ConnectorState
 from connector.errors import CdcError
 from workers.stores.log import Entry, Log
+from workers.stores.records import RecordError, connector_name, json_object, key_text, member, optional_text, pass_over, task_name
 
 LOGGER: Final = logging.getLogger(__name__)
 
@@ -28,8 +29,6 @@ _STATES: Final = frozenset(get_args(ConnectorState))
 _CONNECTOR: Final = "status-connector-"
 _TASK: Final = "status-task-"
 _TOPIC: Final = "status-topic-"
-
-Key = TypeVar("Key", str, int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +56,11 @@ class StatusStore:
         self._unwritten: dict[bytes, bytes | None] = {}
         """What is still to be written, last value only, by key; a key is here also while it is on its way."""
         self._writers: dict[bytes, asyncio.Task[None]] = {}
+
+    @property
+    def problem(self) -> str:
+        """Why the topic is not followed; empty while it is."""
+        return self._log.problem
 
     async def start(self) -> None:
         """Read the topic."""
@@ -158,32 +162,33 @@ class StatusStore:
             if entry.key in self._unwritten:
                 continue
             try:
-                self._apply_one(entry.key.decode(), None if entry.value is None else orjson.loads(entry.value))
-            except (ValueError, TypeError, KeyError):
-                LOGGER.warning("passed over a record of the status topic that is not connect's", extra={"fields": {"key": repr(entry.key)}})
+                self._apply_one(key_text(entry.key), json_object(entry.value))
+            except Exception as problem:  # noqa: BLE001 (no record may end the follower)
+                pass_over(self._log.name, entry.partition, entry.offset, problem)
 
-    def _apply_one(self, key: str, value: Mapping[str, object] | None) -> None:
+    def _apply_one(self, key: str, value: Mapping[str, Any] | None) -> None:
         if key.startswith(_TOPIC):
             topic, _, name = key.removeprefix(_TOPIC).partition(":connector-")
             if value is None:
-                self._topics.get(name, {}).pop(topic, None)
+                self._topics.get(connector_name(name), {}).pop(topic, None)
             else:
-                self._topics.setdefault(name, {})[topic] = None
+                self._topics.setdefault(connector_name(name), {})[topic] = None
         elif key.startswith(_CONNECTOR):
-            _keep(self._connectors, key.removeprefix(_CONNECTOR), value)
+            name = connector_name(key.removeprefix(_CONNECTOR))
+            if value is None:
+                self._connectors.pop(name, None)
+            else:
+                self._connectors[name] = _status(value)
         elif key.startswith(_TASK):
-            # The name may hold dashes itself: "a-1" has its task 0 under "a-1-0".
-            name, _, task = key.removeprefix(_TASK).rpartition("-")
-            _keep(self._tasks.setdefault(name, {}), int(task), value)
-            if not self._tasks[name]:
-                del self._tasks[name]
-
-
-def _keep(entries: dict[Key, StatusEntry], key: Key, value: Mapping[str, object] | None) -> None:
-    if value is None:
-        entries.pop(key, None)
-    else:
-        entries[key] = _status(value)
+            name, task = task_name(key.removeprefix(_TASK))
+            if value is not None:
+                self._tasks.setdefault(name, {})[task] = _status(value)
+            elif name in self._tasks:
+                self._tasks[name].pop(task, None)
+                if not self._tasks[name]:
+                    del self._tasks[name]
+        else:
+            raise RecordError("its key is none of Kafka Connect's")
 
 
 def _json(entry: StatusEntry) -> bytes:
@@ -198,16 +203,16 @@ def _json(entry: StatusEntry) -> bytes:
     )
 
 
-def _status(value: Mapping[str, object]) -> StatusEntry:
-    state, generation, version, trace = value["state"], value["generation"], value.get("version"), value.get("trace")
-    if state not in _STATES or not isinstance(generation, int):
-        raise ValueError(state)
+def _status(value: Mapping[str, Any]) -> StatusEntry:
+    state = member(value, "state", str)
+    if state not in _STATES:
+        raise RecordError("its state is none of Kafka Connect's")
     return StatusEntry(
-        state=state,  # type: ignore[arg-type]
-        worker_id=str(value["worker_id"]),
-        generation=generation,
-        version=None if version is None else str(version),
-        trace=None if trace is None else str(trace),
+        state=state,
+        worker_id=member(value, "worker_id", str),
+        generation=member(value, "generation", int),
+        version=optional_text(value, "version"),
+        trace=optional_text(value, "trace"),
     )
 
 

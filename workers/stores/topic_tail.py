@@ -11,6 +11,7 @@ from murmurhash2 import murmurhash2
 
 from connector.errors import CdcError, ErrorKind
 from connector.io.kafka_client import client_arguments
+from workers.stores.records import RecordError, json_object, pass_over
 
 _SEED: Final = 0x9747B28C
 """Of Kafka's DefaultPartitioner."""
@@ -24,7 +25,7 @@ _ASK_SECONDS: Final = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Last:
-    """The last record of a key. ``value`` is None when it removes what was there; ``timestamp`` is in milliseconds."""
+    """The last record of a key. ``value`` is a JSON object, None when it removes what was there; ``timestamp`` is in milliseconds."""
 
     value: bytes | None
     timestamp: int
@@ -32,6 +33,8 @@ class Last:
 
 async def last_record(properties: Mapping[str, str], topic: str, key: bytes) -> Last | None:
     """The last committed record of ``key``, or None without one. Transactions open now in its partition are waited for.
+
+    A record whose value is anything but a JSON object or nothing is passed over, as :mod:`workers.stores.log` does.
 
     ``properties`` are Kafka's, of a client. Raises CdcError(STORE).
     """
@@ -108,6 +111,12 @@ async def _last_between(consumer: Any, place: Any, key: bytes, start: int, upto:
         while await consumer.position(place) < upto:
             for records in (await consumer.getmany(timeout_ms=100)).values():
                 for record in records:
-                    if record.key == key and record.offset < upto:
+                    if record.key != key or record.offset >= upto:
+                        continue
+                    try:
+                        json_object(record.value)
+                    except RecordError as problem:
+                        pass_over(place.topic, place.partition, record.offset, problem)
+                    else:
                         found = Last(record.value, record.timestamp)
     return found

@@ -17,6 +17,7 @@ from connector.io.kafka_client import client_arguments
 from connector.ports import JsonObject
 from workers.settings import StoreTopic
 from workers.stores.offset_store import AllOffsets
+from workers.stores.records import json_object
 from workers.stores.topic_tail import Last, last_record
 
 _EXISTS: Final = 36
@@ -59,8 +60,7 @@ class TransactionOffsets:
         return orjson.dumps([self._connector, partition])
 
     def _read(self, last: Last | None) -> JsonObject | None:
-        offset = None if last is None or last.value is None else orjson.loads(last.value)
-        return offset if isinstance(offset, dict) else None
+        return None if last is None else json_object(last.value)
 
 
 async def _create(properties: Mapping[str, str], topic: StoreTopic) -> None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 from support.probe_converters import Probe
-from support.stream_rig import INT4, TEXT, TYPES, Sent, StreamRig, catalog_table, configured, relation_of
+from support.stream_rig import INT4, PLUGINS, TEXT, TYPES, Sent, StreamRig, catalog_table, configured, relation_of
 from support.wal_script import UNCHANGED, Cell, WalScript
 
 from connector.capture import Capture
@@ -229,7 +229,9 @@ def test_a_large_value_that_was_not_sent_is_not_the_converter_s() -> None:
 def test_a_column_without_a_mapping_comes_in_with_its_converter() -> None:
     types = TYPES | {90: TypeInfo(90, "tsquery", "pg_catalog")}
     table = catalog_table("t", ID, Column("q", 90), Column("other", 90), primary_key=["id"])
-    capture = Capture(config(probe(columns=r".*\.q")), types, ConverterSettings(), ConverterSettings(schemas_enable=False), lambda _: None)
+    capture = Capture(
+        config(probe(columns=r".*\.q")), types, ConverterSettings(), ConverterSettings(schemas_enable=False), lambda _: None, PLUGINS
+    )
     for streamed in (False, True):
         encoder = capture.encoder(replace(table, streamed=streamed))
         assert encoder.row([b"1", b"'a' & 'b'", b"x"]) == b"""{"id":1,"q":"text:'a' & 'b'"}"""
@@ -239,8 +241,8 @@ def test_what_a_converter_sees_is_the_same_in_snapshot_and_stream() -> None:
     types = TYPES | {91: TypeInfo(91, "price", "shop", "d", base=1700, base_modifier=(8 << 16) + 2 + 4, visible=False)}
     serial = Column("id", INT4, not_null=True, default="nextval('t_id_seq'::regclass)", serial=True)
     table = catalog_table("t", serial, Column("p", 91), Column("v", 1043, 9), Column("l", 1007), primary_key=["id"])
-    converted = ConvertedColumns(config(probe(columns="none")).column_converters)
-    capture = Capture(config(probe(columns="none")), types, ConverterSettings(), ConverterSettings(), lambda _: None)
+    converted = ConvertedColumns(config(probe(columns="none")).column_converters, PLUGINS)
+    capture = Capture(config(probe(columns="none")), types, ConverterSettings(), ConverterSettings(), lambda _: None, PLUGINS)
     seen = []
     for streamed in (False, True):
         capture._converted = converted
@@ -294,6 +296,11 @@ def test_a_default_comes_as_the_text_of_its_value(oid: int, modifier: int, expre
         ("array", "^Converter p registered a schema that Kafka Connect does not have for column a of table public.t"),
         ("unavailable", "^Converter p registered a value for what is not available that does not fit the schema of column a"),
         ("default", "^Converter p cannot convert the default of column a of table public.t.*gave a str, which does not fit"),
+        ("registration", "^Converter p registered what cannot be used for column a of table public.t.*AttributeError"),
+        ("leave", "^Converter p failed to look at column a of table public.t.*SystemExit"),
+        ("quit", r"^Converter p does not accept its properties p\.\*\. Correct them \(SystemExit: 3\)$"),
+        ("exit", "^Converter p cannot convert the default of column a of table public.t.*raised SystemExit at "),
+        ("mapping", "^Converter p cannot convert the default of column a of table public.t.*raised SystemExit at probe_converters.py"),
         ("nothing", "^Converter p gives null for the default of the required column a of table public.t"),
     ],
 )
@@ -301,14 +308,14 @@ def test_a_converter_that_does_wrong_fails_the_task(does: str, message: str) -> 
     settings = config({"p.type": "support.probe_converters:Careless", "p.does": does})
     table = catalog_table("t", Column("a", TEXT, not_null=True, default="'A'::text"))
     with pytest.raises(CdcError, match=message) as caught:
-        Capture(settings, TYPES, ConverterSettings(), ConverterSettings(), lambda _: None).encoder(table)
+        Capture(settings, TYPES, ConverterSettings(), ConverterSettings(), lambda _: None, PLUGINS).encoder(table)
     assert caught.value.kind is ErrorKind.CONFIG_INVALID
 
 
 def test_optional_columns_may_have_no_value_for_their_default() -> None:
     settings = config({"p.type": "support.probe_converters:Careless", "p.does": "nothing"})
     table = catalog_table("t", Column("a", TEXT, default="'A'::text"))
-    encoder = Capture(settings, TYPES, ConverterSettings(), ConverterSettings(), lambda _: None).encoder(table)
+    encoder = Capture(settings, TYPES, ConverterSettings(), ConverterSettings(), lambda _: None, PLUGINS).encoder(table)
     assert encoder.row([b"x"]) == b'{"a":null}'
 
 
@@ -385,4 +392,4 @@ def test_properties_of_converters_are_not_told_of_as_unknown() -> None:
 
 def test_without_converters_nothing_is_asked() -> None:
     assert configured().column_converters == ()
-    assert ConvertedColumns(()).codec(TABLE, ID, TYPES, cast("Any", None), None) is None
+    assert ConvertedColumns((), PLUGINS).codec(TABLE, ID, TYPES, cast("Any", None), None) is None

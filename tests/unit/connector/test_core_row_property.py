@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.column_kinds import COLUMNS, KINDS, TYPE_SETTINGS
 from support.printed_text import floating
-from support.stream_rig import NOW_NS, TYPES, Failures, RecordingOut, Sent, catalog_table, configured, relation_of
+from support.stream_rig import NOW_NS, PLUGINS, TYPES, Failures, RecordingOut, Sent, catalog_table, configured, relation_of
 from support.wal_script import UNCHANGED, Cell, WalScript
 
 from connector.capture import Capture
@@ -31,8 +31,8 @@ from connector.types.registry import resolve
 
 _PROBE = "support.probe_converters:Probe"
 CONVERTED = [
-    ConvertedColumns([NamedConverter("told", _PROBE, {"schema.name": "told"})]),
-    ConvertedColumns([NamedConverter("length", _PROBE, {"mode": "length", "schema.type": "int32", "optional": "true"})]),
+    ConvertedColumns([NamedConverter("told", _PROBE, {"schema.name": "told"})], PLUGINS),
+    ConvertedColumns([NamedConverter("length", _PROBE, {"mode": "length", "schema.type": "int32", "optional": "true"})], PLUGINS),
 ]
 """Converters that a column may have; they give a value for every text, and the second one null for NULL."""
 NAMES = st.text(string.ascii_letters + ' "\\é漢', min_size=1, max_size=8)

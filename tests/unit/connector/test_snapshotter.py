@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from support.probe_snapshotters import AllInOne, Lock, Probe, Query, Wordy
 
+from connector.allowed_plugins import AllowedPlugins
 from connector.config import ConnectorConfig, parse
 from connector.config_validation import error_lines, validate, warning_lines
 from connector.errors import CdcError, ErrorKind
@@ -29,6 +30,7 @@ BASE = {
     "topic.prefix": "srv",
 }
 MODULE = "support.probe_snapshotters"
+PLUGINS = AllowedPlugins.parse(MODULE)
 CUSTOM = {"snapshot.mode": "custom", "snapshot.mode.custom.name": f"{MODULE}:Probe"}
 SLOT = SlotState(
     name="s",
@@ -262,19 +264,19 @@ def test_classes_are_found_by_the_configuration() -> None:
             "probe.lock": "LOCK TABLE %t",
         }
     )
-    custom = custom_snapshot(config)
+    custom = custom_snapshot(config, PLUGINS)
     assert (custom.decides, custom.queries) == (True, True)
     assert custom.locks([TABLE], 5) == ["SET LOCAL lock_timeout = 5", 'LOCK TABLE "s""x"."Odd Orders"']
-    plain = custom_snapshot(read(**{"snapshot.mode.custom.name": f"{MODULE}:Probe"}))
+    plain = custom_snapshot(read(**{"snapshot.mode.custom.name": f"{MODULE}:Probe"}), PLUGINS)
     assert (plain.decides, plain.queries) == (False, False)
 
 
 def test_one_class_for_all_is_2_x() -> None:
     former = {"connector.plugin.version": "2.3.4.Final", "snapshot.mode": "custom", "probe.lock": "LOCK TABLE %t"}
-    custom = custom_snapshot(read(**former, **{"snapshot.custom.class": f"{MODULE}:AllInOne"}))
+    custom = custom_snapshot(read(**former, **{"snapshot.custom.class": f"{MODULE}:AllInOne"}), PLUGINS)
     assert (custom.decides, custom.queries) == (True, True)
     assert len(custom.locks([TABLE], 5)) == 2
-    now = custom_snapshot(read(**{**CUSTOM, "snapshot.mode.custom.name": f"{MODULE}:AllInOne", "probe.lock": "LOCK TABLE %t"}))
+    now = custom_snapshot(read(**{**CUSTOM, "snapshot.mode.custom.name": f"{MODULE}:AllInOne", "probe.lock": "LOCK TABLE %t"}), PLUGINS)
     assert (now.decides, now.queries, now.locks([TABLE], 5)) == (True, False, [])
 
 
@@ -282,7 +284,7 @@ def test_one_class_for_all_is_2_x() -> None:
 def test_the_name_of_a_mode_is_that_mode(mode: str) -> None:
     config = read(**{**CUSTOM, "snapshot.mode.custom.name": mode})
     assert decided_by(config) == mode
-    assert not custom_snapshot(config).decides
+    assert not custom_snapshot(config, PLUGINS).decides
 
 
 @pytest.mark.parametrize(
@@ -304,12 +306,13 @@ def test_what_cannot_be_found_is_refused_with_the_property(setting: str, mode: s
         " Python (docs/extending.md) and name it as package.module:Class"
     )
     assert error_lines(validate({**BASE, setting: "com.example.Mine"})) == []
-    for name, words in (("mine", f"no entry point mine in the group understudy.{kind}"), (f"{MODULE}:Wordless", "no class Wordless")):
+    for name, words in (("mine", f"no entry point in the group understudy.{kind}"), (f"{MODULE}:Wordless", "no class Wordless")):
         with pytest.raises(CdcError, match=words) as caught:
-            custom_snapshot(read(**{mode: "custom", setting: name}))
+            custom_snapshot(read(**{mode: "custom", setting: name}), PLUGINS)
         assert (caught.value.kind, setting in caught.value.message) == (ErrorKind.CONFIG_INVALID, True)
-    with pytest.raises(CdcError, match="is no class that derives from"):
-        custom_snapshot(read(**{mode: "custom", setting: f"{MODULE}:OffsetFacts"}))
+    for wrong, words in (("OffsetFacts", "no class OffsetFacts of its own"), ("Other", "is no class that derives from")):
+        with pytest.raises(CdcError, match=words):
+            custom_snapshot(read(**{mode: "custom", setting: f"{MODULE}:{wrong}"}), PLUGINS)
 
 
 def test_a_property_of_the_class_is_not_called_unknown() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from connector.allowed_plugins import AllowedPlugins
 from connector.config import parse
 from connector.runner.custom_snapshot import custom_snapshot
 
@@ -41,6 +42,6 @@ def orders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("orders")
 def test_the_example_decides_about_a_snapshot() -> None:
     config, _ = parse({**BASE, **json.loads(block("json"))})
-    custom = custom_snapshot(config)
+    custom = custom_snapshot(config, AllowedPlugins.parse("orders"))
     mode = custom.mode(None, None)
     assert (mode.snapshot_data, mode.stream, mode.when_needed) == (True, True, True)

@@ -131,6 +131,16 @@ async def test_an_unexpected_exception_fails_with_its_frames() -> None:
     assert any("test_worker_supervisor.py" in line for line in rest)
 
 
+@pytest.mark.parametrize("end", [SystemExit(3), KeyboardInterrupt(), GeneratorExit(), asyncio.CancelledError()])
+async def test_what_would_end_the_worker_ends_the_task_alone(end: BaseException) -> None:
+    bench = Bench(raises(end))
+    bench.start()
+    await bench.over.wait()
+    [(_, trace)] = bench.failed
+    assert trace.startswith(type(end).__name__)
+    assert not bench.supervisor.runs("shop")
+
+
 async def test_a_context_that_cannot_be_made_fails_the_task() -> None:
     def broken() -> TaskContext:
         raise CdcError(ErrorKind.CONFIG_INVALID, "The property x is bad")

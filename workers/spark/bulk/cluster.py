@@ -7,14 +7,13 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 
-import workers
 from connector.errors import CdcError, ErrorKind
+from connector.runner.child_process import python_environment
 from workers.spark.bulk.commission import SparkPlace
 from workers.spark.session import find_java, open_session
 
@@ -42,8 +41,7 @@ def spark_at(place: SparkPlace) -> Iterator[SparkContext]:
         master = re.sub(r"^local(?:\[([^\],]+)\])?$", lambda found: f"local[{found[1] or 1},{_ATTEMPTS}]", master)
         # Local tasks run in Pythons of this very environment, which find this very package.
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-        root = str(Path(str(workers.__file__)).parents[1])
-        os.environ["PYTHONPATH"] = os.pathsep.join(part for part in (root, os.environ.get("PYTHONPATH", "")) if part)
+        os.environ |= python_environment()
     try:
         session = open_session("bulk snapshot", java, (), master=master, settings=settings)
     except (Py4JError, PySparkException, OSError) as error:
