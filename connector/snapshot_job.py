@@ -32,3 +32,5 @@ class Job:
     """With exactly-once delivery: of this reader's producer."""
     guard: int = 0
     """An advisory lock that every reader shares while it may send; 0 for readers that their asker can end and wait for."""
+    read_only: bool = False
+    """``statements`` hold SQL of a signal, which must not write."""
