@@ -32,6 +32,10 @@ _CONDITION: Final = "incremental_snapshot_collections_additional_condition"
 _SURROGATE: Final = "incremental_snapshot_collections_surrogate_key"
 
 
+MOST_STORED: Final = 1_000_000
+"""Bytes of the offset that this state may take: a record of Kafka has 1,048,576 by default, and the offset holds places too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Collection:
     """A table to read. ``name`` is ``schema.table`` without quotes, ``condition`` is SQL."""
@@ -53,17 +57,21 @@ def wanted_collections(action: ExecuteSnapshot, known: Sequence[str], *, former:
     """The tables a signal asks for, and a warning for each entry that cannot be used.
 
     An entry is a regular expression, with regard to case, over ``known`` (schema.table, of captured tables, in order); one that
-    matches none is taken literally. ``former``: as 2.3.4 keeps them.
+    matches none is taken literally, and so is one that is no regular expression but the name of a table. ``former``: as 2.3.4 keeps them.
     """
     names: dict[str, None] = {}
     warnings = []
     for entry in action.collections:
+        literal = literal_name(entry)
         try:
             pattern = compile_pattern(entry, "data-collections", ignore_case=False)
         except CdcError as error:
-            warnings.append(error.message)
+            if literal in known:
+                # A name of such characters can be written in no other way.
+                names[literal] = None
+            else:
+                warnings.append(error.message)
             continue
-        literal = literal_name(entry)
         matching = [name for name in known if pattern.fullmatch(name) or name == literal]
         names.update(dict.fromkeys(matching or [literal]))
     found = [Collection(name, _condition_of(action.conditions, name, former=former), action.surrogate_key) for name in names]
@@ -174,6 +182,12 @@ class IncrementalSnapshot:
             _COLLECTIONS: orjson.dumps(listed).decode(),
             _CORRELATION: self.correlation_id,
         }
+
+    def stored_size(self, more: Sequence[Collection], correlation_id: str) -> int:
+        """Bytes of the offset that this state takes when ``more`` is added, places in the current table left out."""
+        added = IncrementalSnapshot()
+        added.add([*self.collections, *more], correlation_id)
+        return len(orjson.dumps(added.to_offset("")))
 
     def load(self, offset: Mapping[str, object], read_key: Callable[[str], KeyTexts | None]) -> str | None:
         """Go on with what an offset says. ``read_key`` raises ValueError for a place that cannot be read.
