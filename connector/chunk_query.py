@@ -1,7 +1,8 @@
 """The SQL of incremental snapshots: where a table ends, and its next chunk (PostgreSQL manual, "Row and Array Comparisons").
 
 A chunk's rows come in the order of the key, NULLs last as PostgreSQL sorts them. Positions are the key's texts; they stand in
-the statement as constants of the column's own type, so that its collation or enum order decides.
+the statement as constants of the column's own type, so that its collation or enum order decides. A user's condition stands in
+parentheses, the closing one on a line of its own: a comment at the condition's end would hide it.
 """
 
 from __future__ import annotations
@@ -56,13 +57,21 @@ def maximum_statement(table: CatalogTable, order: ChunkOrder, condition: str | N
     """The position of the table's last row, if it has one."""
     names = ", ".join(quote_identifier(column.name) for column in order.columns)
     descending = ", ".join(f"{quote_identifier(column.name)} DESC" for column in order.columns)
-    where = f" WHERE ({condition})" if condition else ""
+    where = f" WHERE ({condition}\n)" if condition else ""
     return f"SELECT {names} FROM {quote_table(table.schema, table.table)}{where} ORDER BY {descending} LIMIT 1"
 
 
 def lock_statement(table: CatalogTable, columns: Collection[str]) -> str:
     """Keeps the table from being altered until the transaction ends, by no more rights than reading it takes."""
     return f"SELECT {_chosen(table, columns)} FROM {quote_table(table.schema, table.table)} LIMIT 0"
+
+
+def condition_statement(table: CatalogTable, condition: str) -> str:
+    """Reads nothing; the server takes it only when ``condition`` is an expression, whose parentheses match without those around it.
+
+    Any other text would escape from its place: behind the bounds of a chunk (``true) OR (true``) the snapshot would never end.
+    """
+    return f"SELECT FROM {quote_table(table.schema, table.table)} WHERE {condition}\nLIMIT 0"
 
 
 def _chosen(table: CatalogTable, columns: Collection[str]) -> str:
@@ -84,7 +93,7 @@ def chunk_statement(
     if after is not None:
         wanted.insert(0, f"({_behind(order, after)})" if _has_null(order, after) else _bounded(order, ">", after))
     if condition:
-        wanted.append(f"({condition})")
+        wanted.append(f"({condition}\n)")
     ordered = ", ".join(quote_identifier(column.name) for column in order.columns)
     limit = f"LIMIT {rows}" if order.unique else f"FETCH FIRST {rows} ROWS WITH TIES"
     chosen, quoted = _chosen(table, columns), quote_table(table.schema, table.table)

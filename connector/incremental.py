@@ -33,6 +33,10 @@ _CONDITION: Final = "incremental_snapshot_collections_additional_condition"
 _SURROGATE: Final = "incremental_snapshot_collections_surrogate_key"
 
 
+MOST_STORED: Final = 1_000_000
+"""Bytes of the offset that this state may take: a record of Kafka has 1,048,576 by default, and the offset holds places too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Collection:
     """A table to read. ``name`` is ``schema.table`` without quotes, ``condition`` is SQL."""
@@ -56,17 +60,22 @@ def wanted_collections(
     """The tables a signal asks for, and a warning for each entry that cannot be used.
 
     An entry is a regular expression, with regard to case, over ``known`` (schema.table, of captured tables, in order); one that
-    matches none is taken literally. ``former``: as 2.3.4 keeps them.
+    matches none is taken literally, and so is one that is no regular expression but the name of a table. ``former``: as 2.3.4 keeps them.
     """
     names: dict[str, None] = {}
     warnings = []
     for entry in action.collections:
+        literal = literal_name(entry)
         try:
             matched = _matched(entry, known, backtrack)
         except CdcError as error:
-            warnings.append(error.message)
+            if literal in known:
+                # A name of such characters can be written in no other way.
+                names[literal] = None
+            else:
+                warnings.append(error.message)
             continue
-        names.update(dict.fromkeys(matched or [literal_name(entry)]))
+        names.update(dict.fromkeys(matched or [literal]))
     filters = filters_of(action.conditions, list(names), backtrack)
     # As the offset holds it, which 2.3.4 did without parentheses.
     conditions = {name: found if former else f"({found})" for name, found in filters.items()}
@@ -177,6 +186,12 @@ class IncrementalSnapshot:
             _COLLECTIONS: orjson.dumps(listed).decode(),
             _CORRELATION: self.correlation_id,
         }
+
+    def stored_size(self, more: Sequence[Collection], correlation_id: str) -> int:
+        """Bytes of the offset that this state takes when ``more`` is added, places in the current table left out."""
+        added = IncrementalSnapshot()
+        added.add([*self.collections, *more], correlation_id)
+        return len(orjson.dumps(added.to_offset("")))
 
     def load(self, offset: Mapping[str, object], read_key: Callable[[str], KeyTexts | None]) -> str | None:
         """Go on with what an offset says. ``read_key`` raises ValueError for a place that cannot be read.

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from connector.decoderbufs import Decoderbufs
 from connector.errors import CdcError, ErrorKind
-from connector.table import CatalogTable
+from connector.table import CatalogTable, quote_identifier
 from connector.wal2json import Wal2Json
 
 PGOUTPUT: Final = "pgoutput"
@@ -73,6 +73,7 @@ def adapter(plugin: str, encoding: str) -> Adapter | None:
 def start_options(plugin: str, server_version: int, publication: str, wished: Mapping[str, str]) -> list[dict[str, str]]:
     """Options for START_REPLICATION, best first: where the server's plugin is too old for one, it refuses and the next is tried.
 
+    ``publication_names`` is a list of identifiers: unquoted ones would lose their capitals and end at a comma or a blank.
     ``server_version`` is server_version_num, ``wished`` what ``slot.stream.params`` says; it goes over all else.
     """
     if plugin == DECODERBUFS:
@@ -83,7 +84,7 @@ def start_options(plugin: str, server_version: int, publication: str, wished: Ma
         choices = [{**second, "numeric-data-types-as-string": "1"}, second, {"write-in-chunks": "1", **_WAL2JSON}]
     else:
         messages = {"messages": "true"} if server_version >= _MESSAGES_SINCE else {}
-        choices = [{"proto_version": "1", "publication_names": publication, **messages}]
+        choices = [{"proto_version": "1", "publication_names": quote_identifier(publication), **messages}]
     return [{**choice, **wished} for choice in choices]
 
 

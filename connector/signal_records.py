@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Final, cast
+from typing import cast
 
+from connector.signal_document import read_document
 from connector.signals import Signal, SignalError
 
-_DECODER: Final = json.JSONDecoder()
 NewId = Callable[[], str]
 
 
@@ -73,13 +73,16 @@ def _data(members: Mapping[str, object]) -> str | None:
         return None
     if not isinstance(data, dict):
         raise SignalError('its "data" is no JSON object')
-    return json.dumps(data, ensure_ascii=False)
+    try:
+        return json.dumps(data, ensure_ascii=False)
+    except RecursionError as problem:
+        raise SignalError('its "data" is nested too deep') from problem
 
 
 def _object(text: bytes) -> Mapping[str, object]:
     try:
-        members, _ = _DECODER.raw_decode(text.decode().strip())
-    except (ValueError, RecursionError) as problem:
+        members = read_document(text.decode().strip())
+    except ValueError as problem:
         raise SignalError("it is no JSON") from problem
     if not isinstance(members, dict):
         raise SignalError("it is no JSON object")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, cast
 
-import orjson
+from connector.signal_document import read_document
 
 __all__ = [
     "Action",
@@ -31,8 +31,6 @@ __all__ = [
 
 OPEN: Final = "snapshot-window-open"
 CLOSE: Final = "snapshot-window-close"
-_SHOWN: Final = 80
-"""Characters of a word that the log repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +142,12 @@ def read_signal(signal: Signal, custom: frozenset[str] = frozenset(), *, former:
     reader = _READERS.get(signal.type)
     if reader is None and signal.type not in custom:
         known = ", ".join(sorted({*_READERS, *custom} - {OPEN, CLOSE}))
-        raise SignalError(f"type {signal.type[:_SHOWN]!r} is not known; known are {known}")
+        raise SignalError(f"type {brief(signal.type)!r} is not known; known are {known}")
+    if any("\ud800" <= character <= "\udfff" for character in signal.id):
+        raise SignalError("its id holds half of a surrogate pair, which nothing can store")
     data = _data(signal.data)
     if "\0" in signal.id or any(_with_nul(value) for value in data.values()):
-        raise SignalError("it holds the character U+0000, which PostgreSQL cannot have in a name or a statement")
+        raise SignalError("it holds a NUL character, which PostgreSQL cannot have in a name or a statement")
     if reader is None:
         return CustomSignal(signal, data)
     return _execute_former(signal, data) if former and reader is _execute else reader(signal, data)
@@ -164,9 +164,9 @@ def _data(text: str | None) -> Mapping[str, object]:
     if text is None or not text.strip():
         return {}
     try:
-        data = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise SignalError(f"its data is no JSON: {error}") from error
+        data = read_document(text)
+    except ValueError as error:
+        raise SignalError(f"its data cannot be read as JSON: {error}") from error
     if not isinstance(data, dict):
         raise SignalError("its data is no JSON object")
     return cast(dict[str, object], data)
@@ -178,19 +178,21 @@ def _execute(signal: Signal, data: Mapping[str, object]) -> Action:
         raise SignalError("its data names no tables in data-collections")
     kind = _kind(data)
     if kind not in ("incremental", "blocking", "spark"):
-        raise SignalError(f"its data asks for a snapshot of type {kind[:_SHOWN]!r}; use incremental, blocking or spark")
-    surrogate = data.get("surrogate-key")
-    if surrogate is not None and not isinstance(surrogate, str):
-        raise SignalError("surrogate-key in its data is no text")
+        raise SignalError(f"its data asks for a snapshot of type {brief(kind)!r}; use incremental, blocking or spark")
     blocking, bulk = kind != "incremental", kind == "spark"
-    return ExecuteSnapshot(signal.id, collections, blocking, bulk, _conditions(data), (surrogate or "").strip() or None)
+    surrogate = _text(data, "surrogate-key") or ""
+    return ExecuteSnapshot(signal.id, collections, blocking, bulk, _conditions(data), surrogate.strip() or None)
 
 
 def _kind(data: Mapping[str, object]) -> str:
-    kind = data.get("type") or "incremental"
-    if not isinstance(kind, str):
-        raise SignalError("type in its data is no text")
-    return kind.lower()
+    kind = _text(data, "type")
+    return "incremental" if kind is None else kind.lower()
+
+
+def _text(data: Mapping[str, object], member: str) -> str | None:
+    """As recorded, a member that is no text counts as one that is not there."""
+    found = data.get(member)
+    return found if isinstance(found, str) else None
 
 
 def _execute_former(signal: Signal, data: Mapping[str, object]) -> Action:
@@ -204,9 +206,8 @@ def _execute_former(signal: Signal, data: Mapping[str, object]) -> Action:
 def _conditions(data: Mapping[str, object]) -> tuple[Condition, ...]:
     found = []
     listed = data.get("additional-conditions")
-    if listed is not None:
-        if not isinstance(listed, list):
-            raise SignalError("additional-conditions in its data is no list")
+    # As recorded, conditions that are no list count as none.
+    if isinstance(listed, list):
         for entry in listed:
             if not isinstance(entry, dict):
                 raise SignalError("additional-conditions in its data holds something that is no object")
@@ -227,7 +228,7 @@ def _conditions(data: Mapping[str, object]) -> tuple[Condition, ...]:
 def _stop(_signal: Signal, data: Mapping[str, object]) -> Action:
     kind = _kind(data)
     if kind != "incremental":
-        raise SignalError(f"its data asks to stop a snapshot of type {kind[:_SHOWN]!r}; only incremental ones can be stopped")
+        raise SignalError(f"its data asks to stop a snapshot of type {brief(kind)!r}; only incremental ones can be stopped")
     return StopSnapshot(_texts(data, "data-collections"))
 
 
@@ -258,7 +259,21 @@ def _texts(data: Mapping[str, object], member: str) -> tuple[str, ...]:
         return ()
     if not isinstance(listed, list) or not all(isinstance(entry, str) for entry in listed):
         raise SignalError(f"{member} in its data is no list of texts")
+    if len(listed) > _MOST_ENTRIES:
+        raise SignalError(f"{member} in its data has {len(listed)} entries, and at most {_MOST_ENTRIES} are taken; use regular expressions")
     return tuple(dict.fromkeys(entry.strip() for entry in listed if entry.strip()))
+
+
+_MOST_ENTRIES: Final = 10_000
+"""Each is a pattern that is compiled and matched against every table's name."""
+
+
+def brief(text: str) -> str:
+    """``text`` as a line of the log may hold it: a signal's texts can have any length."""
+    return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}…"
+
+
+_BRIEF: Final = 100
 
 
 def _chunk_id(signal: Signal, ending: str) -> str:
@@ -302,7 +317,11 @@ def source_signal(cells: Sequence[bytes | None]) -> Signal:
     """The signal in a row of the signal table: its three columns count by their places. Raises SignalError."""
     if len(cells) != _SIGNAL_COLUMNS:
         raise SignalError(f"the signal table has {len(cells)} columns in place of {_SIGNAL_COLUMNS} (id, type, data)")
-    texts = [None if cell is None else cell.decode() for cell in cells]
+    try:
+        texts = [None if cell is None else cell.decode() for cell in cells]
+    except UnicodeDecodeError as error:
+        # A database without an encoding (SQL_ASCII) takes any bytes.
+        raise SignalError(f"the signal table's row with id {brief(repr(cells[0]))} holds bytes that are no UTF-8") from error
     return Signal(texts[0] or "", texts[1] or "", texts[2])
 
 

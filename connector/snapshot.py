@@ -76,11 +76,16 @@ _ISOLATION: Final = {
 }
 
 
-def begin_statements(isolation: str, exported: str | None) -> list[str]:
+READ_ONLY: Final = "SET TRANSACTION READ ONLY"
+"""Taken back by no later statement of the transaction."""
+
+
+def begin_statements(isolation: str, exported: str | None, *, read_only: bool = False) -> list[str]:
     """How the snapshot's transaction begins; an exported snapshot needs REPEATABLE READ whatever ``isolation`` says."""
+    guard = [READ_ONLY] if read_only else []
     if exported is not None:
-        return ["BEGIN ISOLATION LEVEL REPEATABLE READ", f"SET TRANSACTION SNAPSHOT {quote_literal(exported)}"]
-    return [f"BEGIN {_ISOLATION[isolation]}"]
+        return ["BEGIN ISOLATION LEVEL REPEATABLE READ", f"SET TRANSACTION SNAPSHOT {quote_literal(exported)}", *guard]
+    return [f"BEGIN {_ISOLATION[isolation]}", *guard]
 
 
 def lock_statements(locking: str, tables: Sequence[CatalogTable], timeout_ms: int) -> list[str]:
@@ -130,7 +135,7 @@ def select_statement(
             for c in table.columns
             if c.name in columns
         )
-        return f"SELECT {chosen} FROM ({override_text(override)}) AS overridden"
+        return f"SELECT {chosen} FROM {_overridden(override)}"
     chosen = ", ".join(quote_identifier(c.name) for c in table.columns if c.name in columns)
     return f"SELECT {chosen} FROM {chunk_source(table, chunk or Chunk())}"
 
@@ -150,9 +155,17 @@ def chunk_source(table: CatalogTable, chunk: Chunk) -> str:
     return source + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
 
 
-def override_text(override: str) -> str:
-    """The user's SELECT without its closing semicolon."""
-    return override.strip().rstrip(";").rstrip()
+def override_columns_statement(override: str) -> str:
+    """The user's SELECT without its rows: tells its columns, and that the server takes it for one statement."""
+    return f"SELECT * FROM {_overridden(override)} LIMIT 0"
+
+
+_CLOSING: Final = "; \t\r\n\f"
+
+
+def _overridden(override: str) -> str:
+    """The user's SELECT without its closing semicolons. It may end with a comment: the parenthesis stands on the next line."""
+    return f"({override.strip().rstrip(_CLOSING)}\n) AS overridden"
 
 
 def projected(table: CatalogTable, columns: Collection[str]) -> CatalogTable:

@@ -35,3 +35,5 @@ class Job:
     """An advisory lock that every reader shares while it may send; 0 for readers that their asker can end and wait for."""
     plugins: AllowedPlugins = NO_PLUGINS
     """Which classes of users the worker allows: a reader may load no others."""
+    read_only: bool = False
+    """``statements`` hold SQL of a signal, which must not write."""

@@ -34,10 +34,12 @@ from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamesp
 where n.nspname = %s and c.relname = %s and c.relkind in ('r', 'p')
 """
 
+# pg_get_expr looks at all columns of the table that it is given, for each default again: 4 s for 11 tables of 1,600 columns. A default
+# refers to no column, so that no table is needed (0.4 s). The expression of a generated column does, and is not read.
 _COLUMNS: Final = """
 select a.attrelid, a.attname, a.atttypid, a.atttypmod,
        a.attnotnull or (t.typtype = 'd' and t.typnotnull),
-       pg_catalog.pg_get_expr(d.adbin, d.adrelid), a.attgenerated,
+       case when a.attgenerated = '' then pg_catalog.pg_get_expr(d.adbin, 0) end, a.attgenerated,
        pg_catalog.col_description(a.attrelid, a.attnum)
 from pg_catalog.pg_attribute a
 join pg_catalog.pg_type t on t.oid = a.atttypid
@@ -115,8 +117,7 @@ async def describe_tables(connection: Connection, tables: Collection[CatalogTabl
         cursor = await connection.execute(_COLUMNS, (oids,))
         for oid, name, type_oid, modifier, not_null, default, generated, comment in await cursor.fetchall():
             serial = default is not None and default.startswith("nextval(")
-            how = _letter(generated)
-            columns[oid].append(Column(name, type_oid, modifier, not_null, None if how else default, serial, how, comment))
+            columns[oid].append(Column(name, type_oid, modifier, not_null, default, serial, _letter(generated), comment))
         cursor = await connection.execute(_KEYS, (oids,))
         for oid, is_primary, index, name in await cursor.fetchall():
             if is_primary:

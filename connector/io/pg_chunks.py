@@ -8,11 +8,12 @@ from typing import Final
 
 import psycopg
 
-from connector.chunk_query import ChunkOrder, KeyTexts, chunk_statement, lock_statement, maximum_statement
+from connector.chunk_query import ChunkOrder, KeyTexts, chunk_statement, condition_statement, lock_statement, maximum_statement
 from connector.incremental_chunk import Visibility
 from connector.io.pg_catalog import describe_tables, list_tables
 from connector.io.pg_connection import Connection, source_error
 from connector.io.pg_copy import copy_rows
+from connector.io.pg_statement import reading, run_alone
 from connector.lsn import parse_lsn
 from connector.table import CatalogTable
 
@@ -67,13 +68,19 @@ async def maximum(connection: Connection, table: CatalogTable, order: ChunkOrder
     """The last row's place; None when no row fulfils ``condition``. Raises CdcError with what the server said."""
     # Not by COPY: it would read as of when it began, and not as of when it got the table's lock.
     try:
-        cursor = await connection.execute(maximum_statement(table, order, condition).encode())
+        async with reading(connection):
+            await _check(connection, table, condition)
+            result = await run_alone(connection, maximum_statement(table, order, condition))
     except psycopg.Error as error:
         raise source_error(error, f"reading the last key of {table.name}") from error
-    result = cursor.pgresult
-    if result is None or result.ntuples == 0:
+    if result.ntuples == 0:
         return None
     return texts([result.get_value(0, column) for column in range(result.nfields)])
+
+
+async def _check(connection: Connection, table: CatalogTable, condition: str | None) -> None:
+    if condition:
+        await run_alone(connection, condition_statement(table, condition))
 
 
 def texts(cells: Collection[bytes | None]) -> KeyTexts:
@@ -108,6 +115,7 @@ async def read_chunk(
             row = await cursor.fetchone()
             if row is None or row[1] != known_shape:
                 raise TableChangedError(table.name)
+            await _check(connection, table, condition)
             statement = chunk_statement(table, columns, order, after=after, upto=upto, condition=condition, rows=rows)
             lines: list[bytes] = []
             async for burst in copy_rows(connection, statement, doing, most=_BURST):

@@ -12,56 +12,22 @@ from typing import Final
 import psycopg
 from psycopg import pq
 from psycopg.errors import error_from_result
+from psycopg.pq.abc import PGresult
 
 from connector.io.pg_connection import Connection, source_error
+from connector.io.pg_statement import flush, next_result, readable, send, stop_statement
 
 _OK: Final = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 
 
-async def readable(connection: Connection) -> None:
-    """Wait until the connection's socket has something to read."""
-    loop = asyncio.get_running_loop()
-    ready = loop.create_future()
-    socket = connection.pgconn.socket
-    loop.add_reader(socket, _ready, ready)
+async def send_command(connection: Connection, command: str, expected: pq.ExecStatus, doing: str, *, alone: bool) -> None:
+    """Send a command that enters COPY mode and wait until it has. CdcError with what the server said otherwise.
+
+    ``alone`` as in :func:`connector.io.pg_statement.send`; a replication connection knows the simple protocol only.
+    """
     try:
-        await ready
-    finally:
-        loop.remove_reader(socket)
-
-
-async def flush(connection: Connection) -> None:
-    """Wait until libpq has written what it was given."""
-    loop = asyncio.get_running_loop()
-    pgconn = connection.pgconn
-    while pgconn.flush() == 1:
-        ready = loop.create_future()
-        loop.add_writer(pgconn.socket, _ready, ready)
-        try:
-            await ready
-        finally:
-            loop.remove_writer(pgconn.socket)
-
-
-def _ready(waiting: asyncio.Future[None]) -> None:
-    if not waiting.done():
-        waiting.set_result(None)
-
-
-async def send_command(connection: Connection, command: str, expected: pq.ExecStatus, doing: str) -> None:
-    """Send a command that enters COPY mode and wait until it has. CdcError with what the server said otherwise."""
-    pgconn = connection.pgconn
-    try:
-        pgconn.send_query(command.encode())
-        await flush(connection)
-        while pgconn.is_busy():
-            await readable(connection)
-            pgconn.consume_input()
-        result = pgconn.get_result()
+        result = await send(connection, command, alone=alone)
         if result is not None and result.status != expected:
-            # libpq takes the next command only when this one's results are all fetched, and a busy slot is asked for again.
-            while result.status == pq.ExecStatus.FATAL_ERROR and pgconn.get_result() is not None:
-                pass
             raise error_from_result(result)
     except psycopg.Error as error:
         raise source_error(error, doing) from error
@@ -108,25 +74,30 @@ class CopyReader:
         return rows
 
     async def _finish(self) -> None:
-        pgconn = self._connection.pgconn
-        while True:
-            while pgconn.is_busy():
-                await readable(self._connection)
-                pgconn.consume_input()
-            result = pgconn.get_result()
-            if result is None:
-                return
+        refused: PGresult | None = None
+        while (result := await next_result(self._connection)) is not None:
             if result.status in (pq.ExecStatus.COPY_IN, pq.ExecStatus.COPY_BOTH):
                 # The server ended its half of COPY BOTH; ours ends here.
-                pgconn.put_copy_end()
+                self._connection.pgconn.put_copy_end()
                 await flush(self._connection)
-            elif result.status not in _OK:
-                raise error_from_result(result)
+            elif result.status not in _OK and refused is None:
+                refused = result
+        if refused is not None:
+            # Raised when all results are fetched: the connection serves the next statement.
+            raise error_from_result(refused)
 
 
 async def copy_rows(connection: Connection, query: str, doing: str, *, most: int, most_bytes: int = 262_144) -> AsyncIterator[list[bytes]]:
-    """Bursts of the text rows of ``COPY (query) TO STDOUT``, each row with its newline."""
-    await send_command(connection, f"COPY ({query}) TO STDOUT", pq.ExecStatus.COPY_OUT, doing)
-    reader = CopyReader(connection, doing)
-    while rows := await reader.burst(most, most_bytes):
-        yield rows
+    """Bursts of the text rows of ``COPY (query) TO STDOUT``, each row with its newline.
+
+    The server must have taken SQL of a user in ``query`` for a whole statement or expression before: such a text has no parenthesis
+    that could end COPY's, and with it no destination of its own (``) TO PROGRAM ...``).
+    """
+    try:
+        await send_command(connection, f"COPY ({query}) TO STDOUT", pq.ExecStatus.COPY_OUT, doing, alone=True)
+        reader = CopyReader(connection, doing)
+        while rows := await reader.burst(most, most_bytes):
+            yield rows
+    except asyncio.CancelledError:
+        await stop_statement(connection)
+        raise

@@ -13,7 +13,8 @@ from psycopg import pq
 
 from connector.errors import CdcError, ErrorKind
 from connector.io.pg_connection import Connection, source_error
-from connector.io.pg_copy import CopyReader, flush, send_command
+from connector.io.pg_copy import CopyReader, send_command
+from connector.io.pg_statement import flush
 from connector.lsn import format_lsn, parse_lsn
 from connector.pgoutput import standby_status
 from connector.preflight.server import no_replication_protocol
@@ -88,7 +89,7 @@ class Replication:
         listed = f" ({told})" if told else ""
         command = f"START_REPLICATION SLOT {quote_identifier(slot)} LOGICAL {format_lsn(lsn)}{listed}"
         doing = f"starting replication from slot {slot}"
-        await send_command(self._connection, command, pq.ExecStatus.COPY_BOTH, doing)
+        await send_command(self._connection, command, pq.ExecStatus.COPY_BOTH, doing, alone=False)
         self._reader = CopyReader(self._connection, f"streaming from slot {slot}")
 
     async def frames(self, most: int, most_bytes: int) -> list[bytes]:

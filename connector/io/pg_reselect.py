@@ -8,6 +8,7 @@ import psycopg
 
 from connector.errors import Directive
 from connector.io.pg_connection import Connection, source_error
+from connector.io.pg_statement import doubled
 from connector.reselect import Reread
 from connector.table import quote_identifier, quote_table
 from connector.types.codec import Column, Types
@@ -51,14 +52,14 @@ def _statement(reread: Reread) -> tuple[bytes, Sequence[str]]:
     """Values go as texts without a type, so that the server reads each as its column's."""
     wanted = ", ".join(_named(reread.table.columns[at].name) for at in reread.columns)
     where = " and ".join(f"{_named(name)} = %s" for name, _ in reread.key)
-    table = quote_table(reread.table.schema, reread.table.table).replace("%", "%%")
+    table = doubled(quote_table(reread.table.schema, reread.table.table))
     # Names are quoted, and nothing else of the statement comes from data.
     statement = f"select {wanted} from {table} where {where} limit 1"
     return statement.encode(), [cell.decode() for _, cell in reread.key]
 
 
 def _named(column: str) -> str:
-    return quote_identifier(column).replace("%", "%%")
+    return doubled(quote_identifier(column))
 
 
 def _sent_type(column: Column, types: Types) -> int:

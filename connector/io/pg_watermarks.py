@@ -11,8 +11,9 @@ import psycopg
 
 from connector.errors import CdcError, ErrorKind
 from connector.io.pg_connection import Connection, source_error
+from connector.io.pg_statement import doubled
 from connector.signals import CLOSE, OPEN
-from connector.table import quote_table
+from connector.table import quote_identifier, quote_table
 
 _log = logging.getLogger(__name__)
 
@@ -41,6 +42,8 @@ class Watermarks:
         self._schema = schema
         self._table = table
         self._quoted = quote_table(schema, table)
+        self._filled = doubled(self._quoted)
+        """The same in statements that take parameters."""
         self._deletes = deletes
         self._former = former
         self._retries = retries
@@ -77,7 +80,7 @@ class Watermarks:
             raise CdcError(
                 ErrorKind.SOURCE_SETTING,
                 f"The signal table {name} is not in publication {publication}: watermarks would never come back",
-                f"ALTER PUBLICATION {publication} ADD TABLE {self._quoted}",
+                f"ALTER PUBLICATION {quote_identifier(publication)} ADD TABLE {self._quoted}",
             )
 
     async def open(self, connection: Connection, chunk_id: str) -> None:
@@ -89,13 +92,13 @@ class Watermarks:
     async def close(self, connection: Connection, chunk_id: str) -> None:
         """Write the second one."""
         if self._deletes:
-            await self._write(connection, f"DELETE FROM {self._quoted} WHERE id = %s", (f"{chunk_id}-open",))
+            await self._write(connection, f"DELETE FROM {self._filled} WHERE id = %s", (f"{chunk_id}-open",))
             return
         data = None if self._former else f'{{"openWindowTimestamp": "{self._opened}", "closeWindowTimestamp": "{_instant()}"}}'
         await self._insert(connection, f"{chunk_id}-close", CLOSE, data)
 
     async def _insert(self, connection: Connection, row_id: str, kind: str, data: str | None) -> None:
-        await self._write(connection, f"INSERT INTO {self._quoted} VALUES (%s, %s, %s)", (row_id, kind, data))
+        await self._write(connection, f"INSERT INTO {self._filled} VALUES (%s, %s, %s)", (row_id, kind, data))
 
     async def _write(self, connection: Connection, statement: str, values: tuple[str | None, ...]) -> None:
         for attempt in range(self._retries + 1):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from connector.bulk import BulkReader
 from connector.capture import Capture
@@ -25,7 +26,7 @@ from connector.runner.custom_snapshot import given_statements, locks, tell_abort
 from connector.runner.notifier import Notifier
 from connector.runner.snapshot import RowSender
 from connector.runner.snapshot_rows import RowWriter, TableReader, execute, lift_timeouts
-from connector.snapshot import begin_statements
+from connector.snapshot import READ_ONLY, begin_statements
 from connector.snapshotter import CustomSnapshot
 from connector.table import CatalogTable
 
@@ -87,7 +88,8 @@ class BlockingSnapshot:
         """Read the tables ``names`` (schema.table), each whole or as ``selects`` says; the caller holds the stream.
 
         A failure is told of and leaves the stream as it was; only a lost connection raises (CdcError), as it ends the stream too.
-        ``last`` and ``lsn`` are the last streamed event's: the rows' source blocks repeat them, as recorded.
+        Whoever sends a signal wrote ``selects``: they are read where nothing can be written. ``last`` and ``lsn`` are the last streamed
+        event's: the rows' source blocks repeat them, as recorded.
         """
         progress, made = self._context.progress, self._notifier.initial
         former = progress.phase
@@ -122,6 +124,8 @@ class BlockingSnapshot:
             tables = await self._tables(connection, names)
             for statement in locks(self._custom, config, tables):
                 await execute(connection, statement)
+            if selects:
+                await execute(connection, READ_ONLY)
             tables, statements = given_statements(self._custom, config, self._capture, tables, selects)
             txid = last.txid if last.txid is not None else await pg_server.current_txid(connection)
             facts = SourceFacts(time.time_ns() // 1000, txid, last.last_commit, last.xmin, last.origin)
@@ -134,6 +138,7 @@ class BlockingSnapshot:
             else:
                 exported = await pg_server.export_snapshot(connection)
                 job = snapshot_job(self._context, self._capture, exported, lsn, facts, self._headers, statements, guarded=True)
+                job = replace(job, read_only=bool(selects))
                 rows = await read_in_bulk(bulk, bulk_plan(config, job, tables), self._context, _Notices(self._notifier, shown), connection)
             await self._sink.drained()
             await execute(connection, "COMMIT")

@@ -37,7 +37,7 @@ from connector.ports import TaskContext
 from connector.progress import IncrementalProgress, TableProgress
 from connector.runner.chunk_target import NO_PLACE, Target, Unreadable, look_at, read_place, shown_place
 from connector.runner.notifier import Notifier
-from connector.runner.snapshot_rows import Row, RowWriter, TableWork, lift_timeouts
+from connector.runner.snapshot_rows import Row, RowWriter, TableWork, execute, lift_timeouts
 from connector.snapshot import split_copy_line
 from connector.stream import Stream
 
@@ -296,6 +296,9 @@ class IncrementalRun:
         if self._connection is None or self._connection.closed:
             self._connection = await connect(self._config, "Understudy Incremental")
             await lift_timeouts(self._connection)
+            if "database.query.timeout.ms" in self._config.raw:
+                # A condition of a signal may take for ever.
+                await execute(self._connection, f"SET statement_timeout = {self._config.database_query_timeout_ms}")
         return self._connection
 
     async def _fill(self, connection: Connection, way: _Way) -> None:

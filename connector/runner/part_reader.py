@@ -160,7 +160,7 @@ async def open_part_reader(stack: contextlib.AsyncExitStack, job: Job, tell: Cal
     connection = await connect(config, "Understudy Snapshot Reader")
     stack.push_async_callback(connection.close)
     await lift_timeouts(connection)
-    for statement in begin_statements("repeatable_read", job.exported):
+    for statement in begin_statements("repeatable_read", job.exported, read_only=job.read_only):
         await execute(connection, statement)
     if job.guard and not await pg_guard.share(connection, job.guard):
         raise CdcError(ErrorKind.INTERNAL, "A reader of a snapshot came when the snapshot was over", "Nothing is to be done")

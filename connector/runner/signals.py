@@ -6,11 +6,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from typing import Final
 
 from connector.capture import Capture
 from connector.config import ConnectorConfig
 from connector.errors import CdcError, ErrorKind
-from connector.incremental import filters_of, wanted_collections
+from connector.incremental import MOST_STORED, filters_of, wanted_collections
 from connector.io import pg_catalog
 from connector.io.pg_connection import Connection
 from connector.java_map import java_order
@@ -35,6 +36,7 @@ from connector.signals import (
     StopSnapshot,
     WindowClose,
     WindowOpen,
+    brief,
     read_signal,
     source_signal,
 )
@@ -43,6 +45,9 @@ from connector.stream import SignalRow, Stream
 from connector.user_code import let_operator_through
 
 _log = logging.getLogger(__name__)
+
+_MOST_SHOWN: Final = 300
+"""Characters of a warning that may quote what a signal holds."""
 
 Refresh = Callable[[str, str], Awaitable[None]]
 """``refresh(schema, table)``: look at a table again."""
@@ -153,12 +158,12 @@ class Signals:
             action = read_signal(signal, frozenset(self._sources.actions), former=self._former)
             await self._perform(action, signal)
         except SignalError as error:
-            _log.warning("signal passed over id=%s type=%s channel=%s: %s", signal.id, signal.type, signal.channel, error)
+            _log.warning("signal passed over %s: %s", _shown(signal), error)
         except CdcError as error:
             # A row of a chunk that cannot be sent ends the task, as one of the stream does: passed over, the snapshot would stand still.
             if error.passes or signal.type in (OPEN, CLOSE):
                 raise
-            _log.warning("signal not obeyed id=%s type=%s channel=%s: %s", signal.id, signal.type, signal.channel, error)
+            _log.warning("signal not obeyed %s: %s", _shown(signal), error)
 
     async def _perform(self, action: Action, signal: Signal) -> None:
         incremental = self._incremental
@@ -185,7 +190,7 @@ class Signals:
                     await self._sources.actions[signal.type].arrived(signal, data)
                 except BaseException as error:  # noqa: BLE001 (a user's class may raise anything)
                     end_if_cancelled(error)
-                    _log.warning("signal action raised id=%s type=%s error=%s", signal.id, signal.type, type(error).__name__)
+                    _log.warning("signal action raised %s error=%s", _shown(signal), type(error).__name__)
 
     async def _execute(self, action: ExecuteSnapshot) -> None:
         signals = self._capture.signal_table
@@ -196,12 +201,13 @@ class Signals:
         ]
         # As recorded: the tables that an expression matches come in the order of a Java map.
         backtrack = self._capture.backtrack
-        # In a thread, because patterns and tables may be many.
+        # Beside the event loop: thousands of patterns and tables take a while.
         collections, warnings = await asyncio.to_thread(
             wanted_collections, action, java_order(listed), former=self._former, backtrack=backtrack
         )
-        for warning in warnings:
-            _log.warning("signal id=%s: %s", action.correlation_id, warning)
+        if warnings:
+            told, shown = brief(action.correlation_id), warnings[0][:_MOST_SHOWN]
+            _log.warning("signal id=%s: entries of data-collections left out entries=%d first: %s", told, len(warnings), shown)
         names = [collection.name for collection in collections]
         if not names:
             return
@@ -216,6 +222,12 @@ class Signals:
             raise SignalError("skipped.operations leaves out inserts, watermarks too; take c out of it, or set read.only=true")
         if not self._config.incremental_snapshot_chunk_size:
             raise SignalError("incremental.snapshot.chunk.size is 0; set it to 1 or more")
+        size = self._incremental.state.stored_size(collections, action.correlation_id)
+        if size > MOST_STORED:
+            raise SignalError(
+                f"the offset would hold {size} bytes for its id and its {len(collections)} tables with their conditions, and a record of"
+                f" Kafka {MOST_STORED}; ask for fewer tables at a time"
+            )
         await self._incremental.check(self._query)
         self._incremental.add(collections, action.correlation_id)
 
@@ -226,3 +238,7 @@ class Signals:
             return "<none>"
         offset = position.to_offset()
         return "{" + ", ".join(f"{key}={offset[key]}" for key in java_order(offset)) + "}"
+
+
+def _shown(signal: Signal) -> str:
+    return f"id={brief(signal.id)} type={brief(signal.type)} channel={signal.channel}"

@@ -18,7 +18,8 @@ from connector.errors import CdcError, ErrorKind
 from connector.io.kafka_sink import KafkaSink
 from connector.io.pg_connection import Connection, source_error
 from connector.io.pg_copy import copy_rows
-from connector.snapshot import Chunk, override_text, projected, select_statement, split_copy_line
+from connector.io.pg_statement import run_alone
+from connector.snapshot import Chunk, override_columns_statement, projected, select_statement, split_copy_line
 from connector.stream import Out
 from connector.table import CatalogTable
 
@@ -175,7 +176,7 @@ async def lift_timeouts(connection: Connection) -> None:
 
 async def _column_names(connection: Connection, override: str, source: str) -> tuple[str, ...]:
     try:
-        cursor = await connection.execute(f"SELECT * FROM ({override_text(override)}) AS overridden LIMIT 0".encode())
+        result = await run_alone(connection, override_columns_statement(override))
     except psycopg.Error as error:
         raise source_error(error, f"reading the columns of the statement of {source}") from error
-    return tuple(column.name for column in cursor.description or ())
+    return tuple((result.fname(place) or b"").decode() for place in range(result.nfields))

@@ -12,6 +12,7 @@ from connector.chunk_query import (
     OrderColumn,
     chunk_order,
     chunk_statement,
+    condition_statement,
     lock_statement,
     maximum_statement,
     next_size,
@@ -55,7 +56,7 @@ def test_an_index_can_serve_a_chunk_of_a_key_without_nulls() -> None:
     assert statement == (
         f'SELECT "id", "na me", "note" FROM {QUOTED} WHERE ("na me", "id") > '
         """('O''Hara'::"pg_catalog"."text", '7'::"pg_catalog"."int4") AND ("na me", "id") <= """
-        """('z'::"pg_catalog"."text", '9'::"pg_catalog"."int4") AND ((id > 2)) ORDER BY "na me", "id" LIMIT 10"""
+        """('z'::"pg_catalog"."text", '9'::"pg_catalog"."int4") AND ((id > 2)\n) ORDER BY "na me", "id" LIMIT 10"""
     )
 
 
@@ -67,12 +68,13 @@ def test_the_first_chunk_has_no_lower_bound() -> None:
     )
 
 
-def test_the_end_and_the_lock_of_a_table() -> None:
+def test_the_end_the_condition_and_the_lock_of_a_table() -> None:
     order = chunk_order(TABLE, ["na me", "id"], TYPES)
     assert maximum_statement(TABLE, order, "(id > 2)") == (
-        f'SELECT "na me", "id" FROM {QUOTED} WHERE ((id > 2)) ORDER BY "na me" DESC, "id" DESC LIMIT 1'
+        f'SELECT "na me", "id" FROM {QUOTED} WHERE ((id > 2)\n) ORDER BY "na me" DESC, "id" DESC LIMIT 1'
     )
     assert maximum_statement(TABLE, order, None).count("WHERE") == 0
+    assert condition_statement(TABLE, "id > 2 -- few") == f"SELECT FROM {QUOTED} WHERE id > 2 -- few\nLIMIT 0"
     assert lock_statement(TABLE, ["note", "id"]) == f'SELECT "id", "note" FROM {QUOTED} LIMIT 0'
 
 

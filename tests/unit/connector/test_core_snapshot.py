@@ -13,7 +13,7 @@ from connector.snapshot import (
     begin_statements,
     lock_statements,
     marker,
-    override_text,
+    override_columns_statement,
     page_chunks,
     projected,
     select_statement,
@@ -78,6 +78,11 @@ def test_isolation(isolation: str, statement: str) -> None:
     ]
 
 
+def test_a_read_only_transaction_says_so_after_it_took_its_snapshot() -> None:
+    assert begin_statements("repeatable_read", None, read_only=True)[1:] == ["SET TRANSACTION READ ONLY"]
+    assert begin_statements("serializable", "00000003-1", read_only=True)[2:] == ["SET TRANSACTION READ ONLY"]
+
+
 def test_locks_are_taken_only_in_shared_mode() -> None:
     assert lock_statements("none", [PLAIN], 10) == []
     assert lock_statements("shared", [], 10) == []
@@ -111,15 +116,19 @@ def test_odd_names_are_quoted() -> None:
 @pytest.mark.parametrize("override", ["select id from x", "select id from x;", "  select id from x ;;\n", "select id from x;\n\n"])
 def test_override_is_projected_to_the_columns_wanted(override: str) -> None:
     statement = select_statement(PLAIN, ["id", "note"], override, ["id"])
-    assert statement == 'SELECT "id", NULL AS "note" FROM (select id from x) AS overridden'
+    assert statement == 'SELECT "id", NULL AS "note" FROM (select id from x\n) AS overridden'
 
 
 def test_override_ignores_columns_nobody_wants() -> None:
-    assert select_statement(PLAIN, ["id"], "select * from x", ["note", "id"]) == 'SELECT "id" FROM (select * from x) AS overridden'
+    assert select_statement(PLAIN, ["id"], "select * from x", ["note", "id"]) == 'SELECT "id" FROM (select * from x\n) AS overridden'
 
 
-def test_override_text_keeps_semicolons_inside() -> None:
-    assert override_text("select ';' from x;") == "select ';' from x"
+def test_only_the_closing_semicolons_of_an_override_go() -> None:
+    assert override_columns_statement("select ';' from x; ;") == "SELECT * FROM (select ';' from x\n) AS overridden LIMIT 0"
+
+
+def test_a_comment_at_the_end_of_an_override_hides_nothing() -> None:
+    assert override_columns_statement("select 1 -- all") == "SELECT * FROM (select 1 -- all\n) AS overridden LIMIT 0"
 
 
 def test_projected_keeps_order_and_everything_else() -> None:

@@ -51,6 +51,20 @@ def test_a_pattern_that_is_none_is_warned_of_and_the_others_are_read() -> None:
     assert len(warnings) == 1
 
 
+def test_a_name_that_is_no_pattern_is_taken_literally_when_a_table_has_it() -> None:
+    known = ["\\N.\\N", "[a-z]+(.[a-z]+("]
+    assert names(['"\\N"."\\N"', '"[a-z]+("."[a-z]+("'], known) == known
+
+
+def test_the_size_in_the_offset_is_known_before_tables_are_taken() -> None:
+    state = running("public.a")
+    more = [Collection(f"public.n{number}", '("x" > 1)') for number in range(100)]
+    wanted = state.stored_size(more, "s2")
+    assert state.names == ["public.a"]
+    state.add(more, "s2")
+    assert wanted == len(orjson.dumps(state.to_offset("")))
+
+
 def test_the_first_condition_that_names_the_table_counts() -> None:
     conditions = (Condition("public.b", "id > 1"), Condition("public.*", "id > 2"), Condition("(", "id > 3"))
     assert filters_of(conditions, ["public.b", "public.a1", "sales.a1"]) == {"public.b": "id > 1", "public.a1": "id > 2"}

@@ -85,10 +85,16 @@ def test_texts_in_these_encodings_can_be_read(encoding: str) -> None:
 
 
 def test_options_of_pgoutput() -> None:
-    assert start_options("pgoutput", 130_000, "pub", {}) == [{"proto_version": "1", "publication_names": "pub"}]
+    assert start_options("pgoutput", 130_000, "pub", {}) == [{"proto_version": "1", "publication_names": '"pub"'}]
     assert start_options("pgoutput", 140_000, "pub", {"messages": "false", "origin": "none"}) == [
-        {"proto_version": "1", "publication_names": "pub", "messages": "false", "origin": "none"}
+        {"proto_version": "1", "publication_names": '"pub"', "messages": "false", "origin": "none"}
     ]
+
+
+def test_the_publication_is_named_as_an_identifier() -> None:
+    # pgoutput reads a list of identifiers: unquoted ones lose their capitals, and end at a comma or a blank.
+    [options] = start_options("pgoutput", 130_000, """We"ird,'Pub""", {})
+    assert options["publication_names"] == """"We""ird,'Pub\""""
 
 
 def test_options_of_decoderbufs_are_the_wished_ones() -> None:

@@ -44,6 +44,14 @@ def read(kind: str, data: object = None, *, signal_id: str = "s") -> Action:
         ("execute-snapshot", {"data-collections": ["a"], "type": "Spark"}, ExecuteSnapshot("s", ("a",), blocking=True, bulk=True)),
         ("execute-snapshot", {"data-collections": ["a"], "surrogate-key": " v "}, ExecuteSnapshot("s", ("a",), surrogate_key="v")),
         ("execute-snapshot", {"data-collections": ["a"], "surrogate-key": " "}, ExecuteSnapshot("s", ("a",))),
+        ("execute-snapshot", {"data-collections": ["a"], "surrogate-key": 5}, ExecuteSnapshot("s", ("a",))),
+        ("execute-snapshot", {"data-collections": ["a"], "type": 5}, ExecuteSnapshot("s", ("a",))),
+        ("execute-snapshot", {"data-collections": ["a"], "type": [["x"]]}, ExecuteSnapshot("s", ("a",))),
+        ("execute-snapshot", {"data-collections": ["a"], "type": None}, ExecuteSnapshot("s", ("a",))),
+        ("execute-snapshot", {"data-collections": ["a"], "additional-conditions": "x"}, ExecuteSnapshot("s", ("a",))),
+        ("execute-snapshot", '/* c */ {"data-collections": ["a"]} // d', ExecuteSnapshot("s", ("a",))),
+        ("execute-snapshot", '// c\n{"data-collections": ["a"], "x": "one\nline /* more"}', ExecuteSnapshot("s", ("a",))),
+        ("execute-snapshot", '{"data-collections": ["a"]} and more', ExecuteSnapshot("s", ("a",))),
         (
             "execute-snapshot",
             {"data-collections": ["a"], "additional-conditions": [{"data-collection": "a", "filter": "x"}]},
@@ -98,8 +106,15 @@ def test_an_installed_type_gets_its_data() -> None:
         ("execute-snapshot", {"data-collections": "a"}),
         ("execute-snapshot", {"data-collections": [1]}),
         ("execute-snapshot", {"data-collections": ["a"], "type": "other"}),
-        ("execute-snapshot", {"data-collections": ["a"], "surrogate-key": 1}),
-        ("execute-snapshot", {"data-collections": ["a"], "additional-conditions": {}}),
+        ("execute-snapshot", {"data-collections": ["a"], "type": ""}),
+        ("execute-snapshot", {"data-collections": ["a"], "type": " incremental "}),
+        ("execute-snapshot", {"data-collections": ["a", None]}),
+        ("execute-snapshot", {"data-collections": ["a"], "additional-conditions": [{"data-collection": "a", "filter": 1}]}),
+        ("execute-snapshot", '{"data-collections": ["a"], "x": NaN}'),
+        ("execute-snapshot", '{"data-collections": ["a"],}'),
+        ("execute-snapshot", "{'data-collections': ['a']}"),
+        ("execute-snapshot", '{"data-collections": ["\\ud800"]}'),
+        ("execute-snapshot", "null"),
         ("execute-snapshot", {"data-collections": ["a"], "additional-conditions": ["x"]}),
         ("execute-snapshot", {"data-collections": ["a"], "additional-conditions": [{"filter": "x"}]}),
         ("stop-snapshot", {"type": "blocking"}),
@@ -119,6 +134,33 @@ def test_a_signal_that_cannot_be_understood_is_refused_in_a_sentence(kind: str, 
         read(kind, data)
     assert str(told.value)
     assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        pytest.param("execute-snapshot", {"data-collections": [f"n{number}" for number in range(100_000)]}, id="100,000 tables"),
+        pytest.param("execute-snapshot", f'{{"data-collections": ["a"], "x": "{"x" * 50_000_000}"}}', id="50 MB"),
+        pytest.param("execute-snapshot", f'{{"data-collections": {"[" * 5000}{"]" * 5000}}}', id="deep lists"),
+        pytest.param("execute-snapshot", '{"a": ' * 5000 + "1" + "}" * 5000, id="deep objects"),
+        pytest.param("execute-snapshot", {"data-collections": ["a"], "type": "x" * 50_000}, id="a long type of snapshot"),
+        pytest.param("x" * 50_000_000, None, id="a long type"),
+    ],
+)
+def test_a_huge_signal_is_refused_in_a_short_sentence(kind: str, data: object) -> None:
+    with pytest.raises(SignalError) as told:
+        read(kind, data)
+    assert 0 < len(str(told.value)) < 400
+
+
+def test_data_may_be_nested_as_deep_as_the_reference_reads_it() -> None:
+    data = f'{{"data-collections": ["a"], "x": {"[" * 900}{"]" * 900}}}'
+    assert read("execute-snapshot", data) == ExecuteSnapshot("s", ("a",))
+
+
+def test_half_of_a_surrogate_pair_as_id_is_refused() -> None:
+    with pytest.raises(SignalError, match="surrogate"):
+        read("pause-snapshot", signal_id="\ud800")
 
 
 JSON = st.recursive(
@@ -169,6 +211,11 @@ def test_quoted_parts_come_back(parts: list[str]) -> None:
 def test_a_row_of_the_signal_table_is_a_signal_by_its_places() -> None:
     assert source_signal([b"s", b"log", b'{"message": "x"}']) == Signal("s", "log", '{"message": "x"}')
     assert source_signal([b"s", None, None]) == Signal("s", "", None)
+
+
+def test_bytes_of_a_database_without_an_encoding_are_refused() -> None:
+    with pytest.raises(SignalError, match="no UTF-8"):
+        source_signal([b"s", b"log", b"\xff"])
 
 
 @pytest.mark.parametrize("cells", [[], [b"s", b"log"], [b"s", b"log", None, None]])
