@@ -225,7 +225,7 @@ def signals_of(action: str) -> Signals:
 async def test_an_action_that_raises_harms_nothing(end: type[BaseException], caplog: pytest.LogCaptureFixture) -> None:
     Raising.end, Raising.at = end, "arrived"
     await signals_of("Action")._obey(Signal("s1", "mine", None))
-    assert f"signal action raised id=s1 type=mine error={end.__name__}" in caplog.text
+    assert f"signal action raised id=s1 type=mine channel=source error={end.__name__}" in caplog.text
 
 
 @each_end

@@ -55,7 +55,8 @@ def test_each_record_is_a_signal_or_refused_in_a_sentence(former: bool) -> None:
             read_signal(read, frozenset({"mine"}), former=former)
         except SignalError as refusal:
             refused.append(str(refusal))
-    assert len(refused) > len(RECORDS) // 2
+    # Members of another type count as missing, as recorded, so that many of these signals can be read.
+    assert 400 < len(refused) < len(RECORDS)
     assert all(0 < len(sentence.strip()) < 400 for sentence in refused)
 
 
@@ -63,7 +64,7 @@ def test_each_record_is_a_signal_or_refused_in_a_sentence(former: bool) -> None:
 def test_what_postgres_cannot_have_is_refused(value: bytes) -> None:
     read = read_record(b"shop", value, "shop", 7, lambda: "new")
     assert read is not None
-    with pytest.raises(SignalError, match=r"U\+0000"):
+    with pytest.raises(SignalError, match="NUL character"):
         read_signal(read)
 
 
