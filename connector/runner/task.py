@@ -24,6 +24,7 @@ from connector.io.pg_connection import Connection, connect
 from connector.io.pg_publication import ensure_publication
 from connector.io.pg_replica_identity import set_replica_identities
 from connector.io.pg_replication import CreatedSlot, Replication
+from connector.lsn import format_lsn
 from connector.offsets import StoredOffset, partition
 from connector.output_plugin import DECODERBUFS, PGOUTPUT, PLUGINS, adapter, start_options
 from connector.ports import TaskContext
@@ -106,6 +107,8 @@ class _Task:
         self._plugin = config.plugin_name or DECODERBUFS
         self._exporting: Replication | None = None
         """Has the temporary slot whose snapshot is read."""
+        self._slot_at = 0
+        """Where the slot stood at the start: it sends nothing that ended before."""
         self._plugin_open = False
         """Nothing says which output plugin it must be, so that pgoutput may take the default's place."""
         self.streaming = False
@@ -207,6 +210,7 @@ class _Task:
         slot: SlotState | None = None
         if known is None or known.stream:
             slot = await pg_server.slot_state(query, config.slot_name)
+        self._slot_at = slot.confirmed if slot is not None else 0
         mode = self._custom.mode(offset, slot, former=config.version < (3,)) if known is None else known
         facts = await pg_server.server_facts(query, streams=mode.stream)
         if config.plugin_name is None and slot is not None and slot.plugin in PLUGINS:
@@ -215,6 +219,16 @@ class _Task:
         checked = config.internal_log_position_check_enable
         decision = decide(mode, slot, offset, config.offset_mismatch_strategy, self._plugin, check_position=checked)
         _log.info("start decided why=%s snapshot=%s stream=%s", decision.why, decision.snapshot, decision.stream)
+        if decision.unsent is not None:
+            offset_lsn, slot_lsn = decision.unsent
+            _log.warning(
+                "slot is ahead of the stored offset slot=%s offset=%s slot_position=%s bytes=%d: the server sends nothing that was"
+                " committed between the two; changes of captured tables, if there were any, are missing until a new snapshot is taken",
+                config.slot_name,
+                format_lsn(offset_lsn),
+                format_lsn(slot_lsn),
+                slot_lsn - offset_lsn,
+            )
         return decision, facts
 
     def _mode(self) -> SnapshotMode:
@@ -394,7 +408,7 @@ class _Task:
             self._custom,
             offset=decision.offset,
             last=StoredOffset.parse(stored) if stored is not None else None,
-            start=start,
+            start=max(start, self._slot_at),
             publication=config.publication_name if self._plugin == PGOUTPUT else None,
             sources=self._sources,
             bulk=self._bulk,
