@@ -57,7 +57,7 @@ class RetryPolicy:
         """Seconds before the attempt after so many failures in a row; ``chance``, from 0 to 1, spreads what failed together."""
         if self.wait is not None:
             return self.wait
-        longest = min(_LONGEST_S, _FIRST_S * 2 ** min(failures - 1, 10))
+        longest: float = min(_LONGEST_S, _FIRST_S * 2 ** min(failures - 1, 10))
         return longest * (0.5 + chance / 2)
 
     def exhausted(self, failures: int, seconds: float) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 import uuid
 from dataclasses import replace
 from typing import Final
@@ -46,7 +47,9 @@ from connector.stream import StreamSettings
 _log = logging.getLogger(__name__)
 
 _SLOT_RETRY_S = 0.25
-"""How soon a busy slot is asked for again while its last walsender may still be ending; then slot.retry.delay.ms."""
+"""How soon a busy slot is asked for again while its last walsender may still be ending."""
+_SLOT_LOOK_S = 0.5
+"""How often a slot that stays busy is looked at, within slot.retry.delay.ms."""
 _UNKNOWN_OPTION: Final = "22023"
 """SQLSTATE of an output plugin's answer to an option it does not have."""
 
@@ -378,7 +381,7 @@ class _Task:
         choices = start_options(self._plugin, query.info.server_version, config.publication_name, config.slot_stream_options)
         for last, options in enumerate(choices, start=1):
             try:
-                await self._start_replication(replication, start, options)
+                await self._start_replication(query, replication, start, options)
             except CdcError as error:
                 if last == len(choices) or _UNKNOWN_OPTION not in error.detail:
                     raise
@@ -420,8 +423,11 @@ class _Task:
         await heartbeat.start(stack)
         await run.run(stop, heartbeat)
 
-    async def _start_replication(self, replication: Replication, start: int, options: dict[str, str]) -> None:
-        """Ask again while the slot is busy: first as fast as a dying walsender ends, then as the configuration says."""
+    async def _start_replication(self, query: Connection, replication: Replication, start: int, options: dict[str, str]) -> None:
+        """Ask again while the slot is busy: first as fast as a dying walsender ends, then when it is free, or as the configuration says.
+
+        A walsender whose network was cut keeps the slot for wal_sender_timeout, a minute by default.
+        """
         config = self._config
         quick = 20
         for attempt in range(quick + config.slot_max_retries + 1):
@@ -432,9 +438,22 @@ class _Task:
                     raise
                 if attempt == quick:
                     _log.warning("slot busy slot=%s told=%s", config.slot_name, error.message)
-                await asyncio.sleep(_SLOT_RETRY_S if attempt < quick else config.slot_retry_delay_ms / 1000)
+                if attempt < quick:
+                    await asyncio.sleep(_SLOT_RETRY_S)
+                else:
+                    await _until_free(query, config.slot_name, config.slot_retry_delay_ms / 1000)
             else:
                 return
+
+
+async def _until_free(query: Connection, slot: str, seconds: float) -> None:
+    """Wait until nobody uses the slot, or for so many seconds."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        await asyncio.sleep(min(_SLOT_LOOK_S, left))
+        state = await pg_server.slot_state(query, slot)
+        if state is None or not state.active:
+            return
 
 
 async def _drop_when_free(query: Connection, slot: str) -> None:

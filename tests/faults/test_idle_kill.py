@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -60,6 +61,11 @@ def start_of(offset: dict[str, Any]) -> int:
     return StoredOffset.parse(offset).start
 
 
+def let_go(connector: Connector, lsn: int) -> bool:
+    """Whether the slot holds no WAL of before ``lsn`` any more."""
+    return parse_lsn(connector.slot()["restart_lsn"]) > lsn
+
+
 async def test_an_idle_connector_survives_every_kill(pg: PgServer, worker: Callable[..., Worker]) -> None:
     seed = random.SystemRandom().randrange(10**6)
     choice = random.Random(seed)
@@ -74,7 +80,7 @@ async def test_an_idle_connector_survives_every_kill(pg: PgServer, worker: Calla
             lsn = parse_lsn(connector.lsn())
             # From here on the slot no longer holds the WAL of the insert: a start at its commit is refused.
             wait_until(
-                lambda lsn=lsn: parse_lsn(connector.slot()["restart_lsn"]) > lsn,
+                partial(let_go, connector, lsn),
                 lambda: f"the slot to move: {connector.slot()}\n{connect.log[-6000:]}",
                 SECONDS,
             )

@@ -166,6 +166,8 @@ class Runs(RuleBasedStateMachine):
         self.history: list[dict[str, object]] = []
         self.delivered: set[int] = set()
         self.state = 0
+        self.read = self.told = self.since = self.wal.end
+        self.queue: list[bytes] = []
 
     @initialize(strategy=st.sampled_from(["no_validation", "trust_offset", "trust_slot", "trust_greater_lsn"]))
     def first_start(self, strategy: str) -> None:
@@ -230,7 +232,7 @@ class Runs(RuleBasedStateMachine):
         self.read = self.since = max(decision.start, self.slot)
         # As PostgreSQL does: until it has read on, its keepalives name the slot's position and not what it was asked for.
         self.told = self.slot
-        self.queue: list[bytes] = []
+        self.queue = []
         self.rig = StreamRig(T, offset=decision.offset, messages=True)
         self.rig.feed([wal_script.xlog_data(self.since, wal_script.relation(R))])
         self.frontier = Frontier()
