@@ -4,8 +4,9 @@ Debezium stores ``lsn`` (of the last event), ``lsn_proc``, ``lsn_commit`` (end o
 outside of one), ``txId``, ``ts_usec``, ``messageType``, ``xmin`` when it is looked at; with transaction metadata
 ``transaction_id`` and ``transaction_data_collection_order_<table>``, the events so far; while it takes a snapshot ``snapshot``,
 ``snapshot_completed``, ``last_snapshot_record``. We write the same in the same order, so that either side goes on from the
-other's offset, and one key more where it is needed: ``lsn_events_processed`` (the name of a later Debezium) when several
-changes share an LSN and some of them were sent.
+other's offset, and two keys more inside a transaction, where they are needed: ``lsn_events_processed`` (the name of a later
+Debezium) when several changes share an LSN and some of them were sent, and ``lsn_passed`` when the slot was confirmed beyond
+``lsn_commit`` before the transaction came (:attr:`Position.passed`).
 
 Rule (a Debezium maintainer's, debezium pull request 4102): only ends of transactions are ordered; LSNs of changes are
 comparable inside one transaction alone.
@@ -14,7 +15,7 @@ comparable inside one transaction alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from connector.java_map import java_order
@@ -59,6 +60,8 @@ class Position:
     """With transaction metadata: of the transaction that is open or, as the reference does, has just ended."""
     incremental: tuple[tuple[str, object], ...] = ()
     """What is stored of an incremental snapshot that runs (:meth:`connector.incremental.IncrementalSnapshot.to_offset`)."""
+    passed: int = 0
+    """Inside a transaction: an LSN that the server had come to before it sent the transaction, so that none ends between the two."""
 
     @property
     def inside(self) -> bool:
@@ -68,7 +71,15 @@ class Position:
     @property
     def confirmable(self) -> int:
         """The LSN the slot may be told: the server sends again every transaction that ends after it."""
-        return (self.commit or 0) if self.inside else self.event
+        return max(self.commit or 0, self.passed) if self.inside else self.event
+
+    def at_least(self, lsn: int) -> Position:
+        """Raise it so that it is confirmable up to ``lsn``, where it is not. Everything that ends up to ``lsn`` must have been sent."""
+        if lsn <= self.confirmable:
+            return self
+        if self.inside:
+            return replace(self, passed=lsn)
+        return replace(self, event=lsn, kind="COMMIT", nth=1, counts=None)
 
     def to_offset(self, *, former: bool = False) -> dict[str, object]:
         """The JSON object to store, with its members in the reference's order. ``former``: as 2.3.4 writes it."""
@@ -86,6 +97,8 @@ class Position:
         offset["messageType"] = self.kind
         if self.inside and self.nth != 1:
             offset["lsn_events_processed"] = self.nth
+        if self.inside and self.passed > (self.commit or 0):
+            offset["lsn_passed"] = self.passed
         if self.counts is not None:
             offset["transaction_id"] = self.counts.id
             offset.update((_COUNT_PREFIX + name, count) for name, count in self.counts.counts)
@@ -139,6 +152,8 @@ class StoredOffset:
     """INITIAL or BLOCKING while the offset is a snapshot's; older versions wrote true."""
     snapshot_completed: bool
     counts: TransactionCounts | None = None
+    passed: int = 0
+    """See :attr:`Position.passed`."""
 
     @classmethod
     def parse(cls, offset: JsonObject) -> StoredOffset:
@@ -158,6 +173,7 @@ class StoredOffset:
             snapshot=None if snapshot in (None, False, "false", "INCREMENTAL") else str(snapshot),
             snapshot_completed=completed is True,
             counts=_counts(offset),
+            passed=_integer(offset, "lsn_passed") or 0,
         )
 
     @property
@@ -190,12 +206,23 @@ class StoredOffset:
     def start(self) -> int:
         """The LSN to ask the server for: it sends every transaction that ends after it; 0 leaves it to the slot.
 
-        Inside a transaction that is the end of the one before: an earlier LSN would bring back transactions that ran
-        beside this one and were sent already.
+        Inside a transaction that is the end of the one before, or an LSN after it up to which nothing else ends: an earlier LSN
+        would bring back transactions that ran beside this one and were sent already.
         """
         if self.inside:
-            return self.commit or 0
+            return max(self.commit or 0, self.passed)
         return max(self.lsn or 0, self.commit or 0)
+
+    @property
+    def position(self) -> Position | None:
+        """The position in the stream that was stored, without ``xmin`` and incremental snapshot; None for a snapshot's offset."""
+        if self.snapshot is not None or self.lsn is None:
+            return None
+        if self.inside or self.after_message:
+            event, kind, nth = self.lsn, self.kind or "", self.nth
+        else:
+            event, kind, nth = self.start, "COMMIT", 1
+        return Position(event, self.commit, kind, self.txid, self.ts_us, nth, counts=self.counts, passed=self.passed if self.inside else 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ none                       of a finished snapshot
                            or of streaming         when_needed: make it, snapshot; always: make it, snapshot; else stop
 none                       none, or of a broken
                            snapshot                make it; snapshot as the mode says
-there                      before the slot's WAL   when_needed: snapshot; always: snapshot; else stop
+there                      before the slot's WAL   when_needed: snapshot; always: snapshot; else stop. PostgreSQL has no way to tell whether
+                                                   anything of this database was committed between the two
 there                      none                    snapshot as the mode says; stream from the snapshot, without one from the slot
 there                      of a broken snapshot    snapshot as the mode says; stream from where the *slot* stands, so that rows
                                                    the first attempt sent and that are gone by now are deleted downstream
@@ -80,6 +81,8 @@ class Decision:
     advance_slot: int = 0
     catch_up: int = 0
     offset: StoredOffset | None = None
+    unsent: tuple[int, int] | None = None
+    """Two LSNs, if the slot goes on behind the offset's place: the server sends nothing that was committed between them."""
 
 
 def decide(
@@ -125,7 +128,8 @@ def _resume(mode: SnapshotMode, slot: SlotState, offset: StoredOffset, strategy:
     reached = max(at, offset.lsn or 0)
     if strategy in ("trust_slot", "trust_greater_lsn") and slot.confirmed > reached:
         again = mode.wants(offset=True)
-        return Decision(False, again, True, FROM_SNAPSHOT if again else slot.confirmed, "the slot is ahead: trusted", offset=offset)
+        why, unsent = "the slot is ahead: trusted", None if again else (reached, slot.confirmed)
+        return Decision(False, again, True, FROM_SNAPSHOT if again else slot.confirmed, why, offset=offset, unsent=unsent)
     if check_position and reached < slot.restart:
         if mode.when_needed or mode.always:
             wanted = mode.wants_anew()
@@ -140,8 +144,10 @@ def _resume(mode: SnapshotMode, slot: SlotState, offset: StoredOffset, strategy:
             raise _ahead(slot, reached)
         if slot.confirmed < at:
             return Decision(False, False, True, at, "the offset is ahead: slot advanced", advance_slot=at, offset=offset)
-    why = "resume" if slot.confirmed <= reached else "resume; the slot was confirmed beyond the offset, changes between are not sent"
-    return Decision(False, False, True, at, why, offset=offset)
+    if slot.confirmed > reached:
+        why = "resume; the slot was confirmed beyond the offset, changes between are not sent"
+        return Decision(False, False, True, at, why, offset=offset, unsent=(reached, slot.confirmed))
+    return Decision(False, False, True, at, "resume", offset=offset)
 
 
 def foreign_slot(slot: SlotState, plugin: str | None) -> CdcError:
@@ -181,9 +187,9 @@ def _missing(offset: StoredOffset | None) -> CdcError:
 def _gone(slot: SlotState, reached: int) -> CdcError:
     return CdcError(
         ErrorKind.SLOT_MISMATCH,
-        f"The stored offset is at {format_lsn(reached)}, but replication slot {slot.name} holds WAL from {format_lsn(slot.restart)} only:"
-        " the slot was made anew or moved, and changes between are missing",
-        "Restart with snapshot.mode=when_needed to take a new snapshot, or set offset.mismatch.strategy=trust_slot to go on without them",
+        f"{_behind(slot, reached)} The slot holds WAL from {format_lsn(slot.restart)} only",
+        f"{_UNKNOWN} To be sure, restart with snapshot.mode=when_needed, which takes a new snapshot. If nothing is missing, or need not"
+        " come, set offset.mismatch.strategy=trust_slot to go on from the slot",
         "The connector is trying to read change stream starting at the stored offset, but this is no longer available on the server.",
     )
 
@@ -191,6 +197,20 @@ def _gone(slot: SlotState, reached: int) -> CdcError:
 def _ahead(slot: SlotState, reached: int) -> CdcError:
     return CdcError(
         ErrorKind.SLOT_MISMATCH,
-        f"Replication slot {slot.name} is confirmed up to {format_lsn(slot.confirmed)}, beyond the stored offset {format_lsn(reached)}",
-        "Set offset.mismatch.strategy=trust_slot to go on from the slot, or restart with snapshot.mode=when_needed",
+        _behind(slot, reached),
+        f"{_UNKNOWN} Set offset.mismatch.strategy=trust_slot to go on from the slot, or remove the connector's offsets for a new snapshot",
     )
+
+
+def _behind(slot: SlotState, reached: int) -> str:
+    ahead = max(slot.confirmed, slot.restart)
+    return (
+        f"The stored offset {format_lsn(reached)} is {ahead - reached} bytes of WAL before {format_lsn(ahead)}, where replication slot"
+        f" {slot.name} goes on: the slot was made again or moved."
+    )
+
+
+_UNKNOWN: Final = (
+    "The server sends nothing that was committed between the two, and does not tell what it was: changes of captured tables are"
+    " missing, but if only other tables or databases were written to, nothing is."
+)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import random
+import time
 import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -34,15 +36,58 @@ Pause = Callable[[float, asyncio.Event], Awaitable[None]]
 """``pause(seconds, stop)``: returns after so many seconds or when ``stop`` is set."""
 
 
+_FIRST_S: Final = 0.1
+_LONGEST_S: Final = 10.0
+"""Debezium's pause, by default."""
+WELL_S: Final = 10.0
+"""An attempt that streamed and lasted so many seconds ran well: whatever fails next has nothing to do with the failures before it."""
+
+
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """How errors that pass are tried again: Debezium's ``retriable.restart.connector.wait.ms`` and ``errors.max.retries``.
 
-    ``retries`` is -1 without a limit; it counts failed attempts in a row: one that delivered an event begins anew.
+    ``wait`` is the pause in seconds before each attempt; None is the default, pauses that grow. ``retries`` is -1 without a limit; it
+    counts failed attempts in a row: after one that delivered an event the count starts again.
     """
 
-    wait: float = 10.0
+    wait: float | None = None
     retries: int = -1
+
+    def pause(self, failures: int, chance: float) -> float:
+        """Seconds before the attempt after so many failures in a row; ``chance``, from 0 to 1, spreads what failed together."""
+        if self.wait is not None:
+            return self.wait
+        longest: float = min(_LONGEST_S, _FIRST_S * 2 ** min(failures - 1, 10))
+        return longest * (0.5 + chance / 2)
+
+    def exhausted(self, failures: int, seconds: float) -> bool:
+        """Whether no attempt is left after so many failures in a row, the first one so many seconds ago.
+
+        Pauses that grow take no patience away from who set a limit: it is over when Debezium's own pauses would be, too.
+        """
+        return 0 <= self.retries < failures and (self.wait is not None or seconds >= self.retries * _LONGEST_S)
+
+
+@dataclass(slots=True)
+class _Failures:
+    """Failures in a row, by the two ways to count them."""
+
+    attempts: int = 0
+    """Since the last attempt that delivered an event."""
+    since: float = 0.0
+    """When the first of these failed."""
+    quick: int = 0
+    """Since the last attempt that ran well."""
+
+    def add(self, progress: Progress | None, began: float, now: float) -> None:
+        """One more attempt failed."""
+        if not self.attempts or (progress is not None and progress.events):
+            self.attempts, self.since = 0, now
+        if progress is not None and progress.received_lsn and now - began >= WELL_S:
+            self.quick = 0
+        self.attempts += 1
+        self.quick += 1
 
 
 @dataclass(slots=True)
@@ -66,11 +111,22 @@ class Supervisor:
     (``task.shutdown.graceful.timeout.ms``).
     """
 
-    def __init__(self, run_task: RunTask, failed: Failed, *, graceful: float, pause: Pause = pause_until) -> None:
+    def __init__(
+        self,
+        run_task: RunTask,
+        failed: Failed,
+        *,
+        graceful: float,
+        pause: Pause = pause_until,
+        clock: Callable[[], float] = time.monotonic,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
         self._run_task = run_task
         self._failed = failed
         self._graceful = graceful
         self._pause = pause
+        self._clock = clock
+        self._chance = chance
         self._running: dict[str, _Running] = {}
 
     def start(self, name: str, make_context: MakeContext, policy: RetryPolicy) -> None:
@@ -118,10 +174,11 @@ class Supervisor:
         return running is not None and running.signals.offer(signal)
 
     async def _supervise(self, name: str, make_context: MakeContext, policy: RetryPolicy, stop: asyncio.Event) -> None:
-        failures = 0
+        failures = _Failures()
         hide: Callable[[str], str] = str
         while not stop.is_set():
             progress: Progress | None = None
+            began = self._clock()
             try:
                 context = make_context()
                 progress = context.progress
@@ -129,23 +186,26 @@ class Supervisor:
                 self._running[name].signals = context.signals
                 hide = context.hide
                 with hiding(hide):
-                    LOGGER.info("task starting", extra={"fields": {"attempt": failures + 1}})
+                    LOGGER.info("task starting", extra={"fields": {"attempt": failures.attempts + 1}})
                     await self._run_task(context, stop)
             except CdcError as problem:
                 if stop.is_set():
                     LOGGER.warning("task raised while stopping", extra={"fields": {"error": hide(str(problem))}})
                     return
-                failures = 1 if progress is not None and progress.events else failures + 1
-                if problem.directive is not Directive.RETRY or 0 <= policy.retries < failures:
+                now = self._clock()
+                failures.add(progress, began, now)
+                if problem.directive is not Directive.RETRY or policy.exhausted(failures.attempts, now - failures.since):
                     self._end(name, hide(describe(problem)), hide(str(problem)), problem.kind.value)
                     return
-                LOGGER.warning(
-                    "task failed with an error that may pass, trying again",
-                    extra={
-                        "fields": {"error": hide(str(problem)), "kind": problem.kind.value, "failures": failures, "seconds": policy.wait}
-                    },
-                )
-                await self._pause(policy.wait, stop)
+                seconds = policy.pause(failures.quick, self._chance())
+                told = {
+                    "error": hide(str(problem)),
+                    "kind": problem.kind.value,
+                    "failures": failures.attempts,
+                    "seconds": round(seconds, 3),
+                }
+                LOGGER.warning("task failed with an error that may pass, trying again", extra={"fields": told})
+                await self._pause(seconds, stop)
             except BaseException as problem:
                 let_operator_through(problem)
                 current = asyncio.current_task()

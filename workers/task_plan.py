@@ -165,8 +165,9 @@ class TaskPlanner:
 
     def retry_policy(self, config: Mapping[str, str]) -> RetryPolicy:
         """Debezium's retry properties; a value that is no number has been refused before, so the default stands in."""
+        wait_ms = _number(config.get("retriable.restart.connector.wait.ms"), -1)
         return RetryPolicy(
-            wait=_number(config.get("retriable.restart.connector.wait.ms"), 10_000) / 1000,
+            wait=None if wait_ms < 0 else wait_ms / 1000,
             retries=_number(config.get("errors.max.retries"), -1),
         )
 

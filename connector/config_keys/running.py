@@ -256,7 +256,7 @@ RUNNING: Final[tuple[Key, ...]] = (
         "10000",
         "LOW",
         "Retriable restart wait (ms)",
-        "Pause before the task starts again after a passing failure, in milliseconds.",
+        "Pause before each new start of the task after a passing failure, in milliseconds. Without it pauses grow from 0.1 s to 10 s.",
         width="MEDIUM",
         checks=(long, positive_long),
     ),

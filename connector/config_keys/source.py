@@ -247,7 +247,7 @@ SOURCE: Final[tuple[Key, ...]] = (
         "10000",
         "LOW",
         "Retry delay",
-        "Pause between these attempts, in milliseconds.",
+        "Longest pause between these attempts, in milliseconds; a slot that is free sooner is taken at once.",
         checks=(long, integer),
     ),
     Key(

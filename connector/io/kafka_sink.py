@@ -32,6 +32,7 @@ from murmurhash2 import murmurhash2
 
 from connector.errors import CdcError, ErrorKind
 from connector.flush import AckLedger
+from connector.frontier import Frontier, Mark
 from connector.io.compression import Compressor, compressor_of
 from connector.io.kafka_client import connection_problem
 from connector.io.producer_settings import max_request_size, producer_arguments
@@ -155,8 +156,9 @@ class KafkaSink:
         self._waiting = 0
         self._changed = asyncio.Event()
         self._failure: BaseException | None = None
-        self._ledger: AckLedger[Position] = AckLedger()
-        self._marks: list[Position] = []
+        self.frontier: Final = Frontier()
+        self._ledger: AckLedger[Mark] = AckLedger()
+        self._waiting_mark: Mark | None = None
 
     async def start(self) -> None:
         """Connect. CdcError(SINK_UNREACHABLE) when no broker answers, SINK_PERMISSION when none accepts the login."""
@@ -220,15 +222,16 @@ class KafkaSink:
 
     def mark(self, position: Position) -> None:
         """Everything before ``position`` has been appended and pumped."""
+        mark = self.frontier.mark(position)
         if self._resolving is None:
-            self._ledger.mark(position)
+            self._ledger.mark(mark)
         else:
-            # Records wait outside the ledger for their topic: the position waits with them.
-            self._marks = [position]
+            # Records wait outside the ledger for their topic: the mark waits with them.
+            self._waiting_mark = mark
 
     @property
-    def reached(self) -> Position | None:
-        """The last marked position before which Kafka has everything."""
+    def reached(self) -> Mark | None:
+        """The last mark before which Kafka has everything."""
         return self._ledger.reached
 
     @property
@@ -275,9 +278,9 @@ class KafkaSink:
             await asyncio.gather(*(self._resolve_topic(out) for out in waiting))
         self._resolving = None
         self.pump()
-        for position in self._marks:
-            self._ledger.mark(position)
-        self._marks = []
+        if self._waiting_mark is not None:
+            self._ledger.mark(self._waiting_mark)
+            self._waiting_mark = None
 
     async def _resolve_topic(self, out: TopicOut) -> None:
         try:

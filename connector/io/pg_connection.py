@@ -28,6 +28,16 @@ _SETTINGS: Final = (
     " -c client_encoding=UTF8 -c standard_conforming_strings=on"
 )
 
+_DEAD_PEER: Final[Mapping[str, object]] = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 20_000,
+}
+"""A network that swallows packets shows only in what is not acknowledged. The kernel's own limits are 15 minutes for data and 2 hours for
+a silent connection. With these a connection ends after 20 s without an acknowledgement, counted from the next status update or probe,
+at most 10 s away. The peer's kernel acknowledges, however busy its server is: a long transaction that is being decoded ends nothing."""
+
 Connection = AsyncConnection[TupleRow]
 
 
@@ -56,6 +66,7 @@ async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = 
         "sslpassword": config.database_sslpassword,
         "sslrootcert": config.database_sslrootcert,
         "keepalives": 1 if config.database_tcp_keep_alive else 0,
+        **_DEAD_PEER,
     }
     arguments.update(driver.libpq)
     if replication:

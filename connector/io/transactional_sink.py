@@ -28,6 +28,7 @@ from aiokafka.producer import sender
 from murmurhash2 import murmurhash2
 
 from connector.errors import CdcError, ErrorKind
+from connector.frontier import Mark
 from connector.io.kafka_client import whole_number
 from connector.io.kafka_sink import SEED, KafkaSink, Partition, TopicOut, sink_error
 from connector.io.topic_creation import TopicCreator
@@ -91,10 +92,10 @@ class TransactionalSink(KafkaSink):
         self._sealed: dict[Partition, RecordBatch] = {}
         self._unplaced: dict[TopicOut, RecordBatch] = {}
         """Sealed too, for topics whose partitions are not known yet."""
-        self._mark: Position | JsonObject | None = None
+        self._mark: Mark | JsonObject | None = None
         """What is stored with all that is sealed."""
-        self._stored: Position | JsonObject | None = None
-        self._reached: Position | None = None
+        self._stored: Mark | JsonObject | None = None
+        self._reached: Mark | None = None
         self._under_way = False
         self._ended = 0.0
         self._wake = asyncio.Event()
@@ -149,8 +150,9 @@ class TransactionalSink(KafkaSink):
     def mark(self, position: Position) -> None:
         """Everything before ``position``, and nothing else but what is apart, has been appended."""
         self._seal(all_of_it=True)
-        if position != self._mark:
-            self._mark = position
+        mark = self.frontier.mark(position)
+        if mark is not self._mark:
+            self._mark = mark
             self._wake.set()
 
     async def store(self, offset: JsonObject) -> None:
@@ -160,8 +162,8 @@ class TransactionalSink(KafkaSink):
         await self.drained()
 
     @property
-    def reached(self) -> Position | None:
-        """The last marked position that is committed."""
+    def reached(self) -> Mark | None:
+        """The last mark that is committed."""
         return self._reached
 
     @property
@@ -294,12 +296,12 @@ class TransactionalSink(KafkaSink):
         for part in sealed:
             self._creator.used(part.topic)
         self._stored = mark
-        if isinstance(mark, Position):
+        if isinstance(mark, Mark):
             self._reached = mark
 
-    def _offset_of(self, mark: Position | JsonObject | None) -> JsonObject | None:
-        if isinstance(mark, Position):
-            return mark.to_offset(former=self._offsets is not None and self._offsets.former)
+    def _offset_of(self, mark: Mark | JsonObject | None) -> JsonObject | None:
+        if isinstance(mark, Mark):
+            return mark.position.to_offset(former=self._offsets is not None and self._offsets.former)
         return mark
 
     async def _offset_record(self, topic: str, key: bytes, value: bytes) -> tuple[Partition, RecordBatch]:

@@ -52,7 +52,7 @@ class StreamRun:
     """One run of the stream, from START_REPLICATION to the stop or the first failure.
 
     ``offset`` is the one that streaming goes on from, if any; ``last`` the one stored last, the snapshot's too; ``start`` the LSN
-    the server was asked to begin at; ``publication`` what pgoutput reads, None for other plugins.
+    up to which the server sends nothing; ``publication`` what pgoutput reads, None for other plugins.
     """
 
     def __init__(
@@ -114,8 +114,7 @@ class StreamRun:
             refresh=self._refresh,
             changed=self._mark_change,
         )
-        self._stored: Position | None = None
-        self._confirmed = start
+        sink.frontier.begin(start, offset.position if offset else None)
         self._answer = asyncio.Event()
         self._base_events = context.progress.events
 
@@ -225,7 +224,7 @@ class StreamRun:
         """While a window without watermarks waits for a position, ask the server how far it is: an idle one does not tell by itself."""
         while True:
             await self._incremental.passed.wait()
-            await self._replication.ask(max(self._stream.received, self._confirmed), self._confirmed_lsn, time.time_ns())
+            await self._replication.ask(self._written_lsn, self._confirmed_lsn, time.time_ns())
             await asyncio.sleep(_ASK_S)
 
     async def _refresh(self, schema: str, table: str) -> None:
@@ -311,26 +310,30 @@ class StreamRun:
 
     async def _store(self) -> bool:
         """See to it that the reached position's offset is stored; True when it was a new one."""
-        reached = self._sink.reached
-        if reached is None or reached == self._stored:
+        frontier = self._sink.frontier
+        mark = frontier.due(self._sink.reached)
+        if mark is None:
             return False
         if not self._sink.stores_offsets:
-            await self._context.offsets.store(partition(self._config.topic_prefix), reached.to_offset(former=self._former))
-        self._stored = reached
-        self._confirmed = max(self._confirmed, reached.confirmable)
-        self._context.progress.acknowledged_lsn = self._confirmed
+            await self._context.offsets.store(partition(self._config.topic_prefix), mark.position.to_offset(former=self._former))
+        frontier.stored(mark)
+        self._context.progress.acknowledged_lsn = frontier.confirmed
         return True
+
+    @property
+    def _written_lsn(self) -> int:
+        return max(self._stream.received, self._sink.frontier.confirmed)
 
     @property
     def _confirmed_lsn(self) -> int:
         """What the slot may be told."""
-        return 0 if self._config.lsn_flush_mode == "manual" else self._confirmed
+        return 0 if self._config.lsn_flush_mode == "manual" else self._sink.frontier.confirmed
 
     async def _confirm(self) -> None:
         limit_ms, action = self._config.lsn_flush_timeout_ms, self._config.lsn_flush_timeout_action
         try:
             async with asyncio.timeout(limit_ms / 1000):
-                await self._replication.confirm(max(self._stream.received, self._confirmed), self._confirmed_lsn, time.time_ns())
+                await self._replication.confirm(self._written_lsn, self._confirmed_lsn, time.time_ns())
         except TimeoutError as error:
             if action == "fail":
                 raise CdcError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,6 +28,7 @@ from connector.io.pg_connection import Connection, connect
 from connector.io.pg_publication import ensure_publication
 from connector.io.pg_replica_identity import set_replica_identities
 from connector.io.pg_replication import CreatedSlot, Replication
+from connector.lsn import format_lsn
 from connector.offsets import StoredOffset, partition
 from connector.output_plugin import DECODERBUFS, PGOUTPUT, PLUGINS, adapter, start_options
 from connector.ports import TaskContext
@@ -49,7 +51,9 @@ from connector.table import CatalogTable
 _log = logging.getLogger(__name__)
 
 _SLOT_RETRY_S = 0.25
-"""How soon a busy slot is asked for again while its last walsender may still be ending; then slot.retry.delay.ms."""
+"""How soon a busy slot is asked for again while its last walsender may still be ending."""
+_SLOT_LOOK_S = 0.5
+"""How often a slot that stays busy is looked at, within slot.retry.delay.ms."""
 _UNKNOWN_OPTION: Final = "22023"
 """SQLSTATE of an output plugin's answer to an option it does not have."""
 
@@ -110,6 +114,8 @@ class _Task:
         self._plugin = config.plugin_name or DECODERBUFS
         self._exporting: Replication | None = None
         """Has the temporary slot whose snapshot is read."""
+        self._slot_at = 0
+        """Where the slot stood at the start: it sends nothing that ended before."""
         self._plugin_open = False
         """Nothing says which output plugin it must be, so that pgoutput may take the default's place."""
         self.streaming = False
@@ -218,6 +224,7 @@ class _Task:
         slot: SlotState | None = None
         if known is None or known.stream:
             slot = await pg_server.slot_state(query, config.slot_name)
+        self._slot_at = slot.confirmed if slot is not None else 0
         mode = self._custom.mode(offset, slot, former=config.version < (3,)) if known is None else known
         facts = await pg_server.server_facts(query, streams=mode.stream)
         if config.plugin_name is None and slot is not None and slot.plugin in PLUGINS:
@@ -226,6 +233,16 @@ class _Task:
         checked = config.internal_log_position_check_enable
         decision = decide(mode, slot, offset, config.offset_mismatch_strategy, self._plugin, check_position=checked)
         _log.info("start decided why=%s snapshot=%s stream=%s", decision.why, decision.snapshot, decision.stream)
+        if decision.unsent is not None:
+            offset_lsn, slot_lsn = decision.unsent
+            _log.warning(
+                "slot is ahead of the stored offset slot=%s offset=%s slot_position=%s bytes=%d: the server sends nothing that was"
+                " committed between the two; changes of captured tables, if there were any, are missing until a new snapshot is taken",
+                config.slot_name,
+                format_lsn(offset_lsn),
+                format_lsn(slot_lsn),
+                slot_lsn - offset_lsn,
+            )
         return decision, facts
 
     def _mode(self) -> SnapshotMode:
@@ -375,7 +392,7 @@ class _Task:
         choices = start_options(self._plugin, query.info.server_version, config.publication_name, config.slot_stream_options)
         for last, options in enumerate(choices, start=1):
             try:
-                await self._start_replication(replication, start, options)
+                await self._start_replication(query, replication, start, options)
             except CdcError as error:
                 if last == len(choices) or _UNKNOWN_OPTION not in error.detail:
                     raise
@@ -405,7 +422,7 @@ class _Task:
             self._custom,
             offset=decision.offset,
             last=StoredOffset.parse(stored) if stored is not None else None,
-            start=start,
+            start=max(start, self._slot_at),
             publication=config.publication_name if self._plugin == PGOUTPUT else None,
             sources=self._sources,
             bulk=self._bulk,
@@ -417,8 +434,11 @@ class _Task:
         await heartbeat.start(stack)
         await run.run(stop, heartbeat)
 
-    async def _start_replication(self, replication: Replication, start: int, options: dict[str, str]) -> None:
-        """Ask again while the slot is busy: first as fast as a dying walsender ends, then as the configuration says."""
+    async def _start_replication(self, query: Connection, replication: Replication, start: int, options: dict[str, str]) -> None:
+        """Ask again while the slot is busy: first as fast as a dying walsender ends, then when it is free, or as the configuration says.
+
+        A walsender whose network was cut keeps the slot for wal_sender_timeout, a minute by default.
+        """
         config = self._config
         quick = 20
         for attempt in range(quick + config.slot_max_retries + 1):
@@ -429,7 +449,10 @@ class _Task:
                     raise
                 if attempt == quick:
                     _log.warning("slot busy slot=%s told=%s", config.slot_name, error.message)
-                await asyncio.sleep(_SLOT_RETRY_S if attempt < quick else config.slot_retry_delay_ms / 1000)
+                if attempt < quick:
+                    await asyncio.sleep(_SLOT_RETRY_S)
+                else:
+                    await _until_free(query, config.slot_name, config.slot_retry_delay_ms / 1000)
             else:
                 return
 
@@ -438,6 +461,16 @@ def _captured(capture: Capture, tables: Sequence[CatalogTable]) -> list[CatalogT
     """Run in a thread: patterns and tables may be many."""
     capture.tables.learn((table.schema, table.table) for table in tables)
     return [table for table in tables if capture.tables.captures(table.schema, table.table)]
+
+
+async def _until_free(query: Connection, slot: str, seconds: float) -> None:
+    """Wait until nobody uses the slot, or for so many seconds."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        await asyncio.sleep(min(_SLOT_LOOK_S, left))
+        state = await pg_server.slot_state(query, slot)
+        if state is None or not state.active:
+            return
 
 
 async def _drop_when_free(query: Connection, slot: str) -> None:

@@ -61,7 +61,8 @@ async def test_stream_parameters_change_the_stream(connector: Connector) -> None
 async def test_busy_slot_is_waited_for(connector: Connector) -> None:
     connector.create()
     second = Connector(connector.worker, connector.database, f"{connector.name}_second")
-    own = {"slot.name": connector.name, "publication.name": connector.name, "slot.retry.delay.ms": "200", "slot.max.retries": "100"}
+    # However long it may wait: a slot that is free is taken at once.
+    own = {"slot.name": connector.name, "publication.name": connector.name, "slot.retry.delay.ms": "600000", "slot.max.retries": "1"}
     second.post(own)
     wait_until(lambda: "slot busy" in connector.worker.log, "the second connector to say that the slot is busy", SECONDS)
     connector.worker.await_state(second.name, "RUNNING")

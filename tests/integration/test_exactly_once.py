@@ -90,7 +90,8 @@ async def test_records_and_their_offset_are_committed_together(kafka_bootstrap: 
         rig.sink.mark(position(10))
         rig.append("c")
         await rig.sink.drained()
-        assert rig.sink.reached == position(10)
+        assert rig.sink.reached is not None
+        assert rig.sink.reached.position == position(10)
         assert (await rig.seen(), await rig.lsns()) == (["a", "b"], [10])
         assert not rig.sink.idle
         rig.sink.mark(position(20))
@@ -115,6 +116,8 @@ async def test_an_offset_alone_is_committed_too(kafka_bootstrap: str, name: str)
         await rig.sink.store({"lsn": 1})
         rig.sink.mark(position(2))
         rig.sink.mark(position(2))
+        # The task marks the last commit again after a keepalive has led on from it.
+        rig.sink.mark(position(1))
         await rig.sink.drained()
         assert await rig.lsns() == [1, 2]
 

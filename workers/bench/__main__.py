@@ -14,7 +14,7 @@ import platform
 import signal
 import sys
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -25,16 +25,19 @@ from typing import Final
 import psycopg
 from aiokafka.errors import KafkaError
 
-from workers.bench import fleet, machine, orders, report
+from workers.bench import fleet, machine, orders, recovery, report
 from workers.bench.failure import BenchError
 from workers.bench.race import CONNECTOR, OWN, PHASES, Plan, Race
 from workers.bench.servers import Servers, own_servers, own_worker, running_servers
 from workers.embedded.failure import EmbeddedError
 from workers.embedded.jars import KAFKA_VERSION
+from workers.embedded.postgres import EmbeddedPostgres
 
 REST: Final = "rest"
 """The phase with connectors of its own, and none of its rows: it runs once, whatever the schemas."""
 ALL: Final = (*PHASES, REST)
+RECOVERY: Final = "recovery"
+"""The phase that breaks connections. Only where it is asked for: it restarts PostgreSQL, if that was started here."""
 JSON_CONVERTER: Final = "org.apache.kafka.connect.json.JsonConverter"
 SCHEMAS: Final = {"both": ("on", "off"), "on": ("on",), "off": ("off",)}
 
@@ -55,8 +58,9 @@ def main(arguments: list[str] | None = None) -> int:
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
-    raced = [(heading, result) for heading, result in runs if "ms" not in result]
-    tables = [report.table(raced)] * bool(raced) + [fleet.table(result) for _, result in runs if "ms" in result]
+    raced = [(heading, result) for heading, result in runs if heading not in (REST, RECOVERY)]
+    tables = [report.table(raced)] * bool(raced) + [fleet.table(result) for heading, result in runs if heading == REST]
+    tables += [recovery.table(result) for heading, result in runs if heading == RECOVERY]
     print("", *tables, sep="\n", file=sys.stderr)
     return 0
 
@@ -68,7 +72,9 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--update-rows", type=_positive, help="rows that the one big transaction updates (default: half of --rows)")
     parser.add_argument("--rate", type=_positive, default=1_000, help="rows a second while delays are taken")
     parser.add_argument("--seconds", type=_positive, default=15, help="how long delays are taken")
-    parser.add_argument("--phases", type=_phases, default=ALL, help=f"some of {','.join(ALL)}, with commas; none for the start alone")
+    parser.add_argument(
+        "--phases", type=_phases, default=ALL, help=f"some of {','.join((*ALL, RECOVERY))}, with commas; none for the start alone"
+    )
     parser.add_argument("--connectors", type=_positive, default=200, help="how many are registered in the phase rest")
     parser.add_argument("--schemas", choices=SCHEMAS, default="both", help="JSON with schemas, without, or a run of each")
     parser.add_argument("--set", type=_setting, action="append", default=[], metavar="KEY=VALUE", help="a property of the connector")
@@ -94,15 +100,17 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
 def _measure(chosen: argparse.Namespace) -> list[tuple[str, dict[str, object]]]:
     runs: list[tuple[str, dict[str, object]]] = []
     with ExitStack() as stack:
+        restart: Callable[[], None] | None = None
         if chosen.url:
             servers = partial(_running, chosen)
         else:
             _tell("starting PostgreSQL and Kafka")
             postgres, kafka = stack.enter_context(own_servers())
+            restart = partial(_restart, postgres)
             servers = partial(own_worker, postgres.dsn, kafka.bootstrap, kafka_version=KAFKA_VERSION)
             # A second Ctrl-C must not leave servers behind.
             stack.callback(signal.signal, signal.SIGINT, signal.SIG_IGN)
-        raced = [] if list(chosen.phases) == [REST] else SCHEMAS[chosen.schemas]
+        raced = [] if chosen.phases and not set(chosen.phases) - {REST, RECOVERY} else SCHEMAS[chosen.schemas]
         for schemas in raced:
             name = f"bench_{uuid.uuid4().hex[:8]}"
             heading = f"schemas {schemas}"
@@ -120,10 +128,22 @@ def _measure(chosen: argparse.Namespace) -> list[tuple[str, dict[str, object]]]:
                 _tell(report.surroundings(*around))
                 figures = _run(fleet.Fleet(place, name, chosen.connectors, partial(_tell_of, REST)))
             runs.append((REST, _result(chosen, {"phases": [REST]}, around, place, figures)))
+        if RECOVERY in chosen.phases:
+            name = f"bench_{uuid.uuid4().hex[:8]}"
+            with servers(name) as place:
+                around = _surroundings(place)
+                _tell(report.surroundings(*around))
+                figures = _run(recovery.Recovery(place, name, dict(chosen.set), partial(_tell_of, RECOVERY), restart))
+            runs.append((RECOVERY, _result(chosen, {"phases": [RECOVERY], "set": dict(chosen.set)}, around, place, figures)))
     return runs
 
 
-def _run(race: Race | fleet.Fleet) -> dict[str, object]:
+def _restart(postgres: EmbeddedPostgres) -> None:
+    postgres.halt()
+    postgres.resume()
+
+
+def _run(race: Race | fleet.Fleet | recovery.Recovery) -> dict[str, object]:
     """The run's figures. A signal cancels it, so that what it made on the servers is removed; asyncio.CancelledError then."""
 
     async def run() -> dict[str, object]:
@@ -157,7 +177,7 @@ def _plan(chosen: argparse.Namespace, name: str, schemas: str) -> Plan:
     for side in ("key", "value"):
         settings |= {f"{side}.converter": JSON_CONVERTER, f"{side}.converter.schemas.enable": enable}
     settings |= dict(chosen.set)
-    phases = [phase for phase in chosen.phases if phase != REST]
+    phases = [phase for phase in chosen.phases if phase in PHASES]
     return Plan(name, chosen.rows, chosen.update_rows, chosen.rate, chosen.seconds, phases, settings)
 
 
@@ -217,9 +237,10 @@ def _positive(text: str) -> int:
 
 def _phases(text: str) -> Sequence[str]:
     names = [] if text == "none" else text.split(",")
-    unknown = [name for name in names if name not in ALL]
+    known = (*ALL, RECOVERY)
+    unknown = [name for name in names if name not in known]
     if unknown:
-        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: the phases are {', '.join(ALL)}")
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: the phases are {', '.join(known)}")
     return names
 
 

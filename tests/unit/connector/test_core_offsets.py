@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -111,6 +112,11 @@ def test_snapshot_offset_round_trip(completed: bool, txid: int | None) -> None:
     assert (offset.lsn, offset.txid, offset.ts_us, offset.snapshot_running, offset.start) == (9, txid, 8, not completed, 9)
 
 
+def test_what_is_stored_of_a_snapshot_is_no_position() -> None:
+    assert StoredOffset.parse(snapshot_offset(9, None, 8, completed=True)).position is None
+    assert StoredOffset.parse({}).position is None
+
+
 def test_confirmable_never_passes_the_transaction_that_is_half_sent() -> None:
     assert Position(90, 80, "INSERT", 3).confirmable == 80
     assert Position(90, None, "INSERT", 3).confirmable == 0
@@ -128,9 +134,15 @@ def test_confirmable_never_passes_the_transaction_that_is_half_sent() -> None:
         st.none() | st.integers(0, 2**32 - 1),
         st.integers(0, 2**53),
         st.integers(1, 5000),
-    )
+        # Between transactions the server has come to the last one's end at least.
+    ).map(lambda position: position if position.inside else replace(position, event=max(position.event, position.commit or 0))),
+    st.integers(0, 2**63 - 1),
 )
-def test_a_position_survives_the_offset_topic(position: Position) -> None:
+def test_a_position_survives_the_offset_topic(position: Position, passed: int) -> None:
+    offset = StoredOffset.parse(json.loads(json.dumps(position.at_least(passed).to_offset())))
+    assert offset.start == max(position.confirmable, passed) == position.at_least(passed).confirmable
+    assert offset.position is not None
+    assert offset.position.to_offset() == position.at_least(passed).to_offset()
     offset = StoredOffset.parse(json.loads(json.dumps(position.to_offset())))
     assert (offset.lsn, offset.processed, offset.commit, offset.txid) == (position.event, position.event, position.commit, position.txid)
     assert (offset.kind, offset.ts_us, offset.inside) == (position.kind, position.ts_us, position.inside)

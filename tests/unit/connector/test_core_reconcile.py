@@ -120,7 +120,10 @@ def test_offset_before_the_slot(mode: str, offset: StoredOffset) -> None:
     error = refused(mode, SLOT, offset)
     assert error.kind is ErrorKind.SLOT_MISMATCH
     assert "shop_slot" in error.message
-    assert "0/64" in error.message
+    # Both positions, how far they are apart, and from where on the slot holds WAL.
+    reached = offset.lsn or 0
+    assert all(told in error.message for told in (f"0/{reached:X}", f"{200 - reached} bytes", "0/C8", "0/64"))
+    assert "does not tell what it was" in error.remedy
     assert "snapshot.mode=when_needed" in error.remedy
     assert "offset.mismatch.strategy=trust_slot" in error.remedy
 
@@ -203,8 +206,12 @@ def test_trusting_a_slot_ahead_goes_on_even_where_the_wal_is_gone(strategy: str)
     assert (decision.start, decision.snapshot) == (200, False)
 
 
-def test_a_slot_confirmed_beyond_the_offset_is_told_in_the_log() -> None:
-    assert "not sent" in run("initial", replace(SLOT, confirmed=500), at(400, 400)).why
+@pytest.mark.parametrize("strategy", ["no_validation", "trust_slot", "trust_greater_lsn"])
+def test_a_slot_confirmed_beyond_the_offset_is_told_in_the_log(strategy: str) -> None:
+    assert run("initial", replace(SLOT, confirmed=500), at(400, 400), strategy).unsent == (400, 500)
+    assert run("initial", replace(SLOT, confirmed=400), at(400, 400), strategy).unsent is None
+    # What is half sent ends after the change that was sent last: nothing ended between.
+    assert run("initial", replace(SLOT, confirmed=350), at(400, 300, "INSERT"), strategy).unsent is None
 
 
 @pytest.mark.parametrize("offset", OFFSETS.values(), ids=list(OFFSETS))

@@ -46,7 +46,8 @@ class Bench:
         self.started = asyncio.Event()
         self.over = asyncio.Event()
         self.news = asyncio.Event()
-        self.supervisor = Supervisor(self.run, self.fail, graceful=graceful, pause=self.pause)
+        self.now = 0.0
+        self.supervisor = Supervisor(self.run, self.fail, graceful=graceful, pause=self.pause, clock=lambda: self.now, chance=lambda: 1.0)
 
     async def run(self, task: TaskContext, stop: asyncio.Event) -> None:
         self.runs += 1
@@ -67,6 +68,7 @@ class Bench:
 
     async def pause(self, seconds: float, stop: asyncio.Event) -> None:
         self.pauses.append(seconds)
+        self.now += seconds
 
     def start(self, policy: RetryPolicy | None = None, make: Callable[[], TaskContext] = context) -> None:
         self.supervisor.start("shop", make, policy or RetryPolicy())
@@ -109,15 +111,58 @@ async def test_any_other_error_ends_the_task(kind: ErrorKind) -> None:
 @pytest.mark.parametrize(("retries", "attempts"), [(0, 1), (1, 2), (3, 4)])
 async def test_retries_are_counted(retries: int, attempts: int) -> None:
     bench = Bench(*[raises(error(ErrorKind.SLOT_BUSY))] * 10)
-    bench.start(RetryPolicy(retries=retries))
+    bench.start(RetryPolicy(wait=1, retries=retries))
     await bench.over.wait()
     assert bench.runs == attempts
+
+
+@pytest.mark.parametrize(("retries", "seconds"), [(0, 0), (1, 10), (3, 30)])
+async def test_growing_pauses_keep_the_patience_of_the_fixed_ones(retries: int, seconds: float) -> None:
+    bench = Bench(*[raises(error(ErrorKind.SOURCE_UNREACHABLE))] * 30)
+    bench.start(RetryPolicy(retries=retries))
+    await bench.over.wait()
+    assert bench.runs > retries
+    assert seconds <= bench.now <= seconds + 10
+
+
+async def test_pauses_grow_from_a_tenth_of_a_second_to_ten_seconds() -> None:
+    bench = Bench(*[raises(error(ErrorKind.SOURCE_UNREACHABLE))] * 9, until_stop)
+    bench.start()
+    await bench.until_runs(10)
+    assert bench.pauses == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10, 10]
+    await bench.supervisor.stop("shop")
+
+
+def test_what_fails_together_is_spread_over_half_of_the_pause() -> None:
+    assert [RetryPolicy().pause(3, chance) for chance in (0, 0.5, 1)] == pytest.approx([0.2, 0.3, 0.4])
+    assert [RetryPolicy(wait=5).pause(3, chance) for chance in (0, 1)] == [5, 5]
+    # However long the cause lasts.
+    assert RetryPolicy().pause(10**6, 1) == 10
+
+
+@pytest.mark.parametrize(
+    ("seconds", "received", "pause"),
+    [(10, 500, 0.1), (9, 500, 0.4), (3600, 0, 0.4)],
+    ids=["ran well", "not for long", "never streamed"],
+)
+async def test_after_an_attempt_that_ran_well_pauses_are_short_again(seconds: float, received: int, pause: float) -> None:
+    async def lost_later(task: TaskContext, stop: asyncio.Event) -> None:
+        task.progress.received_lsn = received
+        bench.now += seconds
+        raise error(ErrorKind.SOURCE_CONNECTION_LOST)
+
+    lost = raises(error(ErrorKind.SOURCE_UNREACHABLE))
+    bench = Bench(lost, lost, lost_later, until_stop)
+    bench.start()
+    await bench.until_runs(4)
+    assert bench.pauses == [0.1, 0.2, pause]
+    await bench.supervisor.stop("shop")
 
 
 async def test_an_attempt_that_delivered_events_begins_the_count_anew() -> None:
     lost = error(ErrorKind.SOURCE_CONNECTION_LOST)
     bench = Bench(raises(lost), raises(lost, events=5), raises(lost))
-    bench.start(RetryPolicy(retries=1))
+    bench.start(RetryPolicy(wait=1, retries=1))
     await bench.over.wait()
     assert bench.runs == 3
 
