@@ -82,6 +82,17 @@ def test_values_in_sparks_own_types(spark: SparkSession) -> None:
     assert (updated["source"]["lsn"], updated["source"]["schema"], updated["position"]["offset"]) == (20, "public", 1)
 
 
+def test_names_that_look_like_references_in_a_session_of_the_users(spark: SparkSession) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.variable.substitute", "true")
+    name, key = "${env:HOME}", '`${env:PATH}`."x"'
+    log = TopicLog(({**NAME, "field": key}, {**NAME, "field": name}), key=({**NAME, "field": key},))
+    log.change("c", {key: "${env:USER}", name: "${env:HOME}"})
+    [row] = rows(session, log)
+    assert row["key"].asDict() == {key: "${env:USER}"}
+    assert row["after"].asDict() == {key: "${env:USER}", name: "${env:HOME}"}
+
+
 def test_older_layouts_fit_the_newest(spark: SparkSession) -> None:
     log = TopicLog((ID, price(2)))
     log.change("c", {"id": 1, "price": cents(1050)})

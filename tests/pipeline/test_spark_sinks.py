@@ -142,6 +142,21 @@ def test_names_of_any_letters(make: Callable[..., Sink], spark: SparkSession) ->
     assert shown(sink, more) == [("a", "b", "1", "d", "3", "4", "5", "6", 5)]
 
 
+def test_names_and_keys_that_look_like_references(make: Callable[..., Sink], spark: SparkSession) -> None:
+    # Spark's SQL replaces ${env:HOME}, ${system:user.dir} and ${<setting>} in any statement, quoted or not, unless it is told not to.
+    column, key = "${env:HOME}", '${env:PATH} `${spark.app.name}` "x".y'
+    sink, of = make(), Table("${env:USER}", "t${env:HOME}", (Column("id", TEXT), Column(column, TEXT), Column("n", INT)), ("id",))
+    sink.apply(0, [effects(spark, of, [up(key, "a", 1), up("other", column, 2)])])
+    for _ in range(2):
+        sink.apply(1, [effects(spark, of, [up(key, "b", 3, kept=[column]), up("other", "c", 4)])])
+        assert names(sink, of) == ["id", column, "n"]
+        assert shown(sink, of) == [(key, "a", 3), ("other", "c", 4)]
+    renamed = replace(of, columns=(of.columns[0], Column("${env:PATH}", TEXT), of.columns[2], Column("${env:USER}", TEXT, column)))
+    sink.apply(2, [effects(spark, renamed, [down("other")])])
+    assert names(sink, renamed) == ["id", "${env:PATH}", "n", "${env:USER}"]
+    assert shown(sink, renamed) == [(key, "a", 3, column)]
+
+
 def test_tables_side_by_side(make: Callable[..., Sink], spark: SparkSession) -> None:
     sink = make()
     tables = [replace(PLAIN, name=f"t{number}") for number in range(3)]

@@ -16,7 +16,6 @@ there), ``source`` (struct: ``committed`` timestamp, ``schema``, ``table``, ``tx
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import Column as SparkColumn
@@ -31,6 +30,7 @@ from workers.spark.topics.events import TOMBSTONE, fitted, key_columns, row_op
 from workers.spark.topics.formats import Format, json_format
 from workers.spark.topics.known import TopicState
 from workers.spark.topics.layouts import SOURCE, TRANSACTION, Form, Layout
+from workers.spark.topics.patterns import of_topic
 from workers.spark.topics.records import read_records, stream_records
 from workers.spark.topics.survey import survey
 from workers.spark.topics.topic import Topic, learned
@@ -45,7 +45,7 @@ def changes(
     format_: Format | None = None,
     options: Mapping[str, str] | None = None,
 ) -> DataFrame:
-    """The changes in ``topic``, whose records are looked through first to learn their layouts.
+    """The changes in ``topic`` (its name, not a pattern), whose records are looked through first to learn their layouts.
 
     ``format_`` is JsonConverter's (with schemas, or without them and then in the types that JSON shows) if none is given; ``options``
     are those of Spark's Kafka source. All events are fitted to the newest layout: a column that was renamed or widened since is
@@ -55,7 +55,7 @@ def changes(
 
     Raises JobError when the topic holds no change of a table.
     """
-    pattern, form = re.escape(topic), format_ or json_format(UNAVAILABLE, None)
+    pattern, form = of_topic(topic), format_ or json_format(UNAVAILABLE, None)
     found = known_topic(read_records(spark, bootstrap, pattern, options), topic, form)
     if found is None:
         raise JobError(UNREADABLE, f"The topic {topic} on {bootstrap} holds no change of a table yet. Check its name.")

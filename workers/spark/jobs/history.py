@@ -56,7 +56,7 @@ class History:
 
     def target(self, work: Work) -> DataFrame | None:
         """The versions that hold."""
-        known = self._known(*_forms(work.topic))
+        known = self._known(work, *_forms(work.topic))
         return None if known is None else known.where(F.col("valid_to").isNull())
 
     def plan(self, work: Work, state: TopicState) -> tuple[Effects, TopicState] | None:
@@ -65,11 +65,11 @@ class History:
         if not table.key:
             return None
         *passed, own = _forms(work.topic)
-        rows = versions(work.changes, table, self._known(*passed, own), truncates(work))
+        rows = versions(work.changes, table, self._known(work, *passed, own), truncates(work))
         return Effects(own, rows, passed=tuple(passed)), state
 
-    def _known(self, *path: Table) -> DataFrame | None:
-        return at_newest(self._sink.read(path[-1]), path)
+    def _known(self, work: Work, *path: Table) -> DataFrame | None:
+        return at_newest(self._sink.read(path[-1], work.changes.sparkSession), path)
 
 
 def _forms(topic: Topic) -> list[Table]:

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType
 
 from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.session import as_written
 from workers.spark.sinks.incoming import Incoming, incoming, own_columns, side_by_side
 from workers.spark.sinks.merge import gone, insert_statement, merge_statement
 from workers.spark.tables.casts import rewritten
@@ -30,6 +31,7 @@ class LakeSink(ABC):
     """
 
     def __init__(self, spark: SparkSession, *, drop_columns: bool = True, threads: int = 4) -> None:
+        as_written(spark)
         self._spark = spark
         self._drop_columns = drop_columns
         self._threads = threads
@@ -64,9 +66,9 @@ class LakeSink(ABC):
         del batch  # Effects are safe to repeat: no number has to be remembered.
         side_by_side(self._apply, effects, self._threads)
 
-    def read(self, table: Table) -> DataFrame | None:
-        """The mirror as it is now; None when there is none."""
-        return self._read(self._spark, self.identifier(table))
+    def read(self, table: Table, session: SparkSession | None = None) -> DataFrame | None:
+        """The mirror as it is now; None when there is none. See :class:`workers.spark.tables.table.Sink`."""
+        return self._read(session or self._spark, self.identifier(table))
 
     @staticmethod
     def _read(session: SparkSession, identifier: str) -> DataFrame | None:
@@ -82,6 +84,7 @@ class LakeSink(ABC):
 
     def _apply(self, effects: Effects) -> None:
         session, table = effects.rows.sparkSession, effects.table
+        as_written(session)
         identifier, own = self.identifier(table), own_columns(table)
         refusal = self.refusal(table)
         if refusal is not None:

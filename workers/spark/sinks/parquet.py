@@ -42,11 +42,11 @@ class ParquetSink:
         del batch  # Effects are safe to repeat: no number has to be remembered.
         side_by_side(self._apply, effects, self._threads)
 
-    def read(self, table: Table) -> DataFrame | None:
+    def read(self, table: Table, session: SparkSession | None = None) -> DataFrame | None:
         """The mirror as it is now; None when there is none. What it reads is gone after the next but one batch."""
         folders = _Folders(self._spark, self._folder, table)
         place = folders.current()
-        return None if place is None else self._spark.read.parquet(place)
+        return None if place is None else (session or self._spark).read.parquet(place)
 
     def _apply(self, effects: Effects) -> None:
         session, table = effects.rows.sparkSession, effects.table

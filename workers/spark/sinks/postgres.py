@@ -152,7 +152,7 @@ class PostgresSink:
             run(connection, inserts(mirror, staged.stage, batch, there, nulls))
         run(connection, f"DROP TABLE {staged.stage}")
 
-    def read(self, table: Table) -> DataFrame | None:
+    def read(self, table: Table, session: SparkSession | None = None) -> DataFrame | None:
         """The mirror as it is now, read by one JDBC connection; None when there is none."""
         target = self.target(table)
         try:
@@ -168,7 +168,8 @@ class PostgresSink:
         there.sort(key=lambda column: column[0] in {LSN, POSITION})
         items = [f'{selected(sql_name(name), of)} AS "v{at}"' for at, (name, of) in enumerate(there)]
         rows = (
-            self._spark.read.format("jdbc")
+            (session or self._spark)
+            .read.format("jdbc")
             .options(**access)
             .option("query", f"SELECT {', '.join(items)} FROM {sql_name(*target)}")
             .option("sessionInitStatement", READ_SETTINGS)

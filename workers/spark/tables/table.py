@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from workers.spark.kinds import Kind
 
@@ -72,5 +72,9 @@ class Sink(Protocol):
     def apply(self, batch: int, effects: Sequence[Effects]) -> None:
         """Bring the effects into the tables, making and changing the tables as their columns ask. Safe to repeat for the same batch."""
 
-    def read(self, table: Table) -> DataFrame | None:
-        """The mirror as it is now, with its own columns; None when there is none yet."""
+    def read(self, table: Table, session: SparkSession | None = None) -> DataFrame | None:
+        """The mirror as it is now, with its own columns; None when there is none yet.
+
+        What becomes part of effects must be read in their ``session``, which for a streaming query is one of its own: Iceberg does not
+        find the table's columns again in a plan that reads it in another session (MISSING_ATTRIBUTES).
+        """

@@ -18,6 +18,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from workers.spark.topics.patterns import whole
+
 OLD_KEY: Final = "__debezium.oldkey"
 NEW_KEY: Final = "__debezium.newkey"
 """Headers of a primary key's update (Debezium documentation, "Primary key updates")."""
@@ -37,11 +39,6 @@ _CLIENT: Final[Mapping[str, str]] = {
     # A task for each so many records: a partition that holds most of a batch is read by all cores.
     "maxRecordsPerPartition": "20000",
 }
-
-
-def topics_of(prefix: str) -> str:
-    """The pattern (Java's) of all topics under a ``topic.prefix``."""
-    return re.escape(prefix) + r"\..+"
 
 
 def read_records(spark: SparkSession, bootstrap: str, pattern: str, options: Mapping[str, str] | None = None) -> DataFrame:
@@ -65,7 +62,7 @@ def stream_records(spark: SparkSession, bootstrap: str, pattern: str, options: M
 
 
 def _options(bootstrap: str, pattern: str) -> dict[str, str]:
-    return {"kafka.bootstrap.servers": bootstrap, "subscribePattern": pattern, **_CLIENT}
+    return {"kafka.bootstrap.servers": bootstrap, "subscribePattern": whole(pattern), **_CLIENT}
 
 
 def cut_json(records: DataFrame, *more: str) -> DataFrame:
