@@ -23,6 +23,8 @@ class Mirror:
 
     def target(self, work: Work) -> DataFrame | None:
         """The mirror."""
+        if work.anew:
+            return None
         return at_newest(self._sink.read(work.topic.table, work.changes.sparkSession), (*work.topic.passed, work.topic.table))
 
     def plan(self, work: Work, state: TopicState) -> tuple[Effects, TopicState]:

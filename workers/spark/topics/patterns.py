@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
+from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
 
 from workers.spark.failure import WRONG, JobError
@@ -47,9 +47,9 @@ def matching(spark: SparkSession, pattern: str, names: Iterable[str]) -> list[st
     try:
         # By itself: "a)|(b" would be one between the brackets of whole().
         jvm.java.util.regex.Pattern.compile(pattern)
-    except Py4JJavaError as error:
-        problem = error.java_exception
-        where = f"{problem.getDescription()} near index {problem.getIndex()}"
+    except IllegalArgumentException as error:
+        # PatternSyntaxException, as PySpark passes it on: what and where, then the pattern.
+        where = str(error).splitlines()[0]
         raise JobError(WRONG, f"topics is {pattern!r}, which Java cannot read as a pattern: {where}. Correct it.") from None
     compiled = jvm.java.util.regex.Pattern.compile(whole(pattern))
     return [name for name in names if compiled.matcher(name).find()]
