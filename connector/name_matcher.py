@@ -156,7 +156,7 @@ class _Group:
         self._key = key
         self._backtrack = backtrack
         self._database = f"{long_form.database}." if long_form is not None else ""
-        long = [pattern for pattern in patterns if long_form is not None and pattern.dots >= long_form.dots]
+        long = [pattern for pattern in patterns if long_form is not None and long_form.database and pattern.dots >= long_form.dots]
         self._short_programs, self._short_rest = _compiled(patterns, ignore_case=ignore_case)
         self._long_programs, self._long_rest = _compiled(long, ignore_case=ignore_case)
 

@@ -12,10 +12,13 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from connector.errors import CdcError, ErrorKind
+from connector.io.backtracking import BacktrackingProcess
+from connector.name_matcher import NameMatcher
 from workers.properties import parse_properties
 
 _REFERENCE: Final = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
@@ -74,9 +77,14 @@ class Secrets:
         return _REFERENCE.sub(replace, value)
 
 
+@cache
+def _names(pattern: str) -> NameMatcher:
+    return NameMatcher([pattern], "allowlist.pattern", ignore_case=False, backtrack=BacktrackingProcess())
+
+
 def _read(provider: Provider, path: str, key: str) -> str:
     if provider.kind == "env":
-        if provider.allowed_names is not None and not re.fullmatch(provider.allowed_names, key):
+        if provider.allowed_names is not None and not _names(provider.allowed_names)(key):
             raise KeyError(key)
         return os.environ[key]
     place = Path(path)
