@@ -34,8 +34,9 @@ Matcher = Callable[[str], bool]
 class LongForm:
     """Names that begin with the database: ``database.schema.table`` (2 dots) or ``database.schema.table.column`` (3 dots).
 
-    Debezium's documentation of 1.x has this form, and its connector does not match it. A pattern is taken for one when every name that
-    it matches has as many ``dots``: no short name has, so that it matches nothing in the reference.
+    Debezium's documentation of 1.x has this form, and its connector does not match it. A pattern is matched with such names too when
+    every name that it matches has as many ``dots`` (:func:`connector.java_regex.tree.dots`). With escaped dots it can match no short name
+    then, so that it matches nothing in the reference.
     """
 
     database: str
@@ -217,6 +218,9 @@ def _programs(patterns: Sequence[Translation]) -> tuple[list[_Program], list[Tra
     except re2.error:
         if len(patterns) == 1:
             return [], list(patterns)
+    finally:
+        # The module would keep the last 128 programs, of up to 8 MiB each.
+        re2.purge()
     parts = [_programs([pattern]) for pattern in patterns]
     return [program for programs, _ in parts for program in programs], [pattern for _, refused in parts for pattern in refused]
 
