@@ -6,24 +6,21 @@ any case: it is the browser that keeps an answer without these headers from the 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Final
 
 Header = tuple[bytes, bytes]
 
 DEFAULT_METHODS: Final = "GET,POST,HEAD"
-_ANY: Final = "*"
 _MAX_AGE: Final = b"60"
 _VARY: Final = (b"vary", b"Origin")
 
 
 class CrossOrigin:
-    """``origins`` are regular expressions or ``*``; ``methods`` is sent as it is. Raises re.error for an origin that is no expression."""
+    """``allows`` says whether an origin is allowed, None that all are; ``methods`` is sent as it is."""
 
-    def __init__(self, origins: Sequence[str], methods: str = DEFAULT_METHODS) -> None:
-        self._any = _ANY in origins
-        self._origins = () if self._any else tuple(re.compile(origin, re.IGNORECASE) for origin in origins)
+    def __init__(self, allows: Callable[[str], bool] | None, methods: str = DEFAULT_METHODS) -> None:
+        self._allowed = allows
         self._preflight: tuple[Header, ...] = (
             (b"access-control-allow-methods", methods.encode("latin-1")),
             (b"access-control-allow-headers", b"Content-Type"),
@@ -41,4 +38,4 @@ class CrossOrigin:
 
     def _allows(self, origin: str) -> bool:
         # A header may list several origins (RFC 6454, 7.1); one that is allowed is enough.
-        return self._any or any(pattern.fullmatch(part) for part in origin.split() for pattern in self._origins)
+        return self._allowed is None or any(map(self._allowed, origin.split()))

@@ -14,7 +14,7 @@ from connector.config import ConnectorConfig
 from connector.config_families import ColumnMask
 from connector.filters import COLUMN_DOTS
 from connector.masks import Mask, mask_of
-from connector.name_matcher import LongForm, Matcher, NameMatcher
+from connector.name_matcher import LongForm, NameMatcher
 from connector.ports import Backtracking, no_backtracking
 from connector.schema import Schema
 from connector.source_types import source_type
@@ -32,7 +32,7 @@ class _Rule:
     """``shown`` names the property for people; ``by_type`` when names to match end in the type and not in the column."""
 
     shown: str
-    matches: Matcher
+    matches: NameMatcher
     mask: ColumnMask | None = None
     by_type: bool = False
 
@@ -68,6 +68,12 @@ class ColumnRules:
     def __bool__(self) -> bool:
         """There are rules."""
         return bool(self._rules)
+
+    def learn(self, names: Sequence[str]) -> None:
+        """Decide about many columns (``schema.table.column``) at once."""
+        for rule in self._rules:
+            if not rule.by_type:
+                rule.matches.learn(names)
 
     def apply(self, table: CatalogTable, column: Column, types: Types, value: Schema) -> tuple[Schema, Mask | None]:
         """The schema to show for a column whose values have the schema ``value``, and the mask when values change."""

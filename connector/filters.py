@@ -59,6 +59,10 @@ class ColumnFilter:
     ) -> None:
         self._column = include_exclude(include, exclude, "column", long_form=LongForm(database, COLUMN_DOTS), backtrack=backtrack)
 
+    def learn(self, names: Iterable[str]) -> None:
+        """Decide about many columns (``schema.table.column``) at once."""
+        self._column.listed.learn(names)
+
     def includes(self, schema: str, table: str, column: str) -> bool:
         """Whether the column is part of ``before`` and ``after``."""
         return self._column(f"{schema}.{table}.{column}")

@@ -34,8 +34,9 @@ Matcher = Callable[[str], bool]
 class LongForm:
     """Names that begin with the database: ``database.schema.table`` (2 dots) or ``database.schema.table.column`` (3 dots).
 
-    Debezium's documentation of 1.x has this form, and its connector does not match it. A pattern is taken for one when every name that
-    it matches has as many ``dots``: no short name has, so that it matches nothing in the reference.
+    Debezium's documentation of 1.x has this form, and its connector does not match it. A pattern is matched with such names too when
+    every name that it matches has as many ``dots`` (:func:`connector.java_regex.tree.dots`). With escaped dots it can match no short name
+    then, so that it matches nothing in the reference.
     """
 
     database: str
@@ -156,7 +157,7 @@ class _Group:
         self._key = key
         self._backtrack = backtrack
         self._database = f"{long_form.database}." if long_form is not None else ""
-        long = [pattern for pattern in patterns if long_form is not None and pattern.dots >= long_form.dots]
+        long = [pattern for pattern in patterns if long_form is not None and long_form.database and pattern.dots >= long_form.dots]
         self._short_programs, self._short_rest = _compiled(patterns, ignore_case=ignore_case)
         self._long_programs, self._long_rest = _compiled(long, ignore_case=ignore_case)
 
@@ -217,6 +218,9 @@ def _programs(patterns: Sequence[Translation]) -> tuple[list[_Program], list[Tra
     except re2.error:
         if len(patterns) == 1:
             return [], list(patterns)
+    finally:
+        # The module would keep the last 128 programs, of up to 8 MiB each.
+        re2.purge()
     parts = [_programs([pattern]) for pattern in patterns]
     return [program for programs, _ in parts for program in programs], [pattern for _, refused in parts for pattern in refused]
 

@@ -61,7 +61,7 @@ class Position:
     incremental: tuple[tuple[str, object], ...] = ()
     """What is stored of an incremental snapshot that runs (:meth:`connector.incremental.IncrementalSnapshot.to_offset`)."""
     passed: int = 0
-    """Inside a transaction: an LSN that the server had come to before it sent the transaction, so that none ends between the two."""
+    """Inside a transaction: an LSN that the server had come to before it sent the transaction; nothing ends between ``commit`` and it."""
 
     @property
     def inside(self) -> bool:

@@ -82,7 +82,7 @@ class Decision:
     catch_up: int = 0
     offset: StoredOffset | None = None
     unsent: tuple[int, int] | None = None
-    """Two LSNs, if the slot goes on behind the offset's place: the server sends nothing that was committed between them."""
+    """Offset and slot as LSNs, if the slot goes on after the offset: the server sends nothing that was committed between them."""
 
 
 def decide(
@@ -212,5 +212,5 @@ def _behind(slot: SlotState, reached: int) -> str:
 
 _UNKNOWN: Final = (
     "The server sends nothing that was committed between the two, and does not tell what it was: changes of captured tables are"
-    " missing, but if only other tables or databases were written to, nothing is."
+    " missing if there were any; if only other tables or databases were written to, nothing is missing."
 )

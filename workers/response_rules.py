@@ -9,11 +9,14 @@ from typing import Final
 from connect_api.cross_origin import DEFAULT_METHODS, CrossOrigin
 from connect_api.response_headers import HeaderRule
 from connector.errors import CdcError, ErrorKind
+from connector.io.backtracking import BacktrackingProcess
+from connector.name_matcher import NameMatcher
 
 RULES: Final = "response.http.headers.config"
 ORIGIN: Final = "access.control.allow.origin"
 METHODS: Final = "access.control.allow.methods"
 
+_ANY: Final = "*"
 _ACTIONS: Final = ("set", "add", "setDate", "addDate")
 _FIELD_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _FORM: Final = '"set Cache-Control: no-cache, no-store", add X-Served-By: connect, setDate Expires: 86400000'
@@ -40,13 +43,14 @@ def cross_origin(properties: Mapping[str, str]) -> CrossOrigin | None:
             ErrorKind.CONFIG_INVALID, f"Invalid value {methods} for the worker property {METHODS}", "Name methods, such as GET,POST,PUT."
         )
     try:
-        return CrossOrigin(origins, ",".join(method.strip() for method in methods.split(",")))
-    except re.error as problem:
+        allows = None if _ANY in origins else NameMatcher(origins, ORIGIN, backtrack=BacktrackingProcess())
+    except CdcError as problem:
         raise CdcError(
             ErrorKind.CONFIG_INVALID,
-            f"Invalid value {text} for the worker property {ORIGIN}: {problem}",
+            f"Invalid value {text} for the worker property {ORIGIN}: {problem.message}",
             "Write an origin such as https://console.example.com, a regular expression for the whole of it, or *.",
         ) from problem
+    return CrossOrigin(allows, ",".join(method.strip() for method in methods.split(",")))
 
 
 def _rule(text: str) -> HeaderRule:

@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from connector.errors import CdcError, ErrorKind
+from connector.io.backtracking import BacktrackingProcess
 from connector.io.regular_file import read_regular
+from connector.name_matcher import NameMatcher
 from workers.properties import parse_properties
 from workers.references import Reference, references
 
@@ -160,8 +162,13 @@ class _Reading:
             raise _NotThere("The file has no such key") from None
 
 
+@cache
+def _names(pattern: str) -> NameMatcher:
+    return NameMatcher([pattern], "allowlist.pattern", ignore_case=False, backtrack=BacktrackingProcess())
+
+
 def _variable(provider: Provider, name: str) -> str:
-    if provider.allowed_names is not None and not re.fullmatch(provider.allowed_names, name):
+    if provider.allowed_names is not None and not _names(provider.allowed_names)(name):
         raise _NotThere("The provider's allowlist.pattern does not match")
     try:
         return os.environ[name]

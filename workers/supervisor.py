@@ -64,7 +64,7 @@ class RetryPolicy:
     def exhausted(self, failures: int, seconds: float) -> bool:
         """Whether no attempt is left after so many failures in a row, the first one so many seconds ago.
 
-        Pauses that grow take no patience away from who set a limit: it is over when Debezium's own pauses would be, too.
+        Growing pauses give up no sooner than Debezium's fixed ones of 10 s: a limit is set with those in mind.
         """
         return 0 <= self.retries < failures and (self.wait is not None or seconds >= self.retries * _LONGEST_S)
 

@@ -46,7 +46,7 @@ class BacktrackingProcess:
                     found.append(orjson.loads(line))
                     if len(found) == len(patterns):
                         return found
-            # It ended: at the pattern that it told nothing of.
+            # It ended, at the pattern that it said nothing of: out of time, or out of memory.
             self._end()
             _log.warning("pattern given up seconds=%s", self._limit)
             raise OutOfTimeError(len(found))
@@ -61,7 +61,8 @@ class BacktrackingProcess:
             self._end()
             # -P, -E and -S: nothing of the folder that the worker runs in, of the environment or of installed packages is executed.
             command = [sys.executable, "-P", "-E", "-S", str(_PROGRAM)]
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/")  # noqa: S603 (our own)
+            pipe = subprocess.PIPE
+            self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, cwd="/")  # noqa: S603 (our own)
         assert self._process.stdin is not None  # noqa: S101 (both are pipes)
         assert self._process.stdout is not None  # noqa: S101
         return self._process.stdin, self._process.stdout

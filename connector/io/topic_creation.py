@@ -102,7 +102,8 @@ class TopicCreator:
 
 def _rule(group: str, settings: Mapping[str, str], backtrack: Backtracking) -> Matcher:
     def listed(side: str) -> NameMatcher:
-        return NameMatcher(split_regexes(settings.get(side, "")), f"topic.creation.{group}.{side}", backtrack=backtrack)
+        patterns = split_regexes(settings.get(side, ""))
+        return NameMatcher(patterns, f"topic.creation.{group}.{side}", ignore_case=False, backtrack=backtrack)
 
     include, exclude = listed("include"), listed("exclude")
     return lambda topic: include(topic) and not exclude(topic)

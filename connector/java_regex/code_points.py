@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from functools import cache
+from itertools import chain
 from typing import Final
 
 import re2
@@ -86,7 +87,9 @@ def without_case(points: CodePoints, *, unicode: bool) -> CodePoints:
 def _folding() -> tuple[list[int], dict[int, int], dict[int, list[int]]]:
     """The letters that have another case, in order; what Java compares each by; and all letters that are compared by that."""
     by_fold: dict[int, list[int]] = {}
-    for point in range(LAST + 1):
+    # Only letters, numerals, circled letters and one mark have cases.
+    cased = union(*map(_listed, ("L", "Nl", "So", "Mn")))
+    for point in (point for low, high in cased for point in range(low, high + 1)):
         char = chr(point)
         if char.lower() != char or char.upper() != char:
             upper = char.upper() if len(char.upper()) == 1 else char.title() if len(char.title()) == 1 else char
@@ -208,9 +211,14 @@ def _listed(name: str) -> CodePoints:
         runs = re2.compile(rf"\p{{{name}}}+", options)
     except re2.error:
         raise UnknownProperty(name) from None
-    every = "".join(chr(point) for low, high in ALL for point in range(low, high + 1)).encode()
     found = []
-    for match in runs.finditer(every):
+    for match in runs.finditer(_every()):
         members = match.group().decode()
         found.append(span(ord(members[0]), ord(members[-1])))
     return union(*found)
+
+
+@cache
+def _every() -> bytes:
+    """All code points as text; kept, because it takes a tenth of a second to make and anybody may ask for all properties."""
+    return "".join(map(chr, chain(*(range(low, high + 1) for low, high in ALL)))).encode()

@@ -149,7 +149,7 @@ def _times(low: int, high: int | None) -> str:
     return f"{{{low}}}" if low == high else f"{{{low},{'' if high is None else high}}}"
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _class(points: CodePoints) -> str:
     if len(points) == 1 and points[0][0] == points[0][1]:
         return _escaped(points[0][0])

@@ -33,7 +33,7 @@ class Translation:
     dots: int
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def translate(pattern: str, *, ignore_case: bool) -> Translation:
     """Raises Malformed for what Java does not compile, Unsupported for what cannot be matched here, TooLarge for what is too much."""
     if _PLAIN.fullmatch(pattern):

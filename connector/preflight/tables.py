@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from connector.filters import TABLE_DOTS
-from connector.idle_rules import IdleRule, idle_rules
+from connector.idle_rules import IdleRule, idle_rules, needs_columns
 from connector.name_matcher import LongForm, NameMatcher
 from connector.output_plugin import PGOUTPUT
 from connector.preflight.facts import Facts, Table
@@ -54,8 +54,8 @@ def entries_without_table(wish: Wish, facts: Facts) -> Iterator[str]:
 def idle(wish: Wish, facts: Facts) -> Iterator[IdleRule]:
     """Entries of all other properties that match nothing; and those of table.include.list that are no plain names."""
     captured = wish.captured(facts)
-    if not captured:
-        # nothing_matches says so.
+    if not captured or (needs_columns(wish.config) and not facts.described):
+        # nothing_matches says so; or the columns took too long to be read.
         return
     described = facts.described or [CatalogTable(table.oid, table.schema, table.table, ()) for table in captured]
     names = [(table.schema, table.table) for table in facts.tables]

@@ -39,14 +39,14 @@ class MemorySink:
         if crash == "after":
             raise Crash
 
-    def read(self, table: Table) -> DataFrame | None:
+    def read(self, table: Table, session: SparkSession | None = None) -> DataFrame | None:
         rows = self.tables.get(table.full_name)
         if rows is None:
             return None
         shape = self.shapes[table.full_name]
         own = [StructField(LSN, LongType()), *([] if shape.key else [StructField(POSITION, StringType())])]
         kind = StructType([*(StructField(column.name, column.kind.type) for column in shape.columns), *own])
-        return self.spark.createDataFrame([tuple(row[field.name] for field in kind.fields) for row in rows.values()], kind)
+        return (session or self.spark).createDataFrame([tuple(row[field.name] for field in kind.fields) for row in rows.values()], kind)
 
     def rows(self, name: str = "public.items") -> list[Cells]:
         """A table's rows without the mirror's own columns, by key."""

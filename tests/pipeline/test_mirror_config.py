@@ -42,7 +42,7 @@ def test_environment_is_read_where_it_is_named(tmp_path: Path) -> None:
 
 def test_transaction_topic_is_read_with_the_others() -> None:
     config = parse_config({**LEAST, "consistency": "transaction", "transaction_topic": "shop.transaction"})
-    assert config.pattern == r"shop\..+|shop\.transaction"
+    assert config.pattern == r"(?:shop\..+)|(?:shop\.transaction)"
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from workers.spark.jobs.mirror import Mirror
 from workers.spark.kinds import UNAVAILABLE
 from workers.spark.topics.formats import avro_format, json_format
 from workers.spark.topics.registry import SchemaRegistry
+from workers.spark.topics.topic import Topic
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -62,7 +63,7 @@ def rows(spark: SparkSession, log: TopicLog) -> list[Row]:
     records = log.batch(spark)
     form = json_format(UNAVAILABLE, None)
     topic = known_topic(records, log.topic, form)
-    assert topic is not None
+    assert isinstance(topic, Topic)
     found: list[Row] = typed(form.cut(records), topic).orderBy("position.offset").collect()
     return found
 
@@ -82,6 +83,17 @@ def test_values_in_sparks_own_types(spark: SparkSession) -> None:
     assert (updated["source"]["lsn"], updated["source"]["schema"], updated["position"]["offset"]) == (20, "public", 1)
 
 
+def test_names_that_look_like_references_in_a_session_of_the_users(spark: SparkSession) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.variable.substitute", "true")
+    name, key = "${env:HOME}", '`${env:PATH}`."x"'
+    log = TopicLog(({**NAME, "field": key}, {**NAME, "field": name}), key=({**NAME, "field": key},))
+    log.change("c", {key: "${env:USER}", name: "${env:HOME}"})
+    [row] = rows(session, log)
+    assert row["key"].asDict() == {key: "${env:USER}"}
+    assert row["after"].asDict() == {key: "${env:USER}", name: "${env:HOME}"}
+
+
 def test_older_layouts_fit_the_newest(spark: SparkSession) -> None:
     log = TopicLog((ID, price(2)))
     log.change("c", {"id": 1, "price": cents(1050)})
@@ -98,7 +110,7 @@ def test_layout_that_came_after_the_start_stops_the_query(spark: SparkSession) -
     log.change("c", {"id": 1, "name": "x"})
     form = json_format(UNAVAILABLE, None)
     topic = known_topic(log.batch(spark), log.topic, form)
-    assert topic is not None
+    assert isinstance(topic, Topic)
     log.fields = (ID,)
     log.change("c", {"id": 2})
     with pytest.raises((PySparkException, Py4JJavaError), match="Start the query again"):

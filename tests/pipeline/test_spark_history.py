@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,16 +12,19 @@ import pytest
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded')")
 
 from memory_sink import Crash, MemorySink
+from pyspark.sql import SparkSession
 from topic_log import EPOCH, ID, NAME, Json, TopicLog
 
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
-from workers.spark.jobs.history import History
-from workers.spark.kinds import UNAVAILABLE
+from workers.spark.jobs.history import History, history_table
+from workers.spark.kinds import UNAVAILABLE, kind_of
+from workers.spark.sinks import IcebergPlace, sink_of
+from workers.spark.tables.table import Column, Table
 from workers.spark.topics.formats import json_format
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 Version = tuple[object, object, object, int, int | None]
 """Key, name, op, and the LSNs of the changes that began and ended it."""
@@ -175,3 +179,25 @@ def test_versions_go_on_under_another_key(rig: Rig) -> None:
     log.repeat(0)
     rig.batch(log)
     assert rig.versions() == expected
+
+
+def test_history_in_iceberg_goes_on_from_batch_to_batch(spark: SparkSession, tmp_path: Path) -> None:
+    # A catalog's settings are read once in a session.
+    place = IcebergPlace(f"ice_{uuid.uuid4().hex}", {"type": "hadoop", "warehouse": str(tmp_path / "tables")})
+    sink = sink_of(place, spark)
+    batches = Batches(Checkpoint(spark, str(tmp_path / "checkpoint")), json_format(UNAVAILABLE, None), sink, History(sink))
+    # A streaming query has a session of its own.
+    session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    log = TopicLog()
+    log.change("c", {"id": 1, "name": "a"}, lsn=10)
+    log.change("c", {"id": 2, "name": "x"}, lsn=20)
+    batches.apply(log.batch(session), 0)
+    log.change("u", {"id": 1, "name": "b"}, lsn=30)
+    log.change("t", lsn=40)
+    log.change("c", {"id": 1, "name": "c"}, lsn=50)
+    batches.apply(log.batch(session), 1)
+    found = sink.read(history_table(Table("public", "items", (Column("id", kind_of(ID)), Column("name", kind_of(NAME))), ("id",))))
+    assert found is not None
+    rows = found.orderBy("id", "version").select("id", "name", "op", "version", "ended").collect()
+    expected = [(1, "a", "c", 10, 30), (1, "b", "u", 30, 40), (1, "c", "c", 50, None), (2, "x", "c", 20, 40)]
+    assert [tuple(row) for row in rows] == expected

@@ -18,6 +18,7 @@ from workers.spark.changes import known_topic, typed
 from workers.spark.failure import JobError
 from workers.spark.kinds import UNAVAILABLE
 from workers.spark.topics.formats import json_format
+from workers.spark.topics.topic import Topic
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -259,7 +260,7 @@ def test_changes_of_several_keys(rig: Rig) -> None:
     log.change("u", {"order": 1, "shop": 1, "name": "un"})
     records, form = log.batch(rig.spark), json_format(UNAVAILABLE, None)
     topic = known_topic(records, TOPIC, form)
-    assert topic is not None
+    assert isinstance(topic, Topic)
     found = typed(form.cut(records), topic).select("op", "key").collect()
     keys = [None if row["key"] is None else tuple(row["key"].asDict().items()) for row in found]
     assert keys[0] == (("order", 1), ("shop", None))

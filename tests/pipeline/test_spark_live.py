@@ -10,18 +10,15 @@ import json
 import re
 import signal
 import threading
-from collections.abc import AsyncIterator
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import pytest_asyncio
-from aiokafka import AIOKafkaProducer
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded')")
 
+from log_broker import Broker, broker
 from pyspark.errors import StreamingQueryException
 from spark_command import command, started
 from topic_log import ID, NAME, Json, TopicLog, cents, price
@@ -39,37 +36,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
+__all__ = ["broker"]
 pytestmark = [pytest.mark.slow, pytest.mark.pg(">= 18")]
 
 SECONDS = 240.0
 ITEMS = (ID, NAME, price(2))
-
-
-class Broker:
-    """Writes logs to topics of one partition."""
-
-    def __init__(self, bootstrap: str, producer: AIOKafkaProducer) -> None:
-        self.bootstrap = bootstrap
-        self._producer = producer
-
-    async def create(self, *logs: TopicLog) -> None:
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.bootstrap)
-        await admin.start()
-        await admin.create_topics([NewTopic(log.topic, num_partitions=1, replication_factor=1) for log in logs])
-        await admin.close()
-
-    async def write(self, log: TopicLog) -> None:
-        """What is new in the log, all at once: no reader sees a part of it."""
-        batch = self._producer.create_batch()
-        for *_, key, value, headers in log.new():
-            assert batch.append(key=key, value=value, timestamp=None, headers=headers) is not None
-        await (await self._producer.send_batch(batch, log.topic, partition=0))
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def broker(kafka_bootstrap: str) -> AsyncIterator[Broker]:
-    async with AIOKafkaProducer(bootstrap_servers=kafka_bootstrap) as producer:
-        yield Broker(kafka_bootstrap, producer)
 
 
 async def test_changes_of_a_stream_are_typed_and_a_new_layout_stops_it(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
@@ -302,7 +273,7 @@ async def test_parquet_iceberg_and_a_history_by_command(
     # A session that is there already: each start of one takes as long as all the rest.
     session = spark.newSession()
     monkeypatch.setattr(session, "stop", lambda: None)
-    monkeypatch.setattr("workers.spark.__main__.session_of", lambda *_: session)
+    monkeypatch.setattr("workers.spark.__main__.session_of", lambda *_, **__: session)
     for config in (parquet, iceberg):
         assert main(["verify", "--config", config]) == 0
         assert "public.items: equal\n" in capsys.readouterr().out

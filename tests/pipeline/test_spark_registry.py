@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded')")
 
 from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.topics.known import Unreadable
 from workers.spark.topics.registry import RegistryAuth, SchemaRegistry
 
 SCHEMA = '{"type":"record","name":"R","fields":[]}'
@@ -95,13 +96,17 @@ def test_refused_credentials_are_told_without_them(url: str) -> None:
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (2, "Schema 2 refers to other schemas"),
-        (3, "Schema 3 is of type PROTOBUF"),
-        (4, "answers 500 for schema 4"),
-        (5, "holds no schema"),
-        (6, "has no schema 6"),
+        (2, "its schema 2 refers to other schemas, which are not followed"),
+        (3, "its schema 3 is of type PROTOBUF, not AVRO"),
+        (6, "the registry {url} has no schema 6"),
     ],
 )
+def test_schema_that_is_no_avro_of_this_registry_has_a_reason(url: str, number: int, said: str) -> None:
+    with SchemaRegistry(url) as registry:
+        assert registry.schema(number) == Unreadable(said.format(url=url))
+
+
+@pytest.mark.parametrize(("number", "said"), [(4, "answers 500 for schema 4"), (5, "holds no schema")])
 def test_what_cannot_be_read_is_refused(url: str, number: int, said: str) -> None:
     with SchemaRegistry(url) as registry, pytest.raises(JobError, match=said) as failure:
         registry.schema(number)

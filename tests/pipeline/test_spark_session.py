@@ -12,7 +12,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded
 from workers.spark.__main__ import main
 from workers.spark.failure import FAULT, NO_JAVA, UNREADABLE, JobError
 from workers.spark.jars import GROUPS, Jar, jars_of
-from workers.spark.session import find_java, session_settings
+from workers.spark.session import cores, find_java, session_settings, sized
 
 GOOD = "java.base@17.0.15\njdk.incubator.vector@17.0.15"
 
@@ -147,11 +147,9 @@ def test_every_pinned_sum_is_one() -> None:
 
 
 def test_formats_come_with_their_jars() -> None:
-    bare = session_settings([], "local[3]", {})
-    assert "spark.sql.extensions" not in bare
-    assert bare["spark.sql.shuffle.partitions"] == "3"
+    assert "spark.sql.extensions" not in session_settings([], {})
     jars = [Path(jar.file_name) for group in ("delta", "iceberg") for jar in GROUPS[group]]
-    made = session_settings(jars, "spark://host:7077", {"spark.sql.extensions": "mine", "spark.driver.memory": "4g"})
+    made = session_settings(jars, {"spark.sql.extensions": "mine", "spark.driver.memory": "4g"})
     assert [name.rpartition(".")[2] for name in made["spark.sql.extensions"].split(",")] == [
         "DeltaSparkSessionExtension",
         "IcebergSparkSessionExtensions",
@@ -159,7 +157,34 @@ def test_formats_come_with_their_jars() -> None:
     ]
     assert made["spark.sql.catalog.spark_catalog"].endswith("DeltaCatalog")
     assert made["spark.driver.memory"] == "4g"
-    assert "spark.sql.shuffle.partitions" not in made
-    options = session_settings([], "local[2]", {"spark.driver.extraJavaOptions": "-Dx=y"})["spark.driver.extraJavaOptions"]
+    options = session_settings([], {"spark.driver.extraJavaOptions": "-Dx=y"})["spark.driver.extraJavaOptions"]
     assert options.startswith("-Dlog4j2")
     assert options.endswith(" -Dx=y")
+
+
+def test_variables_in_statements_are_never_replaced() -> None:
+    assert session_settings([], {"spark.sql.variable.substitute": "true"})["spark.sql.variable.substitute"] == "false"
+
+
+@pytest.mark.parametrize(
+    ("settings", "parallelism", "wanted"),
+    [
+        # local[*], local[2] and what has registered on a cluster.
+        ({}, 2, 2),
+        ({"spark.executor.cores": "4"}, 2, 2),
+        # YARN and Kubernetes, before all executors are there.
+        ({"spark.executor.instances": "5", "spark.executor.cores": "4"}, 2, 20),
+        ({"spark.executor.instances": "5"}, 2, 5),
+        ({"spark.executor.instances": "2", "spark.executor.cores": "1"}, 16, 16),
+        # Standalone.
+        ({"spark.cores.max": "12"}, 2, 12),
+    ],
+)
+def test_cores_are_counted_wherever_spark_runs(settings: dict[str, str], parallelism: int, wanted: int) -> None:
+    assert cores(settings, parallelism) == wanted
+
+
+def test_partitions_follow_the_cores_unless_they_are_set() -> None:
+    shuffle, log = "spark.sql.shuffle.partitions", "spark.databricks.delta.snapshotPartitions"
+    assert sized(6, {}) == {shuffle: "6", log: "6"}
+    assert sized(6, {shuffle: "500"}) == {log: "6"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from decimal import Decimal
@@ -19,13 +20,13 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType
 from sink_rig import INT, LONG, PLAIN, TEXT, TYPES, Rows, down, effects, money, names, shown, table, up
 
-from workers.spark.failure import JobError
-from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, PostgresPlace, parquet, postgres, sink_of
+from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, Place, PostgresPlace, parquet, postgres, sink_of
 from workers.spark.sinks.delta import DeltaSink
 from workers.spark.sinks.iceberg import IcebergSink
 from workers.spark.sinks.lake import LakeSink
 from workers.spark.sinks.postgres import PostgresSink
-from workers.spark.tables.table import DELETE, LSN, UPSERT, Column, Effects, Sink, Table
+from workers.spark.tables.table import ALL, DELETE, LSN, UPSERT, Column, Effects, Sink, Table
 
 if TYPE_CHECKING:
     from fix_pg import PgServer
@@ -140,6 +141,21 @@ def test_names_of_any_letters(make: Callable[..., Sink], spark: SparkSession) ->
     sink.apply(2, [effects(spark, more, [down(*values[1:3])])])
     assert names(sink, more) == [column.name for column in more.columns]
     assert shown(sink, more) == [("a", "b", "1", "d", "3", "4", "5", "6", 5)]
+
+
+def test_names_and_keys_that_look_like_references(make: Callable[..., Sink], spark: SparkSession) -> None:
+    # Spark's SQL replaces ${env:HOME}, ${system:user.dir} and ${<setting>} in any statement, quoted or not, unless it is told not to.
+    column, key = "${env:HOME}", '${env:PATH} `${spark.app.name}` "x".y'
+    sink, of = make(), Table("${env:USER}", "t${env:HOME}", (Column("id", TEXT), Column(column, TEXT), Column("n", INT)), ("id",))
+    sink.apply(0, [effects(spark, of, [up(key, "a", 1), up("other", column, 2)])])
+    for _ in range(2):
+        sink.apply(1, [effects(spark, of, [up(key, "b", 3, kept=[column]), up("other", "c", 4)])])
+        assert names(sink, of) == ["id", column, "n"]
+        assert shown(sink, of) == [(key, "a", 3), ("other", "c", 4)]
+    renamed = replace(of, columns=(of.columns[0], Column("${env:PATH}", TEXT), of.columns[2], Column("${env:USER}", TEXT, column)))
+    sink.apply(2, [effects(spark, renamed, [down("other")])])
+    assert names(sink, renamed) == ["id", "${env:PATH}", "n", "${env:USER}"]
+    assert shown(sink, renamed) == [(key, "a", 3, column)]
 
 
 def test_tables_side_by_side(make: Callable[..., Sink], spark: SparkSession) -> None:
@@ -288,6 +304,40 @@ def stops(call: Callable[..., Any], calls: int) -> Callable[..., Any]:
 
 def kind_of_sink(sink: Sink) -> str:
     return type(sink).__name__.removesuffix("Sink").lower()
+
+
+def test_table_that_is_gone_is_not_made_again(make: Callable[..., Sink], spark: SparkSession) -> None:
+    sink = make()
+    batch = replace(effects(spark, PLAIN, [up(1, "x", 10)]), known=True)
+    with pytest.raises(JobError, match=r"The table .*t.* is gone, .* start once with --rebuild s\.t\.") as refused:
+        sink.apply(3, [batch])
+    assert refused.value.code == UNREADABLE
+    assert sink.read(PLAIN) is None
+    sink.apply(0, [replace(batch, known=False)])
+    sink.apply(1, [batch])
+    # All rows are replaced, whatever made them, in one commit.
+    keyless = replace(PLAIN, key=(), name="k")
+    rows: Rows = [(UPSERT, (f"p{at}",), (at, "k", at), []) for at in range(3)]
+    sink.apply(2, [effects(spark, keyless, rows)])
+    anew = [effects(spark, PLAIN, [up(2, "y", 20)], truncated=ALL, lsn=None), effects(spark, keyless, rows[:1], truncated=ALL)]
+    for _ in range(2):
+        sink.apply(3, anew)
+        assert (shown(sink, PLAIN), shown(sink, keyless)) == ([(2, "y", 20)], [(0, "k", 0)])
+
+
+@pytest.mark.parametrize("format_", ["delta", "iceberg", "parquet"])
+def test_place_that_cannot_be_written_is_named(spark: SparkSession, tmp_path: Path, format_: str) -> None:
+    (tmp_path / "file").touch()
+    folder = str(tmp_path / "file" / "tables")
+    places: dict[str, Place] = {
+        "delta": DeltaPlace(folder),
+        "iceberg": IcebergPlace(f"ice_{tmp_path.name.translate(str.maketrans('[]-', '___'))}", {"type": "hadoop", "warehouse": folder}),
+        "parquet": ParquetPlace(folder),
+    }
+    said = rf"The table s\.t could not be read or written at .*{re.escape(folder)}.* \(\w+\)\. Check"
+    with pytest.raises(JobError, match=said) as refused:
+        sink_of(places[format_], spark).apply(0, [effects(spark, PLAIN, [up(1, "secret", 1)])])
+    assert refused.value.code == UNREADABLE
 
 
 def test_foreign_table_is_left_alone(make: Callable[..., Sink], spark: SparkSession, tmp_path: Path) -> None:

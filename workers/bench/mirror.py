@@ -39,6 +39,7 @@ from workers.spark.changes import changes
 from workers.spark.compilation import WALKED
 from workers.spark.jobs.mirror_config import MirrorConfig, RegistryConfig, SinkConfig
 from workers.spark.jobs.stream import run_mirror, session_of
+from workers.spark.topics.patterns import whole
 from workers.spark.topics.records import read_records
 
 _SECONDS: Final = 1800.0
@@ -241,7 +242,7 @@ def _foreach_batch(spark: SparkSession, config: MirrorConfig, at: Mapping[str, A
             f" WHEN MATCHED THEN UPDATE SET {updates} WHEN NOT MATCHED AND s.op <> 'd' THEN INSERT ({', '.join(_NAMES)}) VALUES ({values})"
         )
 
-    options = {"kafka.bootstrap.servers": config.bootstrap, "subscribePattern": config.pattern, "startingOffsets": "earliest"}
+    options = {"kafka.bootstrap.servers": config.bootstrap, "subscribePattern": whole(config.pattern), "startingOffsets": "earliest"}
     options |= {"maxOffsetsPerTrigger": str(at["batch"]), "maxRecordsPerPartition": str(at["batch"] // 2)}
     records = spark.readStream.format("kafka").options(**options).load()
     query = records.writeStream.option("checkpointLocation", config.checkpoint).foreachBatch(merge).trigger(availableNow=True).start()

@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.code
     except psycopg.Error as error:
         said = str(error).strip().splitlines()
-        _say(f"error: The source could not be read: {said[0] if said else type(error).__name__}. Check --dsn.", sys.stderr)
+        _say(f"error: The source could not be read: {said[0] if said else type(error).__name__}. Check its dsn.", sys.stderr)
         return UNREADABLE
     except (PySparkException, Py4JJavaError) as error:
         _say(f"error: {failure_sentence(str(error))}", sys.stderr)
@@ -61,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--show", type=int, metavar="ROWS", help="end when all that is there is mirrored, and show small tables beside the source's"
     )
+    _add_rebuild(command)
     command.set_defaults(run=_mirror)
     command = commands.add_parser("history", help="keep every state of every row, with the times from when to when it held")
     command.add_argument(
@@ -70,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="a configuration like the mirror's, with a checkpoint and a sink of its own",
     )
+    _add_rebuild(command)
     command.set_defaults(run=_history)
     command = commands.add_parser("verify", help="compare a mirror's tables with the source's")
     add_verify(command)
@@ -80,10 +82,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_rebuild(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--rebuild",
+        action="append",
+        default=[],
+        metavar="TABLE",
+        help="replace this table's rows (schema.table) by what its topic tells from its start; may be repeated",
+    )
+
+
 def _mirror(options: argparse.Namespace) -> int:
     config = read_config(options.config)
     if options.show is None:
-        run_mirror(config)
+        run_mirror(config, rebuild=options.rebuild)
         return 0
     if config.dsn is None:
         raise JobError(WRONG, "--show needs the source: set dsn in the configuration.")
@@ -91,7 +103,7 @@ def _mirror(options: argparse.Namespace) -> int:
     psycopg.connect(config.dsn).close()
     spark = session_of(config, "mirror")
     try:
-        run_mirror(replace(config, trigger="available-now"), spark)
+        run_mirror(replace(config, trigger="available-now"), spark, rebuild=options.rebuild)
         tables = mirrored_tables(config, spark)
         return 0 if show(spark, config.dsn, tables, sink_of(place_of(config), spark), options.show) else 1
     finally:
@@ -99,7 +111,7 @@ def _mirror(options: argparse.Namespace) -> int:
 
 
 def _history(options: argparse.Namespace) -> int:
-    run_history(read_config(options.config))
+    run_history(read_config(options.config), rebuild=options.rebuild)
     return 0
 
 
@@ -109,7 +121,7 @@ def _verify(options: argparse.Namespace) -> int:
     if dsn is None:
         raise JobError(WRONG, "The source's dsn is missing: set dsn in the configuration, or --dsn.")
     psycopg.connect(dsn).close()
-    spark = session_of(config, "verify", "postgres")
+    spark = session_of(config, "verify", "postgres", kafka=options.wait is not None)
     try:
         sink = sink_of(place_of(config), spark)
         tables = [table for table in mirrored_tables(config, spark) if not options.table or table.full_name in options.table]
@@ -136,9 +148,10 @@ def failure_sentence(trace: str) -> str:
     """What Spark's trace comes down to, without the values it quotes: Kafka's words or the name of Spark's error condition."""
     kafka = re.findall(r"org\.apache\.kafka\.[\w.]*Exception: ([^\n]+)", trace)
     if kafka:
-        return f"Kafka could not be read: {kafka[-1].rstrip('.')}. Check --bootstrap."
+        return f"Kafka could not be read: {kafka[-1].rstrip('.')}. Check bootstrap and [kafka] in the configuration."
     condition = re.search(r"\[([A-Z][A-Z_]*(?:\.[A-Z_]+)?)\]", trace)
-    name = condition[1] if condition else trace.splitlines()[0].rpartition(":")[0] or "an unknown error"
+    java = re.findall(r"\b[a-z]\w*(?:\.\w+)*\.(\w+(?:Exception|Error))\b", trace)
+    name = condition[1] if condition else java[-1] if java else "an unknown error"
     if name.startswith("MALFORMED_RECORD"):
         return "An event holds a value of another type than its schema, or without one the source's table now, has for the column."
     return f"Spark stopped with {name}."

@@ -16,7 +16,6 @@ there), ``source`` (struct: ``committed`` timestamp, ``schema``, ``table``, ``tx
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import Column as SparkColumn
@@ -29,8 +28,9 @@ from workers.spark.kinds import UNAVAILABLE
 from workers.spark.tables.table import Column
 from workers.spark.topics.events import TOMBSTONE, fitted, key_columns, row_op
 from workers.spark.topics.formats import Format, json_format
-from workers.spark.topics.known import TopicState
+from workers.spark.topics.known import TopicState, Unreadable
 from workers.spark.topics.layouts import SOURCE, TRANSACTION, Form, Layout
+from workers.spark.topics.patterns import of_topic
 from workers.spark.topics.records import read_records, stream_records
 from workers.spark.topics.survey import survey
 from workers.spark.topics.topic import Topic, learned
@@ -45,7 +45,7 @@ def changes(
     format_: Format | None = None,
     options: Mapping[str, str] | None = None,
 ) -> DataFrame:
-    """The changes in ``topic``, whose records are looked through first to learn their layouts.
+    """The changes in ``topic`` (its name, not a pattern), whose records are looked through first to learn their layouts.
 
     ``format_`` is JsonConverter's (with schemas, or without them and then in the types that JSON shows) if none is given; ``options``
     are those of Spark's Kafka source. All events are fitted to the newest layout: a column that was renamed or widened since is
@@ -53,21 +53,25 @@ def changes(
     it again from its checkpoint and it goes on with the new columns. For its sake the session reads Kafka's streams by Spark's older
     reader from then on.
 
-    Raises JobError when the topic holds no change of a table.
+    Raises JobError when the topic holds no change of a table, or a record that cannot be read.
     """
-    pattern, form = re.escape(topic), format_ or json_format(UNAVAILABLE, None)
+    pattern, form = of_topic(topic), format_ or json_format(UNAVAILABLE, None)
     found = known_topic(read_records(spark, bootstrap, pattern, options), topic, form)
+    if isinstance(found, Unreadable):
+        raise JobError(UNREADABLE, f"The topic {topic} cannot be read: {found.reason}. Check format_, and what writes it.")
     if found is None:
         raise JobError(UNREADABLE, f"The topic {topic} on {bootstrap} holds no change of a table yet. Check its name.")
     records = stream_records(spark, bootstrap, pattern, options) if streaming else read_records(spark, bootstrap, pattern, options)
     return typed(form.cut(records), found)
 
 
-def known_topic(records: DataFrame, name: str, form: Format) -> Topic | None:
+def known_topic(records: DataFrame, name: str, form: Format) -> Topic | Unreadable | None:
     """What ``records`` (Kafka's) of the topic tell of its table; None when nothing."""
     cut = form.cut(records)
-    states = learned({}, survey(cut, form.signs), cut, form.schemas, records)
-    topic = Topic(name, states.get(name, TopicState()), form.schemas.layout)
+    state = learned({}, survey(cut, form.signs), cut, form.schemas, records).get(name, TopicState())
+    if state.aside is not None:
+        return Unreadable(state.aside)
+    topic = Topic(name, state, form.schemas.layout)
     return topic if topic.is_table else None
 
 

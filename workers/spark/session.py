@@ -25,6 +25,9 @@ MODULE: Final = "jdk.incubator.vector"
 IVY: Final = Path(__file__).resolve().parents[2] / ".cache" / "ivy"
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 EXTENSIONS: Final = "spark.sql.extensions"
+SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
+LITERAL: Final = {"spark.sql.variable.substitute": "false"}
+"""See :func:`as_written`."""
 
 
 def find_java(environment: Mapping[str, str] = os.environ, folders: Sequence[Path] = (Path("/usr/lib/jvm"),)) -> Path:
@@ -78,19 +81,55 @@ def open_session(
 
     On a local ``master`` it has one gigabyte of heap. With Delta's or Iceberg's ``jars`` it speaks their SQL; Iceberg's catalogs are
     set by whoever uses one (``spark.sql.catalog.<name>``). ``settings`` are Spark's and win over those made here, but for
-    ``spark.driver.extraJavaOptions`` and ``spark.sql.extensions``, which are added.
+    ``spark.driver.extraJavaOptions`` and ``spark.sql.extensions``, which are added, and for :data:`LITERAL`. Shuffles have a partition
+    for each core, counted when the session has started, unless the user sets another number.
     """
     # The launcher script reads JAVA_HOME before anything else; SPARK_LOCAL_IP spares the look-up of the host's name and its warning.
     os.environ["JAVA_HOME"] = str(java.resolve().parents[1])
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName(name).master(master)
-    for key, value in session_settings(jars, master, settings).items():
+    for key, value in session_settings(jars, settings).items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    # What the user set, here or in spark-defaults.conf, is in the context's settings.
+    given = dict(session.sparkContext.getConf().getAll())
+    for key, value in sized(cores(given, session.sparkContext.defaultParallelism), given).items():
+        session.conf.set(key, value)
+    return session
 
 
-def session_settings(jars: Sequence[Path], master: str, settings: Mapping[str, str]) -> dict[str, str]:
-    """All settings of a session (see :func:`open_session`). Pure."""
+def cores(settings: Mapping[str, str], parallelism: int) -> int:
+    """The cores that a session's tasks run on. Pure.
+
+    ``parallelism`` is the started context's own count. On a cluster that counts the executors that have registered so far, so what the
+    ``settings`` ask for counts when it is more: executors times their cores, or standalone's limit for one application.
+    """
+    executors = settings.get("spark.executor.instances", "")
+    each = settings.get("spark.executor.cores", "1")
+    asked = int(executors) * int(each) if executors.isdigit() and each.isdigit() else 0
+    limit = settings.get("spark.cores.max", "")
+    return max(parallelism, asked, int(limit) if limit.isdigit() else 0)
+
+
+def sized(number: int, given: Mapping[str, str]) -> dict[str, str]:
+    """The settings that follow from the ``number`` of cores, without those that are ``given``. Pure."""
+    # Spark's own are 200 and 50, whatever runs it: as many tasks, and files, of a few rows each.
+    names = (SHUFFLE_PARTITIONS, "spark.databricks.delta.snapshotPartitions")
+    return {name: str(number) for name in names if name not in given}
+
+
+def as_written(session: SparkSession) -> None:
+    """Have ``session`` take the texts of its SQL statements literally.
+
+    Else Spark replaces ``${env:NAME}``, ``${system:NAME}`` and ``${SETTING}`` anywhere in them, in quoted names and values too, which
+    are a table's here.
+    """
+    for name, value in LITERAL.items():
+        session.conf.set(name, value)
+
+
+def session_settings(jars: Sequence[Path], settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings that a session starts with (see :func:`open_session`). Pure."""
     logging = Path(__file__).with_name("log4j2.properties")
     options = f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
     given = dict(settings)
@@ -109,18 +148,12 @@ def session_settings(jars: Sequence[Path], master: str, settings: Mapping[str, s
         "spark.sql.subexpressionElimination.skipForShortcutExpr": "true",
         **WALKED,
     }
-    threads = re.fullmatch(r"local\[(\d+)(?:,\d+)?\]", master)
-    if threads:
-        made |= {"spark.sql.shuffle.partitions": threads[1], "spark.default.parallelism": threads[1]}
     extensions = []
     if any("delta-spark" in path.name for path in jars):
         extensions.append("io.delta.sql.DeltaSparkSessionExtension")
         made["spark.sql.catalog.spark_catalog"] = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
-        if threads:
-            # How many tasks read a table's log: 50 by default.
-            made["spark.databricks.delta.snapshotPartitions"] = threads[1]
     if any("iceberg-spark-runtime" in path.name for path in jars):
         extensions.append("org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions")
     if extensions:
         made[EXTENSIONS] = ",".join([*extensions, *filter(None, [given.pop(EXTENSIONS, "")])])
-    return {**made, **given}
+    return {**made, **given, **LITERAL}

@@ -15,6 +15,8 @@ from connector.preflight.finding import LEAD, counted
 from connector.preflight.rules import RULES, judge
 from connector.preflight.wish import Wish
 from connector.reconcile import SlotState
+from connector.table import CatalogTable
+from connector.types.codec import Column
 
 PAGE = Path(__file__).parents[3] / "docs" / "preflight.md"
 CONFIG = {
@@ -447,3 +449,16 @@ def test_signals_by_other_channels_need_no_table() -> None:
 def test_many_names_are_counted_and_the_first_named() -> None:
     assert counted(["a"], "table", "tables") == "1 table (a)"
     assert counted(["a", "b", "c", "d"], "table", "tables") == "4 tables (a, b, c, …)"
+
+
+def test_entries_that_match_nothing() -> None:
+    described = [CatalogTable(1, "public", "orders", (Column("id", 23), Column("email", 25)))]
+    facts = replace(GOOD, described=described)
+    mask = "column.mask.with.3.chars"
+    rules = {mask: "shop.public.orders.email,orders.email", "table.include.list": r"shop.public.orders,public.items,public\.x.*"}
+    findings = judge(Wish.of(parse({**CONFIG, **rules})[0]), facts)
+    assert [(finding.key, finding.warning) for finding in findings] == [("table.include.list", WARNING), (mask, WARNING)]
+    assert findings[0].text.startswith(r"Entry 'public\\.x.*' of table.include.list matches no table.")
+    assert findings[1].text.startswith(f"Entry 'orders.email' of {mask} matches no column of a captured table.")
+    # Columns that could not be read are no reason to say that nothing matches them.
+    assert judge(Wish.of(parse({**CONFIG, mask: "orders.email"})[0]), GOOD) == []

@@ -50,6 +50,8 @@ def spark_at(place: SparkPlace) -> Iterator[SparkContext]:
             f"Spark does not start at {place.master}: {type(error).__name__}",
             "See what it wrote to standard error, and correct its master or its settings",
         ) from error
+    # PySpark's driver looks at PYSPARK_PYTHON alone; Spark's launcher, which would let this setting win over it, has not run.
+    session.sparkContext.pythonExec = session.sparkContext.getConf().get("spark.pyspark.python", session.sparkContext.pythonExec)
     try:
         yield session.sparkContext
     finally:

@@ -7,24 +7,21 @@ then, which the stream's commits tell.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import psycopg
 from pyspark.sql import SparkSession
 
-from workers.spark.failure import WRONG, JobError
+from workers.spark.failure import UNREADABLE, WRONG, JobError
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.mirror_config import MirrorConfig
+from workers.spark.topics.broker import Broker, Offsets
 
 _BEHIND = """
 select count(*) filter (where confirmed_flush_lsn - '0/0'::pg_lsn < %(position)s), count(*)
 from pg_replication_slots
 where slot_type = 'logical' and not temporary and database = current_database() and (%(slot)s::text is null or slot_name = %(slot)s)
 """
-
-Offsets = Mapping[tuple[str, int], int]
 
 
 def arrival(config: MirrorConfig, dsn: str, spark: SparkSession) -> Callable[[int], bool]:
@@ -63,25 +60,39 @@ def _confirmed(dsn: str, position: int, slot: str | None) -> bool:
 
 def end_offsets(spark: SparkSession, config: MirrorConfig) -> Offsets:
     """Where each partition of the topics ends now, for a reader of committed records."""
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - Kafka's own client, which Spark has loaded
-    settings = jvm.java.util.HashMap()
-    words = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
-    own = {name.removeprefix("kafka."): value for name, value in config.kafka.items() if name.startswith("kafka.")}
-    base = {
-        "bootstrap.servers": config.bootstrap,
-        "key.deserializer": words,
-        "value.deserializer": words,
-        "isolation.level": "read_committed",
-    }
-    for name, value in {**base, **own}.items():
-        settings.put(name, value)
-    consumer = jvm.org.apache.kafka.clients.consumer.KafkaConsumer(settings)
-    try:
-        wanted = jvm.java.util.ArrayList()
-        for topic, parts in dict(consumer.listTopics()).items():
-            if re.fullmatch(config.pattern, topic):
-                for part in parts:
-                    wanted.add(jvm.org.apache.kafka.common.TopicPartition(topic, part.partition()))
-        return {(place.topic(), int(place.partition())): int(end) for place, end in dict(consumer.endOffsets(wanted)).items()}
-    finally:
-        consumer.close()
+    broker = Broker(spark, config.bootstrap, config.kafka)
+    return broker.ends(broker.topics(config.pattern))
+
+
+def lost(read: Offsets, begins: Offsets, ends: Offsets) -> str | None:
+    """What Kafka removed of records that were to be read from ``read`` on, None for nothing. Pure.
+
+    ``begins`` and ``ends`` are of the partitions that there are.
+    """
+    for (topic, partition), next_ in sorted(read.items()):
+        place = topic, partition
+        if place not in ends:
+            return f"The topic {topic}, of which offset {next_} of partition {partition} comes next, is gone."
+        if ends[place] < next_:
+            return f"The topic {topic} was made again: offset {next_} of partition {partition} comes next, but it ends at {ends[place]}."
+        if begins[place] > next_:
+            return (
+                f"Kafka has removed records of the topic {topic} that were not read yet (retention): "
+                f"offsets {next_} to {begins[place] - 1} of partition {partition}."
+            )
+    return None
+
+
+def check_held(spark: SparkSession, config: MirrorConfig, checkpoint: Checkpoint) -> None:
+    """Return when Kafka holds what the stream reads next, or the configuration says that it may not. Raises JobError with the remedy."""
+    if config.kafka.get("failOnDataLoss", "true").lower() == "false":
+        return
+    broker, read = Broker(spark, config.bootstrap, config.kafka), checkpoint.offsets()
+    there = broker.topics(config.pattern)
+    found = lost(read, broker.begins(there), broker.ends(there))
+    if found is not None:
+        remedy = (
+            "Signal a blocking snapshot of its table to the connector (execute-snapshot, type blocking), then start once with "
+            'failOnDataLoss = "false" in [kafka] and --rebuild of the table.'
+        )
+        raise JobError(UNREADABLE, f"{found} {remedy}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial, reduce
@@ -23,13 +23,15 @@ from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.jobs.checkpoint import TURNS, Checkpoint, State
 from workers.spark.jobs.lineage import Lineage
 from workers.spark.jobs.moves import filled, fitted, held_columns, images, torn, trails
+from workers.spark.jobs.ownership import Ownership
 from workers.spark.jobs.transactions import Transactions
+from workers.spark.source.missing import Missing
 from workers.spark.tables.casts import rewritten
 from workers.spark.tables.evolution import steps_along
 from workers.spark.tables.table import LSN, POSITION, Effects, Sink, Table
 from workers.spark.topics.events import decoded, together, tombstones
 from workers.spark.topics.formats import Format
-from workers.spark.topics.known import TopicState, Unread
+from workers.spark.topics.known import TopicState, Unread, Unreadable
 from workers.spark.topics.layouts import Form, Layout
 from workers.spark.topics.survey import Group, survey
 from workers.spark.topics.topic import Texts, Topic, learned, unknown
@@ -44,6 +46,7 @@ PLANNERS: Final = 4
 DIVIDED: Final = 20_000
 """Fewer changes of a topic are one task's: no shuffle, and the other cores have the other tables."""
 _WAITING, _LATER = "waiting", "later"
+_NEW: Final = TopicState()
 _PLACE: Final = ("partition", "offset")
 
 
@@ -67,12 +70,17 @@ class Done:
     """What the first transaction waits for that is not whole."""
     apart: int = 0
     """Changes that name no transaction, where whole ones are applied."""
+    aside: tuple[str, ...] = ()
+    """What is to be said of topics that were set aside in this batch."""
 
-    def with_turn(self, read: Read, number: int, *, tables: int, waiting: int) -> Done:
-        """The batch with its turn ``number``; the later ones have records of the first."""
-        aside = sum(group.records for topic in read.topics for group in read.turns[topic.name].groups if reading(topic, group) is None)
-        found = replace(self, tables=max(self.tables, tables), passed_over=self.passed_over + aside, waiting=self.waiting + waiting)
-        if number % TURNS:
+    def with_turn(self, read: Read, *, first: bool, tables: int, waiting: int) -> Done:
+        """The batch with one more turn; all have records of the ``first``."""
+        passed = sum(group.records for topic in read.topics for group in read.turns[topic.name].groups if reading(topic, group) is None)
+        aside = (*self.aside, *(said_of(name, read.states[name]) for name in read.aside))
+        found = replace(
+            self, tables=max(self.tables, tables), passed_over=self.passed_over + passed, waiting=self.waiting + waiting, aside=aside
+        )
+        if not first:
             return found
         newest = max((group.newest_ms for group in read.groups), default=None)
         return replace(found, records=sum(group.records for group in read.groups), newest_ms=newest)
@@ -80,13 +88,17 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a turn's records are: ``states`` has all topics that are known then, ``turns`` and ``topics`` those among the records."""
+    """What a turn's records are: ``states`` has all topics that are known then, ``turns`` and ``topics`` those among the records.
+
+    ``aside`` are those that are set aside since this turn.
+    """
 
     ready: DataFrame
     groups: Sequence[Group]
     states: Mapping[str, TopicState]
     turns: Mapping[str, Turn]
     topics: Sequence[Topic]
+    aside: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +110,8 @@ class Work:
     topic: Topic
     groups: Sequence[Group]
     changes: DataFrame
+    anew: bool = False
+    """None of the topic's rows are in the table yet, so nothing is taken from it."""
 
     def any(self, flag: str) -> bool:
         """Whether a flag of the survey is set for some of the records."""
@@ -124,7 +138,10 @@ class Job(Protocol):
 
 
 class Batches:
-    """Brings batches of records into ``sink``. ``behind`` tells of a batch and a topic whether records of it lie beyond the batch."""
+    """Brings batches of records into ``sink``. ``behind`` tells of a batch and a topic whether records of it lie beyond the batch.
+
+    ``missing`` asks the source what rows show that are older than a column; without it the events' defaults stand for that.
+    """
 
     def __init__(
         self,
@@ -134,6 +151,9 @@ class Batches:
         job: Job,
         transactions: Transactions | None = None,
         behind: Callable[[int, str], bool] = lambda _batch, _topic: False,
+        *,
+        missing: Missing | None = None,
+        ownership: Ownership | None = None,
     ) -> None:
         self._checkpoint = checkpoint
         self._format = format_
@@ -141,6 +161,8 @@ class Batches:
         self._job = job
         self._transactions = transactions
         self._behind = behind
+        self._missing = missing
+        self._ownership = ownership or Ownership(checkpoint, sink)
 
     def apply(self, records: DataFrame, batch: int) -> Done:
         """Bring one batch into the tables; ``records`` are Kafka's, ``batch`` its number. May be repeated.
@@ -162,13 +184,36 @@ class Batches:
             number += 1
         return replace(done, seconds=time.monotonic() - began)
 
-    def _turn(self, number: int, done: Done, before: State, cut: DataFrame, records: DataFrame) -> tuple[Done, State]:
-        """One turn with the records ``cut``; what the batch was with it, and the state then. ``records`` are Kafka's of the batch."""
+    def again(self, state: State, cut: DataFrame | None, records: DataFrame | None) -> Done:
+        """Begin the topics that ``state`` is ``rebuilding`` from nothing, with the ``cut`` records that earlier batches read of them.
+
+        ``records`` are Kafka's of the same; None of either: there are none left. Turns of their own; see
+        :mod:`workers.spark.jobs.rebuild`.
+        """
+        began, number = time.monotonic(), self._checkpoint.last_turn() + 1
+        done = Done(number // TURNS)
+        self._checkpoint.after(number, state)
+        while cut is not None and records is not None:
+            number += 1
+            done, state = self._turn(number, done, replace(state, later=None), cut, records, rebuilt=state.rebuilding)
+            cut = None if state.later is None else self._checkpoint.made([state.later[0]], state.later[1])[0]
+        self._checkpoint.after(number + 1, replace(state, rebuilding=()))
+        return replace(done, seconds=time.monotonic() - began)
+
+    def _turn(
+        self, number: int, done: Done, before: State, cut: DataFrame, records: DataFrame, *, rebuilt: Collection[str] = ()
+    ) -> tuple[Done, State]:
+        """One turn with the records ``cut``; what the batch was with it, and the state then. ``records`` are Kafka's of the batch.
+
+        All are of the topics that are ``rebuilt``, if any: their transactions were told whole before, and what cannot be read is passed
+        over.
+        """
         cut = cut.persist()
         persisted = [cut]
         try:
             held: list[DataFrame] = []
-            ready, split = cut, None if self._transactions is None or number % TURNS else self._transactions.split(cut, before.applied)
+            whole = None if rebuilt or number % TURNS else self._transactions
+            ready, split = cut, None if whole is None else whole.split(cut, before.applied)
             if split is not None:
                 done = replace(done, lacking=split.lacking, apart=split.apart)
                 if split.late is not None:
@@ -176,23 +221,32 @@ class Batches:
                     ready = split.ready.persist()
                     persisted.append(ready)
                     held.append(split.late)
-            read = self._read(number, before, ready, records)
+            read = self._read(number, before, ready, records, rebuilt)
             later = [_of_keys(read.ready, name, found.later) for name, found in read.turns.items() if found.later]
-            tables = [topic for topic in read.topics if topic.is_table]
+            tables = [topic for topic in read.topics if topic.is_table and topic.state.aside is None]
             states = dict(read.states)
             with compiled(cut.sparkSession, largest(read.groups)):
-                planned = self._all(lambda topic: self._one(number, topic, read, persisted), tables, cut.sparkSession)
+                # A table that has none of a topic's rows yet may have others, which are replaced or refused.
+                anew = {*before.anew, *(one.name for one in tables if before.topics.get(one.name, _NEW).followed is None)}
+                planned = self._all(lambda topic: self._one(number, topic, read, persisted, anew), tables, cut.sparkSession)
+                found = [(topic.name, one.effects) for topic, one in zip(tables, planned, strict=True) if one.effects is not None]
+                kept_in = {name: one.table.full_name for name, one in found}
                 for topic, one in zip(tables, planned, strict=True):
-                    states[topic.name] = replace(one.state, layouts=states[topic.name].layouts)
-                effects = [one.effects for one in planned if one.effects is not None]
+                    kept = kept_in.get(topic.name, one.state.kept)
+                    states[topic.name] = replace(one.state, layouts=states[topic.name].layouts, kept=kept)
+                effects = self._ownership.settled(number, before, found)
                 held += [one.held for one in planned if one.held is not None]
                 waiting, put_off = (self._ahead(number, name, frames) for name, frames in ((_WAITING, held), (_LATER, later)))
                 self._sink.apply(number, effects)
             # The next batch has more of the topic, maybe of this key too: of a partition that is read less far than another.
             stays = put_off > 0 and any(self._behind(number // TURNS, name) for name, found in read.turns.items() if found.later)
-            kept = [(number, name) for name, there in ((_WAITING, waiting), (_LATER, stays)) if there]
+            waits = [(number, name) for name, there in ((_WAITING, waiting), (_LATER, stays)) if there]
             after = replace(
-                before, topics=states, waiting=(*before.waiting, *kept), later=(number, _LATER) if put_off and not stays else None
+                before,
+                topics=states,
+                waiting=(*before.waiting, *waits),
+                later=(number, _LATER) if put_off and not stays else None,
+                anew=tuple(name for name in before.anew if name not in kept_in),
             )
             if split is not None:
                 after = replace(after, applied=split.applied, unread=self._unread(split.late, states, before, records))
@@ -200,9 +254,10 @@ class Batches:
         finally:
             for frame in persisted:
                 frame.unpersist()
-        return done.with_turn(read, number, tables=len(effects), waiting=waiting + (put_off if stays else 0)), after
+        first = not done.records if rebuilt else number % TURNS == 0
+        return done.with_turn(read, first=first, tables=len(effects), waiting=waiting + (put_off if stays else 0)), after
 
-    def _read(self, number: int, before: State, ready: DataFrame, records: DataFrame) -> Read:
+    def _read(self, number: int, before: State, ready: DataFrame, records: DataFrame, rebuilt: Collection[str]) -> Read:
         """What is in the records of a turn that are ``ready``."""
         groups = survey(ready, self._format.signs)
         parts = 2 * ready.sparkSession.sparkContext.defaultParallelism
@@ -211,21 +266,39 @@ class Batches:
             # be counted in tables times partitions. Larger ones are left as they are, since some may be full and others nearly empty.
             ready = ready.coalesce(parts)
         young = {name: _young(state, number) for name, state in before.topics.items()}
-        states = learned(young, groups, ready, self._format.schemas, records, _kept(before))
-        named = sorted({group.topic for group in groups})
-        new = TopicState()
-        turns = {
-            name: turn(before.topics.get(name, new), states.get(name, new), [group for group in groups if group.topic == name])
-            for name in named
-        }
+        states = learned(young, groups, ready, self._format.schemas, records, _kept(before), rebuilt)
+        if self._missing is not None:
+            states = {name: self._filled(name, young.get(name, _NEW), state) for name, state in states.items()}
+        turns: dict[str, Turn] = {}
+        for name in sorted({group.topic for group in groups}):
+            mine, state = [group for group in groups if group.topic == name], states.get(name, _NEW)
+            aside = state.aside is not None
+            turns[name] = Turn(state, mine, frozenset()) if aside else turn(before.topics.get(name, _NEW), state, mine)
         topics = [Topic(name, found.state, self._format.schemas.layout) for name, found in turns.items()]
-        return Read(ready, groups, states, turns, topics)
+        set_aside = [name for name, state in states.items() if state.aside is not None and young.get(name, _NEW).aside is None]
+        return Read(ready, groups, states, turns, topics, set_aside)
+
+    def _filled(self, name: str, before: TopicState, state: TopicState) -> TopicState:
+        """A topic's state with what the source says of rows that are older than the columns of layouts which are new now."""
+        known = {(layout.value, layout.key) for layout in before.layouts}
+        new = [layout for layout in state.layouts if layout.value_schema is not None and (layout.value, layout.key) not in known]
+        several = sum(layout.value_schema is not None for layout in state.layouts) > 1
+        if self._missing is None or not new or not several or state.aside is not None:
+            return state
+        topic = Topic(name, state, self._format.schemas.layout)
+        columns = {column.name: column for layout in new if (read := topic.layout(layout.value, layout.key)) for column in read.columns}
+        texts = self._missing((topic.table.schema, topic.table.name), list(columns.values()))
+        filled = tuple(sorted(texts.items()))
+        return replace(state, layouts=tuple(replace(one, filled=filled) if one in new else one for one in state.layouts))
 
     def _unread(self, late: DataFrame | None, states: Mapping[str, TopicState], before: State, records: DataFrame) -> tuple[Unread, ...]:
         if late is None:
             return ()
         found = unknown(states, survey(late, self._format.signs), self._format.schemas, records, _kept(before))
-        return tuple(Unread(*place, *texts) for place, texts in found.items())
+        return tuple(
+            Unread(*place, None, None, text.reason) if isinstance(text, Unreadable) else Unread(*place, *text)
+            for place, text in found.items()
+        )
 
     def _ahead(self, number: int, name: str, frames: Sequence[DataFrame]) -> int:
         """Write records ahead that are not applied in this turn; how many."""
@@ -243,15 +316,16 @@ class Batches:
             running = [pool.submit(inherit(work), topic) for topic in topics]
         return [done.result() for done in running]
 
-    def _one(self, number: int, topic: Topic, read: Read, persisted: list[DataFrame]) -> Planned:
-        """A topic's part; ``persisted`` gets what is."""
+    def _one(self, number: int, topic: Topic, read: Read, persisted: list[DataFrame], anew: Collection[str]) -> Planned:
+        """A topic's part; ``persisted`` gets what is. The tables of topics that are begun ``anew`` are not looked at."""
         groups, cut = read.turns[topic.name].groups, read.ready
         changes = changes_of(topic, groups, cut)
         if changes is None:
             return Planned(None, topic.state, None)
         if sum(group.records for group in groups) < DIVIDED:
             changes = changes.coalesce(1)
-        work, state, held = Work(number, topic, groups, changes), replace(topic.state, awaited=(), followed=topic.newest), None
+        work, held = Work(number, topic, groups, changes, topic.name in anew), None
+        state = replace(topic.state, awaited=(), followed=topic.newest)
         if topic.table.key and held_columns(topic.table) and work.any("moves") and torn(changes):
             # Read once: the plans of what follows would each grow by it.
             work = replace(work, changes=changes.persist())
@@ -293,7 +367,17 @@ class Batches:
 
 
 def _kept(state: State) -> Texts:
-    return {(kept.topic, kept.value, kept.key): (kept.value_schema, kept.key_schema) for kept in state.unread}
+    return {
+        (kept.topic, kept.value, kept.key): (kept.value_schema, kept.key_schema) if kept.unreadable is None else Unreadable(kept.unreadable)
+        for kept in state.unread
+    }
+
+
+def said_of(name: str, state: TopicState) -> str:
+    """What is said of a topic that is set aside."""
+    stays = "nothing of it is mirrored" if state.kept is None else f"its table {state.kept} stays as it is"
+    back = f"--rebuild {state.kept or name}"
+    return f"The topic {name} is set aside, {stays}: {state.aside}. When it can be read, start once with {back}; see docs/spark.md."
 
 
 def _young(state: TopicState, number: int) -> TopicState:
@@ -329,6 +413,8 @@ def reading(topic: Topic, group: Group) -> tuple[Layout, Mapping[str, str]] | No
     Those of a key that the table had before come again, from a connector that was killed: all of them were applied before the table
     went over to its present key.
     """
+    if topic.state.aside is not None:
+        return None
     value = topic.value_of(group.key_layout) if group.empty else group.layout
     layout = topic.layout(value, group.key_layout)
     # Records without a key may be truncates.

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
@@ -26,6 +28,10 @@ FORM: Final = 2
 """Of the documents: another one is refused."""
 KEPT_BATCHES: Final = 3
 """Batches whose documents are kept; the stream goes back by one batch at most."""
+_START_AGAIN: Final = (
+    "Restore it from a backup. Without one, name a new folder in checkpoint and start with --rebuild for each table: the topics are read"
+    " from their start, and the tables' rows are replaced."
+)
 TURNS: Final = 1000
 """Turns are numbered through: the first one of a batch by the batch's number times this."""
 
@@ -44,6 +50,10 @@ class State:
     later: tuple[int, str] | None = None
     applied: int = 0
     unread: tuple[Unread, ...] = ()
+    anew: tuple[str, ...] = ()
+    """Topics whose next changes replace all rows of their tables."""
+    rebuilding: tuple[str, ...] = ()
+    """Topics whose rebuild (:mod:`workers.spark.jobs.rebuild`) is under way: it begins again before any other batch."""
 
 
 class Checkpoint:
@@ -58,6 +68,26 @@ class Checkpoint:
         """Where the stream keeps its own."""
         return self._folder.removesuffix("/understudy") + "/stream"
 
+    @property
+    def folder(self) -> str:
+        """Its folder, as the configuration names it."""
+        return self._folder.removesuffix("/understudy")
+
+    def check(self) -> None:
+        """Return when what the next batch begins with can be read. Raises JobError that names the damaged file, and the remedy."""
+        self.last()
+        done = self.finished()
+        # The stream reads what it last did, and what it planned after that.
+        for batch in sorted(number for number in self._numbers("offsets") if done is None or number >= done):
+            planned_again = (done is None or batch > done) and self.last_turn() < batch * TURNS
+            self._offsets(batch, "Remove it: its batch has changed nothing yet and is planned again." if planned_again else _START_AGAIN)
+        if done is not None and not self._read(f"{self.stream}/commits/{done}").strip():
+            raise JobError(UNREADABLE, f"The checkpoint's file {self.stream}/commits/{done} is damaged. {_START_AGAIN}")
+
+    def last_turn(self) -> int:
+        """The number of the last turn that is in the tables, -1 for none."""
+        return max(self._turns(), default=-1)
+
     def begin(self, batch: int) -> tuple[int, State]:
         """The number of the turn that ``batch`` begins with, or goes on with after a crash, and the state before it.
 
@@ -69,29 +99,41 @@ class Checkpoint:
 
     def last(self) -> State:
         """The state after the last turn that is in the tables."""
-        number = max(self._turns(), default=-1)
+        number = self.last_turn()
         return State() if number < 0 else self._state(number)
 
     def _state(self, number: int) -> State:
-        document = json.loads(self._read(self._document(number)))
-        if document.get("form") != FORM:
-            mend = "Remove it and the tables, and let the mirror begin anew."
-            raise JobError(UNREADABLE, f"The checkpoint {self._folder.removesuffix('/understudy')} is another version's. {mend}")
-        return _state(document)
+        path = self._document(number)
+        try:
+            document = json.loads(self._read(path))
+            if document.get("form") == FORM:
+                return _state(document)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise JobError(UNREADABLE, f"The checkpoint's file {path} is damaged. {_START_AGAIN}") from None
+        mend = "Remove it and the tables, and let the mirror begin anew."
+        raise JobError(UNREADABLE, f"The checkpoint {self.folder} is another version's. {mend}")
 
     def offsets(self, batch: int | None = None) -> dict[tuple[str, int], int]:
         """Up to where ``batch`` reads each topic partition; without one up to where the tables are, by the last finished batch."""
         batch = self.finished() if batch is None else batch
-        if batch is None:
-            return {}
-        # Spark's log: a version, the batch's metadata, then one line for each source (here Kafka's alone).
-        text = self._read(f"{self.stream}/offsets/{batch}")
-        topics: dict[str, dict[str, int]] = json.loads(text.splitlines()[2])
-        return {(topic, int(number)): end for topic, parts in topics.items() for number, end in parts.items()}
+        return {} if batch is None else self._offsets(batch, _START_AGAIN)
+
+    def _offsets(self, batch: int, remedy: str) -> dict[tuple[str, int], int]:
+        path = f"{self.stream}/offsets/{batch}"
+        try:
+            # Spark's log: a version, the batch's metadata, then one line for each source (here Kafka's alone).
+            topics: dict[str, dict[str, int]] = json.loads(self._read(path).splitlines()[2])
+            return {(topic, int(number)): int(end) for topic, parts in topics.items() for number, end in parts.items()}
+        except (ValueError, IndexError, AttributeError, TypeError):
+            raise JobError(UNREADABLE, f"The checkpoint's file {path} is damaged. {remedy}") from None
 
     def finished(self) -> int | None:
         """The last batch that the stream has noted as done; None when there is none. What is behind it is begun again."""
-        return max((int(name) for name in self._names_of(f"{self.stream}/commits") if name.isdigit()), default=None)
+        return max(self._numbers("commits"), default=None)
+
+    def _numbers(self, log: str) -> list[int]:
+        """The batches in one of the stream's logs."""
+        return [int(name) for name in self._names_of(f"{self.stream}/{log}") if name.isdigit()]
 
     def identity(self) -> str:
         """A name that no other checkpoint has."""
@@ -112,6 +154,19 @@ class Checkpoint:
             number = int(name.partition("-")[0])
             if number < kept and number not in needed:
                 self._delete(f"{self._folder}/ahead/{name}")
+
+    def note_new(self, turn: int, tables: Mapping[str, bool]) -> None:
+        """Remember, before ``turn`` fills them, which tables are new in it, and which of those replace the rows that are there."""
+        self._write(f"{self._folder}/new.json", json.dumps({"turn": turn, "tables": dict(tables)}))
+
+    def noted_new(self, turn: int) -> dict[str, bool]:
+        """What :meth:`note_new` remembers for ``turn``, which a crash has ended."""
+        path = f"{self._folder}/new.json"
+        try:
+            document: Any = json.loads(self._read(path)) if self._exists(path) else {"turn": None}
+            return {str(name): bool(replaced) for name, replaced in document["tables"].items()} if document["turn"] == turn else {}
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise JobError(UNREADABLE, f"The checkpoint's file {path} is damaged. {_START_AGAIN}") from None
 
     def ahead(self, turn: int, name: str, make: Callable[[], DataFrame]) -> DataFrame:
         """What ``make`` gives, made once for ``turn`` whatever happens to it afterwards."""
@@ -159,43 +214,66 @@ class Checkpoint:
         return [str(status.getPath().getName()) for status in system.listStatus(at)] if system.exists(at) else []
 
     def _read(self, path: str) -> str:
-        system, at = self._system(path)
-        stream = system.open(at)
-        try:
-            return bytes(stream.readAllBytes()).decode()
-        finally:
-            stream.close()
+        with _told(path, "read"):
+            system, at = self._system(path)
+            stream = system.open(at)
+            try:
+                return bytes(stream.readAllBytes()).decode()
+            finally:
+                stream.close()
 
     def _write(self, path: str, text: str) -> None:
         """Whole or not at all: under another name first."""
-        system, at = self._system(path)
-        _, aside = self._system(path + ".new")
-        stream = system.create(aside, True)
-        try:
-            stream.write(bytearray(text.encode()))
-        finally:
-            stream.close()
-        system.delete(at, False)
-        system.rename(aside, at)
+        with _told(path, "written"):
+            system, at = self._system(path)
+            _, aside = self._system(path + ".new")
+            stream = system.create(aside, True)
+            try:
+                stream.write(bytearray(text.encode()))
+            finally:
+                stream.close()
+            system.delete(at, False)
+            system.rename(aside, at)
 
     def _delete(self, path: str) -> None:
         system, at = self._system(path)
         system.delete(at, True)
 
 
+@contextmanager
+def _told(path: str, what: str) -> Iterator[None]:
+    """Java's failures as a sentence with the path."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        name = error.java_exception.getClass().getSimpleName()
+        raise JobError(UNREADABLE, f"The checkpoint's file {path} could not be {what} ({name}). Check the folder and its rights.") from None
+
+
 def _state(document: Mapping[str, Any]) -> State:
     topics = {
         name: TopicState(
             None if topic["table"] is None else tuple(topic["table"]),
-            tuple(Known(**{**known, "newest": tuple(known["newest"])}) for known in topic["layouts"]),
+            tuple(_known(known) for known in topic["layouts"]),
             tuple(Truncate(**truncate) for truncate in topic["truncates"]),
             tuple((batch, layout) for batch, layout in topic["moved"]),
             None if topic["followed"] is None else tuple(topic["followed"]),
             tuple((move, batch) for move, batch in topic["awaited"]),
+            # Older documents do not have these.
+            topic.get("kept"),
+            topic.get("aside"),
         )
         for name, topic in document["topics"].items()
     }
     waiting = tuple((turn, name) for turn, name in document["waiting"])
     later = document["later"]
     unread = tuple(Unread(**layout) for layout in document["unread"])
-    return State(topics, waiting, None if later is None else (later[0], later[1]), document["applied"], unread)
+    later = None if later is None else (later[0], later[1])
+    return State(
+        topics, waiting, later, document["applied"], unread, tuple(document.get("anew", ())), tuple(document.get("rebuilding", ()))
+    )
+
+
+def _known(known: Mapping[str, Any]) -> Known:
+    filled = tuple((name, text) for name, text in known.get("filled", ()))
+    return Known(**{**known, "newest": tuple(known["newest"]), "filled": filled})

@@ -23,6 +23,7 @@ from pyspark.sql.types import StructField, StructType
 
 from workers.spark.jobs.batches import Work, at_newest
 from workers.spark.jobs.mirror import truncates
+from workers.spark.jobs.ownership import HISTORY
 from workers.spark.jobs.reduction import sent
 from workers.spark.kinds import kind_of
 from workers.spark.tables.names import quoted
@@ -44,8 +45,8 @@ _OWN: Final = (
 
 def history_table(table: Table) -> Table:
     """The history of ``table``. A new column's default is not filled in: no version held it."""
-    columns = tuple(replace(column, default=None) for column in table.columns)
-    return Table(table.schema, f"{table.name}_history", (*_OWN, *columns), (*table.key, VERSION))
+    columns = tuple(replace(column, default=None, filled=None) for column in table.columns)
+    return Table(table.schema, f"{table.name}{HISTORY}", (*_OWN, *columns), (*table.key, VERSION))
 
 
 class History:
@@ -56,7 +57,7 @@ class History:
 
     def target(self, work: Work) -> DataFrame | None:
         """The versions that hold."""
-        known = self._known(*_forms(work.topic))
+        known = self._known(work, *_forms(work.topic))
         return None if known is None else known.where(F.col("valid_to").isNull())
 
     def plan(self, work: Work, state: TopicState) -> tuple[Effects, TopicState] | None:
@@ -65,11 +66,13 @@ class History:
         if not table.key:
             return None
         *passed, own = _forms(work.topic)
-        rows = versions(work.changes, table, self._known(*passed, own), truncates(work))
+        rows = versions(work.changes, table, self._known(work, *passed, own), truncates(work))
         return Effects(own, rows, passed=tuple(passed)), state
 
-    def _known(self, *path: Table) -> DataFrame | None:
-        return at_newest(self._sink.read(path[-1]), path)
+    def _known(self, work: Work, *path: Table) -> DataFrame | None:
+        if work.anew:
+            return None
+        return at_newest(self._sink.read(path[-1], work.changes.sparkSession), path)
 
 
 def _forms(topic: Topic) -> list[Table]:

@@ -23,7 +23,9 @@ class Mirror:
 
     def target(self, work: Work) -> DataFrame | None:
         """The mirror."""
-        return at_newest(self._sink.read(work.topic.table), (*work.topic.passed, work.topic.table))
+        if work.anew:
+            return None
+        return at_newest(self._sink.read(work.topic.table, work.changes.sparkSession), (*work.topic.passed, work.topic.table))
 
     def plan(self, work: Work, state: TopicState) -> tuple[Effects, TopicState]:
         """One effect for each key that changed."""

@@ -13,7 +13,7 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from workers.spark.failure import WRONG, JobError
 from workers.spark.kinds import UNAVAILABLE
-from workers.spark.topics.records import topics_of
+from workers.spark.topics.patterns import either, of_prefix, of_topic
 
 _TRIGGER: Final = re.compile(r"available-now|continuous|\d+ (milliseconds|seconds|minutes|hours)")
 _REFERENCE: Final = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -58,7 +58,7 @@ class MirrorConfig:
     topics: str | None = None
     """Java's pattern of whole topic names."""
     prefix: str | None = None
-    """The connector's topic.prefix, instead of ``topics``."""
+    """The connector's topic.prefix, literally, instead of ``topics``."""
     format: str = "json"
     trigger: str = "continuous"
     dsn: str | None = None
@@ -82,9 +82,9 @@ class MirrorConfig:
 
     @property
     def pattern(self) -> str:
-        """The topics to read, as Java's pattern."""
-        topics = self.topics or topics_of(self.prefix or "")
-        return topics if self.transaction_topic is None else f"{topics}|{re.escape(self.transaction_topic)}"
+        """The topics to read, as Java's pattern of whole names."""
+        topics = self.topics or of_prefix(self.prefix or "")
+        return topics if self.transaction_topic is None else either(topics, of_topic(self.transaction_topic))
 
 
 def read_config(path: Path, environment: Mapping[str, str] = os.environ) -> MirrorConfig:

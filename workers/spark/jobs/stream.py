@@ -6,32 +6,38 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from pyspark.errors import StreamingQueryException
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.jars import jars_of
-from workers.spark.jobs.arrival import Offsets, covers, end_offsets
-from workers.spark.jobs.batches import Batches, Done, Job
-from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.arrival import check_held, covers, end_offsets
+from workers.spark.jobs.batches import Batches, Done, Job, said_of
+from workers.spark.jobs.checkpoint import Checkpoint, State
 from workers.spark.jobs.history import History
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.jobs.mirror_config import MirrorConfig
+from workers.spark.jobs.ownership import Ownership
+from workers.spark.jobs.rebuild import Rebuild
 from workers.spark.jobs.transactions import Transactions
-from workers.spark.session import IVY, find_java, open_session
+from workers.spark.session import IVY, SHUFFLE_PARTITIONS, find_java, open_session
 from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, Place, PostgresPlace, jar_groups, sink_of
+from workers.spark.source.missing import missing_of
 from workers.spark.source.relation import catalog_of
 from workers.spark.tables.table import Sink, Table
+from workers.spark.topics.broker import Broker, Offsets, check_reachable
 from workers.spark.topics.formats import Format, avro_format, json_format
-from workers.spark.topics.records import stream_records
+from workers.spark.topics.records import read_range, stream_records
 from workers.spark.topics.registry import RegistryAuth, SchemaRegistry
 from workers.spark.topics.topic import Topic
 from workers.spark.topics.turns import in_force
@@ -55,12 +61,15 @@ _LOCAL: dict[str, str] = {
 }
 
 
-def session_of(config: MirrorConfig, name: str, *groups: str) -> SparkSession:
+def session_of(config: MirrorConfig, name: str, *groups: str, kafka: bool = True) -> SparkSession:
     """A session with what the configuration's topics and sink need, and ``groups`` of jars besides.
 
-    Raises JobError when there is no Java for Spark, or a jar cannot be had.
+    Raises JobError when there is no Java for Spark, or a jar cannot be had, and before Spark starts when ``kafka`` is to be read and
+    cannot be reached.
     """
     java = find_java()
+    if kafka:
+        check_reachable(config.bootstrap)
     needed = ("kafka", *jar_groups(place_of(config)), *(("avro",) if config.format == "avro" else ()), *groups)
     settings = {**_LOCAL, **config.spark}
     spark = open_session(
@@ -173,6 +182,8 @@ class Run:
         return writer.trigger(processingTime=interval).start()
 
     def _batch(self, records: DataFrame, batch: int) -> None:
+        # A checkpoint brings back the number of partitions that it was begun with, maybe on another machine.
+        records.sparkSession.conf.set(SHUFFLE_PARTITIONS, str(self._spark.conf.get(SHUFFLE_PARTITIONS)))
         with self._turn:
             if self._over:
                 # Not done, so it must not look as if it were.
@@ -184,13 +195,9 @@ class Run:
                 # Kept here, since through Java it would come back as a text, with the values that Spark quotes in it.
                 self._failure = error
                 raise JobError(UNREADABLE, "The batch failed.") from None
-        age = "" if done.newest_ms is None else f", newest record {max(0.0, time.time() - done.newest_ms / 1000):.1f} s old"
-        aside = f", {done.passed_over:,} passed over" if done.passed_over else ""
-        aside += f", {done.waiting:,} wait for what belongs to them" if done.waiting else ""
-        aside += f" ({done.lacking})" if done.lacking else ""
-        aside += f", {done.apart:,} changes name no transaction" if done.apart else ""
-        rate = done.records / max(done.seconds, 0.001)
-        self._say(f"batch {batch}: {done.records:,} records of {done.tables} tables in {done.seconds:.1f} s ({rate:,.0f}/s){aside}{age}")
+        for line in done.aside:
+            self._say(line)
+        self._say(told(f"batch {batch}", done))
 
     def _tell_lag(self) -> None:
         """Say now and then how many records are still to be read."""
@@ -203,37 +210,110 @@ class Run:
             self._say(f"behind by {behind:,} records")
 
 
-def run_mirror(config: MirrorConfig, spark: SparkSession | None = None, say: Callable[[str], None] | None = None) -> None:
-    """Mirror the topics until told to end (SIGINT, SIGTERM) or, with ``available-now``, until all that was there is mirrored."""
-    _run(config, "mirror", Mirror, spark, say)
+def run_mirror(
+    config: MirrorConfig, spark: SparkSession | None = None, say: Callable[[str], None] | None = None, rebuild: Sequence[str] = ()
+) -> None:
+    """Mirror the topics until told to end (SIGINT, SIGTERM) or, with ``available-now``, until all that was there is mirrored.
+
+    Tables named in ``rebuild`` are first made again from the start of their topics.
+    """
+    _run(config, "mirror", Mirror, spark, say, rebuild)
 
 
-def run_history(config: MirrorConfig, spark: SparkSession | None = None, say: Callable[[str], None] | None = None) -> None:
+def run_history(
+    config: MirrorConfig, spark: SparkSession | None = None, say: Callable[[str], None] | None = None, rebuild: Sequence[str] = ()
+) -> None:
     """The same for histories. A column that the source drops stays in them."""
-    _run(replace(config, sink=replace(config.sink, dropped_columns="keep")), "history", History, spark, say)
+    _run(replace(config, sink=replace(config.sink, dropped_columns="keep")), "history", History, spark, say, rebuild)
 
 
 def _run(
-    config: MirrorConfig, name: str, job: Callable[[Sink], Job], spark: SparkSession | None, say: Callable[[str], None] | None
+    config: MirrorConfig,
+    name: str,
+    job: Callable[[Sink], Job],
+    spark: SparkSession | None,
+    say: Callable[[str], None] | None,
+    rebuild: Sequence[str],
 ) -> None:
-    session = spark or session_of(config, name)
+    session, say = spark or session_of(config, name), say or _print
     try:
-        checkpoint = Checkpoint(session, config.checkpoint)
-        sink = sink_of(place_of(config, f"{config.name} {checkpoint.identity()}"), session)
+        broker = Broker(session, config.bootstrap, config.kafka)
         # Not Spark's trigger of this name: it was seen to fail on the batch that is repeated after a crash (4.1.1, the newer reader).
-        ends = end_offsets(session, config) if config.trigger == "available-now" else None
+        now = config.trigger == "available-now"
+        topics = broker.topics(config.pattern)
+        if not topics:
+            _say_none(config, now=now, say=say)
+        checkpoint = Checkpoint(session, config.checkpoint)
+        checkpoint.check()
+        check_held(session, config, checkpoint)
+        sink = sink_of(place_of(config, f"{config.name} {checkpoint.identity()}"), session)
+        ends = broker.ends(topics) if now else None
 
         def behind(batch: int, topic: str) -> bool:
             there = end_offsets(session, config) if ends is None else ends
             return not covers(checkpoint.offsets(batch), {place: end for place, end in there.items() if place[0] == topic})
 
-        batches = Batches(checkpoint, format_of(config), sink, job(sink), transactions_of(config), behind)
-        run = Run(config, session, batches.apply, checkpoint, say or _print, ends)
+        form = format_of(config)
+        again = Rebuild(checkpoint, broker, topics, form, partial(read_range, session, config.bootstrap, options=config.kafka))
+        batches = Batches(
+            checkpoint,
+            form,
+            sink,
+            job(sink),
+            transactions_of(config),
+            behind,
+            missing=None if config.dsn is None else missing_of(config.dsn),
+            ownership=Ownership(checkpoint, sink, rebuild, again.lacks),
+        )
+        rebuilt = again.run(rebuild, batches)
+        if rebuilt is not None:
+            say(told("rebuild", rebuilt))
+        for topic, state in sorted(checkpoint.last().topics.items()):
+            if state.aside is not None:
+                say(said_of(topic, state))
+        run = Run(config, session, batches.apply, checkpoint, say, ends)
         with _signals(run):
-            run.run()
+            try:
+                run.run()
+            except (PySparkException, Py4JJavaError):
+                # Spark's words for records that are gone name an option that would lose them.
+                check_held(session, config, checkpoint)
+                raise
+        if now:
+            _check_complete(checkpoint.last())
     finally:
         if spark is None:
             session.stop()
+
+
+def told(what: str, done: Done) -> str:
+    """A batch in one line."""
+    age = "" if done.newest_ms is None else f", newest record {max(0.0, time.time() - done.newest_ms / 1000):.1f} s old"
+    aside = f", {done.passed_over:,} passed over" if done.passed_over else ""
+    aside += f", {done.waiting:,} wait for what belongs to them" if done.waiting else ""
+    aside += f" ({done.lacking})" if done.lacking else ""
+    aside += f", {done.apart:,} changes name no transaction" if done.apart else ""
+    rate = done.records / max(done.seconds, 0.001)
+    return f"{what}: {done.records:,} records of {done.tables} tables in {done.seconds:.1f} s ({rate:,.0f}/s){aside}{age}"
+
+
+def _say_none(config: MirrorConfig, *, now: bool, say: Callable[[str], None]) -> None:
+    """Say that there is nothing to read; with ``available-now`` that is a failure, since nothing will come."""
+    which = f"begins with prefix {config.prefix!r}" if config.topics is None else f"matches topics {config.topics!r} as a whole"
+    said = f"No topic on {config.bootstrap} {which}"
+    if now:
+        raise JobError(UNREADABLE, f"{said}. Check it, and whether the connector has written anything that this login may read.")
+    say(f"{said} yet: waiting for one.")
+
+
+def _check_complete(state: State) -> None:
+    """Raise JobError when a table is not what its topic says because that is set aside, or when there is nothing but such topics."""
+    aside = {name: known for name, known in state.topics.items() if known.aside is not None}
+    tables = sorted(known.kept for known in aside.values() if known.kept is not None)
+    if tables:
+        raise JobError(UNREADABLE, f"Not up to date: {', '.join(tables)}. Their topics are set aside for the reasons above.")
+    if aside and not any(known.kept for known in state.topics.values()):
+        raise JobError(UNREADABLE, "None of the topics could be read: see the reasons above, and check format.")
 
 
 def transactions_of(config: MirrorConfig) -> Transactions | None:

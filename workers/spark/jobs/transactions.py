@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.failure import UNREADABLE, WRONG, JobError
+from workers.spark.topics.patterns import matching
 
 _END: Final = "status string, id string, data_collections array<struct<data_collection: string, event_count: bigint>>"
 _EVENT: Final = "op string, transaction struct<id: string, total_order: bigint>, source struct<schema: string, table: string>"
@@ -202,12 +203,11 @@ class Transactions:
         return _Read(events, spans, apart, frozenset(row["topic"] for row in rows if row["op"] is None))
 
     def _mirrored_of(self, spark: SparkSession, tables: Collection[str]) -> set[str]:
-        """Those of the tables whose topics are read. Spark is asked, since Java's patterns are not Python's."""
+        """Those of the tables whose topics are read."""
         new = [(table, self._topic_of(table)) for table in tables if table not in self._mirrored]
         if new:
-            matched = spark.createDataFrame(new, "table string, topic string").where(F.col("topic").rlike(f"^(?:{self._pattern})$"))
-            found = {row["table"] for row in matched.collect()}
-            self._mirrored.update({table: table in found for table, _ in new})
+            found = set(matching(spark, self._pattern, [topic for _, topic in new]))
+            self._mirrored.update({table: topic in found for table, topic in new})
         return {table for table in tables if self._mirrored[table]}
 
     def _topic_of(self, table: str) -> str:

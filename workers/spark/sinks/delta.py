@@ -55,6 +55,10 @@ class DeltaSink(LakeSink):
             return f"delta.{quoted(self._path(table))}"
         return ".".join(quoted(part) for part in (self._catalog, escaped(table.schema), escaped(table.name)))
 
+    def place(self, table: Table) -> str:
+        """The folder, or the name in a catalog that has its own."""
+        return self.identifier(table) if self._folder is None else self._path(table)
+
     def _path(self, table: Table) -> str:
         return f"{self._folder}/{escaped(table.schema)}/{escaped(table.name)}"
 

@@ -53,6 +53,7 @@ class IcebergSink(LakeSink):
     ) -> None:
         super().__init__(spark, drop_columns=drop_columns, threads=threads)
         self._catalog = catalog
+        self._warehouse = settings.get("warehouse")
         prefix = f"spark.sql.catalog.{catalog}"
         if settings:
             spark.conf.set(prefix, "org.apache.iceberg.spark.SparkCatalog")
@@ -65,6 +66,10 @@ class IcebergSink(LakeSink):
     def identifier(self, table: Table) -> str:
         """The name in the catalog."""
         return ".".join(quoted(part) for part in (self._catalog, escaped(table.schema), escaped(table.name)))
+
+    def place(self, table: Table) -> str:
+        """The name in the catalog, with its warehouse where that is known."""
+        return self.identifier(table) + ("" if self._warehouse is None else f" in {self._warehouse}")
 
     def create(self, session: SparkSession, table: Table, columns: str) -> None:
         """Make the table, of format version 2 and merged on read."""

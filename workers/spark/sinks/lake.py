@@ -11,8 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType
 
 from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.session import as_written
 from workers.spark.sinks.incoming import Incoming, incoming, own_columns, side_by_side
 from workers.spark.sinks.merge import gone, insert_statement, merge_statement
+from workers.spark.sinks.refusals import placed, vanished
 from workers.spark.tables.casts import rewritten
 from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step, allowed, one_by_one, steps_along
 from workers.spark.tables.names import quoted
@@ -30,6 +32,7 @@ class LakeSink(ABC):
     """
 
     def __init__(self, spark: SparkSession, *, drop_columns: bool = True, threads: int = 4) -> None:
+        as_written(spark)
         self._spark = spark
         self._drop_columns = drop_columns
         self._threads = threads
@@ -50,6 +53,10 @@ class LakeSink(ABC):
     def widens(self, old: DataType, new: DataType) -> bool:
         """Whether the format changes this type by its metadata alone."""
 
+    def place(self, table: Table) -> str:
+        """Where the mirror is, for people."""
+        return self.identifier(table)
+
     def refusal(self, table: Table) -> str | None:
         """Why the format cannot hold the table, and the mend; None when it can."""
         del table
@@ -62,11 +69,16 @@ class LakeSink(ABC):
     def apply(self, batch: int, effects: Sequence[Effects]) -> None:
         """Bring the effects into the tables, several at once; raises the first failure when all have ended."""
         del batch  # Effects are safe to repeat: no number has to be remembered.
-        side_by_side(self._apply, effects, self._threads)
+        side_by_side(self._placed, effects, self._threads)
 
-    def read(self, table: Table) -> DataFrame | None:
-        """The mirror as it is now; None when there is none."""
-        return self._read(self._spark, self.identifier(table))
+    def _placed(self, effects: Effects) -> None:
+        with placed(effects.table, self.place(effects.table)):
+            self._apply(effects)
+
+    def read(self, table: Table, session: SparkSession | None = None) -> DataFrame | None:
+        """The mirror as it is now; None when there is none. See :class:`workers.spark.tables.table.Sink`."""
+        with placed(table, self.place(table)):
+            return self._read(session or self._spark, self.identifier(table))
 
     @staticmethod
     def _read(session: SparkSession, identifier: str) -> DataFrame | None:
@@ -82,11 +94,14 @@ class LakeSink(ABC):
 
     def _apply(self, effects: Effects) -> None:
         session, table = effects.rows.sparkSession, effects.table
+        as_written(session)
         identifier, own = self.identifier(table), own_columns(table)
         refusal = self.refusal(table)
         if refusal is not None:
             raise JobError(UNREADABLE, refusal)
         there = self._read(session, identifier)
+        if there is None and effects.known:
+            raise vanished(table, self.place(table))
         if there is None:
             shape = {column.name: self.held(column.kind.type) for column in table.columns} | own
             self.create(session, table, ", ".join(f"{quoted(name)} {of.simpleString()}" for name, of in shape.items()))
@@ -138,7 +153,7 @@ class LakeSink(ABC):
     def _rewrites(self, step: Step) -> bool:
         match step:
             case Add(column):
-                return column.default is not None
+                return column.fills
             case Retype(column, DataType() as old):
                 return not self.widens(old, self.held(column.kind.type))
             case _:

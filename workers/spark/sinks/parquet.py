@@ -12,6 +12,7 @@ from pyspark.sql.types import DataType
 
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.sinks.incoming import Incoming, incoming, own_columns, side_by_side
+from workers.spark.sinks.refusals import placed, vanished
 from workers.spark.tables.casts import rewritten
 from workers.spark.tables.evolution import allowed, steps_along
 from workers.spark.tables.names import escaped, quoted
@@ -42,17 +43,26 @@ class ParquetSink:
         del batch  # Effects are safe to repeat: no number has to be remembered.
         side_by_side(self._apply, effects, self._threads)
 
-    def read(self, table: Table) -> DataFrame | None:
+    def read(self, table: Table, session: SparkSession | None = None) -> DataFrame | None:
         """The mirror as it is now; None when there is none. What it reads is gone after the next but one batch."""
-        folders = _Folders(self._spark, self._folder, table)
-        place = folders.current()
-        return None if place is None else self._spark.read.parquet(place)
+        with placed(table, self._place(table)):
+            place = _Folders(self._spark, self._folder, table).current()
+            return None if place is None else (session or self._spark).read.parquet(place)
+
+    def _place(self, table: Table) -> str:
+        return f"{self._folder}/{escaped(table.schema)}/{escaped(table.name)}"
 
     def _apply(self, effects: Effects) -> None:
+        with placed(effects.table, self._place(effects.table)):
+            self._bring(effects)
+
+    def _bring(self, effects: Effects) -> None:
         session, table = effects.rows.sparkSession, effects.table
         folders = _Folders(session, self._folder, table)
         folders.mend()
         place = folders.current()
+        if place is None and effects.known:
+            raise vanished(table, folders.table)
         there = None if place is None else session.read.parquet(place)
         with incoming(effects) as batch:
             if there is not None:

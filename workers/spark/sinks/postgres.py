@@ -18,6 +18,7 @@ from workers.spark.sinks.incoming import Incoming, incoming, own_columns, side_b
 from workers.spark.sinks.postgres_shape import bring_key, bring_schema, bring_shape, columns_of
 from workers.spark.sinks.postgres_sql import deletes, inserts, patterns_query, run, sql_name, truncates, updates
 from workers.spark.sinks.postgres_types import selected, spark_type
+from workers.spark.sinks.refusals import vanished
 from workers.spark.source.jdbc import jdbc_access
 from workers.spark.tables.postgres_text import from_text, to_text
 from workers.spark.tables.table import LSN, POSITION, Effects, Table
@@ -29,11 +30,15 @@ READ_SETTINGS: Final = "SET datestyle = 'ISO, YMD'; SET bytea_output = 'hex'; SE
 
 @dataclass(frozen=True, slots=True)
 class _Staged:
-    """A table's forms up to its own, its batch, and the table that the batch's rows wait in, None when there are none."""
+    """A table's forms up to its own, its batch, and the table that the batch's rows wait in, None when there are none.
+
+    ``known``: see :class:`Effects`.
+    """
 
     path: tuple[Table, ...]
     batch: Incoming
     stage: str | None
+    known: bool
 
 
 class PostgresSink:
@@ -115,7 +120,7 @@ class PostgresSink:
         own_columns(effects.table)
         with incoming(effects) as batch:
             if batch.count == 0:
-                return _Staged(effects.path, batch, None)
+                return _Staged(effects.path, batch, None, effects.known)
             place = "\0".join([self._mirror, *self.target(effects.table)])
             stage = sql_name(HOME, f"batch_{hashlib.sha256(place.encode()).hexdigest()[:24]}")
             rows = batch.rows.select(*(to_text(F.col(name), batch.rows.schema[name].dataType).alias(name) for name in batch.rows.columns))
@@ -130,10 +135,12 @@ class PostgresSink:
                 .option("numPartitions", str(self._connections))
                 .save()
             )
-            return _Staged(effects.path, batch, stage)
+            return _Staged(effects.path, batch, stage, effects.known)
 
     def _bring(self, connection: psycopg.Connection, staged: _Staged) -> None:
         batch, target = staged.batch, self.target(staged.batch.table)
+        if staged.known and not columns_of(connection, target):
+            raise vanished(batch.table, ".".join(target))
         bring_shape(connection, self._spark, target, staged.path, drop_columns=self._drop_columns)
         mirror = sql_name(*target)
         if batch.truncated is not None:
@@ -152,7 +159,7 @@ class PostgresSink:
             run(connection, inserts(mirror, staged.stage, batch, there, nulls))
         run(connection, f"DROP TABLE {staged.stage}")
 
-    def read(self, table: Table) -> DataFrame | None:
+    def read(self, table: Table, session: SparkSession | None = None) -> DataFrame | None:
         """The mirror as it is now, read by one JDBC connection; None when there is none."""
         target = self.target(table)
         try:
@@ -168,7 +175,8 @@ class PostgresSink:
         there.sort(key=lambda column: column[0] in {LSN, POSITION})
         items = [f'{selected(sql_name(name), of)} AS "v{at}"' for at, (name, of) in enumerate(there)]
         rows = (
-            self._spark.read.format("jdbc")
+            (session or self._spark)
+            .read.format("jdbc")
             .options(**access)
             .option("query", f"SELECT {', '.join(items)} FROM {sql_name(*target)}")
             .option("sessionInitStatement", READ_SETTINGS)

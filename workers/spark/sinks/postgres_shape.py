@@ -111,7 +111,7 @@ def _take(connection: psycopg.Connection, spark: SparkSession, mirror: str, step
 
 
 def _default(spark: SparkSession, column: Column) -> str:
-    if column.default is None:
+    if not column.fills:
         return ""
     text = spark.range(1).select(to_text(default_of(column), column.kind.type)).collect()[0][0]
     return "" if text is None else f" DEFAULT{sql_text(text)}"

@@ -24,6 +24,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from workers.spark.kinds import Kind
 from workers.spark.kinds.binding import let
 from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step
 from workers.spark.tables.names import quoted
@@ -34,11 +35,23 @@ _EXACT: Final = DecimalType(38, 10)
 
 
 def default_of(column: Column) -> SparkColumn:
-    """The default as a value of the column's type; null without one."""
+    """What rows that lack the column have in it, as a value of its type; null where nothing tells."""
+    if column.filled is not None:
+        return _read(F.lit(column.filled), column.kind).cast(column.kind.type)
     if column.default is None:
         return F.lit(None).cast(column.kind.type)
     document = F.from_json(F.lit(json.dumps({"v": column.default})), StructType([StructField("v", column.kind.raw)]))
     return column.kind.decode(document["v"])
+
+
+def _read(text: SparkColumn, kind: Kind) -> SparkColumn:
+    """PostgreSQL's text as a value of the kind, infinite dates and times too."""
+    if kind.item is not None:
+        item = kind.item
+        return F.transform(F.from_json(text, "array<string>"), lambda one: _read(one, item))
+    if isinstance(kind.type, DateType | TimestampType | TimestampNTZType):
+        return F.when(text.endswith("infinity"), from_text(text, kind.type)).otherwise(kind.read(text))
+    return kind.read(text)
 
 
 def converted(value: SparkColumn, old: DataType, column: Column) -> SparkColumn:

@@ -11,13 +11,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.failure import JobError
 from workers.spark.topics.avro import connect_schema, read_avro, schema_id
-from workers.spark.topics.known import Known
+from workers.spark.topics.known import Known, Unreadable
 from workers.spark.topics.layouts import SOURCE, Layout, connect_layout, is_table
 from workers.spark.topics.records import carried
 from workers.spark.topics.registry import SchemaRegistry
 from workers.spark.topics.survey import Group
+from workers.spark.topics.topic import Text
 
 _PLACE: Final = StructType(
     [
@@ -54,8 +55,8 @@ class AvroSchemas:
         self._placeholder = placeholder
         self._registry = registry
 
-    def of(self, records: DataFrame, groups: Sequence[Group]) -> Mapping[tuple[str, int | None, int | None], tuple[str | None, str | None]]:
-        """The schemas of ``groups`` (see :data:`workers.spark.topics.topic.Texts`)."""
+    def of(self, records: DataFrame, groups: Sequence[Group]) -> Mapping[tuple[str, int | None, int | None], Text]:
+        """The schemas of ``groups`` (see :data:`workers.spark.topics.topic.Texts`). Raises JobError when the registry cannot be asked."""
         del records
         return {(group.topic, group.layout, group.key_layout): self._texts(group) for group in groups}
 
@@ -79,10 +80,20 @@ class AvroSchemas:
         place = F.struct(ts_ms.alias("ts_ms"), lsn.alias("lsn"), *named, block["op"].alias("op"))
         return reduce(DataFrame.unionByName, parts).select("topic", "layout", "key_layout", place.alias("b"))
 
-    def _texts(self, group: Group) -> tuple[str | None, str | None]:
+    def _texts(self, group: Group) -> Text:
+        place = "partition {}, offset {}".format(*group.sample)
         if group.layout is None:
-            raise JobError(UNREADABLE, f"A value of {group.topic} does not begin as Avro's do. Set format to json, or leave the topic out.")
-        value = self._registry.schema(group.layout)
-        if not is_table(connect_schema(value)):
-            return None, None
-        return value, None if group.key_layout is None else self._registry.schema(group.key_layout)
+            return Unreadable(f"{place}: it does not begin as AvroConverter's records do")
+        value, key = self._registry.schema(group.layout), None
+        try:
+            if isinstance(value, Unreadable) or not is_table(connect_schema(value)):
+                return Unreadable(f"{place}: {value.reason}") if isinstance(value, Unreadable) else (None, None)
+            key = None if group.key_layout is None else self._registry.schema(group.key_layout)
+            if isinstance(key, Unreadable):
+                return Unreadable(f"{place}: {key.reason}")
+            self.layout(value, key)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return Unreadable(f"{place}: its schema is not one that AvroConverter writes")
+        except JobError as error:
+            return Unreadable(f"{place}: {error}")
+        return value, key

@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from workers.spark.failure import JobError
 from workers.spark.source.catalog import Catalog, connect_schema
-from workers.spark.topics.known import Known
+from workers.spark.topics.known import Known, Unreadable
 from workers.spark.topics.layouts import Layout, connect_layout, is_table
 from workers.spark.topics.records import cut_json, schema_text
 from workers.spark.topics.survey import Group
+from workers.spark.topics.topic import Text
 
 _SHOWN: Final = {"boolean": "boolean", "long": "int64", "double": "double"}
 
@@ -29,17 +31,26 @@ class JsonSchemas:
         self._placeholder = placeholder
         self._catalog = catalog
 
-    def of(self, records: DataFrame, groups: Sequence[Group]) -> Mapping[tuple[str, int | None, int | None], tuple[str | None, str | None]]:
+    def of(self, records: DataFrame, groups: Sequence[Group]) -> Mapping[tuple[str, int | None, int | None], Text]:
         """The schemas of ``groups`` (see :data:`workers.spark.topics.topic.Texts`)."""
         places = [(F.col("topic") == g.topic) & (F.col("partition") == g.sample[0]) & (F.col("offset") == g.sample[1]) for g in groups]
         samples = records.where(reduce(Column.__or__, places))
         cut = cut_json(samples.withColumn("value_schema", schema_text("value")).withColumn("key_schema", schema_text("key")), *_TEXTS)
-        return {
-            (row["topic"], row["layout"], row["key_layout"]): self._texts(
-                records, row["topic"], row["layout"], *(row[name] for name in (*_TEXTS, "value", "key"))
-            )
-            for row in cut.collect()
-        }
+        return {(row["topic"], row["layout"], row["key_layout"]): self._readable(records, row) for row in cut.collect()}
+
+    def _readable(self, records: DataFrame, row: Row) -> Text:
+        place = f"partition {row['partition']}, offset {row['offset']}"
+        try:
+            texts = self._texts(records, row["topic"], row["layout"], *(row[name] for name in (*_TEXTS, "value", "key")))
+            if texts[0] is not None:
+                self.layout(texts[0], texts[1])
+        except json.JSONDecodeError:
+            return Unreadable(f"{place}: it is not JSON")
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return Unreadable(f"{place}: its schema is not one that JsonConverter writes")
+        except JobError as error:
+            return Unreadable(f"{place}: {error}")
+        return texts
 
     def layout(self, value: str, key: str | None) -> Layout:
         """What the texts tell. Raises JobError when they are no table's."""

@@ -14,11 +14,20 @@ class Known:
     value_schema: str | None
     key_schema: str | None
     newest: tuple[int, int]
+    filled: tuple[tuple[str, str], ...] = ()
+    """Columns, and PostgreSQL's texts of what rows that are older show for them (:mod:`workers.spark.source.missing`)."""
 
     @property
     def shows_rows(self) -> bool:
         """Whether a row is known to have it. A record without a key may be a truncate: it says nothing of the table's key."""
         return self.key is not None or self.newest > (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Stands for schemas that a topic's records do not have; ``reason`` says where and why, without what the records hold."""
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +39,8 @@ class Unread:
     key: int | None
     value_schema: str | None
     key_schema: str | None
+    unreadable: str | None = None
+    """Why there are no schemas (see :class:`Unreadable`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +66,7 @@ class TopicState:
     """Up to which commit (ts_ms, lsn) the tables' columns follow the events'."""
     awaited: tuple[tuple[int, int], ...] = ()
     """Moves that are waited for, and the batch that began to."""
+    kept: str | None = None
+    """The table (``schema.name``) that an earlier turn brought the topic's rows into; None for none yet."""
+    aside: str | None = None
+    """Why the topic is set aside: nothing of it is read. None as long as it is read."""

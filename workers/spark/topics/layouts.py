@@ -6,8 +6,8 @@ columns come from the source's catalog or from what the JSON shows; Avro's come 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Final
 
@@ -68,6 +68,11 @@ class Layout:
     """Fields that event flattening added, with their prefix."""
     avro: tuple[str, str | None] | None = None
     """The Avro schemas of value and key; None for JSON."""
+
+    def filled(self, texts: Iterable[tuple[str, str]]) -> Layout:
+        """The same layout, of whose columns these, by name, are filled in rows that lack them with PostgreSQL's texts."""
+        found = dict(texts)
+        return replace(self, columns=tuple(replace(column, filled=found.get(column.name)) for column in self.columns)) if found else self
 
     @property
     def row_type(self) -> StructType:

@@ -11,12 +11,16 @@ the row came from another key, or left for one).
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from workers.spark.topics.broker import Offsets
+from workers.spark.topics.patterns import whole
 
 OLD_KEY: Final = "__debezium.oldkey"
 NEW_KEY: Final = "__debezium.newkey"
@@ -39,15 +43,33 @@ _CLIENT: Final[Mapping[str, str]] = {
 }
 
 
-def topics_of(prefix: str) -> str:
-    """The pattern (Java's) of all topics under a ``topic.prefix``."""
-    return re.escape(prefix) + r"\..+"
-
-
 def read_records(spark: SparkSession, bootstrap: str, pattern: str, options: Mapping[str, str] | None = None) -> DataFrame:
     """Records from first to last, once, of the topics whose whole name matches ``pattern``; ``options`` are the Kafka source's own."""
     settings = {**_options(bootstrap, pattern), "startingOffsets": "earliest", "endingOffsets": "latest", **(options or {})}
     return spark.read.format("kafka").options(**settings).load()
+
+
+def read_range(spark: SparkSession, bootstrap: str, begins: Offsets, ends: Offsets, options: Mapping[str, str] | None = None) -> DataFrame:
+    """Records of just these partitions, from ``begins`` (inclusive) to ``ends`` (exclusive)."""
+    assigned: dict[str, list[int]] = {}
+    for topic, partition in begins:
+        assigned.setdefault(topic, []).append(partition)
+    settings = {
+        "kafka.bootstrap.servers": bootstrap,
+        "assign": json.dumps(assigned),
+        "startingOffsets": _by_topic(begins),
+        "endingOffsets": _by_topic(ends),
+        **_CLIENT,
+        **{name: value for name, value in (options or {}).items() if name.startswith("kafka.")},
+    }
+    return spark.read.format("kafka").options(**settings).load()
+
+
+def _by_topic(offsets: Offsets) -> str:
+    found: dict[str, dict[str, int]] = {}
+    for (topic, partition), offset in offsets.items():
+        found.setdefault(topic, {})[str(partition)] = offset
+    return json.dumps(found)
 
 
 def stream_records(spark: SparkSession, bootstrap: str, pattern: str, options: Mapping[str, str] | None = None) -> DataFrame:
@@ -65,7 +87,7 @@ def stream_records(spark: SparkSession, bootstrap: str, pattern: str, options: M
 
 
 def _options(bootstrap: str, pattern: str) -> dict[str, str]:
-    return {"kafka.bootstrap.servers": bootstrap, "subscribePattern": pattern, **_CLIENT}
+    return {"kafka.bootstrap.servers": bootstrap, "subscribePattern": whole(pattern), **_CLIENT}
 
 
 def cut_json(records: DataFrame, *more: str) -> DataFrame:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.topics.known import Unreadable
 
 _TIMEOUT_SECONDS: Final = 15.0
 _RETRIES: Final = 2
@@ -49,7 +50,7 @@ class SchemaRegistry:
         if parts.username is not None:
             raise JobError(UNREADABLE, "The registry's url holds a user, and urls are shown in messages. Give user and password apart.")
         self._url = url.rstrip("/")
-        self._known: dict[int, str] = {}
+        self._known: dict[int, str | Unreadable] = {}
         self._client = httpx.Client(
             transport=httpx.HTTPTransport(verify=_trust(who.ca), retries=_RETRIES),
             headers={"Accept": _ACCEPT, **({"Authorization": f"Bearer {who.token}"} if who.token is not None else {})},
@@ -67,17 +68,17 @@ class SchemaRegistry:
         """Close the connections."""
         self._client.close()
 
-    def schema(self, number: int) -> str:
-        """The text of the Avro schema with this id.
+    def schema(self, number: int) -> str | Unreadable:
+        """The text of the Avro schema with this id, or why there is none: another format, references, an unknown id.
 
-        Raises JobError when the registry cannot be asked, does not know the id, or holds a schema that is no Avro or has references.
+        Raises JobError when the registry cannot be asked.
         """
         known = self._known.get(number)
         if known is None:
             known = self._known[number] = self._fetched(number)
         return known
 
-    def _fetched(self, number: int) -> str:
+    def _fetched(self, number: int) -> str | Unreadable:
         try:
             answer = self._client.get(f"{self._url}/schemas/ids/{number}")
         except httpx.HTTPError as error:
@@ -85,9 +86,7 @@ class SchemaRegistry:
         if answer.status_code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             raise JobError(UNREADABLE, f"The registry {self._url} refuses these credentials ({answer.status_code}). Check user or token.")
         if answer.status_code == HTTPStatus.NOT_FOUND:
-            raise JobError(
-                UNREADABLE, f"The registry {self._url} has no schema {number}. Check that it is the one the topics' writer uses."
-            )
+            return Unreadable(f"the registry {self._url} has no schema {number}")
         if answer.status_code != HTTPStatus.OK:
             raise JobError(UNREADABLE, f"The registry {self._url} answers {answer.status_code} for schema {number}. See its log.")
         try:
@@ -99,9 +98,9 @@ class SchemaRegistry:
             raise JobError(UNREADABLE, f"The answer of {self._url} for schema {number} holds no schema. Check that it is a registry's url.")
         kind = document.get("schemaType", "AVRO")
         if kind != "AVRO":
-            raise JobError(UNREADABLE, f"Schema {number} is of type {kind}, not AVRO. Read its topic otherwise, or leave it out.")
+            return Unreadable(f"its schema {number} is of type {kind}, not AVRO")
         if document.get("references"):
-            raise JobError(UNREADABLE, f"Schema {number} refers to other schemas, which are not followed. Register it as a whole.")
+            return Unreadable(f"its schema {number} refers to other schemas, which are not followed")
         return text
 
 

@@ -5,10 +5,10 @@ By the source's commits, not by offsets: after a crash a connector sends old eve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Protocol
+from typing import Final, Protocol
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -16,12 +16,17 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.tables.evolution import Drop, Rename, steps
 from workers.spark.tables.table import Table
-from workers.spark.topics.known import Known, TopicState
+from workers.spark.topics.known import Known, TopicState, Unreadable
 from workers.spark.topics.layouts import Form, Layout
 from workers.spark.topics.survey import Group
 
-Texts = Mapping[tuple[str, int | None, int | None], tuple[str | None, str | None]]
-"""For each (topic, layout, key layout) the texts of the schemas of value and key; a value's None says that the topic is no table's."""
+Text = tuple[str | None, str | None] | Unreadable
+"""The texts of the schemas of value and key; a value's None says that the records are no table's."""
+Texts = Mapping[tuple[str, int | None, int | None], Text]
+"""For each (topic, layout, key layout) its schemas."""
+
+
+_NEW: Final = TopicState()
 
 
 class Schemas(Protocol):
@@ -41,17 +46,29 @@ class Schemas(Protocol):
 
 
 def learned(
-    states: Mapping[str, TopicState], groups: Sequence[Group], cut: DataFrame, schemas: Schemas, raw: DataFrame, kept: Texts | None = None
+    states: Mapping[str, TopicState],
+    groups: Sequence[Group],
+    cut: DataFrame,
+    schemas: Schemas,
+    raw: DataFrame,
+    kept: Texts | None = None,
+    passing: Collection[str] = (),
 ) -> dict[str, TopicState]:
-    """``states`` with what the groups add: new layouts, and how new each one is.
+    """``states`` with what the groups add: new layouts, how new each one is, and which topics are set aside.
 
-    ``raw`` are the batch's whole records; what is ``kept`` of texts is of groups that were in an earlier one.
+    ``raw`` are the batch's whole records; what is ``kept`` of texts is of groups that were in an earlier one. A topic with records that
+    cannot be read is set aside as a whole, but those topics that are ``passing``: there they are passed over, as what is no table's is.
     """
     topics = dict(states)
-    for (topic, layout, key_layout), (value, key) in unknown(states, groups, schemas, raw, kept or {}).items():
+    for (topic, layout, key_layout), text in unknown(states, groups, schemas, raw, kept or {}).items():
         state = topics.get(topic, TopicState())
+        if isinstance(text, Unreadable) and topic not in passing:
+            topics[topic] = replace(state, aside=state.aside or text.reason)
+            continue
+        value, key = (None, None) if isinstance(text, Unreadable) else text
         known = Known(layout, key_layout, value, key, (0, 0))
         topics[topic] = replace(state, layouts=(*state.layouts, known))
+    groups = [group for group in groups if topics.get(group.topic, _NEW).aside is None]
     for topic, (place, table) in _places(topics, groups, cut, schemas).items():
         state = topics[topic]
         layouts = tuple(_newer(known, place.get((known.value, known.key))) for known in state.layouts)
@@ -60,15 +77,22 @@ def learned(
 
 
 def unknown(states: Mapping[str, TopicState], groups: Sequence[Group], schemas: Schemas, raw: DataFrame, kept: Texts) -> Texts:
-    """The texts of the groups' layouts that ``states`` do not know, out of what is ``kept``, else out of the batch's ``raw`` records."""
-    wanted = {(group.topic, group.layout, group.key_layout): group for group in groups if not group.empty and _known(states, group) is None}
+    """The texts of layouts that ``states`` do not know, out of what is ``kept``, else out of the batch's ``raw`` records.
+
+    Topics that are set aside are left out.
+    """
+    wanted = {
+        (group.topic, group.layout, group.key_layout): group
+        for group in groups
+        if not group.empty and states.get(group.topic, _NEW).aside is None and _known(states, group) is None
+    }
     asked = [group for place, group in wanted.items() if place not in kept]
     texts = {**kept, **(schemas.of(raw, asked) if asked else {})}
     return {place: texts.get(place, (None, None)) for place in wanted}
 
 
 def _known(states: Mapping[str, TopicState], group: Group) -> Known | None:
-    state = states.get(group.topic, TopicState())
+    state = states.get(group.topic, _NEW)
     return next((known for known in state.layouts if (known.value, known.key) == (group.layout, group.key_layout)), None)
 
 
@@ -123,7 +147,9 @@ class Topic:
         tables = [known for known in state.layouts if known.value_schema is not None]
         rows = [known for known in tables if known.shows_rows]
         self._ordered = sorted(rows or tables, key=lambda known: known.newest)
-        self._layouts = {(known.value, known.key): layout(known.value_schema or "", known.key_schema) for known in tables}
+        self._layouts = {
+            (known.value, known.key): layout(known.value_schema or "", known.key_schema).filled(known.filled) for known in tables
+        }
         if self._ordered:
             newest = self._layouts[self._ordered[-1].value, self._ordered[-1].key]
             schema, table = self._table(newest)

@@ -1,0 +1,137 @@
+"""Tables whose rows are replaced by what their topics tell from their start (``--rebuild``). Other tables are not touched.
+
+What earlier batches read of the topics is read again, up to where the last turn ended, without the records that wait for a later turn:
+those come with it. The turns of that are numbered like any others, and the first one replaces all rows in the same commit that brings
+the new ones. A rebuild that a crash ends begins again at the next start, before any other batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from workers.spark.failure import WRONG, JobError
+from workers.spark.jobs.batches import Batches, Done, changes_of
+from workers.spark.jobs.checkpoint import TURNS, Checkpoint, State
+from workers.spark.jobs.ownership import HISTORY, check_whole
+from workers.spark.jobs.places import SNAPSHOT_BEGINS
+from workers.spark.topics.broker import Broker, Offsets
+from workers.spark.topics.formats import Format
+from workers.spark.topics.known import TopicState
+from workers.spark.topics.survey import survey
+from workers.spark.topics.topic import Topic, learned
+
+SNAPSHOT_ENDS: Final = ("last", "last_in_data_collection")
+"""Markers of a table's last row in a snapshot (``source.snapshot``)."""
+
+Reader = Callable[[Offsets, Offsets], DataFrame]
+"""Kafka's records from the first offsets (inclusive) to the second (exclusive), of the same partitions."""
+
+
+class Rebuild:
+    """Rebuilds tables before the stream starts. ``there`` are the topics that the stream reads."""
+
+    def __init__(self, checkpoint: Checkpoint, broker: Broker, there: Collection[str], format_: Format, read: Reader) -> None:
+        self._checkpoint = checkpoint
+        self._broker = broker
+        self._there = there
+        self._format = format_
+        self._read = read
+
+    def run(self, names: Collection[str], batches: Batches) -> Done | None:
+        """Rebuild the tables (or topics) of these names, and those that a crash left unfinished; None when there are none of them.
+
+        Names of topics, or of their tables, that have not been read yet are left: their rows are replaced when they come. Raises
+        JobError for other names, when a topic no longer holds all that its table is made of, and when several topics fill one table.
+        """
+        state = self._checkpoint.last()
+        self._check_names(names, state)
+        topics = sorted({*state.rebuilding, *topics_of(names, state)})
+        if not topics:
+            return None
+        tables = [kept for name in topics if (kept := state.topics[name].kept) is not None]
+        for kept in tables:
+            filled_by = [name for name, other in state.topics.items() if other.kept == kept]
+            if len(filled_by) > 1:
+                raise JobError(WRONG, f"{kept} cannot be rebuilt: the topics {', '.join(filled_by)} fill it together. Rebuild the mirror.")
+        for name in topics:
+            check_whole(self.lacks, name, state.topics[name].kept or name)
+        # What the batch that is under way put off comes with the next one. A rebuild that was broken off reads its own again.
+        put_off = () if state.rebuilding or state.later is None else (state.later,)
+        began = replace(
+            state,
+            waiting=(*state.waiting, *put_off),
+            later=None,
+            topics={**state.topics, **{name: TopicState() for name in topics}},
+            anew=tuple(sorted({*state.anew, *topics})),
+            rebuilding=tuple(topics),
+        )
+        records = self._records(topics)
+        return batches.again(began, None if records is None else self._cut(records, began), records)
+
+    def lacks(self, topic: str) -> str | None:
+        """What the topic no longer holds of its table, None when it holds all: every record, or a whole snapshot and what follows it."""
+        gone = {place: first for place, first in self._broker.begins([topic]).items() if first > 0}
+        if not gone or self._whole_snapshot(topic):
+            return None
+        named = ", ".join(f"offset {first} of partition {partition}" for (_, partition), first in sorted(gone.items()))
+        return f"its topic {topic} no longer holds the records before {named} (retention), nor a whole snapshot behind that"
+
+    def _whole_snapshot(self, topic: str) -> bool:
+        records = self._read(self._broker.begins([topic]), self._broker.ends([topic]))
+        cut = self._format.cut(records)
+        groups = survey(cut, self._format.signs)
+        states = learned({}, groups, cut, self._format.schemas, records, passing=[topic])
+        found = Topic(topic, states.get(topic, TopicState()), self._format.schemas.layout)
+        changes = changes_of(found, groups, cut) if found.is_table else None
+        if changes is None:
+            return False
+        # All rows of a snapshot have its LSN. One of a single row has the last marker alone.
+        snapshots = changes.where("op = 'r'").groupBy("lsn")
+        marked = snapshots.agg(
+            F.count("*").alias("rows"),
+            F.bool_or(F.col("snapshot").isin(*SNAPSHOT_BEGINS)).alias("begins"),
+            F.bool_or(F.col("snapshot").isin(*SNAPSHOT_ENDS)).alias("ends"),
+        )
+        return not marked.where("ends and (begins or rows = 1)").isEmpty()
+
+    def _check_names(self, names: Collection[str], state: State) -> None:
+        for name in names:
+            coming = (topic == name or topic.endswith(f".{name.removesuffix(HISTORY)}") for topic in self._there)
+            if not topics_of([name], state) and not any(coming):
+                kept = sorted(other.kept or topic for topic, other in state.topics.items() if other.kept or other.aside)
+                raise JobError(WRONG, f"--rebuild {name}: no such table is mirrored. Known are {', '.join(kept or self._there)}.")
+
+    def _records(self, topics: Sequence[str]) -> DataFrame | None:
+        """What earlier turns read of the topics, as far as Kafka has it; None for nothing."""
+        there = [name for name in topics if name in {place[0] for place in self._read_to()}]
+        begins, held = self._broker.begins(there), self._broker.ends(there)
+        ends = {place: min(end, held[place]) for place, end in self._read_to().items() if place in held}
+        ranges = {place: end for place, end in ends.items() if begins[place] < end}
+        return self._read({place: begins[place] for place in ranges}, ranges) if ranges else None
+
+    def _read_to(self) -> Mapping[tuple[str, int], int]:
+        return self._checkpoint.offsets(self._checkpoint.last_turn() // TURNS)
+
+    def _cut(self, records: DataFrame, state: State) -> DataFrame:
+        """The records cut, without those that wait for a later turn."""
+        cut = self._format.cut(records)
+        frames = [frame for turn, name in state.waiting for frame in self._checkpoint.made([turn], name)]
+        if not frames:
+            return cut
+        places = ["topic", "partition", "offset"]
+        return cut.join(reduce(DataFrame.unionByName, frames).select(*places).distinct(), places, "left_anti").select(*cut.columns)
+
+
+def topics_of(names: Collection[str], state: State) -> list[str]:
+    """The topics that ``names`` mean: of a topic, of the table it fills, or of a history's table. Pure."""
+    return [
+        topic
+        for topic, known in state.topics.items()
+        if {topic, known.kept, None if known.kept is None else known.kept.removesuffix(HISTORY)} & {*names}
+    ]

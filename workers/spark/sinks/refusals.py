@@ -1,0 +1,57 @@
+"""What a sink says when it cannot have a table as it should be: in one sentence, with the place and what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.tables.table import Table
+
+_FILES: Final = re.compile(
+    r"\b(?:org\.apache\.spark\.sql\.delta|java\.io|java\.nio\.file|java\.net|org\.apache\.hadoop(?:\.\w+)+|org\.apache\.iceberg\.exceptions|com\.amazonaws(?:\.\w+)*"
+    r"|software\.amazon\.awssdk(?:\.\w+)*|com\.google\.cloud(?:\.\w+)*|com\.azure(?:\.\w+)*)\.(\w+Exception)\b"
+)
+"""Failures of file systems, object stores and Iceberg's catalogs. Their texts may quote anything: the names alone are told."""
+_NO_CLASS: Final = re.compile(r"\bClassNotFoundException: Class ([\w.$]+) not found")
+
+
+def vanished(table: Table, place: str) -> JobError:
+    """The failure of a sink that does not find a table which earlier batches have filled."""
+    return JobError(
+        UNREADABLE,
+        f"The table {place} is gone, though earlier batches have filled it: made again it would hold new rows only. "
+        f"Put it back, or start once with --rebuild {table.full_name}.",
+    )
+
+
+@contextmanager
+def placed(table: Table, place: str) -> Iterator[None]:
+    """Have failures of the place that the table is kept in name it. All others pass."""
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        why = _of_files(str(error))
+        if why is None:
+            raise
+        raise JobError(
+            UNREADABLE,
+            f"The table {table.full_name} could not be read or written at {place} ({why}). Check that this place is there, has room and "
+            "may be written to.",
+        ) from None
+
+
+def _of_files(trace: str) -> str | None:
+    """Which failure of a file system the trace tells of, None for another one."""
+    if "org.apache.kafka" in trace or "[MALFORMED_RECORD" in trace:
+        return None
+    lacking = _NO_CLASS.search(trace)
+    if lacking is not None:
+        return f"Spark has no {lacking[1]}, see spark.jars in [spark]"
+    found = _FILES.findall(trace)
+    return str(found[-1]) if found else None

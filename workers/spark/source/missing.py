@@ -1,0 +1,53 @@
+"""What PostgreSQL shows for a column in rows that are older than the column.
+
+``ALTER TABLE … ADD COLUMN … DEFAULT`` writes no row. PostgreSQL evaluates the default once and keeps the value beside the column
+(PostgreSQL manual, "pg_attribute": ``atthasmissing``, ``attmissingval``) until the table is rewritten. Events tell a part of that: of the
+defaults of arrays, hstore, bytea, ranges and user-defined types they have none, and what they have is the newest default, which may have
+come after the column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from psycopg import sql
+
+from workers.spark.source.relation import snapshot
+from workers.spark.tables.table import Column
+
+MISSING_SINCE: Final = 110000
+"""The first server version that keeps such values; those before it rewrote the table."""
+_MISSING: Final = """
+select a.attname, a.attmissingval::text, format_type(a.atttypid, a.atttypmod), t.typcategory = 'A'
+from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace join pg_type t on t.oid = a.atttypid
+where n.nspname = %s and c.relname = %s and a.attnum > 0 and not a.attisdropped and a.atthasmissing
+"""
+
+Missing = Callable[[tuple[str, str], Sequence[Column]], Mapping[str, str]]
+"""Of a table (schema, name) and its columns, by name the texts (see :attr:`Kind.sql`) that rows without them show. Not all have one."""
+
+
+def missing_of(dsn: str) -> Missing:
+    """Asks the source at ``dsn`` as it is now. Raises psycopg's errors."""
+
+    def missing(table: tuple[str, str], columns: Sequence[Column]) -> Mapping[str, str]:
+        # Kinds whose values do not compare with PostgreSQL's text cannot be read from it.
+        kinds = {column.name: column.kind for column in columns if column.kind.comparable}
+        with snapshot(dsn) as connection:
+            if connection.info.server_version < MISSING_SINCE:
+                return {}
+            items: dict[str, str] = {}
+            for name, array, of, is_array in connection.execute(_MISSING, table).fetchall():
+                if name not in kinds:
+                    continue
+                # An array of one value. SQL has no arrays of arrays, so a value that is one is taken out as text first.
+                held = sql.Literal(array).as_string(connection)
+                value = f"(({held}::text::text[])[1])::{of}" if is_array else f"({held}::text::{of}[])[1]"
+                items[name] = kinds[name].sql.replace("{c}", f"({value})")
+            if not items:
+                return {}
+            [texts] = connection.execute(f"select {', '.join(items.values())}".encode()).fetchall()
+        return {name: text for name, text in zip(items, texts, strict=True) if text is not None}
+
+    return missing
