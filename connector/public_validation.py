@@ -1,4 +1,4 @@
-"""What may be told of a configuration some of whose values stand behind references.
+"""What an answer may say about a configuration some of whose values are references (``${provider:path:key}``).
 
 By construction no text of the answer is made from a resolved value: names, values and texts are those of a second validation, which
 sees the references as they are written, and from the validation of the resolved values comes only which properties have errors.

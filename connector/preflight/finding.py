@@ -14,7 +14,7 @@ _NAMED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``text`` says what, where and how to mend it; it belongs to property ``key``. A warning refuses nothing.
+    """``text`` says what was found, where, and how to fix it; it belongs to property ``key``. A warning refuses nothing.
 
     What is no warning makes the task fail for certain. Whether it refuses the configuration too, the worker property ``preflight``
     says; where ``reference`` is set the reference refuses it, and so does this worker in any case.
