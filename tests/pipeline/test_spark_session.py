@@ -66,7 +66,7 @@ def test_command_ends_with_3_without_java(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_fault_is_not_taken_for_a_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def fails(*_: object) -> None:
+    def fails(*_: object, **__: object) -> None:
         raise KeyError("nobody thought of it")
 
     monkeypatch.setattr("workers.spark.__main__.run_mirror", fails)
