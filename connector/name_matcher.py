@@ -22,6 +22,8 @@ _Program = Callable[[bytes], object]
 
 _KNOWN: Final = 100_000
 """How many answers are remembered. Names of tables and columns are fewer; prefixes of messages may be without end."""
+_MOST_SHOWN: Final = 100
+"""Characters of a pattern that an error quotes."""
 _CHUNK: Final = 131_072
 """How much text is compiled into one program: well below the memory that RE2 allows itself for each (8 MiB)."""
 
@@ -226,14 +228,15 @@ def _programs(patterns: Sequence[Translation]) -> tuple[list[_Program], list[Tra
 
 
 def _translated(pattern: str, key: str, *, ignore_case: bool) -> Translation:
+    # Short, so that a log line that is cut still gives the reason.
+    shown = pattern if len(pattern) <= _MOST_SHOWN else f"{pattern[:_MOST_SHOWN]}…"
     try:
         return translate(pattern, ignore_case=ignore_case)
     except Malformed as error:
         raise CdcError(
             ErrorKind.CONFIG_INVALID,
-            f"Property {key} holds {pattern!r}, which is no regular expression: {error.what}",
+            f"Property {key} holds {shown!r}, which is no regular expression: {error.what}",
             "Escape the character meant literally with a backslash",
         ) from error
     except Unsupported as error:
-        shown = pattern if len(pattern) <= 200 else f"{pattern[:200]}…"
         raise CdcError(ErrorKind.CONFIG_INVALID, f"Property {key} holds {shown!r}, which cannot be matched: {error}") from error
