@@ -55,7 +55,7 @@ class Connections:
 
     A connection waits from its opening until the head of its first request is complete, and again after each answer. So those
     that cost their owner nothing (half-sent heads, idle ones, unfinished handshakes) can never keep others out; only requests
-    that are being answered can, and they are never cut off.
+    that are being worked on can, and they are not cut off. An answer that is made and still unread counts as waiting.
     """
 
     def __init__(self, limit: int) -> None:
