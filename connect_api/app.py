@@ -8,9 +8,18 @@ from typing import Any
 
 from fastapi import Depends, FastAPI, Response
 
-from connect_api import (
+from connect_api import errors
+from connect_api.cross_origin import CrossOrigin
+from connect_api.documentation import ANY_FAILURE, complete
+from connect_api.forwarding import Forwarding
+from connect_api.front import Front
+from connect_api.herder import Herder
+from connect_api.hosts import AllowedHosts
+from connect_api.login import Login, required
+from connect_api.media import JsonRoute
+from connect_api.response_headers import HeaderRule, ResponseHeaders
+from connect_api.routes import (
     connectors,
-    errors,
     extensions,
     internal,
     lifecycle,
@@ -23,15 +32,6 @@ from connect_api import (
     signals,
     tasks,
 )
-from connect_api.cross_origin import CrossOrigin
-from connect_api.documentation import ANY_FAILURE, complete
-from connect_api.forwarding import Forwarding
-from connect_api.front import Front
-from connect_api.herder import Herder
-from connect_api.hosts import AllowedHosts
-from connect_api.login import Login, required
-from connect_api.media import JsonRoute
-from connect_api.response_headers import HeaderRule, ResponseHeaders
 
 DIALECT = "4.3.0"
 """The Kafka Connect version whose REST interface this is."""
@@ -48,19 +48,19 @@ def create_app(
     group_tls: ssl.SSLContext | None = None,
     hosts: AllowedHosts | None = None,
 ) -> FastAPI:
-    """Build the application; ``herder`` is asked for nothing before the first request.
+    """Build the application. It does not call ``herder`` before the first request.
 
-    ``advertised_url`` (``http://host:port``) begins the ``Location`` of new connectors; without it the request's Host does.
-    Without ``admin`` there is nothing below ``/admin``. With ``login`` every call of the interface asks for it.
-    ``group_tls`` is what https workers of the group are trusted by when a call is sent on to them.
-    With ``hosts`` only requests for these are answered.
-    The OpenAPI page is at ``/docs``, its JSON at ``/openapi.json``; they hold no data and ask for no login.
+    ``advertised_url`` (``http://host:port``) is the beginning of the ``Location`` of new connectors; by default the request's Host is.
+    Without ``admin`` there are no paths below ``/admin``. With ``login`` every call of the interface needs it.
+    ``group_tls`` verifies https workers of the group when a call is forwarded to them.
+    With ``hosts`` only requests for these hosts are answered.
+    The OpenAPI page is at ``/docs``, its JSON at ``/openapi.json``; they hold no data and need no login.
     """
     app = _empty_app(login)
     app.add_middleware(Forwarding, herder=herder, tls=group_tls)
     app.add_middleware(Front, routes=app.routes, login=login, hosts=hosts)
     if cross_origin is not None or header_rules:
-        # Before the front, whose own answers carry these headers too.
+        # The middleware added last runs first, so the answers of Front carry these headers too.
         app.add_middleware(ResponseHeaders, cross_origin=cross_origin, rules=header_rules)
     pages.add_routes(app)
     root.add_routes(app, herder)
@@ -79,7 +79,7 @@ def create_app(
 
 
 def create_admin_app(herder: Herder, *, hosts: AllowedHosts | None = None) -> FastAPI:
-    """Build what listeners of their own serve: ``/admin`` alone. As in the reference it has no login and no added headers."""
+    """Build the application of ``admin.listeners``: only ``/admin``. As in Kafka Connect it has no login and no added headers."""
     app = _empty_app(None, openapi_url=None)
     app.add_middleware(Front, routes=app.routes, hosts=hosts)
     loggers.add_routes(app, herder)
@@ -87,14 +87,14 @@ def create_admin_app(herder: Herder, *, hosts: AllowedHosts | None = None) -> Fa
 
 
 class _App(FastAPI):
-    """``login`` tells whether the interface asks for one."""
+    """``login``: whether the interface needs one."""
 
     def __init__(self, *, login: bool, **settings: Any) -> None:
         self._login = login
         super().__init__(**settings)
 
     def openapi(self) -> dict[str, Any]:
-        """The description of the interface, made when it is first asked for."""
+        """The description of the interface, built at the first call."""
         if self.openapi_schema is None:
             self.openapi_schema = complete(super().openapi(), self.routes, login=self._login)
         return self.openapi_schema

@@ -1,7 +1,7 @@
-"""Request bodies: JSON read the way the reference reads it, and refused with a sentence that says how to mend it.
+"""Request bodies: JSON read as Kafka Connect reads it, and refused with a message that says how to correct it.
 
 Configuration values become strings as Jackson makes them: a number keeps the digits it was written with (``1.50`` stays
-``1.50``), true and false become words, null stays None for the herder to judge. A message never repeats a value that was sent.
+``1.50``), true and false become words, and null stays None, which the herder judges. A message never repeats a value that was sent.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from connect_api.media import media_type
 from connect_api.schemas import closed, mapping
 
 LIMIT: Final = 4 * 1024 * 1024
-"""Bytes of a body. A configuration travels as one Kafka record, 1 MiB by default, so nothing useful is longer."""
+"""The longest body, in bytes. A configuration is stored as one Kafka record, 1 MiB by default, so a useful body is shorter."""
 
 PASSED_OVER: Final = 16 * 1024 * 1024
-"""Bytes of a body that are read at most: a client that is still sending would not see the refusal of a body too long."""
+"""How many bytes of a body that is too long are read: a client that is still sending would not see the refusal."""
 
 SECONDS: Final = 60.0
-"""How long a body may take to come."""
+"""How long a body may take to arrive."""
 
 DEPTH: Final = 100
-"""Levels of objects and arrays in a body. No call needs more than six; data of a user's own signals may need some more."""
+"""Most levels of objects and arrays in a body. No call needs more than six; the data of a user's own signals may need more."""
 
 INITIAL_STATES: Final[dict[str, TargetState]] = {"RUNNING": "STARTED", "PAUSED": "PAUSED", "STOPPED": "STOPPED"}
-"""Words of ``initial_state`` (KIP-980) and the target states they mean."""
+"""Value of ``initial_state`` (KIP-980) → the target state that it means."""
 
 WHITESPACE: Final = "".join(map(chr, range(0x21)))
 """What Java's ``String.trim`` removes."""
 
 SCALAR: Final = {"type": ["string", "number", "boolean", "null"]}
-"""What becomes a string."""
+"""The values that become strings."""
 
 CONFIG_BODY: Final = mapping(SCALAR)
 CREATE_BODY: Final = closed(
@@ -58,7 +58,7 @@ class Number(str):
 
 @dataclass(frozen=True, slots=True)
 class NewConnector:
-    """What POST /connectors asks for: ``name`` is trimmed and may be empty, ``config`` holds it under ``name``."""
+    """The request of POST /connectors. ``name`` is trimmed and may be empty; ``config`` holds it too, under ``name``."""
 
     name: str
     config: dict[str, str | None]
@@ -66,7 +66,7 @@ class NewConnector:
 
 
 async def read(request: Request) -> bytes:
-    """Return the body. Raises 413 past :data:`LIMIT` and 415 for a body that is not called ``application/json``."""
+    """Return the body. Raises 415 unless its Content-Type is ``application/json``, and as :func:`read_any`."""
     body = await read_any(request)
     if body and media_type(request.headers.get("content-type", "")) != "application/json":
         raise HTTPException(415)
@@ -74,7 +74,7 @@ async def read(request: Request) -> bytes:
 
 
 async def read_any(request: Request) -> bytes:
-    """Return the body whatever it is called. Raises 413 past :data:`LIMIT`, 408 when it does not end within :data:`SECONDS`."""
+    """Return the body, whatever its Content-Type. Raises 413 above :data:`LIMIT`, 408 when it does not end within :data:`SECONDS`."""
     parts: list[bytes] = []
     size = 0
     try:
@@ -86,7 +86,7 @@ async def read_any(request: Request) -> bytes:
                 elif size > PASSED_OVER:
                     break
     except TimeoutError:
-        raise RequestError(f"The request body did not come to its end within {SECONDS:g} seconds. Send all of it.", status=408) from None
+        raise RequestError(f"The request body did not end within {SECONDS:g} seconds. Send all of it.", status=408) from None
     if size > LIMIT:
         raise RequestError(f"The request body is longer than {LIMIT} bytes, more than a configuration may hold. Send less.", status=413)
     return b"".join(parts)
@@ -101,10 +101,10 @@ def parse_object(body: bytes) -> dict[str, object]:
 
 
 def parse(body: bytes) -> object:
-    """Return the JSON value in ``body``, its numbers as :class:`Number`; of a repeated field the last one counts.
+    """Return the JSON value in ``body``, its numbers as :class:`Number`. The last of several members of one name counts.
 
-    Raises :class:`RequestError` for an empty body, for text that is not JSON (with line and column), and for JSON of more levels than
-    :data:`DEPTH`: Python's own functions fail at some depth, and which it is depends on who calls them.
+    Raises :class:`RequestError` for an empty body, for text that is not JSON (with line and column), and for JSON with more levels than
+    :data:`DEPTH`. Python's own recursive functions fail at a depth that depends on the caller.
     """
     body = body.removeprefix(b"\xef\xbb\xbf")
     if not body.strip():
@@ -117,12 +117,11 @@ def parse(body: bytes) -> object:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as failure:
         raise RequestError(
-            f"The request body is not valid JSON at line {failure.lineno}, column {failure.colno}: {failure.msg}. Mend the JSON there."
+            f"The request body is not valid JSON at line {failure.lineno}, column {failure.colno}: {failure.msg}. Correct the JSON there."
         ) from None
     if _deeper(value, DEPTH):
         raise RequestError(f"The request body nests objects or arrays more than {DEPTH} deep. Configuration values are plain strings.")
-    # orjson is strict and knows where a mistake is; the standard parser, run on what is known to be valid, can hand over
-    # numbers as text, which orjson cannot.
+    # orjson is strict and names the place of an error. Only the standard parser can return numbers as text; the body is valid by now.
     parsed: object = json.loads(body, parse_int=Number, parse_float=Number)
     return parsed
 
@@ -138,7 +137,7 @@ def new_connector(body: bytes) -> NewConnector:
         if field not in CREATE_FIELDS:
             raise RequestError(
                 f'Unknown field "{field}". A connector is created from "name", "config" and, if wanted, "initial_state"; '
-                f'properties of the connector belong inside "config".'
+                f'properties of the connector belong in "config".'
             )
     name = (_text(fields.get("name"), '"name"') or "").strip(WHITESPACE)
     state = _initial_state(fields.get("initial_state"))
@@ -169,7 +168,7 @@ def named(name: str, config: dict[str, str | None]) -> dict[str, str | None]:
 
 
 def _deeper(value: object, limit: int) -> bool:
-    """Whether objects and arrays are nested in ``value`` more than ``limit`` levels deep. It calls nothing per level."""
+    """Whether objects and arrays in ``value`` are nested more than ``limit`` levels deep. It does not recurse."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(limit):
         if not level:

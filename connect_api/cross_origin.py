@@ -1,7 +1,7 @@
 """Headers that let pages of other origins read the answers (the fetch standard's CORS), as Connect's own server sends them.
 
-An origin is allowed by a regular expression over the whole of it, whatever the case; ``*`` allows all. The request is answered in
-any case: it is the browser that keeps an answer without these headers from the page. Credentials are never allowed.
+A regular expression that matches the whole origin, in any case, allows it; ``*`` allows all. Every request is answered: the browser
+withholds an answer without these headers from the page. Credentials are never allowed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _VARY: Final = (b"vary", b"Origin")
 
 
 class CrossOrigin:
-    """``allows`` says whether an origin is allowed, None that all are; ``methods`` is sent as it is."""
+    """``allows``: whether an origin is allowed; None allows all. ``methods`` is sent as it is."""
 
     def __init__(self, allows: Callable[[str], bool] | None, methods: str = DEFAULT_METHODS) -> None:
         self._allowed = allows
@@ -28,7 +28,7 @@ class CrossOrigin:
         )
 
     def headers(self, method: str, request: Iterable[Header]) -> list[Header]:
-        """What to add to the answer of a request with these headers. A preflight names all allowed methods, whichever was asked for."""
+        """The headers to add to the answer to a request with these headers. A preflight's answer lists all allowed methods."""
         given = dict(request)
         origin = given.get(b"origin")
         if not origin or not self._allows(origin.decode("latin-1")):

@@ -1,4 +1,4 @@
-"""Pieces of the OpenAPI page. Requests are read by hand, so what FastAPI cannot see in a signature is said here."""
+"""Parts of the OpenAPI page. The routes parse requests themselves, so FastAPI cannot derive these descriptions from signatures."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from connect_api.schemas import Schema
 
 ERRORS: Final = {
     400: "The request or the configuration is not valid",
-    401: "The worker asks for a login",
-    403: "The worker's settings, or a missing right, do not let this be done",
+    401: "The worker requires a login",
+    403: "The worker's settings, or a missing right, do not allow this",
     404: "No such connector or task",
-    406: "The header Accept leaves no room for JSON",
-    408: "The body did not come to its end",
-    409: "The connector exists, or the workers are handing connectors over",
+    406: "The header Accept does not allow JSON",
+    408: "The body did not end in time",
+    409: "The connector exists, or connectors are moving between workers",
     413: "The body is too long",
     415: "The header Content-Type is not JSON",
     421: "The worker does not answer for the host of the request",
     431: "The headers are too long",
-    500: "The worker is broken or could not reach Kafka; its log says more",
+    500: "The worker failed or could not reach Kafka; its log says more",
     503: "The worker is starting",
 }
 
@@ -39,7 +39,7 @@ CONFIG: Final = {
     "database.dbname": "shop",
     "topic.prefix": "shop",
 }
-"""A configuration to start from."""
+"""The example of a configuration."""
 
 STATE: Final = {"state": "RUNNING", "worker_id": "10.0.0.1:8083", "version": "3.6.3.Final"}
 INFO: Final = {
@@ -53,11 +53,11 @@ STATUS: Final = {"name": "shop", "connector": STATE, "tasks": [{"id": 0, **STATE
 Responses = dict[int | str, dict[str, Any]]
 
 ANY_FAILURE: Final[Responses] = {"default": {"description": ""}}
-"""For every route: it keeps FastAPI from announcing a 422 that is never sent. :func:`complete` puts what is sent in its place."""
+"""For every route: FastAPI would otherwise describe a 422 that is never sent. :func:`complete` replaces it by the real failures."""
 
 
 def answers(schema: Schema, example: object, *failures: int, status: int = 200, description: str = "Done") -> Responses:
-    """Describe a success with its body, and the failures that may come instead. For ``responses=``."""
+    """Describe the answer of a success and the possible failures. For ``responses=``."""
     return {status: {"description": description, "content": {JSON: {"schema": schema, "example": example}}}, **fails(*failures)}
 
 
@@ -82,9 +82,9 @@ def extra(*parameters: Mapping[str, Any], body: Schema | None = None, example: o
 
 
 def complete(document: dict[str, Any], routes: Iterable[BaseRoute], *, login: bool) -> dict[str, Any]:
-    """FastAPI's description with what it leaves out: failures that any call may meet, and nulls in schemas and examples.
+    """Add to FastAPI's description what it leaves out: the failures that any call may have, and nulls in schemas and examples.
 
-    Schemas with a title are named once and referred to from everywhere.
+    A schema with a title is defined once, under that name, and referred to elsewhere.
     """
     named: dict[str, object] = {}
     for route, operation in _operations(document, routes):
@@ -109,8 +109,8 @@ def _operations(document: Mapping[str, Any], routes: Iterable[BaseRoute]) -> Ite
 
 
 def _common(route: APIRoute, *, login: bool) -> Iterator[int]:
-    """Failures that no route names itself."""
-    # A header Host that is missing, a path that is no UTF-8.
+    """The failures that no route lists itself."""
+    # A missing Host header, or a path that is not UTF-8.
     yield 400
     if "requestBody" in (route.openapi_extra or {}):
         yield 408
@@ -126,7 +126,7 @@ def _common(route: APIRoute, *, login: bool) -> Iterator[int]:
 
 
 def _referring(value: Any, named: dict[str, object]) -> Any:
-    """The same with references in the place of schemas that have a title; these are put into ``named``."""
+    """``value`` with references in place of the schemas that have a title. Those are put into ``named``."""
     if isinstance(value, Mapping):
         copied = {key: value[key] if key == "example" else _referring(value[key], named) for key in value}
         if value.get("type") == "object" and isinstance(value.get("title"), str):
@@ -138,7 +138,7 @@ def _referring(value: Any, named: dict[str, object]) -> Any:
 
 def _failure(status: int) -> dict[str, Any]:
     if status == 401:
-        # As recorded: a bare text.
+        # Kafka Connect answers this one with plain text.
         return {"description": ERRORS[status]}
     body = {"error_code": status, "message": ERRORS[status]}
     return {"description": ERRORS[status], "content": {JSON: {"schema": FAILURE, "example": body}}}

@@ -1,7 +1,7 @@
 """Every failure of the REST layer as Connect's body ``{"error_code": <status>, "message": "..."}``.
 
-Routing failures carry the reference's texts (``HTTP 404 Not Found``). What the reference answers with 500 and the text of a
-Java exception, a request that cannot be understood, is a :class:`RequestError` here: a 400 that names the field and the mend.
+Routing failures have Kafka Connect's texts (``HTTP 404 Not Found``). Where Kafka Connect answers a malformed request with 500 and the
+text of a Java exception, the answer here is a :class:`RequestError`: a 400 that names the field and the correction.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from connect_api.schemas import TEXT, closed
 
 
 class RequestError(Exception):
-    """A request that cannot be understood: answered with ``status``; the message says which field and how to mend it."""
+    """The request is malformed: it is answered with ``status``. The message names the field and says how to correct it."""
 
     def __init__(self, message: str, *, status: int = 400) -> None:
         super().__init__(message)
@@ -45,7 +45,7 @@ def phrase(status: int) -> str:
 
 
 def install(app: FastAPI) -> None:
-    """Replace FastAPI's own error bodies; no failure leaves the app in another shape."""
+    """Replace FastAPI's own error bodies, so that every failure has Connect's body."""
 
     @app.exception_handler(HerderError)
     async def refused(_request: Request, refusal: HerderError) -> Response:

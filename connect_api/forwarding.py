@@ -1,17 +1,16 @@
-"""Sends a call on to the worker that alone can answer it, and its answer back (Connect's ``forward``).
+"""Forwards a call to the one worker that can answer it, and returns that worker's answer (Connect's ``forward``).
 
-A verb that is another worker's raises :class:`connect_api.herder.Elsewhere` before it has done anything, so that the call may be made
-again as often as need be: at the worker it names, or here once the group has decided. A client sees a slow answer where Kafka Connect
-answers 409 or 500 during a rebalance, and 409 only when the group does not find a worker in time.
+A verb that belongs to another worker raises :class:`connect_api.herder.Elsewhere` before it has any effect. The call can therefore be
+repeated: at the worker that the exception names, or here after the group has decided. During a rebalance a client gets a slow answer where
+Kafka Connect answers 409 or 500. It gets 409 only when the group does not assign a worker in time.
 
-``forward`` is Connect's parameter: a client's call goes to the leader with ``forward=true``, from there with ``forward=false`` to the
-owner, and no further.
+``forward`` is Connect's parameter: a client's call goes to the leader with ``forward=true``, from the leader to the owner with
+``forward=false``, and no further.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import ssl
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, urlsplit
@@ -22,25 +21,26 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from connect_api import bodies
 from connect_api.errors import error
 from connect_api.herder import Elsewhere, Herder, HerderError
+from connector.log import EventLog
 
 if TYPE_CHECKING:
     import httpx
 
-LOGGER: Final = logging.getLogger(__name__)
+LOG: Final = EventLog(__name__)
 
 _LIMIT_SECONDS: Final = 90.0
-"""How long Connect lets a call wait."""
+"""How long a call may wait, as in Kafka Connect."""
 _LOOK_SECONDS: Final = 0.5
-"""How soon a worker that does not answer is tried again, unless the group tells of another before."""
+"""The pause before a worker that does not answer is tried again. A new assignment ends the pause."""
 _CONNECT_SECONDS: Final = 5.0
 _OF_THE_CONNECTION: Final = frozenset({"connection", "content-length", "date", "keep-alive", "server", "transfer-encoding", "expect"})
 _NOT_SENT_ON: Final = _OF_THE_CONNECTION | {"host"}
-"""Each worker may answer for its own hosts alone (:mod:`connect_api.hosts`)."""
+"""Headers of the client's request that are not forwarded. ``Host``: each worker may answer only for its own (:mod:`connect_api.hosts`)."""
 _CONFLICT: Final = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
 
 
 class Forwarding:
-    """ASGI middleware around the router. ``tls`` is what https workers of the group are trusted by; None: the machine's own trust."""
+    """ASGI middleware around the router. ``tls`` verifies https workers of the group; None: the system's certificates do."""
 
     def __init__(self, app: ASGIApp, herder: Herder, tls: ssl.SSLContext | None = None) -> None:
         self._app = app
@@ -62,9 +62,7 @@ class Forwarding:
                 if await self._elsewhere(place.url, scope, body, send):
                     return
                 if not body.rewound:
-                    LOGGER.info(
-                        "a call waits for the group to find its worker", extra={"fields": {"path": scope["path"], "url": place.url or ""}}
-                    )
+                    LOG.info("call waits until the group has assigned a worker", path=scope["path"], url=place.url or "")
             else:
                 return
             if asyncio.get_running_loop().time() > deadline:
@@ -74,14 +72,14 @@ class Forwarding:
             body.rewind()
 
     async def _elsewhere(self, url: str | None, scope: Scope, body: _Body, send: Send) -> bool:
-        """Whether the call is answered; if not, nothing has happened to it."""
+        """Forward the call to ``url``. True: it is answered. False: no worker has received it."""
         if url is None:
             return False
         forward = _next_forward(scope["query_string"])
         if forward is None:
             await error(409, _CONFLICT)(scope, body.receive, send)
             return True
-        import httpx  # noqa: PLC0415 (80 ms that a worker on its own never needs)
+        import httpx  # noqa: PLC0415 (the import takes 80 ms; a worker without a group never needs it)
 
         if self._client is None:
             timeout = httpx.Timeout(_LIMIT_SECONDS, connect=_CONNECT_SECONDS)
@@ -97,7 +95,7 @@ class Forwarding:
         except (httpx.ConnectError, httpx.ConnectTimeout):
             return False
         except httpx.HTTPError as problem:
-            text = f"The worker {url} did not answer the call that is its own ({type(problem).__name__}). Look at its log, and call again."
+            text = f"The worker {url} did not answer the forwarded call ({type(problem).__name__}). Look at its log, and call again."
             await error(500, text)(scope, body.receive, send)
             return True
         try:
@@ -109,15 +107,15 @@ class Forwarding:
     async def _relay(self, scope: Scope, answer: httpx.Response, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD") and answer.is_success:
             try:
-                # Whoever asks this worker next is told of what was changed there.
+                # A later read at this worker must show the change that the other worker stored.
                 await self._herder.caught_up()
             except HerderError as problem:
-                LOGGER.warning("cannot read what another worker has stored", extra={"fields": {"error": problem.message}})
+                LOG.warning("change stored by another worker not read", error=problem.message)
         headers = [(name, value) for name, value in answer.headers.raw if name.lower().decode("latin-1") not in _OF_THE_CONNECTION]
         if "content-length" in answer.headers:
             headers.append((b"content-length", answer.headers["content-length"].encode()))
         if "location" in answer.headers:
-            # The other worker wrote the host that it was called by; the client called this one.
+            # The other worker put its own host into Location; the client knows this worker's host.
             place = f"{Request(scope).base_url}{urlsplit(answer.headers['location']).path.lstrip('/')}"
             headers = [*(header for header in headers if header[0].lower() != b"location"), (b"location", place.encode("latin-1"))]
         await send({"type": "http.response.start", "status": answer.status_code, "headers": headers})
@@ -127,9 +125,9 @@ class Forwarding:
 
 
 class _Body:
-    """A request's body that can be read more than once: what the app has taken is kept until the call is over.
+    """A request's body that can be read more than once: what the app has received is kept until the call ends.
 
-    A body that is too long is not kept to its end; nobody takes such a one.
+    Of a body longer than the limit only the beginning is kept, because every reader refuses it.
     """
 
     def __init__(self, receive: Receive) -> None:
@@ -151,18 +149,18 @@ class _Body:
         return self._taken[self._next - 1]
 
     def rewind(self) -> None:
-        """Begin again."""
+        """Return to the beginning."""
         self._next = 0
         self.rewound = True
 
     async def read(self, scope: Scope) -> bytes:
-        """All of it. Raises ClientDisconnect, and RequestError as :func:`connect_api.bodies.read_any` does."""
+        """The whole body. Raises ClientDisconnect, and RequestError as :func:`connect_api.bodies.read_any`."""
         self._next = 0
         return await bodies.read_any(Request(scope, self.receive))
 
 
 def _next_forward(query: bytes) -> str | None:
-    """The query of the call's next step; None when it may take no further."""
+    """The query string of the forwarded call; None when the call must not be forwarded again."""
     text = query.decode("latin-1")
     given = parse_qs(text, keep_blank_values=True).get("forward", [""])[-1].lower()
     if given == "false":

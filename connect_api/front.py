@@ -1,8 +1,7 @@
-"""What stands before the routes: one spelling of paths, HEAD, OPTIONS, and an answer even when a handler breaks."""
+"""The middleware before the routes: one spelling of paths, HEAD, OPTIONS, and an answer when a handler fails."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from typing import Final
 from urllib.parse import quote
@@ -18,19 +17,20 @@ from connect_api.hosts import AllowedHosts, single_host
 from connect_api.login import Login, refusal
 from connect_api.methods import allowed
 from connect_api.paths import canonical
+from connector.log import EventLog
 
-logger = logging.getLogger(__name__)
+LOG: Final = EventLog(__name__)
 
 HEADERS_LIMIT: Final = 64 * 1024
-"""Bytes of all headers of a request, names and values. Connect's server takes 8 KiB."""
+"""The largest size of a request's headers in bytes, names and values together. Connect's server accepts 8 KiB."""
 
 
 class Front:
-    """ASGI middleware around the router; ``routes`` is the app's own list and may still grow. OPTIONS too asks for ``login``.
+    """ASGI middleware around the router. ``routes`` is the app's own list and may still grow.
 
     With ``hosts`` requests for other hosts are refused, whatever their path.
-    HEAD runs the GET route and its body is dropped. OPTIONS is answered here for every known path. An exception that no
-    handler knows is logged and answered with 500; its text stays in the log, since it may quote what a client sent.
+    HEAD runs the GET route, and the body is dropped. OPTIONS is answered here for every known path, after the ``login``. An exception
+    without a handler is logged and answered with 500. The answer does not hold its text, which may quote what a client sent.
     """
 
     def __init__(self, app: ASGIApp, routes: Iterable[BaseRoute], login: Login | None = None, hosts: AllowedHosts | None = None) -> None:
@@ -69,16 +69,16 @@ class Front:
         except RequestError as mistake:
             await error(mistake.status, mistake.message)(scope, receive, watched)
         except ClientDisconnect:
-            logger.debug("client left before its request was read: %s %r", method, scope["path"])
+            LOG.debug("client left before its request was read", method=method, path=scope["path"])
         except Exception as failure:
-            logger.exception("request failed: %s %r", method, scope["path"])
+            LOG.error("request failed", method=method, path=scope["path"], cause=failure)  # noqa: TRY400 (with the traceback)
             if started:
                 raise
             text = f"The worker could not answer because of an internal error ({type(failure).__name__}). Its log says more."
             await error(500, text)(scope, receive, watched)
 
     def _check_host(self, scope: Scope) -> None:
-        # HTTP/1.0 may come without one.
+        # A request of HTTP/1.0 may lack the header.
         if scope.get("http_version") == "1.1" or self.hosts is not None:
             name = single_host(scope.get("headers", ()))
             if self.hosts is not None:
@@ -87,4 +87,4 @@ class Front:
 
 def _check_headers(headers: Iterable[tuple[bytes, bytes]]) -> None:
     if sum(len(name) + len(value) for name, value in headers) > HEADERS_LIMIT:
-        raise RequestError(f"The headers are longer than {HEADERS_LIMIT} bytes. Send fewer or shorter ones.", status=431)
+        raise RequestError(f"The headers are longer than {HEADERS_LIMIT} bytes. Send fewer or shorter headers.", status=431)

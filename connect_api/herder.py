@@ -1,7 +1,7 @@
-"""The verbs that the REST dialect needs of whoever runs the connectors.
+"""The interface between the REST dialect and the worker that runs the connectors.
 
-Names are Kafka Connect's (``Herder``). The REST layer turns HTTP into these calls and their results into Connect's JSON;
-it knows nothing of workers, tasks, Kafka or PostgreSQL. Every verb answers from memory, except those that say otherwise.
+Names are Kafka Connect's (``Herder``). The REST layer turns HTTP into these calls and their results into Connect's JSON. It does not
+depend on workers, tasks, Kafka or PostgreSQL. Each method answers from memory unless its docstring says otherwise.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TargetState = Literal["STARTED", "PAUSED", "STOPPED"]
 
 
 class HerderError(Exception):
-    """A refusal with its HTTP status and the message for the body (``{"error_code": status, "message": message}``)."""
+    """A refused call: the HTTP status and the message of the body (``{"error_code": status, "message": message}``)."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -23,10 +23,10 @@ class HerderError(Exception):
         self.message = message
 
 
-class Elsewhere(Exception):  # noqa: N818 (no failure: the call goes on at another worker)
-    """Only another worker of the group can do this: the one at ``url``, or None while the group decides which.
+class Elsewhere(Exception):  # noqa: N818 (not a failure: another worker takes the call)
+    """Only another worker of the group can do this: the one at ``url``, or None while the group has not decided which.
 
-    Any verb but the plain reads may raise it; :mod:`connect_api.forwarding` sends the call there.
+    Every method except the plain reads may raise it. :mod:`connect_api.forwarding` forwards the call to that worker.
     """
 
     def __init__(self, url: str | None) -> None:
@@ -36,7 +36,7 @@ class Elsewhere(Exception):  # noqa: N818 (no failure: the call goes on at anoth
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """What ``GET /`` tells. ``version`` is the Kafka Connect version that is played."""
+    """The answer of ``GET /``. ``version`` is the emulated version of Kafka Connect."""
 
     version: str
     commit: str
@@ -45,7 +45,7 @@ class ServerInfo:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """``status`` is healthy, starting or unhealthy; the REST layer makes 200, 503 or 500 of it (KIP-1017)."""
+    """The answer of ``GET /health``: healthy is 200, starting 503, unhealthy 500 (KIP-1017)."""
 
     status: Literal["healthy", "starting", "unhealthy"]
     message: str
@@ -53,7 +53,7 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class ConnectorInfo:
-    """A connector as GET /connectors/{c} shows it. ``tasks`` are task ids; ``config`` is verbatim, with ``name``."""
+    """A connector as GET /connectors/{c} shows it. ``tasks`` are task ids; ``config`` is as it was sent, with ``name``."""
 
     name: str
     config: Mapping[str, str]
@@ -63,9 +63,9 @@ class ConnectorInfo:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """State of a connector or a task. ``trace`` is left out of the JSON when it is None.
+    """The state of a connector or a task. The JSON has no ``trace`` when it is None.
 
-    ``versioned`` is False where ``version`` is to be left out too, as before KIP-891.
+    With ``versioned`` False the JSON has no ``version`` either, as before KIP-891.
     """
 
     state: ConnectorState
@@ -77,7 +77,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A connector's status with its tasks' by id."""
+    """A connector's state and its tasks' states by task id."""
 
     name: str
     connector: State
@@ -96,7 +96,7 @@ class TaskInfo:
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A line of ``GET /connector-plugins``."""
+    """An element of ``GET /connector-plugins``."""
 
     class_name: str
     type: str
@@ -105,7 +105,7 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
-    """What is known of a property (Connect's ``ConfigKeyInfo``). ``group`` is None and ``order_in_group`` -1 for one without."""
+    """The definition of a property (Connect's ``ConfigKeyInfo``). Without a group ``group`` is None and ``order_in_group`` -1."""
 
     name: str
     type: str
@@ -122,7 +122,7 @@ class ConfigKey:
 
 @dataclass(frozen=True, slots=True)
 class ConfigValue:
-    """What validation found of a property (``ConfigValueInfo``)."""
+    """The result of a property's validation (Connect's ``ConfigValueInfo``)."""
 
     name: str
     value: str | None
@@ -130,12 +130,12 @@ class ConfigValue:
     errors: Sequence[str]
     visible: bool
     warnings: Sequence[str] = ()
-    """What would hurt and refuses nothing: an extension of ours, shown when it is asked for."""
+    """Problems that do not make the configuration invalid. An extension: shown only on request."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigInfos:
-    """A validated configuration. A property that nothing is known of, set to null, has no :class:`ConfigKey`."""
+    """A validated configuration. An unknown property whose value is null has no :class:`ConfigKey`."""
 
     name: str
     error_count: int
@@ -145,9 +145,9 @@ class ConfigInfos:
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """One source partition and its offset, both JSON objects as Connect stores them. An offset of None is to be forgotten.
+    """One source partition and its offset, both JSON objects as Connect stores them. In a change None as offset removes it.
 
-    Only a change may name no partition (None): Connect stores such a record and never shows it.
+    Only a change may have None as partition: Connect stores such a record and never shows it.
     """
 
     partition: Mapping[str, object] | None
@@ -156,7 +156,7 @@ class Offset:
 
 @dataclass(frozen=True, slots=True)
 class LoggerLevel:
-    """A logger's level in Log4j's words, and when it was last changed (milliseconds), None if never."""
+    """A logger's level in Log4j's words, and the time of its last change (milliseconds since 1970), None if there was none."""
 
     level: str
     last_modified: int | None
@@ -173,7 +173,7 @@ class SignalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A notification of a connector: its running number, what it is about, and all of it as JSON."""
+    """A notification of a connector: its number, which grows by one, the name of its event, and its JSON members."""
 
     number: int
     event: str
@@ -181,45 +181,45 @@ class Note:
 
 
 class Herder(Protocol):
-    """Raises :class:`HerderError` with Connect's own status and message where a verb is refused."""
+    """Runs the connectors. A refused call raises :class:`HerderError` with Connect's own status and message."""
 
     def server_info(self) -> ServerInfo:
-        """Facts about the worker and its Kafka cluster."""
+        """The worker's version and its Kafka cluster."""
 
     def health(self) -> Health:
-        """Whether the worker has read its topics and answers."""
+        """Whether the worker has read its topics and can answer."""
 
     async def next_assignment(self, seconds: float) -> None:
-        """Return when the group has shared its connectors anew, or after so many seconds."""
+        """Return when the group has assigned its connectors again, or after ``seconds``."""
 
     async def caught_up(self) -> None:
-        """Return when this worker knows of everything that any worker has stored so far. 500 when Kafka does not answer."""
+        """Return when this worker has read everything that any worker has stored so far. 500 when Kafka does not answer."""
 
     def revision(self) -> object:
-        """Equal to what it was before as long as no connector's name, configuration, tasks or states have changed."""
+        """A value that stays equal as long as no connector's name, configuration, tasks or states change."""
 
     def connectors(self) -> Sequence[str]:
-        """Names of all connectors, in the order they were created."""
+        """Names of all connectors, in the order of their creation."""
 
     def connector_info(self, name: str) -> ConnectorInfo:
-        """404 ``Connector {name} not found``."""
+        """The connector's configuration and tasks. 404 ``Connector {name} not found``."""
 
     def connector_status(self, name: str) -> Status:
-        """404 ``No status found for connector {name}``."""
+        """The states of the connector and its tasks. 404 ``No status found for connector {name}``."""
 
     def task_status(self, name: str, task: int) -> State:
-        """404 ``No status found for task {name}-{task}``."""
+        """The state of a task. 404 ``No status found for task {name}-{task}``."""
 
     def task_configs(self, name: str) -> Sequence[TaskInfo]:
-        """404 ``Connector {name} not found``; empty for a stopped connector."""
+        """The tasks and their configurations; empty for a stopped connector. 404 ``Connector {name} not found``."""
 
     async def put_connector(
         self, name: str, config: Mapping[str, str | None], *, allow_replace: bool, initial_state: TargetState | None = None
     ) -> tuple[bool, ConnectorInfo]:
-        """Validate (with a look at the database), store and start. Answers (created, info).
+        """Validate the configuration (this queries the database), store it and start the connector. Returns (created, info).
 
         409 ``Connector {name} already exists`` when it exists and may not be replaced; 400 with Connect's validation text.
-        Returns when the configuration is stored in the config topic; the connector's tasks may not run yet.
+        Returns when the config topic holds the configuration. The connector's tasks may not run yet.
         """
 
     async def patch_connector(self, name: str, patch: Mapping[str, str | None]) -> ConnectorInfo:
@@ -229,31 +229,31 @@ class Herder(Protocol):
         """
 
     async def delete_connector(self, name: str) -> None:
-        """Stop it and forget its configuration; offsets stay. 404 ``Connector {name} not found``."""
+        """Stop the connector and remove its configuration. Its offsets stay. 404 ``Connector {name} not found``."""
 
     async def set_target_state(self, name: str, state: TargetState) -> None:
-        """pause, resume, stop. 404 ``Unknown connector {name}``."""
+        """Pause, resume or stop the connector. 404 ``Unknown connector {name}``."""
 
     async def restart_connector(self, name: str, *, include_tasks: bool, only_failed: bool) -> Status:
-        """Begin the restart and answer the status with RESTARTING where it will happen (KIP-745). 404 ``Unknown connector: {name}``."""
+        """Begin the restart. Returns the status, with RESTARTING for all that restarts (KIP-745). 404 ``Unknown connector: {name}``."""
 
     async def restart_task(self, name: str, task: int) -> None:
-        """404 ``Unknown connector: {name}`` or ``Unknown task: {name}-{task}``."""
+        """Restart a task. 404 ``Unknown connector: {name}`` or ``Unknown task: {name}-{task}``."""
 
     async def offsets(self, name: str) -> Sequence[Offset]:
-        """The stored offsets of a connector. 404 ``Connector {name} not found``."""
+        """The stored offsets of a connector, read from Kafka. 404 ``Connector {name} not found``."""
 
     async def alter_offsets(self, name: str, changes: Sequence[Offset]) -> str:
-        """Store or forget offsets of a stopped connector; answers Connect's sentence about it (KIP-875).
+        """Store or remove offsets of a stopped connector. Returns Connect's sentence about it (KIP-875).
 
-        Of several changes of one partition the last counts. 404 ``Connector {name} not found``; 400 while it is not STOPPED.
+        The last of several changes of one partition counts. 404 ``Connector {name} not found``; 400 while it is not STOPPED.
         """
 
     async def reset_offsets(self, name: str) -> str:
-        """Forget all offsets of a stopped connector; answers and refuses as :meth:`alter_offsets`."""
+        """Remove all offsets of a stopped connector. Returns and raises as :meth:`alter_offsets`."""
 
     def plugins(self, connectors_only: bool) -> Sequence[Plugin]:
-        """The plugins this worker plays."""
+        """The plugins of this worker: connectors alone, or all."""
 
     def plugin_config(self, plugin: str, version: str | None) -> Sequence[ConfigKey]:
         """The properties of a plugin, by any of its names, in the version that an exact one or a Maven range chooses (KIP-769, KIP-891).
@@ -262,44 +262,47 @@ class Herder(Protocol):
         """
 
     async def validate_config(self, plugin: str, config: Mapping[str, str | None]) -> ConfigInfos:
-        """Check a configuration as :meth:`put_connector` does, with a look at the database, and tell all; nothing is stored.
+        """Check a configuration as :meth:`put_connector` does (this queries the database) and return every result. Nothing is stored.
 
-        400 when the configuration is of another plugin, 500 when it names none that is known.
+        400 when the configuration is for another plugin, 500 when it names an unknown plugin.
         """
 
     def active_topics(self, name: str) -> Sequence[str]:
-        """Topics the connector has written to since the last reset; empty for an unknown one (KIP-558)."""
+        """The topics that the connector has written to since the last reset; empty for an unknown connector (KIP-558)."""
 
     def reset_active_topics(self, name: str) -> None:
-        """Forget them; those that are written to come back. Nothing happens for an unknown connector (KIP-558)."""
+        """Forget the connector's topics until it writes to them again. No-op for an unknown connector (KIP-558)."""
 
     def loggers(self) -> Mapping[str, LoggerLevel]:
         """All loggers of the worker by name, in the order of their names (KIP-495)."""
 
     def logger(self, name: str) -> LoggerLevel:
-        """The level of one. 404 ``Logger {name} not found.``."""
+        """The level of a logger. 404 ``Logger {name} not found.``."""
 
     def set_logger_level(self, name: str, level: str) -> Sequence[str]:
-        """Set the level of a logger and of those below it; answers the names of those whose level is another now."""
+        """Set the level of a logger and of those below it. Returns the names of the loggers whose level has changed."""
 
     async def set_cluster_logger_level(self, name: str, level: str) -> None:
-        """The same on every worker of the group (KIP-976): each follows the config topic. ``level`` is stored as it was written."""
+        """Set the level on every worker of the group, through the config topic (KIP-976). ``level`` is stored as it was written."""
 
     def progress(self, name: str) -> Mapping[str, object]:
-        """JSON for ``GET /connectors/{c}/progress``: an extension of ours. 404 ``Connector {name} not found``."""
+        """The JSON of ``GET /connectors/{c}/progress``, an extension. 404 ``Connector {name} not found``."""
 
     def signal(self, name: str, request: SignalRequest) -> str:
-        """Hand a signal to the running task; answers the signal's id. An extension of ours.
+        """Deliver a signal to the running task. Returns the signal's id. An extension.
 
-        404 ``Connector {name} not found``; 400 for a signal that makes no sense; 409 when its channel is not enabled or the task does
-        not stream.
+        404 ``Connector {name} not found``; 400 for an invalid signal; 409 when the channel for it is not enabled or the task does not
+        stream.
         """
 
     def notifications(self, name: str, after: int) -> Sequence[Note]:
-        """The notifications kept with higher numbers. An extension of ours. 404 ``Connector {name} not found``."""
+        """The kept notifications with numbers above ``after``. An extension. 404 ``Connector {name} not found``."""
 
     async def next_notifications(self, name: str, after: int, seconds: float) -> Sequence[Note] | None:
-        """Wait for such; empty after so many seconds, None when no more will come. 404 ``Connector {name} not found``."""
+        """Wait for notifications with numbers above ``after``; empty after ``seconds``, None when there will be no more.
+
+        404 ``Connector {name} not found``.
+        """
 
     def clear_notifications(self, name: str) -> None:
-        """Forget them. 404 ``Connector {name} not found``."""
+        """Remove the kept notifications. 404 ``Connector {name} not found``."""

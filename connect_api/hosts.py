@@ -1,7 +1,7 @@
-"""The header ``Host``: its form, and which hosts a worker answers for (against DNS rebinding).
+"""The header ``Host``: its form, and the hosts that a worker answers for (against DNS rebinding).
 
-A page of any site can let its own name lead to this worker's address; the browser then takes the worker for a part of that site
-and lets the page read all answers. Only the ``Host`` of such a request tells: it is the other site's name.
+Any site can make its own name resolve to this worker's address. The browser then treats the worker as part of that site and lets the
+site's pages read all answers. Only the ``Host`` of such a request shows this: it is the other site's name.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from connect_api.errors import RequestError
 
 MISDIRECTED: Final = 421
 
-# RFC 3986, 3.2.2 and 3.2.3; an IPv6 address without brackets is taken too, as the reference takes it.
+# RFC 3986, 3.2.2 and 3.2.3. As in Kafka Connect an IPv6 address without brackets is accepted too.
 _HOST: Final = re.compile(r"(?:(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]+)(?::[0-9]{0,5})?)|([0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)")
 
 
 class AllowedHosts:
-    """``names`` of hosts, in any case, ports passed over. ``localhost`` and IP addresses are always allowed.
+    """The hosts that requests may name: ``names``, in any case and with any port, and always ``localhost`` and IP addresses.
 
-    They may be: a page cannot be of another site and have them as its own host.
+    The latter are safe, because the page of another site cannot have them as its own host.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -39,7 +39,7 @@ class AllowedHosts:
 
 
 def host_name(header: str) -> str | None:
-    """The name in a ``Host`` header in lower case, without port, brackets and the root's dot; None for what is no host."""
+    """The name in a ``Host`` header in lower case, without port, brackets and the root's dot; None for a malformed header."""
     found = _HOST.fullmatch(header)
     if found is None:
         return None
@@ -47,11 +47,11 @@ def host_name(header: str) -> str | None:
 
 
 def single_host(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    """The host of an HTTP/1.1 request. Raises :class:`RequestError` unless there is exactly one, well-formed (RFC 9112, 3.2)."""
+    """The host of an HTTP/1.1 request. Raises :class:`RequestError` unless there is exactly one well-formed header (RFC 9112, 3.2)."""
     given = [value for name, value in headers if name == b"host"]
     name = host_name(given[0].decode("latin-1").strip()) if len(given) == 1 else None
     if name is None:
-        raise RequestError("The request must have one Host header with a host, and a port if need be. Correct the header.")
+        raise RequestError("The request must have exactly one Host header, with a host and optionally a port. Correct the header.")
     return name
 
 

@@ -1,7 +1,7 @@
-"""HTTP Basic login, as Connect's ``BasicAuthSecurityRestExtension`` asks for it.
+"""HTTP Basic login, as in Kafka Connect's ``BasicAuthSecurityRestExtension``.
 
-It is asked for last: a path, a method or a media type that is refused is refused without a login. The calls that workers make among
-themselves need none, since they are signed.
+It is checked last: a wrong path, method or media type is refused without a login. The calls between workers need no login, because they
+are signed.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _INTERNAL: Final = {"POST": re.compile(r"/connectors/[^/]+/tasks"), "PUT": re.co
 
 
 class LoginError(Exception):
-    """The request names no user with the right password: answered with 401."""
+    """The request has no user with the right password. It is answered with 401."""
 
 
 class Login:
-    """Knows the users with their passwords. Without any user every request is let in, as the reference does."""
+    """The users and their passwords. As in Kafka Connect every request is accepted when there are no users."""
 
     def __init__(self, users: Mapping[str, str]) -> None:
         self._users = {name: password.encode() for name, password in users.items()}
@@ -35,18 +35,18 @@ class Login:
         if not self._users:
             return True
         user, password = credentials(authorization)
-        # Compared in a time that does not tell how much of it was right; an unknown user takes as long.
+        # The time of the comparison does not depend on how much of the password is right, nor on whether the user exists.
         right = hmac.compare_digest(password.encode(), self._users.get(user, b""))
         return right and bool(user) and user in self._users
 
 
 def credentials(authorization: str | None) -> tuple[str, str]:
-    """User and password of a header; of one that cannot be read the user is empty."""
+    """User and password of a header; both empty for a malformed one."""
     method, _, encoded = (authorization or "").strip().partition(" ")
     if method.lower() != "basic":
         return "", ""
     try:
-        # The padding may be left out.
+        # Clients may omit the padding.
         text = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True).decode("utf-8", "replace")
     except (binascii.Error, ValueError):
         return "", ""
@@ -55,7 +55,7 @@ def credentials(authorization: str | None) -> tuple[str, str]:
 
 
 def required(login: Login) -> Callable[[Request], Awaitable[None]]:
-    """The dependency of all routes: raises :class:`LoginError`."""
+    """A dependency for all routes. It raises :class:`LoginError`."""
 
     async def check(request: Request) -> None:
         internal = _INTERNAL.get(request.method)
@@ -68,5 +68,5 @@ def required(login: Login) -> Callable[[Request], Awaitable[None]]:
 
 
 def refusal(media_type: str = "application/json") -> Response:
-    """The answer to a :class:`LoginError`: a bare text whatever its media type says, and no challenge, as recorded."""
+    """The answer to a :class:`LoginError`: as Kafka Connect sends it, plain text whatever the media type, without a challenge."""
     return Response(REFUSAL, status_code=401, headers={"Content-Type": media_type})

@@ -1,4 +1,4 @@
-"""Media types: the dialect speaks JSON only and, as the reference does, says so with 415 and 406 before it looks further."""
+"""Media types: only JSON. As in Kafka Connect other types are refused with 415 or 406 before anything else is checked."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ WANTED: Final = SENT | {"*/json", "*"}
 
 
 class JsonRoute(APIRoute):
-    """A route that refuses other media types. The reference's order is path, method, Content-Type, Accept."""
+    """A route that refuses other media types. Kafka Connect checks path, method, Content-Type and Accept in this order."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """FastAPI's own handler behind :func:`negotiate`."""
+        """FastAPI's own handler, called after :func:`negotiate`."""
         handle = super().get_route_handler()
 
         async def negotiated(request: Request) -> Response:
@@ -28,10 +28,10 @@ class JsonRoute(APIRoute):
 
 
 class UntypedRoute(APIRoute):
-    """A route that takes any Content-Type and answers JSON: the reference reads the bytes of such a body itself."""
+    """A route that accepts any Content-Type and answers JSON: Kafka Connect does not parse the bodies of these calls as JSON first."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """FastAPI's own handler behind the half of :func:`negotiate` that looks at ``Accept``."""
+        """FastAPI's own handler, called after :func:`negotiate_answer`."""
         handle = super().get_route_handler()
 
         async def negotiated(request: Request) -> Response:
@@ -42,7 +42,7 @@ class UntypedRoute(APIRoute):
 
 
 def negotiate(request: Request) -> None:
-    """415 for a Content-Type that is not JSON, even without a body; 406 when ``Accept`` leaves no room for JSON."""
+    """Raise 415 for a Content-Type that is not JSON, even without a body, and 406 when ``Accept`` does not allow JSON."""
     sent = request.headers.get("content-type")
     if sent and media_type(sent) not in SENT:
         raise HTTPException(415)
@@ -50,12 +50,12 @@ def negotiate(request: Request) -> None:
 
 
 def negotiate_answer(request: Request) -> None:
-    """406 when ``Accept`` leaves no room for JSON."""
+    """Raise 406 when ``Accept`` does not allow JSON."""
     wanted = ",".join(request.headers.getlist("accept"))
     if wanted and not any(media_type(part) in WANTED for part in wanted.split(",")):
         raise HTTPException(406)
 
 
 def media_type(value: str) -> str:
-    """Cut the parameters off a media type and write it in lower case."""
+    """A media type without its parameters, in lower case."""
     return value.partition(";")[0].strip().lower()

@@ -1,4 +1,4 @@
-"""Which methods a path answers, as ``Allow`` lists them."""
+"""The methods of a path, as ``Allow`` lists them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 
 ORDER: Final = ("HEAD", "POST", "DELETE", "GET", "OPTIONS", "PUT", "PATCH")
-"""The reference's order."""
+"""Kafka Connect's order."""
 
 
 def allowed(routes: Iterable[BaseRoute], scope: Scope) -> list[str]:
-    """Methods of the scope's path, HEAD and OPTIONS included; empty when there is no such path."""
+    """The methods of the scope's path, with HEAD and OPTIONS; empty when there is no such path."""
     methods: set[str] = set()
     for route in routes:
         if isinstance(route, Route) and route.methods and route.matches(scope)[0] is not Match.NONE:

@@ -1,4 +1,4 @@
-"""The herder's values in Connect's JSON: member names and order as in Kafka's REST entities. Each has its schema before it."""
+"""The herder's values as Connect's JSON: member names and order are those of Kafka's REST entities. Each schema precedes its function."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from connect_api.schemas import BOOLEAN, TEXT, TEXT_OR_NULL, WHOLE, array, close
 
 CONFIG: Final = mapping(TEXT)
 CONNECTOR_TYPE: Final = one_of(("source", "sink", "unknown"))
-"""Of :class:`ConnectorInfo` and :class:`Status`."""
+"""The schema of ``type`` in :class:`ConnectorInfo` and :class:`Status`."""
 
 
 def reply(value: object, status: int = 200, *, location: str | None = None) -> Response:
-    """Answer with ``value`` as compact JSON; mappings and sequences of any kind are taken."""
+    """Answer with ``value`` as compact JSON. Mappings and sequences of any type are accepted."""
     headers = None if location is None else {"Location": location}
     return Response(orjson.dumps(value, default=_plain), status_code=status, headers=headers, media_type="application/json")
 
@@ -46,7 +46,7 @@ SERVER_INFO: Final = closed("ServerInfo", {"version": TEXT, "commit": TEXT, "kaf
 
 
 def server_info(info: ServerInfo) -> dict[str, object]:
-    """Fill ``GET /``."""
+    """The body of ``GET /``."""
     return {"version": info.version, "commit": info.commit, "kafka_cluster_id": info.kafka_cluster_id}
 
 
@@ -54,7 +54,7 @@ HEALTH: Final = closed("Health", {"status": one_of(("healthy", "starting", "unhe
 
 
 def health(state: Health) -> dict[str, object]:
-    """Fill ``GET /health``."""
+    """The body of ``GET /health``."""
     return {"status": state.status, "message": state.message}
 
 
@@ -63,13 +63,13 @@ CONNECTOR_INFO: Final = closed("ConnectorInfo", {"name": TEXT, "config": CONFIG,
 
 
 def connector_info(info: ConnectorInfo) -> dict[str, object]:
-    """Fill ``GET /connectors/{c}``."""
+    """The body of ``GET /connectors/{c}``."""
     tasks = [task_id(info.name, task) for task in info.tasks]
     return {"name": info.name, "config": info.config, "tasks": tasks, "type": info.type}
 
 
 def task_id(connector: str, task: int) -> dict[str, object]:
-    """Name a task inside other bodies."""
+    """A task's id within other bodies."""
     return {"connector": connector, "task": task}
 
 
@@ -79,17 +79,17 @@ STATE: Final = closed("ConnectorState", _STATE, optional=_MAY_LACK)
 TASK_STATE: Final = closed("TaskState", {"id": WHOLE, **_STATE}, optional=_MAY_LACK)
 STATUS: Final = closed("ConnectorStatus", {"name": TEXT, "connector": STATE, "tasks": array(TASK_STATE), "type": CONNECTOR_TYPE})
 EXPANDED: Final = mapping(closed("ConnectorExpanded", {"info": CONNECTOR_INFO, "status": STATUS}, optional=("info", "status")))
-"""What ``expand`` makes of the list of connectors."""
+"""The schema of the list of connectors with ``expand``."""
 
 
 def status(value: Status) -> dict[str, object]:
-    """Fill ``GET /connectors/{c}/status``."""
+    """The body of ``GET /connectors/{c}/status``."""
     tasks = [task_state(task, state) for task, state in value.tasks.items()]
     return {"name": value.name, "connector": _state(value.connector), "tasks": tasks, "type": value.type}
 
 
 def task_state(task: int, value: State) -> dict[str, object]:
-    """Fill ``GET /connectors/{c}/tasks/{t}/status``."""
+    """The body of ``GET /connectors/{c}/tasks/{t}/status``."""
     return {"id": task, **_state(value)}
 
 
@@ -97,7 +97,7 @@ TASK_INFO: Final = closed("TaskInfo", {"id": TASK_ID, "config": CONFIG})
 
 
 def task_info(value: TaskInfo) -> dict[str, object]:
-    """Fill an element of ``GET /connectors/{c}/tasks``."""
+    """An element of ``GET /connectors/{c}/tasks``."""
     return {"id": task_id(value.connector, value.task), "config": value.config}
 
 
@@ -108,7 +108,7 @@ OFFSETS: Final = closed("ConnectorOffsets", {"offsets": array(OFFSET)})
 
 
 def offsets(values: Sequence[Offset]) -> dict[str, object]:
-    """Fill ``GET /connectors/{c}/offsets``."""
+    """The body of ``GET /connectors/{c}/offsets``."""
     return {"offsets": [{"partition": value.partition, "offset": value.offset} for value in values]}
 
 
@@ -116,7 +116,7 @@ TOPICS: Final = mapping(closed("ActiveTopics", {"topics": array(TEXT)}), minProp
 
 
 def topics(connector: str, names: Sequence[str]) -> dict[str, object]:
-    """Fill ``GET /connectors/{c}/topics``."""
+    """The body of ``GET /connectors/{c}/topics``."""
     return {connector: {"topics": names}}
 
 
@@ -124,7 +124,7 @@ MESSAGE: Final = closed("Message", {"message": TEXT})
 
 
 def message(text: str) -> dict[str, object]:
-    """Fill the answer of a call that has only a sentence to tell."""
+    """The body of an answer that is one sentence."""
     return {"message": text}
 
 
@@ -132,7 +132,7 @@ LOGGER_LEVEL: Final = closed("LoggerLevel", {"level": TEXT, "last_modified": {"t
 
 
 def logger_level(value: LoggerLevel) -> dict[str, object]:
-    """Fill ``GET /admin/loggers/{logger}``."""
+    """The body of ``GET /admin/loggers/{logger}``."""
     return {"level": value.level, "last_modified": value.last_modified}
 
 
@@ -141,7 +141,7 @@ PLUGIN: Final = closed("PluginInfo", {"class": TEXT, "type": one_of(_KINDS), "ve
 
 
 def plugin(value: Plugin) -> dict[str, object]:
-    """Fill an element of ``GET /connector-plugins``; a plugin without a version has no such member."""
+    """An element of ``GET /connector-plugins``. Without a version the member is absent."""
     version = {} if value.version is None else {"version": value.version}
     return {"class": value.class_name, "type": value.type, **version}
 
@@ -166,7 +166,7 @@ CONFIG_KEY: Final = closed(
 
 
 def config_key(key: ConfigKey) -> dict[str, object]:
-    """Fill an element of ``GET /connector-plugins/{p}/config``."""
+    """An element of ``GET /connector-plugins/{p}/config``."""
     return {
         "name": key.name,
         "type": key.type,
@@ -199,7 +199,7 @@ CONFIG_INFOS: Final = closed("ConfigInfos", {"name": TEXT, "error_count": WHOLE,
 
 
 def config_infos(infos: ConfigInfos, *, warnings: bool = False) -> dict[str, object]:
-    """Fill ``PUT /connector-plugins/{p}/config/validate``; Connect's own entity has no ``warnings``."""
+    """The body of ``PUT /connector-plugins/{p}/config/validate``. Connect's own entity has no ``warnings``."""
     configs = [
         {
             "definition": None if key is None else config_key(key),
@@ -224,7 +224,7 @@ NOTE: Final = closed(
 
 
 def note(value: Note) -> dict[str, object]:
-    """Fill an element of ``GET /connectors/{c}/notifications``."""
+    """An element of ``GET /connectors/{c}/notifications``."""
     return {"number": value.number, **value.content}
 
 
@@ -232,7 +232,7 @@ SIGNAL_ID: Final = closed("SignalId", {"id": TEXT})
 
 
 def signal_id(value: str) -> dict[str, object]:
-    """Fill the answer to a signal."""
+    """The body of the answer to a signal."""
     return {"id": value}
 
 

@@ -1,7 +1,7 @@
-"""Request paths in one spelling, so that a route is found however a client writes it.
+"""Request paths in one spelling, so that a route matches however a client encodes the path.
 
-Routes are matched against the path *before* percent-decoding and each ``{name:segment}`` is decoded on its own. So a connector
-whose name holds a slash or a percent sign can be addressed (``/connectors/a%2Fb``), which the reference refuses.
+Routes are matched against the path *before* percent-decoding, and each ``{name:segment}`` is decoded by itself. So a connector
+whose name contains a slash or a percent sign can be addressed (``/connectors/a%2Fb``), which Kafka Connect refuses.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from connect_api.errors import RequestError
 
 PLAIN: Final = "~!$&'()*+,=:@"
-"""What a path segment may hold undisguised (RFC 3986, 3.3), without ``;``, which begins a matrix parameter."""
+"""The characters that a path segment may hold unencoded (RFC 3986, 3.3), without ``;``, which begins a matrix parameter."""
 
 
 class Segment(Convertor[str]):
@@ -23,7 +23,7 @@ class Segment(Convertor[str]):
     regex = "[^/]+"
 
     def convert(self, value: str) -> str:
-        """Decode; :func:`canonical` has refused what is not UTF-8."""
+        """Decode a segment, which is UTF-8: :func:`canonical` refuses others."""
         return unquote(value)
 
     def to_string(self, value: str) -> str:
@@ -37,10 +37,9 @@ def encode(name: str) -> str:
 
 
 def canonical(raw: bytes) -> str:
-    """Return the path to route by: no trailing slash, no matrix parameters, each segment percent-encoded in one way.
+    """Return the path for routing: no trailing slash, no matrix parameters, each segment percent-encoded in one way.
 
-    Raises :class:`RequestError` for an empty segment, which is most often an unset variable in a script, and for a segment
-    that is not UTF-8.
+    Raises :class:`RequestError` for an empty segment, usually an unset variable in a script, and for a segment that is not UTF-8.
     """
     path = raw.decode("latin-1")
     if "//" in path:

@@ -1,4 +1,4 @@
-"""Query parameters as the reference reads them: never refused, the first of several counts."""
+"""Query parameters as Kafka Connect reads them: none is refused, and the first of several counts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from fastapi import Request
 
 
 def flag(request: Request, name: str, *, default: bool) -> bool:
-    """Read a Boolean: ``true`` in any case is true, other text is false, absent or empty is ``default``."""
+    """Read a Boolean: ``true`` in any case is true, other text is false, an absent or empty parameter is ``default``."""
     given = request.query_params.getlist(name)
     return given[0].lower() == "true" if given and given[0] else default

@@ -14,7 +14,7 @@ from connect_api.cross_origin import CrossOrigin, Header
 
 @dataclass(frozen=True, slots=True)
 class HeaderRule:
-    """One header. ``add`` keeps what was there; with ``date`` the value is a date so many milliseconds after the answer."""
+    """One header. ``add`` keeps headers of the same name. With ``date`` the header is a date ``value`` milliseconds after the answer."""
 
     name: str
     value: str
@@ -28,7 +28,7 @@ class HeaderRule:
 
 
 def merged(before: Sequence[Header], rules: Sequence[HeaderRule], own: Sequence[Header], now: float) -> list[Header]:
-    """The answer's headers: what its route sets (``own``) holds against the rules, and these against ``before``."""
+    """The answer's headers: a header that the route sets (``own``) wins over the rules, and a rule over ``before``."""
     headers = list(before)
     for rule in rules:
         header = rule.header(now)
@@ -40,7 +40,7 @@ def merged(before: Sequence[Header], rules: Sequence[HeaderRule], own: Sequence[
 
 
 class ResponseHeaders:
-    """ASGI middleware before everything that answers, so that failures carry the headers too."""
+    """ASGI middleware around all others, so that failures have the headers too."""
 
     def __init__(self, app: ASGIApp, cross_origin: CrossOrigin | None, rules: Sequence[HeaderRule]) -> None:
         self.app = app

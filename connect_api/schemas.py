@@ -1,6 +1,6 @@
-"""Words of JSON Schema (2020-12) for what :mod:`connect_api.models` writes and what the bodies of requests may be.
+"""Building blocks of JSON Schema (2020-12) for the answers of :mod:`connect_api.models` and for the bodies of requests.
 
-A schema stands beside the function that writes or reads the JSON. Its title names it on the OpenAPI page.
+A schema stands beside the function that writes or reads the JSON. Its title is its name on the OpenAPI page.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ BOOLEAN: Final[Schema] = {"type": "boolean"}
 
 
 def words(literal: object) -> Schema:
-    """One of a Literal's strings."""
+    """A string that is one of a Literal's values."""
     return one_of(get_args(literal))
 
 
 def one_of(values: Collection[str]) -> Schema:
-    """One of these strings."""
+    """A string that is one of ``values``."""
     return {"type": "string", "enum": [*values]}
 
 
 def array(items: Schema) -> Schema:
-    """Any number of such elements."""
+    """An array of any length."""
     return {"type": "array", "items": items}
 
 
@@ -37,7 +37,7 @@ def mapping(values: Schema, **limits: int) -> Schema:
 
 
 def closed(title: str, members: Mapping[str, Schema], *, optional: Collection[str] = ()) -> Schema:
-    """An object with these members alone, all there but the optional ones."""
+    """An object with these members and no others. All are required except the optional ones."""
     return {
         "title": title,
         "type": "object",
@@ -48,5 +48,5 @@ def closed(title: str, members: Mapping[str, Schema], *, optional: Collection[st
 
 
 def or_null(schema: Schema) -> Schema:
-    """The same, or null."""
+    """``schema`` or null."""
     return {"anyOf": [schema, {"type": "null"}]}

@@ -1,8 +1,8 @@
-"""What can go wrong, who can mend it, and what to say about it.
+"""The failures that users see.
 
-Every failure that a user may see is a :class:`CdcError` of one :class:`ErrorKind`. The kind alone decides whether
-the task tries again, waits for an operator, or ends for good (:data:`DIRECTIVES`); the message says what failed and
-where, the remedy how to mend it. Neither ever holds a cell value or a password.
+Each is a :class:`CdcError` of one :class:`ErrorKind`. The kind alone decides whether the task tries again, waits for an operator, or
+ends for good (:data:`DIRECTIVES`). The message says what failed and where, and the remedy says what to do. Neither holds a cell value
+or a password.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ class Directive(Enum):
     RETRY = "retry"
     """Start the task again after a pause; the cause is expected to pass (a lost connection, a busy slot)."""
     OPERATOR = "operator"
-    """Mark the task FAILED; it runs again when somebody has mended the cause and restarts it."""
+    """Mark the task FAILED; it runs again when an operator has removed the cause and restarts it."""
     FATAL = "fatal"
     """Mark the task FAILED; no restart helps until the configuration or the program changes."""
 
 
 class ErrorKind(Enum):
-    """The cause of a failure, named after the side that must act."""
+    """The cause of a failure. Its name begins with the side that must act."""
 
     CONFIG_INVALID = "config_invalid"
     SOURCE_UNREACHABLE = "source_unreachable"
@@ -41,6 +41,7 @@ class ErrorKind(Enum):
     PROTOCOL = "protocol"
     VALUE = "value"
     SCHEMA = "schema"
+    TRANSFORM = "transform"
     SINK_UNREACHABLE = "sink_unreachable"
     SINK_PERMISSION = "sink_permission"
     SINK_RECORD_TOO_LARGE = "sink_record_too_large"
@@ -66,6 +67,7 @@ DIRECTIVES: Final[dict[ErrorKind, Directive]] = {
     ErrorKind.PROTOCOL: Directive.FATAL,
     ErrorKind.VALUE: Directive.FATAL,
     ErrorKind.SCHEMA: Directive.OPERATOR,
+    ErrorKind.TRANSFORM: Directive.OPERATOR,
     ErrorKind.SINK_UNREACHABLE: Directive.RETRY,
     ErrorKind.SINK_PERMISSION: Directive.OPERATOR,
     ErrorKind.SINK_RECORD_TOO_LARGE: Directive.OPERATOR,
@@ -74,12 +76,12 @@ DIRECTIVES: Final[dict[ErrorKind, Directive]] = {
     ErrorKind.STORE: Directive.RETRY,
     ErrorKind.INTERNAL: Directive.FATAL,
 }
-"""One row a kind: kept narrow on purpose. ``tests`` prove that every kind has its row."""
+"""A test holds that every kind has its row."""
 
 
 @dataclass(slots=True)
 class CdcError(Exception):
-    """A failure told in one sentence, with the mend in another.
+    """A failure in one sentence, with what to do in another.
 
     ``message`` is sentence case and names the object it happened to; ``remedy`` is what to do, with the SQL or the
     property where there is one; ``detail`` may quote the server's own words.
@@ -92,12 +94,12 @@ class CdcError(Exception):
 
     @property
     def directive(self) -> Directive:
-        """What the supervisor does about it."""
+        """What the supervisor does with the task."""
         return DIRECTIVES[self.kind]
 
     @property
     def passes(self) -> bool:
-        """A new attempt of the whole task may help. One statement that took too long is no such case: it would take as long again."""
+        """Whether a new attempt of the whole task may help. It does not help a statement that took too long: it would again."""
         return self.directive is Directive.RETRY and self.kind is not ErrorKind.SOURCE_TIMEOUT
 
     def __str__(self) -> str:

@@ -1,71 +1,89 @@
-"""What the connector asks of the world around it. Protocols only.
+"""What the connector needs from the world around it: protocols, and no implementation.
 
-The pure modules know none of these; :mod:`connector.runner` joins both sides.
+:mod:`connector.io` implements them, :mod:`connector.runner` joins both sides, tests bring fakes (``tests/support/fake_*.py``). Only the
+protocols that need no type of the core are here: :class:`connector.delivery.sink.Sink` speaks of positions and
+:class:`connector.events.stream_source.StreamSource` of tables, so each is in the room of its types.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from connector.allowed_plugins import NO_PLUGINS, AllowedPlugins
 from connector.errors import CdcError, ErrorKind
-from connector.notifications import Notification
-from connector.progress import Progress, TableProgress
-from connector.signal_inbox import SignalInbox
-
-__all__ = [
-    "Clock",
-    "ConverterSettings",
-    "ExactlyOnce",
-    "JsonObject",
-    "KafkaSettings",
-    "OffsetStore",
-    "Progress",
-    "TableProgress",
-    "TaskContext",
-    "TransactionalOffsets",
-]
 
 JsonObject = Mapping[str, object]
+
+
+class Clock(Protocol):
+    """Time, and waiting for it."""
+
+    def monotonic(self) -> float:
+        """Seconds since some moment; only differences mean anything."""
+
+    def now_ns(self) -> int:
+        """Wall clock time, in nanoseconds since 1970."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+
+    def timeout(self, seconds: float) -> AbstractAsyncContextManager[object]:
+        """A context whose body raises TimeoutError when it takes longer."""
+
+
+class ReplicationStream(Protocol):
+    """The stream of one replication slot, started."""
+
+    async def frames(self, most: int, most_bytes: int) -> list[bytes]:
+        """Return the frames that have arrived, in pgoutput's form; wait for the first. An empty list: they made no event.
+
+        Takes at most ``most`` frames, and no further one after ``most_bytes``. Raises CdcError(SOURCE_CONNECTION_LOST) when the server
+        ends the stream.
+        """
+
+    async def confirm(self, written: int, flushed: int, now_ns: int) -> None:
+        """Tell the server two LSNs: what was received, and what it need not send again. Raises CdcError."""
+
+    async def ask(self, written: int, flushed: int, now_ns: int) -> None:
+        """Do the same, and ask the server for a keepalive at once. Raises CdcError."""
 
 
 class OffsetStore(Protocol):
     """Source offsets of one connector, as Kafka Connect keeps them (KIP-618, ``OffsetStorageReader``/``Writer``)."""
 
     async def load(self, partition: JsonObject) -> JsonObject | None:
-        """The last offset stored for ``partition``, or None."""
+        """Return the last offset stored for ``partition``, or None. Raises CdcError(STORE)."""
 
     async def store(self, partition: JsonObject, offset: JsonObject | None) -> None:
-        """Write and wait until Kafka has acknowledged. None removes the offset. Raises CdcError(STORE)."""
+        """Write, and wait until Kafka has acknowledged. None removes the offset. Raises CdcError(STORE)."""
 
 
 class TransactionalOffsets(Protocol):
     """Source offsets of one connector that its producer's transactions write, with the records they belong to (KIP-618)."""
 
     async def load(self, partition: JsonObject) -> JsonObject | None:
-        """The last offset that is committed for ``partition``, or None; transactions under way where it lies are waited for.
+        """Return the last offset committed for ``partition``, or None. Waits for transactions that are open in the offset topic.
 
-        To be asked when no former producer of the connector can commit any more. Raises CdcError.
+        Call it when no former producer of the connector can commit any more. Raises CdcError.
         """
 
     def records(self, partition: JsonObject, offset: JsonObject) -> Sequence[tuple[str, bytes, bytes]]:
-        """Topic, key and value of each record that a transaction stores ``offset`` with."""
+        """Return topic, key and value of each record with which a transaction stores ``offset``."""
 
 
 class Out(Protocol):
-    """Where one topic's records go."""
+    """Takes the records of one topic."""
 
     def append(self, key: bytes | None, prefix: bytes, payload: bytes | None, headers: bytes, timestamp: int) -> None:
-        """Take a record; see :meth:`connector.record_batch.RecordBatch.append`."""
+        """Take a record; see :meth:`connector.record.batch.RecordBatch.append`."""
 
     def extend(self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int) -> None:
-        """Take many; see :meth:`connector.record_batch.RecordBatch.extend`."""
+        """Take many records; see :meth:`connector.record.batch.RecordBatch.extend`."""
 
 
 class OutOfTimeError(Exception):
-    """Matching ``pattern`` (by its place) was given up."""
+    """Matching the pattern at the place ``pattern`` took too long."""
 
     def __init__(self, pattern: int) -> None:
         super().__init__(pattern)
@@ -73,89 +91,25 @@ class OutOfTimeError(Exception):
 
 
 class Backtracking(Protocol):
-    """Matches names with patterns that may take any time, and gives up in time."""
+    """Matches names with patterns that may take any time, up to a time limit."""
 
     def __call__(self, patterns: Sequence[str], names: Sequence[str]) -> Sequence[Sequence[int]]:
-        """For each pattern (for :mod:`re`) the places of the names that it matches as a whole. Raises OutOfTimeError."""
+        """Return, for each pattern (for :mod:`re`), the places of the names that it matches as a whole. Raises OutOfTimeError."""
 
 
 def no_backtracking(patterns: Sequence[str], names: Sequence[str]) -> Sequence[Sequence[int]]:
-    """:class:`Backtracking` where none was given. Raises CdcError(INTERNAL)."""
+    """Stand for a :class:`Backtracking` that was not given. Raises CdcError(INTERNAL)."""
     raise CdcError(ErrorKind.INTERNAL, f"Nothing was given to match {len(patterns)} pattern(s) with backtracking ({len(names)} name(s))")
 
 
-class Clock(Protocol):
-    """Wall clock in nanoseconds since the epoch, and a monotonic one in seconds."""
+class ChangeWindow(Protocol):
+    """Takes the changes of one table that the stream brings while an incremental snapshot reads a chunk of it."""
 
-    def now_ns(self) -> int:
-        """Wall-clock time."""
+    def changed(self, key: tuple[bytes | None, ...]) -> None:
+        """Take note of a change of the row with this key: the texts of its columns, as PostgreSQL prints them."""
 
-    def monotonic(self) -> float:
-        """Time that never goes back."""
+    def emptied(self) -> None:
+        """Take note of a TRUNCATE."""
 
-
-@dataclass(frozen=True, slots=True)
-class ConverterSettings:
-    """A JsonConverter's settings as they hold for one connector (its own, or else the worker's)."""
-
-    schemas_enable: bool = True
-    decimal_format: str = "BASE64"
-    replace_null_with_default: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class KafkaSettings:
-    """What a Kafka client of this connector needs: Kafka's own property names and values, overrides applied.
-
-    ``producer`` holds e.g. ``bootstrap.servers``, ``compression.type``, ``security.protocol``, ``linger.ms``.
-    ``topic_creation`` tells whether the worker may create topics (``topic.creation.enable``).
-    """
-
-    producer: Mapping[str, str]
-    admin: Mapping[str, str]
-    topic_creation: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class ExactlyOnce:
-    """What a task with exactly-once delivery needs (``exactly.once.source.support=enabled``).
-
-    Of all producers with ``transactional_id`` only the one that started last can write. ``interval`` is how many seconds lie between
-    two commits at least, 0 for none (``transaction.boundary``).
-    """
-
-    transactional_id: str
-    offsets: TransactionalOffsets
-    interval: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class TaskContext:
-    """All that a task is given. ``config`` has its ``${...}`` resolved and must never be logged."""
-
-    connector: str
-    config: Mapping[str, str]
-    key_converter: ConverterSettings
-    value_converter: ConverterSettings
-    kafka: KafkaSettings
-    offsets: OffsetStore
-    progress: Progress
-    topic_used: Callable[[str], None]
-    """Called once per topic and run, for topic tracking (KIP-558)."""
-    offset_flush_interval: float = 60.0
-    """Seconds between writes of the offset while events flow (``offset.flush.interval.ms``)."""
-    task_id: int = 0
-    signals: SignalInbox = field(default_factory=SignalInbox)
-    """Brings what is asked for by REST."""
-    notify: Callable[[Notification], None] = lambda _: None
-    """Takes what the notification channel that REST shows is given."""
-    exactly_once: ExactlyOnce | None = None
-    """None where records come at least once."""
-    signal_directory: str = ""
-    """The folder that signal files must lie in (the worker's ``signal.file.directory``); empty for the working directory."""
-    hide: Callable[[str], str] = str
-    """Takes the values behind references out of a text that people see."""
-    backtrack: Backtracking = no_backtracking
-    """Matches the patterns of the configuration and of signals that take a backtracking engine."""
-    plugins: AllowedPlugins = NO_PLUGINS
-    """Which classes of users the worker allows (``plugin.packages``)."""
+    def spoil(self) -> None:
+        """Take note that the table's columns changed: rows that were read before have another shape."""

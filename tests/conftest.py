@@ -7,7 +7,17 @@ import importlib.util
 import pytest
 
 # The Spark session's fixture comes with the package that it tests.
-_RESOURCES = ("fix_pg", "fix_kafka", "fix_secured_kafka", "fix_worker", "fix_spark", "fix_clients", "fix_connect")
+_RESOURCES = (
+    "tests.fix_targets",
+    "tests.fix_schedule",
+    "tests.fix_pg",
+    "tests.fix_kafka",
+    "tests.fix_secured_kafka",
+    "tests.fix_worker",
+    "tests.fix_spark",
+    "tests.fix_clients",
+    "tests.fix_connect",
+)
 pytest_plugins = [name for name in _RESOURCES if importlib.util.find_spec(name) is not None]
 
 
@@ -15,4 +25,5 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", 'pg(">= 14"): runs on PostgreSQL servers of these versions only')
     config.addinivalue_line("markers", "pg_has(name): runs on servers that have this extension or output plugin only")
     config.addinivalue_line("markers", "pg_once: runs on one of the servers that fit, not on each")
-    config.addinivalue_line("markers", "slow: takes more than five seconds")
+    config.addinivalue_line("markers", "server: starts PostgreSQL, Kafka, a worker or a JVM; `make test-fast` leaves it out")
+    config.addinivalue_line("markers", "long: `make test-long` runs it; `make test` proves the same in short, or on one PostgreSQL")

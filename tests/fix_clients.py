@@ -1,4 +1,4 @@
-"""What the tests of real clients need: a connector to play with, and a Java whose classes Py4J calls by name, without a compiler."""
+"""Fixtures for the tests of real clients: a connector, and a Java whose classes Py4J calls by name, without a compiler."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import threading
 import uuid
 from collections import deque
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import httpx
 import pytest
-from fix_pg import PgServer
-from fix_worker import Worker
-from support.connector import Connector
 
-from workers.embedded.jars import pinned_jars
-from workers.embedded.java import find_java
+from tests.fix_pg import PgServer
+from tests.fix_worker import Worker
+from tests.support.connector import Connector
+from tests.support.project import SUPPORT
+from workers.quickstart.embedded.jars import pinned_jars
+from workers.quickstart.embedded.java import find_java
 
-SUMS: Final = Path(__file__).parent / "contract" / "kafka-connect-client-4.0.5.sha256"
+SUMS: Final = SUPPORT / "kafka-connect-client-4.0.5.sha256"
 ARTIFACT: Final = ("org.sourcelab", "kafka-connect-client", "4.0.5")
 OPENED: Final = (
     # The JDK hands out its HTTP client and its collections as classes that it does not export; Py4J calls them by reflection.
@@ -44,9 +44,9 @@ def target(pg: PgServer, shared_worker: Worker) -> Iterator[Connector]:
 
 @pytest.fixture
 def failing(target: Connector) -> Connector:
-    """The same, created, and FAILED for want of its publication; :func:`mend` makes that."""
+    """The same, created and FAILED, because its publication is missing. :func:`repair` creates that."""
     # It is lost only when the configuration has been accepted.
-    mend(target)
+    repair(target)
     body = {"name": target.name, "config": target.config(UNPUBLISHED), "initial_state": "STOPPED"}
     answer = target.worker.rest("POST", "/connectors", body)
     assert answer.status_code == httpx.codes.CREATED, answer.text
@@ -56,16 +56,16 @@ def failing(target: Connector) -> Connector:
     return target
 
 
-def mend(connector: Connector) -> None:
-    """Make what ``failing`` lacks; it takes a restart of the task then."""
+def repair(connector: Connector) -> None:
+    """Create the publication that ``failing`` lacks. The task must be restarted afterwards."""
     connector.database.execute(f"CREATE PUBLICATION {connector.name} FOR ALL TABLES")
 
 
 @pytest.fixture(scope="session")
 def jvm() -> Iterator[Any]:
     """The classes of a running JVM: Java's own, and those of the published Connect client that AKHQ uses."""
-    # Not at the top: the other tests' fixtures load this file where Py4J, which comes with PySpark, is not installed.
-    pytest.importorskip("py4j", reason="Py4J is not installed (extra 'embedded')")
+    # Imported here, because this file must also load without Py4J, which is part of PySpark.
+    pytest.importorskip("py4j", reason="Py4J is not installed (extra 'quickstart')")
     from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway  # noqa: PLC0415
 
     java = find_java()

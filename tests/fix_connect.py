@@ -12,23 +12,24 @@ from typing import Final
 
 import httpx
 import pytest
-from fix_worker import Worker, properties_of
 
-from workers.embedded.jars import KAFKA_VERSION, pinned_jars
-from workers.embedded.java import find_java
-from workers.embedded.place import cache_folder
-from workers.embedded.process import Process
-from workers.embedded.runtime import KafkaRuntime
-from workers.embedded.wait import wait_until
+from tests.fix_worker import Worker, properties_of
+from tests.support.project import SUPPORT
+from workers.quickstart.embedded.jars import KAFKA_VERSION, pinned_jars
+from workers.quickstart.embedded.java import find_java
+from workers.quickstart.embedded.place import cache_folder
+from workers.quickstart.embedded.process import Process
+from workers.quickstart.embedded.runtime import KafkaRuntime
+from workers.quickstart.embedded.wait import wait_until
 
 DEBEZIUM_VERSION: Final = "3.6.3.Final"
 CONNECT_JARS: Final = f"connect-{KAFKA_VERSION}"
 DEBEZIUM_JARS: Final = f"debezium-{DEBEZIUM_VERSION}"
-SUMS: Final = Path(__file__).parent / "integration"
+SUMS: Final = SUPPORT
 ARTIFACTS: Final = (
     ("org.apache.kafka", "connect-runtime", KAFKA_VERSION),
     ("org.apache.kafka", "connect-json", KAFKA_VERSION),
-    # As with the broker: without a backend what goes wrong is told to nobody.
+    # As for the broker: without a log backend errors would be lost.
     ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4"),
 )
 PLUGIN: Final = (("io.debezium", "debezium-connector-postgres", DEBEZIUM_VERSION),)
@@ -91,7 +92,7 @@ class Seat(Worker):
         wait_until(lambda: self.health() == httpx.codes.OK, lambda: f"Connect to be healthy\n{self.real_log}", START_SECONDS)
 
     def stop(self) -> int:
-        """SIGTERM to whoever sits there; the exit code."""
+        """Send SIGTERM to the worker of this seat. Returns the exit code."""
         code = self.process.stop(signal.SIGTERM, seconds=END_SECONDS)
         self._process = None
         self._runtime.programs.keep_archive(self._real_folder)
@@ -148,7 +149,7 @@ def connect_runtime() -> ConnectRuntime:
 
 @pytest.fixture
 def seats(connect_runtime: ConnectRuntime, kafka_bootstrap: str, tmp_path: Path) -> Iterator[Callable[..., Cluster]]:
-    """Make a cluster: ``seats(2, group="g", session_timeout_ms="6000")``, nobody started yet."""
+    """Create a cluster without starting its workers: ``seats(2, group="g", session_timeout_ms="6000")``."""
     made: list[Seat] = []
 
     def make(count: int, *, group: str = "", **properties: str) -> Cluster:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from workers.embedded.kafka import EmbeddedKafka
+from workers.quickstart.embedded.kafka import EmbeddedKafka
 
 BOOTSTRAP = os.environ.get("UNDERSTUDY_TEST_BOOTSTRAP")
 

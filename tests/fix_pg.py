@@ -18,9 +18,10 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from workers.embedded.failure import EmbeddedError
-from workers.embedded.postgres import EmbeddedPostgres
-from workers.embedded.programs import Programs, debian_programs, wheel_programs
+from workers.quickstart.embedded.failure import EmbeddedError
+from workers.quickstart.embedded.postgres import EmbeddedPostgres
+from workers.quickstart.embedded.programs import Programs, debian_programs, wheel_programs
+from workers.quickstart.embedded.releases import RELEASES, release_programs, runs_here
 
 CHOICE = os.environ.get("UNDERSTUDY_TEST_PG", "all")
 COMPARE: dict[str, Callable[[int, int], bool]] = {
@@ -36,7 +37,7 @@ COMPARE: dict[str, Callable[[int, int], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server that tests may ask for; ``programs`` is None for one that somebody else runs."""
+    """A server for tests. ``programs`` is None for one that the tests did not start."""
 
     name: str
     major: int
@@ -56,7 +57,7 @@ class Database:
     dsn: str
 
     def execute(self, *statements: str) -> list[tuple[object, ...]]:
-        """Run each statement in a transaction of its own; the rows of the last one."""
+        """Run each statement in its own transaction. Returns the rows of the last one."""
         rows: list[tuple[object, ...]] = []
         with psycopg.connect(self.dsn, autocommit=True) as connection:
             for statement in statements:
@@ -67,7 +68,7 @@ class Database:
 
 @dataclass(slots=True)
 class PgServer:
-    """A running server. ``embedded`` is None when somebody else runs it."""
+    """A running server. ``embedded`` is None if the tests did not start it."""
 
     host: str
     port: int
@@ -129,7 +130,7 @@ def fits(server: Server, marks: list[pytest.Mark]) -> bool:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One run of a test for each server that its marks allow, or one skip that says what is missing."""
+    """One run of a test for each server that its marks allow, all but the first ``long``; or one skip that says what is missing."""
     if "pg" not in metafunc.fixturenames:
         return
     marks = [mark for mark in metafunc.definition.iter_markers() if mark.name in {"pg", "pg_has"}]
@@ -137,7 +138,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.definition.get_closest_marker("pg_once"):
         fitting = fitting[:1]
     if fitting:
-        metafunc.parametrize("pg", fitting, ids=lambda server: server.name, indirect=True, scope="session")
+        runs = [pytest.param(server, id=server.name, marks=[pytest.mark.long] if at else []) for at, server in enumerate(fitting)]
+        metafunc.parametrize("pg", runs, indirect=True, scope="session")
         return
     wanted = ", ".join(f"{mark.name}({', '.join(mark.args)})" for mark in marks)
     missing = pytest.param(None, id="missing", marks=pytest.mark.skip(reason=f"no PostgreSQL here fits {wanted}"))
@@ -157,3 +159,13 @@ def pg(request: pytest.FixtureRequest) -> Iterator[PgServer]:
         return
     with EmbeddedPostgres(server.programs) as embedded:
         yield PgServer(embedded.host, embedded.port, embedded.user, embedded.dsn, server.major, embedded)
+
+
+@pytest.fixture(scope="session", params=sorted(RELEASES))
+def pg_release(request: pytest.FixtureRequest) -> Iterator[PgServer]:
+    """A running PostgreSQL of each major version that is supported, one after the other, fetched when it is not in the cache."""
+    major: int = request.param
+    if not runs_here():
+        pytest.skip("the releases of PostgreSQL are pinned for Linux with glibc on x86-64 only")
+    with EmbeddedPostgres(release_programs(major)) as embedded:
+        yield PgServer(embedded.host, embedded.port, embedded.user, embedded.dsn, major, embedded)

@@ -11,16 +11,16 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
 
-from workers.embedded.kafka import EmbeddedKafka
-from workers.embedded.place import free_port
-from workers.embedded.runtime import KafkaRuntime
+from tests.support.project import TLS
+from workers.quickstart.embedded.kafka import EmbeddedKafka
+from workers.quickstart.embedded.place import free_port
+from workers.quickstart.embedded.runtime import KafkaRuntime
 
-PEM = Path(__file__).parent / "support" / "tls"
+PEM = TLS
 SECURITY = "org.apache.kafka.common.security."
 USERS = {"alice": "alice-secret", "bob": "bob-secret", "broker": "broker-secret"}
 SESSION_MS = 5_000

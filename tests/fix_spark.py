@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session that the jobs use, with all jars; they are fetched once, into the project's cache."""
-    # Not at the top: the other tests' fixtures load this file where PySpark is not installed.
-    pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'embedded')")
+    # Imported here, because this file must also load without PySpark.
+    pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
     from workers.spark.failure import JobError  # noqa: PLC0415
     from workers.spark.jars import GROUPS, jars_of  # noqa: PLC0415
     from workers.spark.session import IVY, find_java, open_session  # noqa: PLC0415

@@ -17,9 +17,9 @@ import httpx
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from workers.embedded.place import free_port
-from workers.embedded.process import Process
-from workers.embedded.wait import wait_until
+from workers.quickstart.embedded.place import free_port
+from workers.quickstart.embedded.process import Process
+from workers.quickstart.embedded.wait import wait_until
 
 SECONDS = 30.0
 """How long a fixture waits for an event before the test fails."""
@@ -27,7 +27,7 @@ SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record as it lies in Kafka."""
+    """A record as Kafka stores it."""
 
     topic: str
     partition: int
@@ -187,7 +187,7 @@ def properties_of(name: str, bootstrap: str) -> dict[str, str]:
         "key.converter": "org.apache.kafka.connect.json.JsonConverter",
         "value.converter": "org.apache.kafka.connect.json.JsonConverter",
         "offset.flush.interval.ms": "1000",
-        # Tests keep signal files in folders of their own.
+        # Each test keeps its signal files in its own folder.
         "signal.file.directory": "/",
     }
     for store in ("config", "offset", "status"):

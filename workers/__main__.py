@@ -1,6 +1,6 @@
-"""The command ``understudy``: the one place where settings, stores, herder, REST interface and connector meet.
+"""The command ``understudy``. It connects settings, stores, herder, REST interface and connector.
 
-What is imported where matters here: the REST interface must answer within a second of the process's start.
+Many imports are inside functions, because the REST interface must answer within a second of the process's start.
 """
 
 from __future__ import annotations
@@ -8,41 +8,43 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
-import logging
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from connector.errors import CdcError
-from connector.ports import Backtracking, TaskContext
+from connector.log import EventLog
+from connector.ports import Backtracking
 from connector.preflight.finding import Finding
-from workers.http_settings import HttpSettings
-from workers.logging import configure
-from workers.settings import SettingsError, WorkerSettings, current_environment, log_level, worker_properties
+from connector.runner.context import TaskContext
+from workers.rest.http_settings import HttpSettings
+from workers.settings.worker_settings import SettingsError, WorkerSettings, current_environment, log_format, log_level, worker_properties
+from workers.telemetry.logging import configure
 
-LOGGER = logging.getLogger("workers")
+LOG: Final = EventLog("workers")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; answers the exit code: 0, or 1 when the worker cannot run as it is configured."""
-    from workers.plugins import CONNECTOR_VERSION, KAFKA_VERSION  # noqa: PLC0415
+    """Run the command. Returns the exit code: 0, or 1 when the worker cannot run with its settings."""
+    from workers.herder.plugins import CONNECTOR_VERSION, KAFKA_VERSION  # noqa: PLC0415
 
     about = f"understudy {_version()} (Kafka Connect {KAFKA_VERSION}, Debezium {CONNECTOR_VERSION})"
     parser = argparse.ArgumentParser(prog="understudy", description="Kafka Connect with the Debezium PostgreSQL connector.")
     parser.add_argument("--version", action="version", version=about)
     commands = parser.add_subparsers(dest="command", required=True)
     worker = commands.add_parser("worker", help="run a Connect worker")
-    worker.add_argument("properties", nargs="?", type=Path, help="a distributed worker's .properties file; without it CONNECT_* variables")
+    worker.add_argument("properties", nargs="?", type=Path, help="a distributed worker's .properties file; default: CONNECT_* variables")
     chosen = parser.parse_args(arguments)
     environment = current_environment()
-    configure(log_level(environment))
     try:
-        settings = WorkerSettings.from_properties(worker_properties(chosen.properties, environment))
-        _tell(settings)
+        properties = worker_properties(chosen.properties, environment)
+        configure(log_level(environment), log_format=log_format(properties))
+        settings = WorkerSettings.from_properties(properties)
+        _log_ineffective(settings)
         _run(settings)
     except (SettingsError, CdcError) as problem:
         sys.stderr.write(f"understudy: {problem}\n")
@@ -51,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(settings: WorkerSettings) -> None:
-    from workers.validation import ConfigurationCheck  # noqa: PLC0415
+    from workers.herder.configuration_check import ConfigurationCheck  # noqa: PLC0415
     from workers.worker import serve  # noqa: PLC0415
 
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
@@ -61,7 +63,7 @@ def _run(settings: WorkerSettings) -> None:
                 create_app=partial(_app, settings.http),
                 create_admin_app=partial(_admin_app, settings.http),
                 run_task=partial(_run_task, settings.properties),
-                validate=ConfigurationCheck(_look_at_database, settings.preflight),
+                validate=ConfigurationCheck(_look_at_database, settings.preflight, classes=settings.class_map),
                 warm_up=_warm_up,
             )
         )
@@ -89,31 +91,31 @@ def _admin_app(http: HttpSettings, herder: Any) -> Any:
 
 
 def _warm_up() -> None:
-    # The connector's modules and libpq: 0.2 seconds and 13 MB that REST need not wait for, but the first POST would.
-    for module in ("connector.runner", "connector.config_validation", "connector.io.pg_preflight"):
+    # The connector's modules and libpq take 0.2 seconds and 13 MB. REST does not need them at first, but the first POST does.
+    for module in ("connector.runner", "connector.config.validation", "connector.io.postgres.preflight"):
         import_module(module)
-    # What is there by now stays until the end. Each full collection that walks it again holds every call and every event up for 35 ms.
+    # The present objects live until the process ends. Each full collection that visits them would delay calls and events by 35 ms.
     gc.collect()
     gc.freeze()
 
 
 async def _run_task(properties: Mapping[str, str], context: TaskContext, stop: asyncio.Event) -> None:
     from connector.runner import run_task  # noqa: PLC0415
-    from workers.bulk_snapshots import SparkSnapshots  # noqa: PLC0415
+    from workers.bulk.spark_snapshots import SparkSnapshots  # noqa: PLC0415
 
     await run_task(replace(context, backtrack=_backtracking()), stop, SparkSnapshots.of(properties))
 
 
 async def _look_at_database(config: Mapping[str, str], *, further: bool) -> Sequence[Finding]:
-    from connector.io.pg_preflight import findings  # noqa: PLC0415
+    from connector.io.postgres.preflight import findings  # noqa: PLC0415
 
     return await findings(config, _backtracking(), further=further)
 
 
 @cache
 def _backtracking() -> Backtracking:
-    """One process for all connectors of the worker; it ends with the worker."""
-    from connector.io.backtracking import BacktrackingProcess  # noqa: PLC0415
+    """The one process for all connectors of the worker. It ends with the worker."""
+    from connector.io.regex_process import BacktrackingProcess  # noqa: PLC0415
 
     return BacktrackingProcess()
 
@@ -127,11 +129,11 @@ def _loop_factory() -> Any:
     return new_event_loop
 
 
-def _tell(settings: WorkerSettings) -> None:
+def _log_ineffective(settings: WorkerSettings) -> None:
     if settings.ignored:
-        LOGGER.info("properties without a meaning here are ignored", extra={"fields": {"names": ",".join(settings.ignored)}})
+        LOG.info("properties without an effect here", names=",".join(settings.ignored))
     if settings.unknown:
-        LOGGER.warning("unknown worker properties", extra={"fields": {"names": ",".join(settings.unknown)}})
+        LOG.warning("unknown worker properties", names=",".join(settings.unknown))
 
 
 def _version() -> str:

@@ -1,1 +1,1 @@
-"""The connector's edges: libpq and Kafka, each in one place."""
+"""The connector's edges: PostgreSQL through libpq, Kafka through aiokafka, signal files, and patterns with a time limit."""

@@ -1,6 +1,6 @@
-"""Files that somebody else names: only regular ones are opened, never waited for, and read up to a limit.
+"""Reads files whose names come from a configuration: only regular files, and only up to a limit.
 
-A pipe or a terminal would block whoever opens it, and a device such as /dev/zero has no end.
+A pipe or a terminal would block the reader, and a device such as /dev/zero has no end.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Final
 
 LIMIT: Final = 1 << 20
-"""The most bytes that are read of a file; larger ones are refused."""
+"""The most bytes of a file; larger files are refused."""
 
 
 def open_regular(path: str | Path, flags: int = os.O_RDONLY) -> int:
     """Open a regular file and return its descriptor, which the caller closes. ``flags`` are those of :func:`os.open`.
 
-    Raises OSError, also when the path names something else, and ValueError for a path with NUL.
+    Raises OSError, also for a path that is not a regular file, and ValueError for a path with NUL.
     """
     descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -28,7 +28,7 @@ def open_regular(path: str | Path, flags: int = os.O_RDONLY) -> int:
 
 
 def read_limited(descriptor: int) -> bytes:
-    """Read from where the descriptor stands to the end of the file. Raises OSError, also for more than :data:`LIMIT` bytes."""
+    """Read from the descriptor's position to the end of the file. Raises OSError, also for more than :data:`LIMIT` bytes."""
     parts: list[bytes] = []
     left = LIMIT + 1
     while left and (part := os.read(descriptor, left)):
@@ -49,9 +49,10 @@ def read_regular(path: str | Path) -> bytes:
 
 
 def check_regular(path: str | Path) -> None:
-    """Refuse what a library would block on or read without end: an existing path that is not a regular file of a bearable size.
+    """Check that an existing path is a regular file of at most :data:`LIMIT` bytes, because a library could block on any other one.
 
-    A missing or unreadable file passes: the library that opens it reports that. Raises OSError, and ValueError for a path with NUL.
+    A missing or unreadable file is accepted; the library that opens it reports the problem. Raises OSError, and ValueError for a path with
+    NUL.
     """
     try:
         found = Path(path).stat()

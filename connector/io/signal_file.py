@@ -1,7 +1,7 @@
-"""The signal file: its lines are taken out of it, and it is left empty. Files that hold anything but signals are left as they are.
+"""The signal file: its signals are read, and the file is emptied. A file with any other content is not changed.
 
-Whoever may create connectors names the file. So it must lie in the folder that the worker's operator names, be a regular file of bearable
-size, and hold signals only: a path that was chosen badly, or in bad faith, empties nothing and reads nothing without end.
+Everyone who may create connectors can name the file. It must therefore be in the folder that the worker's operator chooses, be a regular
+file of limited size, and contain only signals. A wrong or malicious path then cannot empty another file, and reading it always ends.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Final
 
 from connector.io.regular_file import open_regular, read_limited
-from connector.signal_records import is_signal, is_whole
+from connector.signals.records import is_signal, is_whole
 
 SETTING: Final = "signal.file.directory"
 """The worker property that names the folder."""
 
 
 class NotSignalsError(Exception):
-    """The file was left as it is, because of a line that is not a signal. The text names the line and does not quote it."""
+    """The file contains a line that is not a signal, so it was not changed. The message has the line's number and does not quote it."""
 
 
 class SignalFile:
-    """One signal file, whichever process writes to it. Relative paths begin in ``directory``, which is the working directory by default."""
+    """One signal file. A relative path is relative to ``directory``, which is the working directory by default."""
 
     def __init__(self, path: str, directory: str = "") -> None:
         self._directory = Path(directory)
@@ -33,14 +33,14 @@ class SignalFile:
 
     @property
     def inside(self) -> bool:
-        """Whether the path, with symbolic links followed, lies in the folder now. False also for a path that cannot be one."""
+        """Whether the path is currently in the folder, after symbolic links are followed. False also for an invalid path."""
         return self._place() is not None
 
     def take(self) -> list[bytes]:
-        """Take all lines and empty the file; none when there is no file. Blocks.
+        """Return all lines and empty the file; return none if the file does not exist. The call blocks.
 
-        A last line whose end is missing, and which is not a whole object, is left until the next call: its writer may not be done.
-        Raises OSError, and NotSignalsError once for each content; the file is then as it was.
+        If the last line has no line end and is not a complete object, nothing is taken until the next call, because its writer may not be
+        finished. Raises OSError, and NotSignalsError once for each content; the file is then not changed.
         """
         place = self._place()
         if place is None:
@@ -58,7 +58,7 @@ class SignalFile:
         text = read_limited(descriptor)
         lines = self._signals(text)
         while lines and (more := read_limited(descriptor)):
-            # It was written since, and emptying the file would lose it.
+            # This was written since the last read. Emptying the file now would lose it.
             text += more
             lines = self._signals(text)
         if lines:
@@ -66,7 +66,7 @@ class SignalFile:
         return lines
 
     def _signals(self, text: bytes) -> list[bytes]:
-        """The lines of ``text`` if the file may be emptied of them. Raises NotSignalsError."""
+        """Return the lines of ``text``; none if the file must not be emptied yet. Raises NotSignalsError."""
         lines = text.splitlines()
         unfinished = bool(lines) and not text.endswith((b"\n", b"\r")) and not is_whole(lines[-1])
         if unfinished and len(text) != self._unfinished:

@@ -1,6 +1,6 @@
-"""What the database tells about a configuration before it is accepted: facts in, findings out.
+"""The database checks of a configuration before it is accepted: facts in, findings out.
 
-Pure; :mod:`connector.io.pg_preflight` brings the facts. A finding is an error only where the task would fail for certain and go on
-failing until somebody acts; what may pass by itself, what catalogs of managed servers cannot prove, and what merely hurts is a
-warning. :data:`connector.preflight.rules.RULES` is the whole table.
+Pure; :mod:`connector.io.postgres.preflight` reads the facts. A finding is an error only if the task would certainly fail, and would fail
+until somebody acts. It is a warning if the problem may pass by itself, if the catalog of a managed server cannot prove it, or if it does
+not end the task. :data:`connector.preflight.rules.RULES` lists all rules.
 """

@@ -1,4 +1,4 @@
-"""Why a connection cannot be had: the driver's words on the property that they are about, the reference's where it has any."""
+"""Findings about failed connections: each libpq message becomes a finding for the property that caused it, in Debezium's words if any."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Told:
     pattern: re.Pattern[str]
     key: str
     text: Callable[[re.Match[str], str], str]
-    """Given the match and ``host:port``."""
+    """Returns the finding's text, given the match and ``host:port``."""
     reference: bool = True
 
 
@@ -68,15 +68,16 @@ _TABLE: Final = (
             f"FATAL: unsupported startup parameter: {match[1]}. A connection pooler answers at {address}:"
             " set database.hostname and database.port to the server itself"
         ),
-        # Its driver sends none of the parameters that poolers refuse.
+        # Debezium's driver sends none of the parameters that poolers refuse.
         reference=False,
     ),
 )
-"""First match wins. Texts of libpq and, on the right, how the reference's driver tells the same."""
+"""Patterns for libpq's messages, and the texts of the findings, which are those of Debezium's driver where it has one. The first match
+applies."""
 
 
 def refused(text: str, host: str, port: int, fallback: str) -> Finding:
-    """The finding for libpq's message ``text``; ``fallback`` names the error when there is none."""
+    """Return the finding for libpq's message ``text``; if ``text`` is empty, the finding names ``fallback``."""
     file = told_property(text) or property_of(text)
     if file is not None:
         return Finding(file, LEAD + SENTENCES[file], warning=False)
@@ -92,6 +93,6 @@ def refused(text: str, host: str, port: int, fallback: str) -> Finding:
 
 
 def server_words(text: str) -> str:
-    """What the server said, without what libpq puts before it."""
+    """Return the server's message without libpq's prefix."""
     refusal = _FATAL.search(text)
     return refusal.group(1).strip() if refusal else (text.splitlines()[0] if text else "no reason given")

@@ -1,18 +1,18 @@
-"""What was seen of the server, as plain values."""
+"""The facts about the database, as plain values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from connector.reconcile import SlotState
-from connector.table import CatalogTable
+from connector.catalog.table import CatalogTable
+from connector.start.decision import SlotState
 from connector.types.codec import Types
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """``version`` is server_version_num; ``clouds`` are the managed services' own roles that exist, such as rds_replication."""
+    """The server. ``version`` is server_version_num; ``clouds`` are the existing roles of managed services, such as rds_replication."""
 
     version: int
     wal_level: str
@@ -20,28 +20,31 @@ class Server:
     max_slots: int
     slots: int
     pooled: bool
-    """Something between here and the server answered in its stead."""
+    """Whether a connection pooler answered instead of the server."""
     clouds: frozenset[str] = frozenset()
     english: bool = True
-    """Its messages are."""
+    """Whether the server's messages are in English."""
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Who the connector is. ``memberships`` are the managed services' roles that it has, directly or not."""
+    """The connector's database role. ``memberships`` are the roles of managed services that it has, directly or indirectly."""
 
     name: str
     superuser: bool
     replication: bool
     creates: bool
-    """It may create in the database, and so make publications."""
+    """Whether the role has CREATE on the database, which publications require."""
     database: str
     memberships: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """``tables`` are oids, ``schemas`` names of those published as a whole; ``operations`` of insert, update, delete, truncate."""
+    """The publication. ``tables`` are oids; ``schemas`` are names of completely published schemas.
+
+    ``operations`` is a subset of insert, update, delete and truncate.
+    """
 
     all_tables: bool
     operations: frozenset[str]
@@ -52,7 +55,7 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """An ordinary or partitioned table. ``identity`` is pg_class.relreplident, ``ancestors`` what it is a partition of."""
+    """An ordinary or partitioned table. ``identity`` is pg_class.relreplident; ``ancestors`` are the oids of its partitioned parents."""
 
     oid: int
     schema: str
@@ -60,14 +63,14 @@ class Table:
     kind: str
     identity: str
     keyed: bool
-    """It has what its replica identity refers to: the primary key, or the index."""
+    """Whether the key of its replica identity exists, which is the primary key or the index."""
     logged: bool
     readable: bool
     reachable: bool
-    """The role may use the schema."""
+    """Whether the role has USAGE on the schema."""
     owned: bool
     policed: bool = False
-    """Row security hides rows of it from the role."""
+    """Whether row security hides rows from the role."""
     ancestors: Sequence[int] = ()
 
     @property
@@ -78,7 +81,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class SignalTable:
-    """What the role may do with the signal table, and its columns in their order."""
+    """The signal table: the role's privileges on it, and its columns in order."""
 
     inserts: bool
     deletes: bool
@@ -87,7 +90,7 @@ class SignalTable:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The server's words for something that it refused; ``state`` is the SQLSTATE, empty where the driver tells none."""
+    """An error message of the server; ``state`` is the SQLSTATE, empty if the driver reports none."""
 
     text: str
     state: str = ""
@@ -95,7 +98,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All of it. None in place of a thing means that it is not there, or was not asked for."""
+    """All facts. None means that an object does not exist, or that it was not read."""
 
     server: Server
     role: Role
@@ -104,14 +107,14 @@ class Facts:
     tables: Sequence[Table] = ()
     signals: SignalTable | None = None
     heartbeat: Refusal | None = None
-    """Why ``heartbeat.action.query`` cannot be run."""
+    """The error for ``heartbeat.action.query``."""
     replication: Refusal | None = None
-    """Why no replication connection can be had."""
+    """The error for the replication connection."""
     walsender: bool = True
-    """The replication connection speaks the replication protocol."""
+    """Whether the replication connection supports the replication protocol."""
     described: Sequence[CatalogTable] = ()
-    """The captured tables with their columns, where rules name columns."""
+    """The captured tables, with their columns if rules name columns."""
     types: Types = field(default_factory=dict)
     """The types of those columns."""
     plugin: str = ""
-    """Why the output plugin that is named cannot be used; empty when it can, or was not tried."""
+    """Why the configured output plugin cannot be used; empty if it can, or if it was not tried."""

@@ -1,4 +1,4 @@
-"""One thing that was found, and how lists of names are told."""
+"""One finding of the preflight, and the text of lists of names."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from typing import Final
 
 LEAD: Final = "Error while validating connector config: "
-"""How the reference begins what it finds in the database."""
+"""The text with which Debezium begins its own findings about the database."""
 
 _NAMED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``text`` says what was found, where, and how to fix it; it belongs to property ``key``. A warning refuses nothing.
+    """One finding about property ``key``. ``text`` says what was found, where, and how to fix it.
 
-    What is no warning makes the task fail for certain. Whether it refuses the configuration too, the worker property ``preflight``
-    says; where ``reference`` is set the reference refuses it, and so does this worker in any case.
+    A warning does not refuse the configuration. A finding that is not a warning means that the task would certainly fail; the worker
+    property ``preflight`` decides whether it refuses the configuration. With ``reference`` Debezium refuses the configuration too, so the
+    worker always refuses it.
     """
 
     key: str
@@ -26,11 +27,11 @@ class Finding:
     reference: bool = False
 
     def as_warning(self) -> Finding:
-        """The same, refusing nothing."""
+        """Return the same finding as a warning."""
         return Finding(self.key, self.text.removeprefix(LEAD))
 
 
 def counted(names: Sequence[str], one: str, many: str) -> str:
-    """``2 tables (a, b)``: how many, and the first few by name."""
+    """Return the number of names and the first few of them: ``2 tables (a, b)``."""
     shown = ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
     return f"{len(names)} {one if len(names) == 1 else many} ({shown})"

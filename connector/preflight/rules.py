@@ -1,4 +1,4 @@
-"""All rules in one table, in the order in which findings are told."""
+"""The table of all rules, in the order of the findings."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from connector.preflight import publication, server, slot, statements, tables
+from connector.preflight import publication_rules as publication
+from connector.preflight import server, slot, statements, tables
 from connector.preflight.facts import Facts
 from connector.preflight.finding import LEAD, Finding
-from connector.preflight.wish import Wish
+from connector.preflight.requirements import Wish
 
 _ERROR: Final = False
 _WARNING: Final = True
@@ -17,7 +18,7 @@ _WARNING: Final = True
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``check`` yields a text for each thing found; it belongs to property ``key``. Errors get the reference's lead."""
+    """A rule. ``check`` yields a text for each finding about property ``key``. Errors begin with Debezium's lead."""
 
     key: str
     warning: bool
@@ -65,20 +66,19 @@ _OF_PUBLICATION: Final = (publication.missing, publication.for_all_tables, publi
 
 
 def judge(wish: Wish, facts: Facts) -> list[Finding]:
-    """All that the rules find, errors only where failing is certain.
+    """Return all findings. A finding is an error only if it is certain that the task would fail.
 
-    Nothing about reading changes is certain where a user's snapshotter decides whether they are read, and nothing about the
-    publication where the server's plugins decide whether one is used.
+    If a user's snapshotter decides whether changes are read, only the finding that the server is too old is certain. If the server's
+    plugins decide whether a publication is used, no finding about the publication is certain.
     """
-    # Of a server that is too old nothing else was asked.
-    wish.learn(facts)
+    wish.selection.learn(facts.tables)
+    # If the server is too old, no other facts were read.
     old = facts.server.version < server.OLDEST
     found = []
     for rule in RULES if not old else RULES[:1]:
         sure = old or (wish.certain and (wish.plugin(facts) is not None or rule.check not in _OF_PUBLICATION))
         for text in rule.check(wish, facts):
             warning = rule.warning or not sure
-            # 2.3.4 looks at this one thing itself.
-            reference = rule.check is server.wal_level and wish.config.version < (3,) and not warning
+            reference = rule.check is server.wal_level and wish.config.emulation.checks_wal_level and not warning
             found.append(Finding(rule.key, text if warning else LEAD + text, warning, reference))
     return found + [Finding(rule.key, rule.text) for rule in tables.idle(wish, facts)]

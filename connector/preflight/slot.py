@@ -1,4 +1,4 @@
-"""Rules about a replication slot that is already there."""
+"""Rules about an existing replication slot."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from connector.preflight.facts import Facts
-from connector.preflight.wish import Wish
-from connector.reconcile import foreign_slot, lost_slot
+from connector.preflight.requirements import Wish
+from connector.start.decision import foreign_slot, lost_slot
 
 _OWN: Final = "(Understudy Streaming,"
 
 
 def foreign(wish: Wish, facts: Facts) -> Iterator[str]:
-    """A slot that can never be this connector's."""
+    """The connector cannot use the slot."""
     slot, plugin = facts.slot, wish.plugin(facts)
     if not wish.streams or slot is None:
         return
@@ -22,14 +22,14 @@ def foreign(wish: Wish, facts: Facts) -> Iterator[str]:
 
 
 def lost(wish: Wish, facts: Facts) -> Iterator[str]:
-    """Only snapshot.mode=when_needed makes it anew."""
-    slot = facts.slot
-    if wish.streams and slot is not None and slot.wal_status == "lost" and not (wish.mode is not None and wish.mode.when_needed):
+    """The server invalidated the slot. Only snapshot.mode=when_needed creates it again."""
+    slot, mode = facts.slot, wish.selection.mode
+    if wish.streams and slot is not None and slot.wal_status == "lost" and not (mode is not None and mode.when_needed):
         yield str(lost_slot(slot))
 
 
 def losing(wish: Wish, facts: Facts) -> Iterator[str]:
-    """It will be lost at one of the next checkpoints."""
+    """The server will invalidate the slot at one of the next checkpoints."""
     slot = facts.slot
     if wish.streams and slot is not None and slot.wal_status == "unreserved":
         yield (
@@ -39,7 +39,7 @@ def losing(wish: Wish, facts: Facts) -> Iterator[str]:
 
 
 def active(wish: Wish, facts: Facts) -> Iterator[str]:
-    """Somebody reads from it, who may be about to end; a connector of this project is most often the one that is changed."""
+    """Another reader uses the slot; it may end soon. A connection of Understudy is ignored, because it is usually this connector's own."""
     slot = facts.slot
     if wish.streams and slot is not None and slot.active and _OWN not in slot.holder:
         yield (

@@ -1,33 +1,33 @@
-"""Rules about what the connector writes: signals and the heartbeat's statement."""
+"""Rules about the signal table and the heartbeat's statement, through which the connector writes to the database."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
+from connector.catalog.identifiers import quote_identifier, quote_table
 from connector.preflight.facts import Facts
-from connector.preflight.wish import Wish
-from connector.table import quote_identifier, quote_table
+from connector.preflight.requirements import Wish
 
 _COLUMNS: Final = 3
-"""id, type and data, whatever their names."""
+"""The columns of a signal table: id, type and data. Their names do not matter."""
 
 
 def signal_table_missing(wish: Wish, facts: Facts) -> Iterator[str]:
-    """No incremental snapshot can be asked for."""
-    if _signals(wish) and facts.signals is None and wish.signal_table is not None:
-        schema, table = wish.signal_table
+    """The signal table does not exist, so no incremental snapshot can be requested."""
+    if _signals(wish) and facts.signals is None and wish.selection.signal_table is not None:
+        schema, table = wish.selection.signal_table
         yield (
-            f"The signal table {schema}.{table} is not there. Run CREATE TABLE {quote_table(schema, table)}"
+            f"The signal table {schema}.{table} does not exist. Run CREATE TABLE {quote_table(schema, table)}"
             " (id varchar(42) PRIMARY KEY, type varchar(32) NOT NULL, data varchar(2048) NULL);"
         )
 
 
 def signal_table_unfit(wish: Wish, facts: Facts) -> Iterator[str]:
-    """Watermarks are written there, unless the configuration says read.only."""
-    if not _signals(wish) or facts.signals is None or wish.signal_table is None:
+    """The signal table has the wrong columns, or the role cannot write watermarks, which are needed unless ``read.only`` is true."""
+    if not _signals(wish) or facts.signals is None or wish.selection.signal_table is None:
         return
-    schema, table = wish.signal_table
+    schema, table = wish.selection.signal_table
     if len(facts.signals.columns) != _COLUMNS:
         listed = ", ".join(facts.signals.columns)
         yield f"The signal table {schema}.{table} has the columns {listed}. Make it one of three columns: id, type and data"
@@ -50,24 +50,24 @@ def _signals(wish: Wish) -> bool:
 
 
 def heartbeat_fails(wish: Wish, facts: Facts) -> Iterator[str]:
-    """The statement was planned, not run."""
+    """The server cannot plan the heartbeat's statement. The preflight does not run it."""
     if wish.streams and facts.heartbeat is not None:
         yield f"The statement cannot be run: {facts.heartbeat.text}. Correct it, or create and grant what it names"
 
 
 def heartbeat_idle(wish: Wish, _facts: Facts) -> Iterator[str]:
-    """Nothing runs it."""
+    """The heartbeat's statement is configured, but heartbeats are off."""
     if wish.streams and wish.config.heartbeat_action_query and wish.config.heartbeat_interval_ms <= 0:
         yield "The statement is never run, because heartbeat.interval.ms is 0. Set heartbeat.interval.ms, for instance to 10000"
 
 
 def heartbeat_on_standby(wish: Wish, facts: Facts) -> Iterator[str]:
-    """Most such statements write."""
+    """The server is a standby, and most heartbeat statements write."""
     if wish.streams and facts.server.standby and wish.config.heartbeat_action_query and wish.config.heartbeat_interval_ms > 0:
         yield "The server is a standby, where no statement can write. Run the statement on the primary by other means"
 
 
 def signals_on_standby(wish: Wish, facts: Facts) -> Iterator[str]:
-    """Watermarks cannot be written there."""
-    if _signals(wish) and wish.signal_table is not None and facts.server.standby and not wish.config.read_only:
+    """The server is a standby, where watermarks cannot be written."""
+    if _signals(wish) and wish.selection.signal_table is not None and facts.server.standby and not wish.config.read_only:
         yield "The server is a standby, where no watermarks can be written. Set read.only to true for incremental snapshots"

@@ -1,4 +1,4 @@
-"""Rules about the tables: whether there are any, whether they may be read, and whether changes of them can be told."""
+"""Rules about the tables: whether any table matches, whether the role can read them, and whether their changes can be captured."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from connector.filters import TABLE_DOTS
-from connector.idle_rules import IdleRule, idle_rules, needs_columns
-from connector.name_matcher import LongForm, NameMatcher
-from connector.output_plugin import PGOUTPUT
+from connector.catalog.filters import TABLE_DOTS
+from connector.catalog.identifiers import quote_identifier, quote_table
+from connector.catalog.table import CatalogTable
 from connector.preflight.facts import Facts, Table
 from connector.preflight.finding import counted
-from connector.preflight.wish import Wish
-from connector.replica_identity import identity_matcher
-from connector.table import CatalogTable, quote_identifier, quote_table
+from connector.preflight.requirements import Wish
+from connector.preflight.unmatched_rules import IdleRule, idle_rules, needs_columns
+from connector.wire.output_plugin import PGOUTPUT
 
 _PLAIN: Final = re.compile(r"[\w$]+(\\?\.[\w$]+)*", re.ASCII)
-"""An entry that names one thing: nothing in it but a dot can mean more than itself."""
+"""An entry that is a plain name: no character except the dot has a special meaning in a regular expression."""
 
 
 def nothing_matches(wish: Wish, facts: Facts) -> Iterator[str]:
-    """Tables may come later; now there is nothing to do."""
+    """No table matches the filters. This is a warning, because tables may be created later."""
     config = wish.config
     lists = {
         "schema.include.list": config.schema_include_list,
@@ -30,7 +29,7 @@ def nothing_matches(wish: Wish, facts: Facts) -> Iterator[str]:
         "table.exclude.list": config.table_exclude_list,
     }
     given = [name for name, entries in lists.items() if entries]
-    captured = any(wish.tables.captures(table.schema, table.table) for table in facts.tables)
+    captured = any(wish.selection.filters.captures(table.schema, table.table) for table in facts.tables)
     if given and not captured:
         yield (
             f"No table of database {facts.role.database} matches {' and '.join(given)}: nothing would be captured."
@@ -39,12 +38,11 @@ def nothing_matches(wish: Wish, facts: Facts) -> Iterator[str]:
 
 
 def entries_without_table(wish: Wish, facts: Facts) -> Iterator[str]:
-    """Entries that are plain names can be told of one by one."""
+    """Plain names in table.include.list that no table has."""
     plain = [entry for entry in wish.config.table_include_list if _PLAIN.fullmatch(entry)]
-    form = LongForm(wish.config.database_dbname, TABLE_DOTS)
-    absent = NameMatcher(plain, "table.include.list", long_form=form).unused([table.name for table in facts.tables])
-    # Where no table is captured at all, nothing_matches says so.
-    if absent and any(wish.tables.captures(table.schema, table.table) for table in facts.tables):
+    absent = wish.selection.matcher(plain, "table.include.list", dots=TABLE_DOTS).unused([table.name for table in facts.tables])
+    # If no table is captured at all, nothing_matches reports it.
+    if absent and any(wish.selection.filters.captures(table.schema, table.table) for table in facts.tables):
         yield (
             f"No table of database {facts.role.database} has the name of {counted(absent, 'entry', 'entries')}."
             " Write whole names (schema.table), or create the tables"
@@ -52,20 +50,20 @@ def entries_without_table(wish: Wish, facts: Facts) -> Iterator[str]:
 
 
 def idle(wish: Wish, facts: Facts) -> Iterator[IdleRule]:
-    """Entries of all other properties that match nothing; and those of table.include.list that are no plain names."""
+    """Return the entries that match nothing, except plain names in table.include.list."""
     captured = wish.captured(facts)
     if not captured or (needs_columns(wish.config) and not facts.described):
-        # nothing_matches says so; or the columns took too long to be read.
+        # nothing_matches reports it, or reading the columns took too long.
         return
     described = facts.described or [CatalogTable(table.oid, table.schema, table.table, ()) for table in captured]
     names = [(table.schema, table.table) for table in facts.tables]
-    for rule in idle_rules(wish.config, names, described, facts.types, wish.backtrack):
+    for rule in idle_rules(wish.selection, names, described, facts.types):
         if rule.key != "table.include.list" or not _PLAIN.fullmatch(rule.entry):
             yield rule
 
 
 def schemas_out_of_reach(wish: Wish, facts: Facts) -> Iterator[str]:
-    """USAGE of the schema comes before any right on a table."""
+    """The role lacks USAGE on schemas, without which it cannot read their tables."""
     if not wish.reads:
         return
     closed = sorted({table.schema for table in facts.tables if not table.reachable and wish.snapshots(table)})
@@ -78,7 +76,7 @@ def schemas_out_of_reach(wish: Wish, facts: Facts) -> Iterator[str]:
 
 
 def unreadable(wish: Wish, facts: Facts) -> Iterator[str]:
-    """The snapshot reads each table."""
+    """The role lacks SELECT on tables that the snapshot reads."""
     if not wish.reads:
         return
     closed = [table for table in facts.tables if not table.readable and wish.snapshots(table)]
@@ -90,7 +88,7 @@ def unreadable(wish: Wish, facts: Facts) -> Iterator[str]:
 
 
 def policed(wish: Wish, facts: Facts) -> Iterator[str]:
-    """Row security leaves rows out of the snapshot without a word; the stream has them all."""
+    """Row security silently removes rows from the snapshot, although the stream contains all rows."""
     if not wish.reads:
         return
     found = [table.name for table in facts.tables if table.policed and wish.snapshots(table)]
@@ -102,22 +100,22 @@ def policed(wish: Wish, facts: Facts) -> Iterator[str]:
 
 
 def without_identity(wish: Wish, facts: Facts) -> Iterator[str]:
-    """PostgreSQL itself refuses UPDATE and DELETE on a published table that cannot say which row it was."""
+    """PostgreSQL refuses UPDATE and DELETE on a published table whose rows it cannot identify."""
     if not wish.streams:
         return
     every = _all_published(wish, facts)
     bare = [table for table in facts.tables if _bare(table) and (every or wish.captures(table))]
-    rules = [identity_matcher(rule, wish.config.database_dbname, wish.backtrack) for rule in wish.config.replica_identities]
-    bare = [table for table in bare if not (wish.captures(table) and any(matches(table.name) for matches in rules))]
+    rules = wish.selection.identity_rules
+    bare = [table for table in bare if not (wish.captures(table) and any(rule.matches(table.name) for rule in rules))]
     if not bare or not _changes_published(wish, facts):
         return
     told = counted([table.name for table in bare], "table", "tables")
-    mend = f"Run ALTER TABLE {quote_table(bare[0].schema, bare[0].table)} REPLICA IDENTITY FULL; or give the table a primary key"
+    remedy = f"Run ALTER TABLE {quote_table(bare[0].schema, bare[0].table)} REPLICA IDENTITY FULL; or give the table a primary key"
     if wish.plugin(facts) in (None, PGOUTPUT):
         also = " (a publication for all tables holds the tables that are not captured too)" if every else ""
-        yield f"Without primary key or replica identity: {told}; once published, PostgreSQL refuses UPDATE and DELETE there{also}. {mend}"
+        yield f"Without primary key or replica identity: {told}; once published, PostgreSQL refuses UPDATE and DELETE there{also}. {remedy}"
     else:
-        yield f"Without primary key or replica identity: {told}; deletes there arrive without their row. {mend}"
+        yield f"Without primary key or replica identity: {told}; deletes there arrive without their row. {remedy}"
 
 
 def _bare(table: Table) -> bool:
@@ -140,7 +138,7 @@ def _changes_published(wish: Wish, facts: Facts) -> bool:
 
 
 def unlogged(wish: Wish, facts: Facts) -> Iterator[str]:
-    """Their changes are not in the WAL."""
+    """Captured tables are unlogged, so their changes are not in the WAL."""
     found = [table.name for table in facts.tables if not table.logged and wish.captures(table)] if wish.streams else []
     if found:
         yield f"Unlogged, so that their changes cannot be read: {counted(found, 'table', 'tables')}. Run ALTER TABLE … SET LOGGED;"

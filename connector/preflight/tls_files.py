@@ -1,7 +1,7 @@
-"""The files of a connection to PostgreSQL: one sentence for each property, whatever is wrong with its file.
+"""The files of a connection to PostgreSQL: one sentence for each property, which does not depend on what is wrong with its file.
 
-Who may create connectors names these files. Answers and traces that said which of them are missing, unreadable or malformed would tell
-such a person what files the worker can see, so that the reason stands in the worker's log alone.
+Everyone who may create connectors can name files here. If REST answers and traces said which files are missing, unreadable or malformed,
+these users would learn which files exist on the worker. The reason is therefore only in the worker's log.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SENTENCES: Final = {
     "driver.sslcrl": f"The file of driver.sslcrl cannot be used. {_LOG} Correct the path or the file",
     "driver.passfile": f"The file of driver.passfile cannot be used. {_LOG} Correct the path or the file",
 }
-"""By property."""
+"""The sentence of each property."""
 PROPERTIES: Final = {name.rpartition(".")[2]: name for name in SENTENCES}
 """libpq's parameter → the property of its file."""
 
@@ -36,7 +36,7 @@ _PARAMETERS: Final = {"root certificate": "sslrootcert", "private key": "sslkey"
 
 
 def property_of(text: str) -> str | None:
-    """The property whose file libpq's message ``text`` complains about; None when it is about something else."""
+    """Return the property of the file that libpq's message ``text`` is about; None if it is about something else."""
     if "FATAL:" in text:
         return None
     # "certificate present, but not private key file" and "certificate does not match private key file" are about the key.
@@ -45,5 +45,5 @@ def property_of(text: str) -> str | None:
 
 
 def told_property(text: str) -> str | None:
-    """The property that a text with one of the sentences is about."""
+    """Return the property whose sentence ``text`` contains; None if it contains none."""
     return next((name for name, sentence in SENTENCES.items() if sentence in text), None)

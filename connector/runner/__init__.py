@@ -1,4 +1,4 @@
-"""The async side of a task: joins the pure connector to PostgreSQL and Kafka. Nothing else awaits both."""
+"""One run of a task: connects the pure connector to PostgreSQL and Kafka. Only this package awaits both."""
 
 from connector.runner.task import run_task, take_initial_snapshot
 

@@ -1,4 +1,4 @@
-"""The event loop of processes that read for a worker."""
+"""The event loop of a worker's reader processes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def loop_factory() -> Any:
-    """What makes uvloop's loop where it is installed; None, for asyncio's own, elsewhere."""
+    """Return the factory of uvloop's event loop if uvloop is installed; None, for asyncio's own loop, otherwise."""
     try:
         from uvloop import new_event_loop  # noqa: PLC0415 (where it is installed)
     except ImportError:

@@ -1,46 +1,58 @@
-"""The producer of a task, and where its offsets go: stored after the acknowledgements, or with the records in one transaction."""
+"""Creates a task's producer. Offsets are stored after the acknowledgements or, with exactly-once delivery, in the records' transaction."""
 
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial as bound
+from typing import Final
 
-from connector.config import ConnectorConfig
-from connector.io.kafka_sink import KafkaSink
-from connector.io.topic_creation import TopicCreator
-from connector.io.transactional_sink import OffsetTarget, TransactionalSink
-from connector.offsets import partition
-from connector.ports import ExactlyOnce, JsonObject, TaskContext
+from connector.config.connector_config import ConnectorConfig
+from connector.delivery.offsets import partition
+from connector.delivery.record_conversion import ConversionPlan, RecordConversion
+from connector.delivery.sink import Sink
+from connector.io.kafka.sink import KafkaSink
+from connector.io.kafka.topic_creation import TopicCreator
+from connector.io.kafka.transactional_sink import OffsetTarget, TransactionalSink
+from connector.io.postgres.timescale import PostgresTimescale
+from connector.log import EventLog
+from connector.ports import JsonObject
+from connector.runner.context import ExactlyOnce, TaskContext
+from connector.runner.converting_sink import ConvertingSink
+from connector.transforms.chain import Chain, Step
+from connector.transforms.debezium.timescaledb import TimescaleDb
+
+LOG: Final = EventLog(__name__)
 
 
 class TransactionOffsets:
-    """:class:`connector.ports.OffsetStore` of a task whose ``sink`` commits offsets with records."""
+    """The :class:`connector.ports.OffsetStore` of a task whose ``sink`` commits offsets together with records."""
 
     def __init__(self, exactly_once: ExactlyOnce, sink: TransactionalSink) -> None:
         self._offsets = exactly_once.offsets
         self._sink = sink
         self._former: list[JsonObject | None] = []
-        """What was stored when this task began, once it has been asked for: nobody else can store anything since."""
+        """The offset that was stored before this task, once it is read. No other producer can have stored one since."""
 
     async def load(self, partition: JsonObject) -> JsonObject | None:
-        """The last offset committed: by this task or, before its first, by a former one."""
+        """Return the last committed offset: this task's or, before its first commit, an earlier task's."""
         if self._sink.stored is not None:
             return self._sink.stored
         if not self._former:
             self._former.append(await self._offsets.load(partition))
         return self._former[0]
 
-    async def store(self, partition: JsonObject, offset: JsonObject | None) -> None:  # noqa: ARG002 (the sink knows its own)
-        """Commit it with all that the task has sent so far."""
+    async def store(self, partition: JsonObject, offset: JsonObject | None) -> None:  # noqa: ARG002 (the sink has its own)
+        """Commit the offset with all that the task has sent so far. Raises CdcError."""
         if offset is not None:
             await self._sink.store(offset)
 
 
-async def open_sink(context: TaskContext, config: ConnectorConfig, stack: AsyncExitStack) -> tuple[KafkaSink, TaskContext]:
-    """The task's producer, connected, and the context whose offsets go with it; the stack closes it.
+async def open_sink(context: TaskContext, config: ConnectorConfig, stack: AsyncExitStack) -> tuple[Sink, TaskContext]:
+    """Connect the task's producer. Return it, and the context with the offset store that belongs to it. The stack closes it.
 
-    With exactly-once delivery no former producer of this task can write any more when this returns: only then its offset may be read.
+    With exactly-once delivery, no earlier producer of this task can write after this returns; only then may the offset be read. Raises
+    CdcError.
     """
     kafka, exactly_once = context.kafka, context.exactly_once
     creator = TopicCreator(
@@ -51,9 +63,33 @@ async def open_sink(context: TaskContext, config: ConnectorConfig, stack: AsyncE
         sink = KafkaSink(kafka, creator)
     else:
         records = bound(exactly_once.offsets.records, partition(config.topic_prefix))
-        target = OffsetTarget(records, former=config.version < (3, 0, 0))
+        target = OffsetTarget(records, config.emulation)
         sink = TransactionalSink(kafka, creator, exactly_once.transactional_id, target, interval=exactly_once.interval)
         context = replace(context, offsets=TransactionOffsets(exactly_once, sink))
     stack.push_async_callback(sink.stop)
     await sink.start()
-    return sink, context
+    return await converted(sink, context.conversion, stack), context
+
+
+async def converted(sink: KafkaSink, plan: ConversionPlan | None, stack: AsyncExitStack) -> Sink:
+    """Return the sink itself, or one in front of it that does what ``plan`` says. The stack closes it. Raises CdcError(CONFIG_INVALID)."""
+    if plan is None:
+        return sink
+    # httpx takes 60 ms to import, and few connectors have a registry.
+    from connector.io.registry import RegistryClients  # noqa: PLC0415
+
+    clients = RegistryClients()
+    stack.push_async_callback(clients.close)
+    conversion = RecordConversion(plan, LOG.warning)
+    conversion.chain = Chain([_with_catalog(step, plan) for step in conversion.chain.steps])
+    found = ConvertingSink(sink, conversion, clients.resolve)
+    stack.push_async_callback(found.stop)
+    return found
+
+
+def _with_catalog(step: Step, plan: ConversionPlan) -> Step:
+    """Give the transform TimescaleDb the database to ask."""
+    if not isinstance(step.transform, TimescaleDb):
+        return step
+    catalog = PostgresTimescale(step.transform.database, plan.config)
+    return replace(step, transform=step.transform.with_metadata(catalog))

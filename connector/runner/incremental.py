@@ -1,69 +1,97 @@
-"""Incremental snapshots: chunks of tables, read beside the stream and put into it where their second watermark stands.
+"""Carries out the effects of :mod:`connector.incremental.coordinator`: reads chunks while the stream continues, and sends their rows.
 
-Rules
-1. A chunk is read by a task of its own, on a connection of its own; the stream goes on meanwhile and tells the chunk's window of
-   what changes (:mod:`connector.window`).
-2. With a signal table the watermarks are rows in it. With ``read.only`` nothing is written: the window is open from the moment the
-   chunk is read, and closes when the stream has passed the WAL position that was current after the reading.
-3. A transaction may be in the stream before others can see what it wrote (its commit waits for a standby). A chunk that could not
-   see a transaction which the stream has brought before the window opened is read again.
-4. State moves with records: what is stored of the snapshot is always true of the records before it (:mod:`connector.incremental`).
-5. A table that cannot be read is left out and told of; the stream is never harmed.
+A separate asyncio task carries out the orders, which wait for the database. All other effects are carried out at once, in the asyncio task
+that reported the event. Both run on one event loop, and no await separates an event from its effects, so no other event can come between
+them. An error that a restart of the connector's task may remedy is raised. After a restart the snapshot resumes from the stored offset.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from connector.capture import Capture
-from connector.chunk_query import next_size
-from connector.config import ConnectorConfig
-from connector.envelope import SourceFacts
+from connector.config.connector_config import ConnectorConfig
+from connector.delivery.sink import Sink
 from connector.errors import CdcError
-from connector.incremental import Collection, IncrementalSnapshot
-from connector.incremental_chunk import Chunk, Closed
-from connector.io import pg_chunks
-from connector.io.kafka_sink import KafkaSink
-from connector.io.pg_connection import Connection, connect
-from connector.io.pg_watermarks import Watermarks
-from connector.notifications import ScanStatus
-from connector.ports import TaskContext
-from connector.progress import IncrementalProgress, TableProgress
-from connector.runner.chunk_target import NO_PLACE, Target, Unreadable, look_at, read_place, shown_place
+from connector.events.capture import Capture
+from connector.events.envelope import SourceFacts
+from connector.events.stream import Stream
+from connector.incremental.chunk_reader import ChunkReader, TableChangedError
+from connector.incremental.coordinator import ChunkSettings, Coordinator
+from connector.incremental.coordinator_effects import (
+    Aborted,
+    AwaitPosition,
+    CloseWindow,
+    Completed,
+    Connect,
+    Continued,
+    Effect,
+    FindLastRow,
+    FindPosition,
+    InProgress,
+    Log,
+    LookAtTable,
+    Notice,
+    Notify,
+    OpenWindow,
+    Order,
+    Paused,
+    ReadChunk,
+    SendRows,
+    Show,
+    Started,
+    StoreState,
+    TableCompleted,
+    Wake,
+    WriteClosing,
+    WriteOpening,
+)
+from connector.incremental.coordinator_events import (
+    ChunkDue,
+    ChunkFailed,
+    ChunkRead,
+    ClosingSeen,
+    Connected,
+    Event,
+    LastRowFound,
+    NoRowsLeft,
+    OpeningSeen,
+    PauseAsked,
+    PositionFound,
+    ResumeAsked,
+    Resumed,
+    RowsSent,
+    SnapshotAsked,
+    StopAsked,
+    StreamReached,
+    TableChanged,
+    TableFound,
+    TableRefused,
+    TimePassed,
+    WatermarkWritten,
+    WindowAttached,
+)
+from connector.incremental.key_objects import read_array
+from connector.incremental.state import Collection, IncrementalSnapshot, Place
+from connector.incremental.target import NO_PLACE, Target, Unreadable
+from connector.io.postgres.connection import Connection
+from connector.io.postgres.watermarks import Watermarks
+from connector.log import EventLog
+from connector.notifications.key_text import key_text
+from connector.notifications.notification import IncrementalNotifications, Notification
+from connector.runner.context import TaskContext
 from connector.runner.notifier import Notifier
-from connector.runner.snapshot_rows import Row, RowWriter, TableWork, execute, lift_timeouts
-from connector.snapshot import split_copy_line
-from connector.stream import Stream
+from connector.runner.postgres_chunk_reader import PostgresChunkReader
+from connector.runner.snapshot.rows import Row, RowWriter, TableWork
+from connector.snapshot.plan import split_copy_line
 
-_log = logging.getLogger(__name__)
+LOG: Final = EventLog(__name__)
 
-_MOST_FACTOR: Final = 64
-"""How many times incremental.snapshot.chunk.size an adaptive chunk may have."""
-_BEGIN_S: Final = 0.2
-"""Signals come in runs: what was sent with the one that begins a snapshot is known before the first chunk is read. The reference
-looks at the stream every poll.interval.ms, so there too they come before the first watermark."""
 _LATE_S: Final = 60
-"""After which time, and again, the log tells of a window that does not close."""
-_AGAIN_S: Final = 0.2
-"""Pause before a chunk is read again that could not see everything."""
-
-
-@dataclass(slots=True)
-class _Way:
-    """What else is to be known of a chunk on its way."""
-
-    chunk: Chunk[Row]
-    target: Target | None = None
-    rows: int = 0
-    """Read by it."""
-    close_at: int | None = None
-    """Without watermarks: the WAL position that closes the window."""
+"""Interval at which the log reports a window that does not close."""
 
 
 class IncrementalRun:
@@ -74,15 +102,16 @@ class IncrementalRun:
         context: TaskContext,
         config: ConnectorConfig,
         capture: Capture,
-        sink: KafkaSink,
+        sink: Sink,
         stream: Stream,
         notifier: Notifier,
         *,
         headers: bytes,
         publication: str | None,
         ended: Callable[[], Awaitable[None]],
+        reader: ChunkReader | None = None,
     ) -> None:
-        """``ended`` is awaited when nothing is left to read: an idle server sends no frame with which that would be stored."""
+        """Prepare the run. ``ended`` is awaited when no table is left; ``reader`` replaces the reader of the connector's database."""
         self._ended = ended
         self._context = context
         self._config = config
@@ -92,389 +121,232 @@ class IncrementalRun:
         self._notifier = notifier
         self._headers = headers
         self._publication = publication
-        self.state = IncrementalSnapshot()
         self._watermarks: Watermarks | None = None
-        table = capture.signal_table
+        table = capture.selection.signal_table
         if table is not None and not config.read_only:
             self._watermarks = Watermarks(
                 *table,
                 deletes=config.incremental_snapshot_watermarking_strategy == "insert_delete",
-                former=config.version < (3,),
+                dated=config.emulation.dates_watermarks,
                 retries=config.signal_emit_failure_max_retries,
                 backoff_s=config.signal_emit_failure_backoff_ms / 1000,
             )
-        self._connection: Connection | None = None
-        self._way: _Way | None = None
-        self._target: Target | None = None
-        self._look_again = False
-        """The table must be looked at again before the next read."""
-        self._rows = config.incremental_snapshot_chunk_size
-        self._stops: list[tuple[str, ...]] = []
-        self._wanted = asyncio.Event()
-        self._pause_told = False
-        self._correlation_id: str | None = None
-        self._added = 0
-        """As it was when the chunk was wanted; tables added since."""
-        self._reading = False
-        """A chunk is wanted and not read yet; a pause that comes meanwhile holds, and is told of, when it is."""
+        self._reader = reader if reader is not None else PostgresChunkReader(config, capture, self._watermarks)
+        settings = ChunkSettings(
+            watermarks=self._watermarks is not None,
+            rows=config.incremental_snapshot_chunk_size,
+            seconds=config.incremental_snapshot_chunk_target_ms / 1000,
+        )
+        self._coordinator: Coordinator[Row] = Coordinator(settings, capture.selection.backtrack)
+        self._orders: asyncio.Queue[Order] = asyncio.Queue()
         self.passed = asyncio.Event()
-        """Set while a window waits for the stream to pass a position: the server should tell how far it is."""
+        """Set while a window waits until the stream passes a position, so that the server must be asked for its position."""
 
-    def resume(self, offset: Mapping[str, object]) -> None:
-        """Go on with the snapshot that ``offset`` tells of, if any."""
-        warning = self.state.load(offset, read_place)
-        if warning:
-            _log.warning("incremental snapshot: %s", warning)
-        if self.state.running:
-            _log.info("incremental snapshot goes on tables=%s", ",".join(self.state.names))
-            self._show()
-            self._want()
-
-    async def check(self, connection: Connection) -> None:
-        """Raise CdcError when an incremental snapshot cannot be had as the connector is configured."""
-        if self._watermarks is not None:
-            await self._watermarks.check(connection, self._publication)
+    @property
+    def state(self) -> IncrementalSnapshot:
+        """The remaining tables, and the position in the first of them."""
+        return self._coordinator.state
 
     @property
     def possible(self) -> bool:
-        """There is a way to place chunks in the stream."""
+        """Whether chunks can be placed in the stream, by watermarks or with ``read.only``."""
         return self._watermarks is not None or self._config.read_only
 
-    def add(self, collections: Sequence[Collection], correlation_id: str) -> None:
-        """Read these tables too."""
-        state = self.state
-        begins = state.add(collections, correlation_id)
-        self._added += len(collections)
-        self._show()
-        _log.info("incremental snapshot asked for tables=%s id=%s", ",".join(c.name for c in collections), correlation_id)
-        if begins:
-            self._notifier.send(self._notifier.incremental.started(correlation_id, state.names))
-            self._want(_BEGIN_S)
-
-    def pause(self) -> None:
-        """Read no further chunk; the one on its way is sent."""
-        state = self.state
-        if state.running and not state.paused:
-            state.paused = True
-            self._pause_told = False
-            self._show()
-            if not self._reading:
-                self._tell_pause()
-
-    def resume_reading(self) -> None:
-        """Go on after :meth:`pause`."""
-        state = self.state
-        if state.running and state.paused:
-            if self._reading:
-                self._tell_pause()
-            state.paused = False
-            self._show()
-            _log.info("incremental snapshot resumed tables=%s", ",".join(state.names))
-            self._notifier.send(self._notifier.incremental.resumed(state.correlation_id, state.names))
-            if self._way is None and not self._reading:
-                self._want()
-
-    def _want(self, delay: float = 0.0) -> None:
-        """Have the next chunk read, paused or not. As recorded, signals that come before it is read do not show in what it tells."""
-        self._reading = True
-        self._correlation_id, self._added = self.state.correlation_id, 0
-        if delay:
-            asyncio.get_running_loop().call_later(delay, self._wanted.set)
-        else:
-            self._wanted.set()
-
-    def _as_wanted(self) -> tuple[str | None, list[str]]:
-        """The signal and the tables that the chunk was wanted for."""
-        state = self.state
-        known = len(state.names) - self._added
-        return (self._correlation_id, state.names[:known]) if known > 0 else (state.correlation_id, state.names)
-
-    def _tell_pause(self) -> None:
-        state = self.state
-        if self._pause_told:
-            return
-        self._pause_told = True
-        _log.info("incremental snapshot paused tables=%s", ",".join(state.names))
-        self._notifier.send(self._notifier.incremental.paused(state.correlation_id, state.names))
-
-    def stop(self, entries: Sequence[str]) -> None:
-        """Take tables off the snapshot, all of them without ``entries``, before the next chunk is read; so never while it is paused."""
-        if not self.state.running:
-            _log.warning("no incremental snapshot runs that could be stopped")
-            return
-        self._stops.append(tuple(entries))
-
-    def _apply_stops(self) -> None:
-        state, made = self.state, self._notifier.incremental
-        for entries in self._stops:
-            correlation_id = state.correlation_id
-            removed = state.stop(entries, self._capture.backtrack)
-            if removed:
-                _log.info("incremental snapshot stopped for tables=%s", ",".join(removed))
-            else:
-                _log.warning("no table of the incremental snapshot is among those to stop tables=%s", ",".join(state.names))
-            # Their order, and the last one's id, as recorded.
-            if state.running or not removed:
-                self._notifier.send(made.aborted(correlation_id, removed))
-            else:
-                self._notifier.send(made.completed(correlation_id))
-                self._notifier.send(made.aborted(None, removed[::-1]))
-        self._stops.clear()
-        self._show()
+    async def check(self, connection: Connection) -> None:
+        """Raise CdcError when the connector's configuration or its signal table does not allow an incremental snapshot."""
+        if self._watermarks is not None:
+            await self._watermarks.check(connection, self._publication)
 
     def stored(self) -> dict[str, object]:
-        """What the source offset holds of the state."""
-        return self.state.to_offset(NO_PLACE)
+        """Return the state as members of the source offset."""
+        return self.state.to_offset(NO_PLACE, self._config.emulation)
+
+    # Events
+
+    def resume(self, offset: Mapping[str, object]) -> None:
+        """Resume the snapshot of ``offset``, if it has one. Call it once, before all other methods."""
+        self._tell(Resumed(offset))
+
+    def add(self, collections: Sequence[Collection], correlation_id: str) -> None:
+        """Add tables to the snapshot."""
+        self._tell(SnapshotAsked(tuple(collections), correlation_id))
+
+    def pause(self) -> None:
+        """Read no further chunk; the current chunk is still sent."""
+        self._tell(PauseAsked())
+
+    def resume_reading(self) -> None:
+        """Continue after :meth:`pause`."""
+        self._tell(ResumeAsked())
+
+    def stop(self, entries: Sequence[str]) -> None:
+        """Remove tables from the snapshot before the next chunk is read; without ``entries``, all tables."""
+        self._tell(StopAsked(tuple(entries)))
+
+    def window_opens(self, chunk_id: str) -> None:
+        """Take note that the stream delivered a chunk's first watermark."""
+        self._tell(OpeningSeen(chunk_id))
+
+    def window_closes(self, chunk_id: str) -> None:
+        """Take note that the stream delivered a chunk's second watermark. The remaining rows of the chunk are sent now."""
+        self._tell(ClosingSeen(chunk_id))
+
+    def after_frames(self) -> bool:
+        """Without watermarks: close the window if the stream has passed its position. Return whether the window was closed."""
+        if self._coordinator.closes_at is None:
+            return False
+        self._tell(StreamReached(self._stream.received, self._stream.between))
+        return self._coordinator.closes_at is None
+
+    def _tell(self, event: Event[Row]) -> None:
+        for effect in self._coordinator.handle(event, time.monotonic()):
+            self._carry_out(effect)
+
+    # Effects
 
     async def run(self) -> None:
-        """Read chunks as they are wanted, until cancelled. Raises CdcError when the database is lost."""
+        """Carry out orders until cancelled. Raises CdcError when the connection to the database is lost."""
         try:
             while True:
                 try:
                     async with asyncio.timeout(_LATE_S):
-                        await self._wanted.wait()
+                        order = await self._orders.get()
                 except TimeoutError:
-                    self._tell_late()
+                    self._tell(TimePassed(_LATE_S))
                     continue
-                self._wanted.clear()
-                self._apply_stops()
-                if not self.state.running or self._way is not None:
-                    self._reading = False
-                    if not self.state.running:
-                        await self._ended()
-                    continue
+                answer = await self._obey(order)
+                if answer is not None:
+                    self._tell(answer)
+        finally:
+            await self._reader.close()
+
+    def _carry_out(self, effect: Effect[Row]) -> None:
+        match effect:
+            case Wake(seconds) if seconds:
+                asyncio.get_running_loop().call_later(seconds, self._orders.put_nowait, effect)
+            case OpenWindow(table, window):
+                recent = frozenset(self._stream.recent)
+                self._stream.open_window(table, window)
+                self._tell(WindowAttached(recent))
+            case CloseWindow():
+                self._stream.close_window()
+                self.passed.clear()
+            case AwaitPosition():
+                self.passed.set()
+                self.after_frames()
+            case SendRows(target, rows):
+                self._send(target, rows)
+                self._tell(RowsSent())
+            case Notify(notice):
+                self._notifier.send(_notification(self._notifier.incremental, notice))
+                if isinstance(notice, Started):
+                    self._notifier.send(self._notifier.incremental.resolved(notice.correlation_id, notice.tables))
+            case Log(level, event, fields):
+                getattr(LOG, level)(event, **fields)
+            case Show(progress):
+                self._context.progress.incremental = progress
+            case _:
+                self._orders.put_nowait(effect)
+
+    async def _obey(self, order: Order) -> Event[Row] | None:
+        match order:
+            case StoreState():
+                await self._ended()
+                return None
+            case Wake():
+                return ChunkDue(str(uuid.uuid4()))
+            case Connect() | WriteOpening() | WriteClosing() | FindPosition():
                 try:
-                    await self._next_chunk()
+                    return await self._place(order)
                 except CdcError as error:
                     if error.passes:
                         raise
-                    self._abort(error)
-                    await self._ended()
-        finally:
-            if self._connection is not None:
-                await self._connection.close()
+                    return ChunkFailed(str(error))
+            case LookAtTable() | FindLastRow() | ReadChunk():
+                try:
+                    return await self._read(order)
+                except TableChangedError:
+                    return TableChanged()
+                except KeyError as error:
+                    return TableRefused("SQL_EXCEPTION", f"there is no column {error}")
+                except ValueError:
+                    return TableRefused("SQL_EXCEPTION", "a key cannot be kept in the offset")
+                except CdcError as error:
+                    if error.passes:
+                        raise
+                    return TableRefused("SQL_EXCEPTION", str(error))
 
-    def _tell_late(self) -> None:
-        way = self._way
-        if way is not None and not self._reading:
-            table = "" if way.target is None else way.target.table.name
-            why = "the stream is behind" if self._watermarks is None else "the stream is behind, or the signal table is not published"
-            _log.warning("incremental snapshot waits for its window to close table=%s seconds=%d: %s", table, _LATE_S, why)
+    async def _place(self, order: Connect | WriteOpening | WriteClosing | FindPosition) -> Event[Row]:
+        match order:
+            case Connect():
+                await self._reader.connect()
+                return Connected()
+            case WriteOpening(chunk_id):
+                self._label_watermarks()
+                await self._reader.write_opening(chunk_id)
+                return WatermarkWritten()
+            case WriteClosing(chunk_id):
+                await self._reader.write_closing(chunk_id)
+                return WatermarkWritten()
+            case FindPosition():
+                return PositionFound(await self._reader.position())
 
-    def _abort(self, error: CdcError) -> None:
+    def _label_watermarks(self) -> None:
+        """Give the chunk's watermarks the table's name and the signal's id, if the emulated version does so."""
         state = self.state
-        _log.error("incremental snapshot ended: %s tables=%s", error, ",".join(state.names))
-        correlation_id = state.correlation_id
-        removed = state.stop(())
-        self._forget()
-        self._show()
-        self._notifier.send(self._notifier.incremental.aborted(correlation_id, removed))
+        if self._watermarks is not None and self._config.emulation.labels_watermarks and state.collections:
+            table = state.collections[0]
+            correlated = {} if table.signal_id is None else {"correlationId": table.signal_id}
+            self._watermarks.labels = {**correlated, "dataCollectionId": table.name}
 
-    async def _next_chunk(self) -> None:
-        connection = await self._connected()
-        chunk: Chunk[Row] = Chunk(str(uuid.uuid4()), self._stream)
-        way = self._way = _Way(chunk)
-        chunk.aim(self.state.names[0])
-        if self._watermarks is not None:
-            await self._watermarks.open(connection, chunk.id)
-        else:
-            chunk.open()
-        begun = time.monotonic()
-        await self._fill(connection, way)
-        self._reading = False
-        if self.state.paused:
-            self._tell_pause()
-        self._adapt(way, time.monotonic() - begun)
-        if self._watermarks is not None:
-            await self._watermarks.close(connection, chunk.id)
-        else:
-            way.close_at = await pg_chunks.written_position(connection)
-            self.passed.set()
-            self.after_frames()
+    async def _read(self, order: LookAtTable | FindLastRow | ReadChunk) -> Event[Row]:
+        match order:
+            case LookAtTable(collection):
+                looked = await self._reader.look_at(collection)
+                return TableRefused(looked.status, looked.why) if isinstance(looked, Unreadable) else TableFound(looked)
+            case FindLastRow(target):
+                texts = await self._reader.last_row(target)
+                return LastRowFound(None if texts is None else target.place(texts))
+            case ReadChunk(target, after, upto, most):
+                read = await self._reader.rows(target, after, upto, most)
+                if not read.lines:
+                    return NoRowsLeft()
+                rows: list[Row] = [split_copy_line(line) for line in read.lines]
+                return ChunkRead(rows, target.keys(rows), read.visible, target.place_of(rows[-1]))
 
-    async def _connected(self) -> Connection:
-        if self._connection is None or self._connection.closed:
-            self._connection = await connect(self._config, "Understudy Incremental")
-            await lift_timeouts(self._connection)
-            if "database.query.timeout.ms" in self._config.raw:
-                # A condition of a signal may take for ever.
-                await execute(self._connection, f"SET statement_timeout = {self._config.database_query_timeout_ms}")
-        return self._connection
-
-    async def _fill(self, connection: Connection, way: _Way) -> None:
-        """Read the next rows there are: tables without any are done with on the way."""
-        state = self.state
-        while state.running:
-            collection = state.collections[0]
-            # Before anything is looked up: as recorded, what changes from the first watermark on does not come as a row too.
-            way.chunk.aim(collection.name)
-            try:
-                if await self._fill_from(connection, way, collection):
-                    return
-            except pg_chunks.TableChangedError:
-                _log.info("table changed, chunk read again table=%s", collection.name)
-                self._look_again = True
-            except (CdcError, KeyError, ValueError) as error:
-                if isinstance(error, CdcError) and error.passes:
-                    raise
-                told = str(error) if isinstance(error, CdcError) else "a key cannot be kept in the offset"
-                told = f"there is no column {error}" if isinstance(error, KeyError) else told
-                _log.warning("incremental snapshot leaves out table=%s: %s", collection.name, told)
-                self._table_ends("SQL_EXCEPTION", collection)
-
-    async def _fill_from(self, connection: Connection, way: _Way, collection: Collection) -> bool:
-        """Read from one table; False when there was nothing left of it to read."""
-        state = self.state
-        target = self._target
-        if target is None or target.collection is not collection or self._look_again:
-            target = await self._aim(connection, collection)
-            if target is None:
-                return False
-        way.target = target
-        if state.maximum is None:
-            upto = await pg_chunks.maximum(connection, target.table, target.order, collection.condition)
-            if upto is None:
-                _log.info("incremental snapshot: table has no rows to read table=%s", collection.name)
-                self._table_ends("EMPTY", collection)
-                return False
-            state.maximum = target.place(upto)
-        read = await pg_chunks.read_chunk(
-            connection,
-            target.table,
-            target.shape,
-            target.columns,
-            target.order,
-            after=None if state.position is None else state.position.texts,
-            upto=state.maximum.texts,
-            condition=collection.condition,
-            rows=self._rows,
-        )
-        if not read.lines:
-            self._table_ends("SUCCEEDED", collection)
-            return False
-        rows = [split_copy_line(line) for line in read.lines]
-        last = target.place_of(rows[-1])
-        way.rows = len(rows)
-        way.chunk.fill(target.keys(rows), rows, read.visible, last)
-        self._notifier.send(
-            self._notifier.incremental.in_progress(*self._as_wanted(), collection.name, shown_place(state.maximum), shown_place(last))
-        )
-        return True
-
-    async def _aim(self, connection: Connection, collection: Collection) -> Target | None:
-        """Look at the table; None when it cannot be read in chunks, which has been told."""
-        looked = await look_at(connection, self._capture, self._config.version, collection)
-        if isinstance(looked, Unreadable):
-            _log.warning("incremental snapshot leaves out table=%s: %s", collection.name, looked.why)
-            self._table_ends(looked.status, collection)
-            return None
-        former, state = self._target, self.state
-        if former is not None and former.collection is collection:
-            looked.shown, looked.begun = former.shown, former.begun
-            same = former.order == looked.order
-        else:
-            width = len(looked.order.columns)
-            same = all(place is None or len(place.texts) == width for place in (state.position, state.maximum))
-        if not same:
-            _log.info("incremental snapshot reads table from its beginning table=%s: its rows have another order now", collection.name)
-            state.position = state.maximum = None
-        self._target = looked
-        self._look_again = False
-        self._show()
-        return looked
-
-    def _adapt(self, way: _Way, seconds: float) -> None:
-        target_ms = self._config.incremental_snapshot_chunk_target_ms
-        if target_ms and way.rows:
-            least = self._config.incremental_snapshot_chunk_size
-            self._rows = next_size(self._rows, seconds, target=target_ms / 1000, least=least, most=least * _MOST_FACTOR)
-
-    def _table_ends(self, status: ScanStatus, collection: Collection) -> None:
-        state = self.state
-        rows = 0
-        if self._target is not None and self._target.collection is collection:
-            rows = self._target.shown.rows
-        correlation_id, names = self._as_wanted()
-        _log.info("incremental snapshot: table ends table=%s rows=%d status=%s", collection.name, rows, status)
-        self._notifier.send(self._notifier.incremental.table_completed(correlation_id, names, collection.name, rows, status))
-        self._target, self._look_again = None, False
-        if not state.next_collection():
-            _log.info("incremental snapshot ends")
-            self._notifier.send(self._notifier.incremental.completed(correlation_id))
-        self._show()
-
-    def window_opens(self, chunk_id: str) -> None:
-        """The stream has brought a first watermark."""
-        way = self._way
-        if way is None or way.chunk.id != chunk_id:
-            _log.info("watermark of another chunk passed over id=%s", chunk_id)
-            return
-        way.chunk.open()
-
-    def window_closes(self, chunk_id: str) -> None:
-        """The stream has brought a second watermark: the rows that are left go here."""
-        way = self._way
-        if way is None or way.chunk.id != chunk_id:
-            _log.info("watermark of another chunk passed over id=%s", chunk_id)
-            return
-        self._close(way)
-
-    def after_frames(self) -> bool:
-        """Without watermarks: close the window if the stream has come far enough; whether it did."""
-        way, stream = self._way, self._stream
-        if way is None or way.close_at is None or not stream.between or stream.received < way.close_at:
-            return False
-        self.passed.clear()
-        self._close(way)
-        return True
-
-    def _forget(self) -> None:
-        self._stream.close_window()
-        self._way = None
-        self.passed.clear()
-
-    def _close(self, way: _Way) -> None:
-        self._forget()
-        target = way.target
-        closed = way.chunk.close(self.state, lambda rows: self._send(target, rows))
-        if closed in (Closed.UNSEEN, Closed.RESHAPED):
-            told = "it could not see all that the stream has brought" if closed is Closed.UNSEEN else "the table changed meanwhile"
-            _log.info("chunk read again table=%s: %s", "" if target is None else target.table.name, told)
-            self._look_again = closed is Closed.RESHAPED
-            self._want(_AGAIN_S)
-            return
-        if target is not None and closed is Closed.SENT:
-            target.shown.rows += way.rows
-            target.shown.seconds = time.monotonic() - target.begun
-            self._show(chunks=1)
-        # A snapshot that is paused with the very signal that began it has sent its first chunk, as in the reference.
-        if not self.state.paused:
-            self._want()
-
-    def _send(self, target: Target | None, rows: Sequence[Row]) -> None:
-        if target is None:
-            return
-        config = self._config
+    def _send(self, target: Target, rows: Sequence[Row]) -> None:
         now_ns = time.time_ns()
         facts, lsn = self._stream.last_event
         writer = RowWriter(
             lsn,
             SourceFacts(now_ns // 1000, None, facts.last_commit),
             self._headers,
-            config.event_converting_failure_handling_mode,
+            self._config.event_converting_failure_handling_mode,
             placed=False,
         )
         work = TableWork(target.encoder, self._capture.source(target.table), self._sink.out(target.encoder.topic))
         writer.send_rows(work, rows, any(None in row for row in rows), "incremental", now_ns)
         self._context.progress.events += len(rows)
 
-    def _show(self, *, chunks: int = 0) -> None:
-        """Tell the progress endpoint how far it is."""
-        progress, state = self._context.progress, self.state
-        before = progress.incremental
-        if not state.running:
-            progress.incremental = None
-            return
-        shown = self._target.shown if self._target is not None else TableProgress(state.names[0])
-        done = (before.chunks if before is not None else 0) + chunks
-        progress.incremental = IncrementalProgress(shown, done, self._rows, state.names[1:], state.paused)
+
+def _notification(made: IncrementalNotifications, notice: Notice) -> Notification:
+    match notice:
+        case Started(correlation_id, tables):
+            return made.started(correlation_id, tables)
+        case Paused(correlation_id, tables):
+            return made.paused(correlation_id, tables)
+        case Continued(correlation_id, tables):
+            return made.resumed(correlation_id, tables)
+        case Aborted(correlation_id, tables):
+            return made.aborted(correlation_id, tables)
+        case Completed(correlation_id):
+            return made.completed(correlation_id)
+        case InProgress(correlation_id, tables, table, maximum, last):
+            return made.in_progress(correlation_id, tables, table, _shown(maximum), _shown(last))
+        case TableCompleted(correlation_id, tables, table, rows, status):
+            return made.table_completed(correlation_id, tables, table, rows, status)
+
+
+def _shown(place: Place) -> list[str | None]:
+    """Return the form of a place in notifications."""
+    return [key_text(value) for value in read_array(place.stored) or ()]

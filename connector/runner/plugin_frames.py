@@ -1,27 +1,28 @@
-"""Frames of an output plugin other than pgoutput, brought into pgoutput's form with what the catalog must add."""
+"""Converts frames of an output plugin other than pgoutput to pgoutput's form, with table descriptions from the catalog."""
 
 from __future__ import annotations
 
-import logging
+from typing import Final
 
-from connector.io import pg_catalog
-from connector.io.pg_connection import Connection
-from connector.output_plugin import Adapter
+from connector.io.postgres import catalog as pg_catalog
+from connector.io.postgres.connection import Connection
+from connector.log import EventLog
+from connector.wire.output_plugin import Adapter
 
-_log = logging.getLogger(__name__)
+LOG: Final = EventLog(__name__)
 
 
 class PluginFrames:
-    """Joins an adapter to the catalog, which it reads through ``query``."""
+    """Converts frames with an adapter, and reads the table descriptions that it needs through ``query``."""
 
     def __init__(self, adapter: Adapter, query: Connection) -> None:
         self._adapter = adapter
         self._query = query
 
     async def translate(self, frames: list[bytes]) -> list[bytes]:
-        """A burst in pgoutput's form; empty when nothing of it makes an event.
+        """Return a burst in pgoutput's form; empty if it contains no event.
 
-        Raises CdcError(PROTOCOL) for messages that cannot be read, and what reading the catalog raises.
+        Raises CdcError(PROTOCOL) for messages that cannot be parsed, and the CdcError of a failed catalog query.
         """
         adapter = self._adapter
         out: list[bytes] = []
@@ -31,6 +32,6 @@ class PluginFrames:
             frames = frames[used:]
             used = adapter.translate(frames, out)
         for notice in adapter.notices:
-            _log.warning("%s", notice)
+            LOG.warning(notice.event, **notice.fields)
         adapter.notices.clear()
         return out

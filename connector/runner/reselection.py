@@ -1,29 +1,31 @@
-"""Rows that the stream stopped at because an event misses values: read again, and handed back."""
+"""Reads rows whose events lack values again, and gives the values to the stream."""
 
 from __future__ import annotations
 
-import logging
+from typing import Final
 
-from connector.io.kafka_sink import KafkaSink
-from connector.io.pg_connection import Connection
-from connector.io.pg_reselect import NotReadError, read_again
-from connector.stream import Stream
+from connector.delivery.sink import Sink
+from connector.events.reselect import Reread
+from connector.events.stream import Stream
+from connector.events.stream_source import NotReadError, StreamSource
+from connector.log import EventLog
 from connector.types.codec import Types
 
-_log = logging.getLogger(__name__)
+LOG: Final = EventLog(__name__)
 
 
-async def complete_rows(query: Connection, stream: Stream, types: Types, sink: KafkaSink) -> None:
-    """Answer the stream until it asks for nothing more. Raises what a new connection may mend, and what the stream makes of the rest."""
-    while (asked := stream.asked) is not None:
+async def complete_row(source: StreamSource, stream: Stream, first: Reread, types: Types, sink: Sink) -> None:
+    """Read a row again until every rule has its values. Raises CdcError if the connection is lost or if the row's event cannot be built."""
+    asked: Reread | None = first
+    while asked is not None:
         try:
-            values = await read_again(query, asked, types)
+            values = await source.read_again(asked, types)
         except NotReadError as problem:
             if not asked.strict:
-                _log.warning("row not read again table=%s processor=%s reason=%s", asked.table.name, asked.rule, problem)
-            stream.answer(None, str(problem))
+                LOG.warning("row not read again", table=asked.table.name, processor=asked.rule, reason=problem)
+            asked = stream.complete(None, str(problem))
         else:
-            stream.answer(values)
-        # Values read again are none of the burst's bytes: a burst of them must not outgrow what may wait.
+            asked = stream.complete(values)
+        # The burst's limits do not count values that are read again, so this waits until there is room for more.
         sink.pump()
         await sink.room()

@@ -1,31 +1,31 @@
-"""Brings signals from the enabled channels to the task (``signal.enabled.channels``); the signal table is read by the stream itself."""
+"""Passes signals from the enabled channels (``signal.enabled.channels``) to the task. The stream itself reads the signal table."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
 from functools import partial
 from typing import Final, cast
 
-from connector.config import ConnectorConfig
-from connector.config_families import prefixed
+from connector.config.connector_config import ConnectorConfig
+from connector.config.packed import prefixed
 from connector.errors import CdcError
+from connector.io.kafka.signal_topic import SignalTopic
 from connector.io.signal_file import SETTING, NotSignalsError, SignalFile
-from connector.io.signal_topic import SignalTopic
-from connector.ports import TaskContext
+from connector.log import EventLog
+from connector.plugins.loading import configure, load
+from connector.runner.context import TaskContext
 from connector.runner.user_code import end_if_cancelled
-from connector.signal_channel import SignalChannel
-from connector.signal_records import read_line, read_record
-from connector.signals import Signal, SignalError
-from connector.spi import configure, load
+from connector.signals.custom_channel import SignalChannel
+from connector.signals.records import read_line, read_record
+from connector.signals.signal import Signal, SignalError
 
-_log = logging.getLogger(__name__)
+LOG: Final = EventLog(__name__)
 
 BEHIND_REST: Final = ("jmx", "http")
-"""Names under which signals by REST are enabled: Debezium's for its channel to operators, and what it is here."""
+"""The names that enable signals by REST: Debezium's name for its JMX channel, and Understudy's own name."""
 
 _WORKED_S: Final = 60.0
 
@@ -34,10 +34,10 @@ Listen = Callable[[], Awaitable[None]]
 
 
 class SignalChannels:
-    """The channels of one task but ``source``. ``put`` takes each signal at once, on the event loop; it must not wait.
+    """The channels of one task except ``source``. ``put`` receives each signal at once, on the event loop; it must not wait.
 
-    A Python class (``package.module:Class``) that cannot be loaded, and settings of the Kafka consumer that cannot be used, raise
-    CdcError(CONFIG_INVALID) when this is made. Any other channel that is not there has no effect, and the log names it.
+    The constructor raises CdcError(CONFIG_INVALID) for a Python class (``package.module:Class``) that cannot be loaded and for invalid
+    properties of the Kafka consumer. Any other unknown channel has no effect except a warning in the log.
     """
 
     def __init__(self, context: TaskContext, config: ConnectorConfig, put: Put) -> None:
@@ -57,11 +57,11 @@ class SignalChannels:
                 except CdcError as problem:
                     if ":" in name:
                         raise
-                    # The reference passes over a channel that it does not have, such as a Java class that is not installed.
-                    _log.warning("signal channel not found, it has no effect channel=%s reason=%s", name, problem)
+                    # Debezium ignores an unknown channel, such as a Java class that is not installed.
+                    LOG.warning("signal channel not found, it has no effect", channel=name, reason=problem)
 
     async def start(self, stack: AsyncExitStack) -> None:
-        """Open the channels; the stack closes them. A channel that fails warns and tries again."""
+        """Open the channels; the stack closes them. If a channel fails, a warning is logged and the channel is opened again."""
         tasks = [asyncio.create_task(self._keep(name, listen), name=f"signals {name}") for name, listen in self._listeners.items()]
 
         async def end() -> None:
@@ -76,7 +76,7 @@ class SignalChannels:
                 self._context.signals.open(name, self._put)
 
     async def _keep(self, name: str, listen: Listen) -> None:
-        told, loop = "", asyncio.get_running_loop()
+        logged, loop = "", asyncio.get_running_loop()
         while True:
             begun = loop.time()
             try:
@@ -84,12 +84,12 @@ class SignalChannels:
                 reason = "it ended"
             except BaseException as problem:  # noqa: BLE001 (a user's class may raise anything)
                 end_if_cancelled(problem)
-                # Names and codes only: the text of a foreign exception may hold what was read.
-                reason = str(problem) if isinstance(problem, CdcError) else _told(problem)
-            # The same again and again is told once, until the channel has worked for a while.
-            if reason != told or loop.time() - begun > _WORKED_S:
-                told = reason
-                _log.warning("signal channel broken, trying again channel=%s seconds=%.1f reason=%s", name, self._pause_s, reason)
+                # Only names and codes are logged, because the text of a user's exception may contain what was read.
+                reason = str(problem) if isinstance(problem, CdcError) else _words(problem)
+            # The same reason is logged only once, until the channel has worked for some time.
+            if reason != logged or loop.time() - begun > _WORKED_S:
+                logged = reason
+                LOG.warning("signal channel broken, trying again", channel=name, seconds=self._pause_s, reason=reason)
             await asyncio.sleep(self._pause_s)
 
     def _topic(self) -> SignalTopic:
@@ -110,10 +110,10 @@ class SignalChannels:
                         signal = read_record(key, value, self._config.topic_prefix, offset, _new_id)
                     except Exception as problem:  # noqa: BLE001 (no record may take those that came with it along)
                         reason = problem if isinstance(problem, SignalError) else type(problem).__name__
-                        _log.warning("signal left out channel=kafka topic=%s offset=%d reason=%s", topic.name, offset, reason)
+                        LOG.warning("signal ignored", channel="kafka", topic=topic.name, offset=offset, reason=reason)
                         continue
                     if signal is None:
-                        _log.info("signal of another connector passed over topic=%s offset=%d", topic.name, offset)
+                        LOG.info("signal of another connector ignored", topic=topic.name, offset=offset)
                     else:
                         self._put(signal)
 
@@ -121,10 +121,11 @@ class SignalChannels:
         if file.inside:
             self._listeners["file"] = partial(self._read_file, file)
             return
-        _log.warning(
-            "signal channel off channel=file file=%s reason=the file lies outside of the folder of the worker property %s",
-            self._config.signal_file,
-            SETTING,
+        LOG.warning(
+            "signal channel off",
+            channel="file",
+            file=self._config.signal_file,
+            reason=f"the file lies outside of the folder of the worker property {SETTING}",
         )
 
     async def _read_file(self, file: SignalFile) -> None:
@@ -133,12 +134,12 @@ class SignalChannels:
                 lines = await asyncio.to_thread(file.take)
             except NotSignalsError as refusal:
                 lines = []
-                _log.warning("signal file left as it is channel=file file=%s reason=%s", self._config.signal_file, refusal)
+                LOG.warning("signal file not read", channel="file", file=self._config.signal_file, reason=refusal)
             for line in lines:
                 try:
                     signal = read_line(line)
                 except SignalError as refusal:
-                    _log.warning("signal left out channel=file file=%s reason=%s", self._config.signal_file, refusal)
+                    LOG.warning("signal ignored", channel="file", file=self._config.signal_file, reason=refusal)
                     continue
                 if signal is not None:
                     self._put(signal)
@@ -157,7 +158,7 @@ class SignalChannels:
 
 
 def _checked(signal: Signal) -> Signal:
-    """What a user's class gave. Raises TypeError unless it is a signal."""
+    """Return what a user's class yielded. Raises TypeError unless it is a signal."""
     given: object = signal
     if not isinstance(given, Signal) or not isinstance(given.id, str) or not isinstance(given.type, str):
         raise TypeError(type(given).__name__)
@@ -170,6 +171,6 @@ def _new_id() -> str:
     return str(uuid.uuid4())
 
 
-def _told(problem: BaseException) -> str:
+def _words(problem: BaseException) -> str:
     number = problem.strerror if isinstance(problem, OSError) else None
     return f"{type(problem).__name__}: {number}" if number else type(problem).__name__

@@ -1,27 +1,31 @@
-"""Obeys signals: what each asks for is done at its place in the stream, or between two bursts when it came another way."""
+"""Performs signals: those of the signal table at their place in the stream, those of other channels between two bursts of frames."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Final
 
-from connector.capture import Capture
-from connector.config import ConnectorConfig
+from connector.config.connector_config import ConnectorConfig
 from connector.errors import CdcError, ErrorKind
-from connector.incremental import MOST_STORED, filters_of, wanted_collections
-from connector.io import pg_catalog
-from connector.io.pg_connection import Connection
-from connector.java_map import java_order
-from connector.ports import TaskContext
-from connector.runner.blocking import BlockingSnapshot
+from connector.events.capture import Capture
+from connector.events.stream import Stream
+from connector.events.transitions import SignalRow
+from connector.incremental.state import MOST_STORED, filters_of, wanted_collections
+from connector.io.postgres import catalog as pg_catalog
+from connector.io.postgres.connection import Connection
+from connector.java.hash_map import java_order
+from connector.log import EventLog
+from connector.plugins.loading import load
+from connector.plugins.user_code import let_operator_through
+from connector.runner.context import TaskContext
 from connector.runner.incremental import IncrementalRun
 from connector.runner.signal_channels import SignalChannels
+from connector.runner.snapshot.blocking import BlockingSnapshot
 from connector.runner.user_code import end_if_cancelled
-from connector.signal_action import SignalAction
-from connector.signals import (
+from connector.signals.custom_action import SignalAction
+from connector.signals.signal import (
     CLOSE,
     OPEN,
     Action,
@@ -40,23 +44,21 @@ from connector.signals import (
     read_signal,
     source_signal,
 )
-from connector.spi import load
-from connector.stream import SignalRow, Stream
-from connector.user_code import let_operator_through
 
-_log = logging.getLogger(__name__)
+LOG: Final = EventLog(__name__)
 
 _MOST_SHOWN: Final = 300
-"""Characters of a warning that may quote what a signal holds."""
+"""The most characters of a warning that may quote a signal."""
 
 Refresh = Callable[[str, str], Awaitable[None]]
-"""``refresh(schema, table)``: look at a table again."""
+"""``refresh(schema, table)`` reads a table's description again."""
 
 
 class SignalSources:
-    """Where the signals of a task come from beside its signal table, and who performs those of the user's types.
+    """A task's signal channels except the signal table, and the user's signal actions.
 
-    Made before the task does anything: a class that cannot be had is told of at once, with CdcError(CONFIG_INVALID).
+    They are created before the task's other steps, so a class that cannot be loaded fails the task at once. Raises
+    CdcError(CONFIG_INVALID).
     """
 
     def __init__(self, context: TaskContext, config: ConnectorConfig) -> None:
@@ -66,7 +68,7 @@ class SignalSources:
 
 
 def _action(name: str, context: TaskContext) -> tuple[str, SignalAction]:
-    """The type of signal, and who performs it."""
+    """Load a signal action. Return the type of signal that it performs, and the action."""
     action = load("signal_actions", name, SignalAction, setting="signal.actions", allowed=context.plugins)  # type: ignore[type-abstract]
     try:
         kind: object = action.type
@@ -83,7 +85,7 @@ def _action(name: str, context: TaskContext) -> tuple[str, SignalAction]:
 
 
 class Signals:
-    """All signals of one run of the stream. ``gate`` is held while frames are worked on, and for each signal of another channel."""
+    """Performs all signals of one run of the stream. ``gate`` is held while frames or a signal of another channel are handled."""
 
     def __init__(
         self,
@@ -109,20 +111,20 @@ class Signals:
         self._gate = gate
         self._refresh = refresh
         self._changed = changed
-        self._former = config.version < (3,)
+        self._emulation = config.emulation
         self._from_source = "source" in config.signal_enabled_channels
         self.due: list[tuple[list[str], dict[str, str], bool]] = []
-        """Blocking snapshots that wait for the end of the open transaction: tables, selects for some of them, whether in bulk.
+        """Blocking snapshots that wait for the end of the open transaction: tables, statements for some of them, whether Spark reads them.
 
-        Nothing that is streamed meanwhile may count as reached: after a crash the signal must come again.
+        Nothing that is streamed meanwhile may count as reached, because after a crash the stream must deliver the signal again.
         """
 
     async def start(self, stack: AsyncExitStack) -> None:
-        """Open the channels beside the signal table; the stack closes them."""
+        """Open the channels except the signal table; the stack closes them."""
         await self._sources.channels.start(stack)
 
     async def run(self) -> None:
-        """Obey what the channels bring, until cancelled. Raises CdcError when the database is lost."""
+        """Perform the signals of the channels until cancelled. Raises CdcError when the connection to the database is lost."""
         while True:
             signal = await self._sources.arrived.get()
             async with self._gate:
@@ -139,14 +141,14 @@ class Signals:
         self._stream.halt_at_commit = bool(self.due)
 
     async def row(self, row: SignalRow) -> None:
-        """A row of the signal table came through the stream, which waits."""
+        """Perform the signal of a row of the signal table that the stream delivered. The stream waits meanwhile."""
         try:
             signal = source_signal(row.cells)
         except SignalError as error:
-            _log.warning("signal passed over: %s", error)
+            LOG.warning("signal ignored", reason=error)
             return
         if row.deleted:
-            # The row may tell no more than its id.
+            # The deleted row may contain only its id.
             if self._config.incremental_snapshot_watermarking_strategy == "insert_delete" and signal.id.endswith("-open"):
                 self._incremental.window_closes(signal.id.removesuffix("-open"))
             return
@@ -155,15 +157,15 @@ class Signals:
 
     async def _obey(self, signal: Signal) -> None:
         try:
-            action = read_signal(signal, frozenset(self._sources.actions), former=self._former)
+            action = read_signal(signal, frozenset(self._sources.actions), emulation=self._emulation)
             await self._perform(action, signal)
         except SignalError as error:
-            _log.warning("signal passed over %s: %s", _shown(signal), error)
+            LOG.warning("signal ignored", **_shown(signal), reason=error)
         except CdcError as error:
-            # A row of a chunk that cannot be sent ends the task, as one of the stream does: passed over, the snapshot would stand still.
+            # An error at a watermark, such as a row that cannot be sent, ends the task. Otherwise the snapshot would never continue.
             if error.passes or signal.type in (OPEN, CLOSE):
                 raise
-            _log.warning("signal not obeyed %s: %s", _shown(signal), error)
+            LOG.warning("signal failed", **_shown(signal), reason=error)
 
     async def _perform(self, action: Action, signal: Signal) -> None:
         incremental = self._incremental
@@ -181,7 +183,7 @@ class Signals:
             case ResumeSnapshot():
                 incremental.resume_reading()
             case LogMessage(message):
-                _log.info("signal says: %s", message.replace("{}", self._offset_text()))
+                LOG.info("log signal", message=message.replace("{}", self._offset_text()))
             case SchemaChanges(tables):
                 for schema, table in tables:
                     await self._refresh(schema, table)
@@ -190,24 +192,24 @@ class Signals:
                     await self._sources.actions[signal.type].arrived(signal, data)
                 except BaseException as error:  # noqa: BLE001 (a user's class may raise anything)
                     end_if_cancelled(error)
-                    _log.warning("signal action raised %s error=%s", _shown(signal), type(error).__name__)
+                    LOG.warning("signal action failed", **_shown(signal), error=type(error).__name__)
 
     async def _execute(self, action: ExecuteSnapshot) -> None:
-        signals = self._capture.signal_table
+        signals = self._capture.selection.signal_table
         listed = [
             table.name
             for table in await pg_catalog.list_tables(self._query)
-            if (table.schema, table.table) != signals and self._capture.captures(table.schema, table.table)
+            if (table.schema, table.table) != signals and self._capture.selection.captures(table.schema, table.table)
         ]
-        # As recorded: the tables that an expression matches come in the order of a Java map.
-        backtrack = self._capture.backtrack
-        # Beside the event loop: thousands of patterns and tables take a while.
+        # As recorded, the tables that an expression matches are in the order of a Java map.
+        backtrack = self._capture.selection.backtrack
+        # In a thread, because there may be thousands of patterns and tables.
         collections, warnings = await asyncio.to_thread(
-            wanted_collections, action, java_order(listed), former=self._former, backtrack=backtrack
+            wanted_collections, action, java_order(listed), emulation=self._emulation, backtrack=backtrack
         )
         if warnings:
-            told, shown = brief(action.correlation_id), warnings[0][:_MOST_SHOWN]
-            _log.warning("signal id=%s: entries of data-collections left out entries=%d first: %s", told, len(warnings), shown)
+            first = warnings[0][:_MOST_SHOWN]
+            LOG.warning("entries of data-collections ignored", id=brief(action.correlation_id), entries=len(warnings), first=first)
         names = [collection.name for collection in collections]
         if not names:
             return
@@ -232,7 +234,7 @@ class Signals:
         self._incremental.add(collections, action.correlation_id)
 
     def _offset_text(self) -> str:
-        """The offset as Java prints a map."""
+        """Return the offset as Java prints a map."""
         position = self._stream.position
         if position is None:
             return "<none>"
@@ -240,5 +242,5 @@ class Signals:
         return "{" + ", ".join(f"{key}={offset[key]}" for key in java_order(offset)) + "}"
 
 
-def _shown(signal: Signal) -> str:
-    return f"id={brief(signal.id)} type={brief(signal.type)} channel={signal.channel}"
+def _shown(signal: Signal) -> dict[str, str]:
+    return {"id": brief(signal.id), "type": brief(signal.type), "channel": signal.channel}

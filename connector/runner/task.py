@@ -1,76 +1,78 @@
-"""A task's life: look, decide, snapshot, stream, end in order.
+"""One run of a task: read the database's state, decide, take the snapshot, stream, and end.
 
-Order on every path: Kafka's acknowledgement, then the offset in Kafka, then the slot.
+On every path the order is: Kafka's acknowledgement of records, then the offset in Kafka, then the confirmation to the slot.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from connector.bulk import BulkReader
-from connector.capture import Capture, context_headers, key_change_headers
-from connector.config import ConnectorConfig, parse
-from connector.envelope import event_form
+from connector.catalog.filters import BUILTIN_SCHEMAS
+from connector.catalog.selection import Selection
+from connector.catalog.table import CatalogTable
+from connector.config.connector_config import parse
+from connector.delivery.offsets import StoredOffset, partition
+from connector.delivery.sink import Sink
 from connector.errors import CdcError, ErrorKind
-from connector.filters import BUILTIN_SCHEMAS
-from connector.guardrail import check_guardrail
-from connector.idle_rules import idle_rules, needs_columns
-from connector.io import pg_catalog, pg_server
-from connector.io.kafka_sink import KafkaSink
-from connector.io.pg_connection import Connection, connect
-from connector.io.pg_publication import ensure_publication
-from connector.io.pg_replica_identity import set_replica_identities
-from connector.io.pg_replication import CreatedSlot, Replication
-from connector.lsn import format_lsn
-from connector.offsets import StoredOffset, partition
-from connector.output_plugin import DECODERBUFS, PGOUTPUT, PLUGINS, adapter, start_options
-from connector.ports import TaskContext
-from connector.reconcile import FROM_SLOT, FROM_SNAPSHOT, Decision, SlotState, decide
-from connector.record_batch import encode_headers
-from connector.runner.catch_up import BoundedReplication
-from connector.runner.custom_snapshot import custom_snapshot, decided_by, tell_aborted
+from connector.events.capture import Capture, context_headers, key_change_headers
+from connector.events.envelope import event_form
+from connector.events.stream import StreamSettings
+from connector.io.postgres import catalog as pg_catalog
+from connector.io.postgres import server as pg_server
+from connector.io.postgres.connection import Connection, connect
+from connector.io.postgres.publication_setup import ensure_publication
+from connector.io.postgres.replica_identity import set_replica_identities
+from connector.io.postgres.replication_connection import CreatedSlot, Replication
+from connector.io.postgres.stream_source import PostgresStreamSource
+from connector.log import EventLog
+from connector.preflight.unmatched_rules import idle_rules, needs_columns
+from connector.record.batch import encode_headers
+from connector.runner.context import TaskContext
 from connector.runner.exactly_once import open_sink
 from connector.runner.heartbeat import Heartbeat
 from connector.runner.notifier import Notifier
 from connector.runner.plugin_frames import PluginFrames
 from connector.runner.signals import SignalSources
-from connector.runner.snapshot import SnapshotPoint, SnapshotRun
-from connector.runner.snapshot_notices import SnapshotNotices
+from connector.runner.snapshot.catch_up import BoundedReplication
+from connector.runner.snapshot.custom import custom_snapshot, tell_aborted
+from connector.runner.snapshot.initial import SnapshotPoint, SnapshotRun
+from connector.runner.snapshot.notices import SnapshotNotices, tells_of_parts
 from connector.runner.streaming import StreamRun
-from connector.snapshot import SnapshotMode
-from connector.stream import StreamSettings
-from connector.table import CatalogTable
+from connector.snapshot.bulk import BulkReader
+from connector.start.decision import FROM_SLOT, FROM_SNAPSHOT, Decision, SlotState, decide
+from connector.start.guardrail import check_guardrail
+from connector.wire.lsn import format_lsn
+from connector.wire.output_plugin import DECODERBUFS, PGOUTPUT, PLUGINS, adapter, start_options
 
-_log = logging.getLogger(__name__)
+LOG: Final = EventLog(__name__)
 
 _SLOT_RETRY_S = 0.25
-"""How soon a busy slot is asked for again while its last walsender may still be ending."""
+"""Pause between the first attempts to use a busy slot, whose last walsender may be about to end."""
 _SLOT_LOOK_S = 0.5
-"""How often a slot that stays busy is looked at, within slot.retry.delay.ms."""
+"""Pause between checks of a slot that stays busy, within slot.retry.delay.ms."""
 _UNKNOWN_OPTION: Final = "22023"
-"""SQLSTATE of an output plugin's answer to an option it does not have."""
+"""SQLSTATE of an output plugin's error for an unknown option."""
 
 
 async def run_task(context: TaskContext, stop: asyncio.Event, bulk: BulkReader | None = None) -> None:
-    """Run until ``stop`` is set (then end in order, within about a second) or the work is done (initial_only).
+    """Run a task until ``stop`` is set or the work is done (initial_only). After ``stop`` the task ends within about a second.
 
-    ``bulk`` reads the rows of snapshots on demand that are to be read in bulk. Raises CdcError; its kind says whether to try again.
-    The context's offsets and progress are kept current.
+    ``bulk`` reads the rows of blocking snapshots that a signal requests with type ``spark``. Raises CdcError; its kind says whether to
+    retry. The task keeps the context's offsets and progress current.
     """
-    task = _Task(context, _parsed(context), bulk)
+    task = await _task(context, bulk)
     work = asyncio.create_task(task.run(stop), name=f"run {context.connector}")
     stopped = asyncio.create_task(stop.wait(), name=f"stop {context.connector}")
     try:
         await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
-            # Streaming ends by itself at the next burst; everything before it is abandoned, to begin again at the next start.
+            # Streaming ends by itself after the current burst. Every earlier step is cancelled; the next start repeats it.
             if not task.streaming:
                 work.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -85,53 +87,55 @@ async def run_task(context: TaskContext, stop: asyncio.Event, bulk: BulkReader |
 
 
 async def take_initial_snapshot(context: TaskContext, bulk: BulkReader) -> None:
-    """Take the initial snapshot of a connector that does not run, and store its end: the connector will stream from there.
+    """Take the initial snapshot of a stopped connector, and store the offset from which the connector will stream.
 
-    Publication and slot are made as at the connector's own start, and stay. What broke off before is begun again, by the same rules
-    (:mod:`connector.reconcile`): streaming will then begin where the slot stands. Raises CdcError, CdcError(CONFIG_INVALID) when the
-    stored offset or the configuration asks for no snapshot.
+    Publication and slot are created as at the connector's start, and they stay. An aborted snapshot is taken again by the same rules
+    (:mod:`connector.start.decision`); streaming then begins at the slot's position. Raises CdcError, and CdcError(CONFIG_INVALID) if the
+    stored offset and the configuration require no snapshot.
     """
     try:
-        await _Task(context, _parsed(context), bulk).take_initial_snapshot()
+        await (await _task(context, bulk)).take_initial_snapshot()
     finally:
         context.progress.phase = "stopped"
 
 
-def _parsed(context: TaskContext) -> ConnectorConfig:
+async def _task(context: TaskContext, bulk: BulkReader | None) -> _Task:
     config, notices = parse(context.config)
     for notice in notices:
-        _log.warning("configuration %s", notice)
-    return config
+        LOG.warning("configuration notice", notice=notice)
+    # Long lists of patterns take time to compile, so a thread compiles them.
+    return _Task(context, await asyncio.to_thread(Selection.of, config, context.backtrack), bulk)
 
 
 class _Task:
-    def __init__(self, context: TaskContext, config: ConnectorConfig, bulk: BulkReader | None = None) -> None:
+    def __init__(self, context: TaskContext, selection: Selection, bulk: BulkReader | None = None) -> None:
         self._context = context
         self._bulk = bulk
-        self._config = config
-        self._custom = custom_snapshot(config, context.plugins)
+        self._selection = selection
+        self._config = config = selection.config
+        self._custom = custom_snapshot(selection, context.plugins)
         self._sources = SignalSources(context, config)
         self._plugin = config.plugin_name or DECODERBUFS
         self._exporting: Replication | None = None
-        """Has the temporary slot whose snapshot is read."""
+        """The connection that owns the temporary slot of the exported snapshot."""
         self._slot_at = 0
-        """Where the slot stood at the start: it sends nothing that ended before."""
+        """The slot's confirmed LSN at the start. The server sends no transaction that ended before it."""
         self._plugin_open = False
-        """Nothing says which output plugin it must be, so that pgoutput may take the default's place."""
+        """Whether neither the configuration nor a slot decides the output plugin, so that pgoutput may replace the default."""
         self.streaming = False
         self._notifier: Notifier
 
     async def run(self, stop: asyncio.Event) -> None:
         config = self._config
         async with contextlib.AsyncExitStack() as stack:
-            # With exactly-once delivery first of all: what is read from here on, former producers can no longer change.
+            # With exactly-once delivery this is the first step. Earlier producers are then fenced and cannot change what is read below.
             fenced = await self._open_sink(stack) if self._context.exactly_once is not None else None
             query = await self._query(stack)
             decision, facts = await self._decide(query)
             capture = await self._capture(query)
             sink = fenced or await self._open_sink(stack)
             self._notifier = Notifier(self._context, config, sink)
-            replication, created = await self._prepare(stack, query, capture, decision, facts)
+            replication, created = await self._prepare(stack, query, decision, facts)
             start = decision.start
             if decision.catch_up:
                 if created is not None:
@@ -144,16 +148,16 @@ class _Task:
                 point = await self._snapshot(query, sink, capture, decision, created)
                 start = point.stream_from
                 if self._exporting is not None:
-                    # Its temporary slot would hold back WAL as long as the stream runs.
+                    # The temporary slot would retain WAL as long as the stream runs.
                     await self._exporting.close()
             else:
                 self._notifier.send(self._notifier.initial.skipped())
                 if decision.stream and start == FROM_SNAPSHOT:
-                    # No offset is stored yet, as in the reference: until the first event the slot alone knows where to go on.
+                    # As in Debezium, no offset is stored before the first event. Until then only the slot holds the position.
                     start = created.consistent_point if created else FROM_SLOT
             if replication is None:
                 self._context.progress.phase = "idle"
-                _log.info("snapshot only: nothing more to do")
+                LOG.info("nothing more to do after the snapshot")
                 await stop.wait()
                 return
             if decision.advance_slot:
@@ -176,7 +180,7 @@ class _Task:
             capture = await self._capture(query)
             sink = await self._open_sink(stack)
             self._notifier = Notifier(self._context, self._config, sink)
-            _replication, created = await self._prepare(stack, query, capture, decision, facts)
+            _replication, created = await self._prepare(stack, query, decision, facts)
             await self._snapshot(query, sink, capture, decision, created, self._bulk)
 
     async def _query(self, stack: contextlib.AsyncExitStack) -> Connection:
@@ -190,88 +194,75 @@ class _Task:
         config = self._config
         types = await pg_catalog.read_types(query)
         context = self._context
-        capture = Capture(config, types, context.key_converter, context.value_converter, _log.warning, context.plugins, context.backtrack)
+        selection = self._selection
+        capture = Capture(selection, types, context.key_converter, context.value_converter, LOG.warning, context.plugins)
         listed = await pg_catalog.list_tables(query)
-        captured = await asyncio.to_thread(_captured, capture, listed)
+        captured = await asyncio.to_thread(_filtered, selection, listed)
         if config.guardrail_collections_max:
-            check_guardrail(config, len(captured), _log.warning)
+            check_guardrail(config, len(captured), LOG.warning)
         described = await pg_catalog.describe_tables(query, captured) if needs_columns(config) else captured
         names = [(table.schema, table.table) for table in listed if table.schema not in BUILTIN_SCHEMAS]
-        for rule in await asyncio.to_thread(idle_rules, config, names, described, types, capture.backtrack):
-            _log.warning("rule matches nothing property=%s: %s", rule.key, rule.text)
+        for rule in await asyncio.to_thread(idle_rules, selection, names, described, types):
+            LOG.warning("rule matches nothing", property=rule.key, reason=rule.text)
         return capture
 
     async def _prepare(
-        self, stack: contextlib.AsyncExitStack, query: Connection, capture: Capture, decision: Decision, facts: pg_server.ServerFacts
+        self, stack: contextlib.AsyncExitStack, query: Connection, decision: Decision, facts: pg_server.ServerFacts
     ) -> tuple[Replication | None, CreatedSlot | None]:
-        """Publication, replica identities and slot, where the decision is to stream."""
+        """Prepare publication, replica identities and slot, if the decision is to stream."""
         if not decision.stream:
             return None, None
         if self._plugin == PGOUTPUT:
-            await self._publication(query, capture)
-        await set_replica_identities(
-            query, self._config.replica_identities, capture.tables.captures, self._config.database_dbname, capture.backtrack
-        )
+            await self._publication(query)
+        await set_replica_identities(query, self._selection.identity_rules, self._selection.filters.captures)
         if decision.drop_slot:
             await pg_server.drop_slot(query, self._config.slot_name)
-        return await self._slot(stack, query, capture, decision, facts)
+        return await self._slot(stack, query, decision, facts)
 
     async def _decide(self, query: Connection) -> tuple[Decision, pg_server.ServerFacts]:
         config = self._config
         stored = await self._context.offsets.load(partition(config.topic_prefix))
         offset = StoredOffset.parse(stored) if stored is not None else None
-        known = None if self._custom.decides else self._mode()
+        known = self._selection.mode
         slot: SlotState | None = None
         if known is None or known.stream:
             slot = await pg_server.slot_state(query, config.slot_name)
         self._slot_at = slot.confirmed if slot is not None else 0
-        mode = self._custom.mode(offset, slot, former=config.version < (3,)) if known is None else known
+        mode = self._custom.mode(offset, slot, emulation=config.emulation) if known is None else known
         facts = await pg_server.server_facts(query, streams=mode.stream)
         if config.plugin_name is None and slot is not None and slot.plugin in PLUGINS:
             self._plugin = slot.plugin
         self._plugin_open = config.plugin_name is None and slot is None
         checked = config.internal_log_position_check_enable
         decision = decide(mode, slot, offset, config.offset_mismatch_strategy, self._plugin, check_position=checked)
-        _log.info("start decided why=%s snapshot=%s stream=%s", decision.why, decision.snapshot, decision.stream)
+        LOG.info("start decided", why=decision.why, snapshot=decision.snapshot, stream=decision.stream)
         if decision.unsent is not None:
             offset_lsn, slot_lsn = decision.unsent
-            _log.warning(
-                "slot is ahead of the stored offset slot=%s offset=%s slot_position=%s bytes=%d: the server sends nothing that was"
-                " committed between the two; changes of captured tables, if there were any, are missing until a new snapshot is taken",
-                config.slot_name,
-                format_lsn(offset_lsn),
-                format_lsn(slot_lsn),
-                slot_lsn - offset_lsn,
+            LOG.warning(
+                "slot is ahead of the stored offset",
+                slot=config.slot_name,
+                offset=format_lsn(offset_lsn),
+                slot_position=format_lsn(slot_lsn),
+                bytes=slot_lsn - offset_lsn,
+                effect="the server does not send what was committed between the two; if captured tables changed, these changes are missing"
+                " until a new snapshot is taken",
             )
         return decision, facts
 
-    def _mode(self) -> SnapshotMode:
-        config = self._config
-        return SnapshotMode.of(
-            decided_by(config),
-            based_on={
-                "data": config.snapshot_mode_configuration_based_snapshot_data,
-                "stream": config.snapshot_mode_configuration_based_start_stream,
-                "on_data_error": config.snapshot_mode_configuration_based_snapshot_on_data_error,
-            },
-        )
-
-    async def _open_sink(self, stack: contextlib.AsyncExitStack) -> KafkaSink:
+    async def _open_sink(self, stack: contextlib.AsyncExitStack) -> Sink:
         sink, self._context = await open_sink(self._context, self._config, stack)
         return sink
 
-    async def _publication(self, query: Connection, capture: Capture) -> None:
+    async def _publication(self, query: Connection) -> None:
         config = self._config
-        captured = [
-            (table.schema, table.table) for table in await pg_catalog.list_tables(query) if capture.captures(table.schema, table.table)
-        ]
+        captured = self._selection.captured(await pg_catalog.list_tables(query))
         await ensure_publication(
             query,
             config.publication_name,
             config.publication_autocreate_mode,
-            captured,
+            [(table.schema, table.table) for table in captured],
             via_root=config.publish_via_partition_root,
-            skipped=config.skipped_operations if "skipped.operations" in config.raw else None,
+            skipped=self._selection.skipped_operations,
             timeout_s=config.internal_create_slot_command_timeout,
         )
 
@@ -279,11 +270,10 @@ class _Task:
         self,
         stack: contextlib.AsyncExitStack,
         query: Connection,
-        capture: Capture,
         decision: Decision,
         facts: pg_server.ServerFacts,
     ) -> tuple[Replication, CreatedSlot | None]:
-        """The replication connection; with it the slot when it is made now, else a temporary one for its exact snapshot."""
+        """Open the replication connection. Return it with the new slot, if one is created: the connector's or a temporary one."""
         config = self._config
         replication = await self._replication(stack)
         timeout = config.internal_create_slot_command_timeout
@@ -292,18 +282,18 @@ class _Task:
             try:
                 created = await replication.create_slot(config.slot_name, self._plugin, failover=failover, timeout_s=timeout)
             except CdcError as error:
-                # Servers since 2026 say that such a library may not be an output plugin, older ones that there is no such file.
+                # Servers since 2026 refuse a library that is not allowed as an output plugin. Older ones report a missing file.
                 if not self._plugin_open or error.kind not in (ErrorKind.SOURCE_OBJECT_MISSING, ErrorKind.SOURCE_PERMISSION):
                     raise
-                _log.info("the server has or allows no output plugin %s: %s is used slot=%s", self._plugin, PGOUTPUT, config.slot_name)
+                LOG.info("output plugin is missing or not allowed", plugin=self._plugin, used=PGOUTPUT, slot=config.slot_name)
                 self._plugin = PGOUTPUT
-                await self._publication(query, capture)
+                await self._publication(query)
                 created = await replication.create_slot(config.slot_name, PGOUTPUT, failover=failover, timeout_s=timeout)
-            _log.info("slot created slot=%s plugin=%s", created.name, self._plugin)
+            LOG.info("slot created", slot=created.name, plugin=self._plugin)
             return replication, created
         if decision.snapshot and decision.start == FROM_SNAPSHOT:
-            # Only a slot's exported snapshot ends exactly where a stream can begin: a position read beside a snapshot
-            # misses transactions that are written but not yet visible.
+            # Only a slot's exported snapshot ends exactly where a stream can begin. If the position were read separately, transactions
+            # that are in the WAL but not yet visible would be lost.
             exporting = self._exporting = await self._replication(stack)
             name = f"understudy_{uuid.uuid4().hex[:20]}"
             try:
@@ -311,7 +301,9 @@ class _Task:
             except CdcError as error:
                 if error.kind is not ErrorKind.SOURCE_SETTING:
                     raise
-                _log.warning("no slot free for an exact snapshot: changes since slot=%s are sent again after it", config.slot_name)
+                LOG.warning(
+                    "no slot free for an exact snapshot", slot=config.slot_name, effect="changes since the slot are sent again after it"
+                )
         return replication, None
 
     async def _replication(self, stack: contextlib.AsyncExitStack) -> Replication:
@@ -322,7 +314,7 @@ class _Task:
     async def _snapshot(
         self,
         query: Connection,
-        sink: KafkaSink,
+        sink: Sink,
         capture: Capture,
         decision: Decision,
         created: CreatedSlot | None,
@@ -330,18 +322,17 @@ class _Task:
     ) -> SnapshotPoint:
         config = self._config
         if config.snapshot_delay_ms:
-            _log.info("snapshot delayed ms=%d", config.snapshot_delay_ms)
+            LOG.info("snapshot delayed", ms=config.snapshot_delay_ms)
             await asyncio.sleep(config.snapshot_delay_ms / 1000)
         broken_off = decision.stream and created is None
         slot = await pg_server.slot_state(query, config.slot_name) if broken_off else None
         run = SnapshotRun(
             self._context,
-            config,
             capture,
             sink,
             headers=encode_headers(self._headers),
             stream_from=slot.confirmed if slot else None,
-            notices=SnapshotNotices(self._notifier, config),
+            notices=SnapshotNotices(self._notifier, in_parts=tells_of_parts(config)),
             custom=self._custom,
             bulk=bulk,
         )
@@ -353,15 +344,13 @@ class _Task:
             raise
         self._custom.completed()
         if decision.stream and config.streaming_delay_ms:
-            _log.info("streaming delayed ms=%d", config.streaming_delay_ms)
+            LOG.info("streaming delayed", ms=config.streaming_delay_ms)
             await asyncio.sleep(config.streaming_delay_ms / 1000)
         return point
 
-    async def _catch_up(
-        self, stop: asyncio.Event, sink: KafkaSink, capture: Capture, query: Connection, decision: Decision, until: int
-    ) -> None:
-        """Stream from the offset up to what the snapshot holds, or until ``stop``."""
-        _log.info("catching up before the snapshot from=%d until=%d", decision.catch_up, until)
+    async def _catch_up(self, stop: asyncio.Event, sink: Sink, capture: Capture, query: Connection, decision: Decision, until: int) -> None:
+        """Stream from the offset up to the snapshot's position, or until ``stop``."""
+        LOG.info("catching up before the snapshot", from_lsn=decision.catch_up, until_lsn=until)
         async with contextlib.AsyncExitStack() as stack:
             bounded = BoundedReplication(await connect(self._config, "Understudy Streaming", replication=True), until)
             stack.push_async_callback(bounded.close)
@@ -379,7 +368,7 @@ class _Task:
         stack: contextlib.AsyncExitStack,
         stop: asyncio.Event,
         replication: Replication,
-        sink: KafkaSink,
+        sink: Sink,
         capture: Capture,
         query: Connection,
         decision: Decision,
@@ -389,26 +378,7 @@ class _Task:
         reader = adapter(self._plugin, query.info.parameter_status("server_encoding") or "UTF8")
         if reader is not None:
             replication.translate = PluginFrames(reader, query).translate
-        choices = start_options(self._plugin, query.info.server_version, config.publication_name, config.slot_stream_options)
-        for last, options in enumerate(choices, start=1):
-            try:
-                await self._start_replication(query, replication, start, options)
-            except CdcError as error:
-                if last == len(choices) or _UNKNOWN_OPTION not in error.detail:
-                    raise
-            else:
-                break
-        settings = StreamSettings(
-            tombstones=config.tombstones_on_delete,
-            skipped=frozenset(config.skipped_operations) - {"none"},
-            headers=encode_headers(self._headers),
-            key_change_headers=key_change_headers(self._headers),
-            conversion_failure=config.event_converting_failure_handling_mode,
-            processing_failure=config.event_processing_failure_handling_mode,
-            form=event_form(config.version),
-            pgoutput_names=self._plugin == PGOUTPUT,
-            skip_unchanged=config.skip_messages_without_change,
-        )
+        await self._start_replication(query, replication, start)
         stored = await self._context.offsets.load(partition(config.topic_prefix))
         run = StreamRun(
             self._context,
@@ -417,9 +387,10 @@ class _Task:
             sink,
             query,
             replication,
-            settings,
+            self._stream_settings(),
             self._notifier,
             self._custom,
+            source=PostgresStreamSource(query),
             offset=decision.offset,
             last=StoredOffset.parse(stored) if stored is not None else None,
             start=max(start, self._slot_at),
@@ -430,14 +401,43 @@ class _Task:
         heartbeat = Heartbeat(config, sink, capture.topics.heartbeat(), self._context)
         self.streaming = True
         self._context.progress.phase = "streaming"
-        _log.info("streaming slot=%s plugin=%s publication=%s", config.slot_name, self._plugin, config.publication_name)
+        LOG.info("streaming", slot=config.slot_name, plugin=self._plugin, publication=config.publication_name)
         await heartbeat.start(stack)
         await run.run(stop, heartbeat)
 
-    async def _start_replication(self, query: Connection, replication: Replication, start: int, options: dict[str, str]) -> None:
-        """Ask again while the slot is busy: first as fast as a dying walsender ends, then when it is free, or as the configuration says.
+    def _stream_settings(self) -> StreamSettings:
+        config = self._config
+        return StreamSettings(
+            tombstones=config.tombstones_on_delete,
+            skipped=frozenset(config.skipped_operations) - {"none"},
+            headers=encode_headers(self._headers),
+            key_change_headers=key_change_headers(self._headers),
+            conversion_failure=config.event_converting_failure_handling_mode,
+            processing_failure=config.event_processing_failure_handling_mode,
+            form=event_form(config.emulation),
+            pgoutput_names=self._plugin == PGOUTPUT,
+            skip_unchanged=config.skip_messages_without_change,
+        )
 
-        A walsender whose network was cut keeps the slot for wal_sender_timeout, a minute by default.
+    async def _start_replication(self, query: Connection, replication: Replication, start: int) -> None:
+        """Start replication with the first set of options that the output plugin accepts."""
+        config = self._config
+        choices = start_options(self._plugin, query.info.server_version, config.publication_name, config.slot_stream_options)
+        for last, options in enumerate(choices, start=1):
+            try:
+                await self._start_when_free(query, replication, start, options)
+            except CdcError as error:
+                if last == len(choices) or _UNKNOWN_OPTION not in error.detail:
+                    raise
+            else:
+                return
+
+    async def _start_when_free(self, query: Connection, replication: Replication, start: int, options: dict[str, str]) -> None:
+        """Start replication, and retry while the slot is busy.
+
+        The first retries have short pauses, because the last walsender usually ends soon. Each later retry waits until the slot is free,
+        at most ``slot.retry.delay.ms``. A walsender with a broken network connection keeps the slot for wal_sender_timeout, a minute by
+        default.
         """
         config = self._config
         quick = 20
@@ -448,7 +448,7 @@ class _Task:
                 if error.kind is not ErrorKind.SLOT_BUSY or attempt == quick + config.slot_max_retries:
                     raise
                 if attempt == quick:
-                    _log.warning("slot busy slot=%s told=%s", config.slot_name, error.message)
+                    LOG.warning("slot busy", slot=config.slot_name, reason=error.message)
                 if attempt < quick:
                     await asyncio.sleep(_SLOT_RETRY_S)
                 else:
@@ -457,14 +457,14 @@ class _Task:
                 return
 
 
-def _captured(capture: Capture, tables: Sequence[CatalogTable]) -> list[CatalogTable]:
-    """Run in a thread: patterns and tables may be many."""
-    capture.tables.learn((table.schema, table.table) for table in tables)
-    return [table for table in tables if capture.tables.captures(table.schema, table.table)]
+def _filtered(selection: Selection, tables: Sequence[CatalogTable]) -> list[CatalogTable]:
+    """Return the captured tables. Call it in a thread, because there may be many patterns and tables."""
+    selection.learn(tables)
+    return [table for table in tables if selection.filters.captures(table.schema, table.table)]
 
 
 async def _until_free(query: Connection, slot: str, seconds: float) -> None:
-    """Wait until nobody uses the slot, or for so many seconds."""
+    """Wait until the slot is free, at most ``seconds``."""
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         await asyncio.sleep(min(_SLOT_LOOK_S, left))
@@ -482,4 +482,4 @@ async def _drop_when_free(query: Connection, slot: str) -> None:
             await pg_server.drop_slot(query, slot)
             return
         await asyncio.sleep(0.05)
-    _log.warning("slot not dropped: still in use slot=%s", slot)
+    LOG.warning("slot not dropped", slot=slot, reason="it is still in use")

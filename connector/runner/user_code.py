@@ -1,16 +1,16 @@
-"""The rule of :mod:`connector.user_code` for code that waits."""
+"""The rule of :mod:`connector.plugins.user_code` for asynchronous code."""
 
 from __future__ import annotations
 
 import asyncio
 
-from connector.user_code import let_operator_through
+from connector.plugins.user_code import let_operator_through
 
 
 def end_if_cancelled(error: BaseException) -> None:
-    """Raise CancelledError if the current task is being cancelled, whatever the class made of it; otherwise return.
+    """Raise CancelledError if the current task is being cancelled, even if the class raised something else; otherwise return.
 
-    A CancelledError that nobody asked for is the class's own, and no reason to end.
+    A CancelledError without a cancellation of the task is the class's own error, and does not end the task.
     """
     let_operator_through(error)
     task = asyncio.current_task()

@@ -1,4 +1,4 @@
-"""bytea (PostgreSQL manual, 8.4) in its four ``binary.handling.mode``s, and the bytes of types that have no mapping."""
+"""bytea (PostgreSQL manual, 8.4) in its four modes (``binary.handling.mode``), and the bytes of types without a mapping."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import binascii
 from collections.abc import Callable
 from typing import Final
 
-from connector.json_converter import quote_base64
-from connector.schema import BYTES, STRING
+from connector.record.json_converter import quote_base64
+from connector.record.schema import BYTES, STRING
 from connector.types.codec import Codec
 
 INLINE_NAMES: Final[dict[str, object]] = {"b2a_base64": binascii.b2a_base64, "unhexlify": binascii.unhexlify}
@@ -27,19 +27,22 @@ _TO_STRING: Final[dict[str, Callable[[bytes], str]]] = {
 
 
 def unhex(text: bytes) -> bytes:
-    r"""The bytes of bytea's hex form ``\x...`` (8.4.1). Raises ValueError for any other form."""
+    r"""Return the bytes of bytea's hex form ``\x...`` (8.4.1). Raises ValueError for any other form."""
     if text[:2] != b"\\x":
         raise ValueError("Binary value is not in hex form. Set bytea_output to hex on the connection")
     return binascii.unhexlify(text[2:])
 
 
 def bytea(mode: str, placeholder: bytes) -> Codec:
-    """A bytea column. ``placeholder`` stands for an unchanged TOAST value: as bytes, as itself in hex mode, not in base64 modes."""
+    """Return the codec of a bytea column.
+
+    ``placeholder`` stands for an unchanged TOAST value: as bytes in mode bytes, as text in hex mode; base64 modes have none.
+    """
     return _codec(mode, placeholder, unhex, _INLINE[mode])
 
 
 def unknown(mode: str, placeholder: bytes, raw: Callable[[bytes], bytes] = bytes) -> Codec:
-    """A column of a type without a mapping: the UTF-8 bytes of its text (``include.unknown.datatypes``), passed through ``raw``."""
+    """Return the codec of a type without a mapping: the bytes of its text after ``raw`` (``include.unknown.datatypes``)."""
     return _codec(mode, placeholder, raw, None)
 
 

@@ -1,16 +1,16 @@
-"""bit and bit varying (PostgreSQL manual, 8.10): booleans when one bit long, else Debezium's little-endian Bits."""
+"""bit and bit varying (PostgreSQL manual, 8.10): a boolean for a single bit, else Debezium's little-endian Bits."""
 
 from __future__ import annotations
 
-from connector.json_converter import quote_base64
-from connector.schema import BOOLEAN, Schema
+from connector.record.json_converter import quote_base64
+from connector.record.schema import BOOLEAN, Schema
 from connector.types.codec import Codec
 
 _UNLIMITED = 2147483647
 
 
 def bits(modifier: int) -> Codec:
-    """A column of ``modifier`` bits; -1 means varying without a limit."""
+    """Return the codec of a column of ``modifier`` bits; -1 means varying without a limit."""
     if modifier == 1:
         return Codec(schema=BOOLEAN, encode=_encode_bit, decode=_decode_bit, fallback=False)
     length = modifier if modifier >= 0 else _UNLIMITED
@@ -23,7 +23,7 @@ def bits(modifier: int) -> Codec:
 
 
 def little_endian(text: bytes) -> bytes:
-    """The bytes of a bit string, least significant first, without high zero bytes: ``101`` is 05, ``000`` is empty."""
+    """Return the bytes of a bit string, least significant first, without high zero bytes: ``101`` is 05, ``000`` is empty."""
     number = int(text, 2) if text else 0
     return number.to_bytes((number.bit_length() + 7) >> 3, "little")
 

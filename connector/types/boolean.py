@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from connector.schema import BOOLEAN
+from connector.record.schema import BOOLEAN
 from connector.types.codec import Codec
 
 

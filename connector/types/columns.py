@@ -1,38 +1,39 @@
-"""Whole columns of a burst at once: what a codec does to one text, done to hundreds with a few calls in C.
+"""Encoders for whole columns of a burst: they encode hundreds of texts with a few calls of C functions.
 
-A burst of rows is turned into columns; a column of plain texts is checked, quoted and cut again by three calls, whatever its
-length. Measured for 512 texts of 24 characters: 0.04 µs each, against 0.31 µs one by one.
+For a column of plain texts, three calls check, quote and split all texts. Measured for 512 texts of 24 characters: 0.04 µs each, against
+0.31 µs one by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from connector.types.codec import Codec
-from connector.types.temporal import epoch_micros
+from connector.types.temporal.local import epoch_micros, saturated_micros
 from connector.types.text import encode_plain, encode_text
 
 ColumnEncoder = Callable[[Sequence[bytes]], Sequence[bytes]]
 
 _SAFE: Final = bytes(byte for byte in range(0x20, 0xF0) if byte not in b'"\\')
-"""Bytes that stand in a JSON string as they are: not controls, quotes, backslashes, nor what begins a character beyond U+FFFF."""
+"""Bytes that need no escape in a JSON string: no controls, quotes, backslashes, and no first byte of a character beyond U+FFFF."""
 
 
 def encode_texts(column: Sequence[bytes]) -> Sequence[bytes]:
-    """:func:`connector.types.text.encode_text` for each; no text of PostgreSQL holds a zero byte, which parts them here."""
+    """Do :func:`connector.types.text.encode_text` for each text. Zero bytes separate the texts, because no text contains one."""
     if b"".join(column).translate(None, _SAFE):
         return [encode_text(text) for text in column]
     return encode_plains(column)
 
 
 def encode_plains(column: Sequence[bytes]) -> Sequence[bytes]:
-    """:func:`connector.types.text.encode_plain` for each."""
+    """Do :func:`connector.types.text.encode_plain` for each text."""
     return (b'"' + b'"\0"'.join(column) + b'"').split(b"\0")
 
 
 class _Minutes(dict[bytes, int]):
-    """Microseconds since the epoch by ``YYYY-MM-DD HH:MM``. Bounded: it starts over when it holds 65,536 minutes."""
+    """Microseconds since the epoch by ``YYYY-MM-DD HH:MM``. The cache is cleared when it holds 65,536 minutes."""
 
     def __missing__(self, text: bytes) -> int:
         if text[4:5] != b"-" or text[13:14] != b":":
@@ -49,27 +50,32 @@ _MINUTES: Final = _Minutes()
 _MICROS_LENGTH: Final = len(b"2026-11-21 06:29:11.358576")
 
 
-def encode_micro_timestamps(column: Sequence[bytes]) -> Sequence[bytes]:
-    """Microseconds since the epoch as JSON; seconds and fraction together are one number. 0.4 µs each, against 0.8 µs."""
+def encode_micro_timestamps(column: Sequence[bytes], micros: Callable[[bytes], int] = epoch_micros) -> Sequence[bytes]:
+    """Return the microseconds since the epoch as JSON. ``micros`` reads unusual texts and infinities.
+
+    Seconds and fraction are read as one number: 0.4 µs each, against 0.8 µs.
+    """
     try:
         return [
-            b"%d" % (_MINUTES[text[:16]] + int(text[17:19] + text[20:])) if len(text) == _MICROS_LENGTH else b"%d" % epoch_micros(text)
+            b"%d" % (_MINUTES[text[:16]] + int(text[17:19] + text[20:])) if len(text) == _MICROS_LENGTH else b"%d" % micros(text)
             for text in column
         ]
     except ValueError:
-        # A year of five digits or before Christ among them.
-        return [b"%d" % epoch_micros(text) for text in column]
+        # At least one year has five digits or is BC.
+        return [b"%d" % micros(text) for text in column]
 
 
 _WHOLE: Final[dict[Callable[[bytes], bytes], ColumnEncoder]] = {encode_text: encode_texts, encode_plain: encode_plains}
 
 
 def column_encoder(codec: Codec) -> ColumnEncoder:
-    """The codec's ``encode`` for a column without NULLs; raises ValueError as that does."""
+    """Return a function that applies the codec's ``encode`` to a column without NULLs. It raises ValueError as ``encode`` does."""
     whole = _WHOLE.get(codec.encode)
     if whole is not None:
         return whole
     if codec.decode is epoch_micros:
         return encode_micro_timestamps
+    if codec.decode is saturated_micros:
+        return partial(encode_micro_timestamps, micros=saturated_micros)
     encode = codec.encode
     return lambda column: list(map(encode, column))

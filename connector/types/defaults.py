@@ -1,9 +1,9 @@
-"""A column's DEFAULT as the default of its schema.
+"""The default of a column's schema, read from the column's DEFAULT.
 
-The server gives an expression (``pg_get_expr``), Debezium reads a value out of its text: a quoted literal, or the bare
-text, or a zero of the type when the expression is a function call. What follows repeats that reading for the types it has
-one for; all others (domains, arrays, money, bytea, citext, network addresses …) and structs have no default.
-Expressions are expected as a connection with TimeZone UTC, DateStyle ISO and IntervalStyle postgres prints them.
+The server gives an expression (``pg_get_expr``). Debezium reads a value from its text: a quoted literal, or the bare text, or a zero of the
+type if the expression is a function call. This module does the same for the types for which Debezium does it. All others (domains, arrays,
+money, bytea, citext, network addresses …) and structs have no default. The expressions must be printed by a connection with TimeZone UTC,
+DateStyle ISO and IntervalStyle postgres.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
-from connector.schema import CONNECT_TIME, NO_DEFAULT, Schema
-from connector.types.calendar import INFINITY, NEGATIVE_INFINITY
+from connector.record.schema import CONNECT_TIME, NO_DEFAULT, Schema
 from connector.types.codec import Codec, Column, TypeInfo, Types, TypeSettings
 from connector.types.numeric import numeric_scale
+from connector.types.temporal.calendar import INFINITY, NEGATIVE_INFINITY
 
 _FUNCTION: Final = re.compile(r"^[(]?[A-Za-z0-9_.]+\(.*\)")
 _LITERAL: Final = re.compile(r"'((?:[^']|'')*)'")
 _WORD: Final = re.compile(r"^\w+$")
-"""CURRENT_DATE, LOCALTIMESTAMP and their like."""
+"""Matches words such as CURRENT_DATE and LOCALTIMESTAMP."""
 _NULL_CAST: Final = re.compile(r"^NULL::")
 _ENUM: Final = re.compile(r"^'((?:[^']|'')*)'::(?:.*\.)?(\"?)(.+)\2$", re.DOTALL)
 _LONG: Final = 2**63
@@ -31,21 +31,21 @@ _LAST_DAY, _FIRST_DAY = 365241780471, -365243219162
 
 
 _Reader = Callable[[str, str, Codec, int], object]
-"""Makes a value of the expression, of its first literal (or the expression again), the codec and the column's modifier."""
+"""Reads a value, given the expression, its first literal (or the expression if it has none), the codec and the column's modifier."""
 
 
 _AS_TEXT: Final = Codec(schema=Schema("string"), encode=bytes, decode=bytes.decode, fallback="")
-"""Reads a default as the text it stands for."""
+"""A codec that decodes a default to its text."""
 
 
 class _UnreadableError(ValueError):
-    """The expression holds no value for the type."""
+    """The expression contains no value of the type."""
 
 
 def default_value(column: Column, codec: Codec, types: Types, settings: TypeSettings) -> object:
-    """The Connect value of the column's default, or NO_DEFAULT when it has none that can be told.
+    """Return the Connect value of the column's default, or NO_DEFAULT if it has none or it is unreadable.
 
-    ``codec`` is what :func:`connector.types.registry.resolve` gave for the column.
+    ``codec`` is the column's codec from :func:`connector.types.registry.resolve`.
     """
     info = types.get(column.type_oid)
     if info is None or column.default is None or column.generated or codec.schema.type == "struct":
@@ -59,27 +59,26 @@ def default_value(column: Column, codec: Codec, types: Types, settings: TypeSett
         read = _READERS.get(info.name) if info.schema == "pg_catalog" and info.kind == "b" else None
         return NO_DEFAULT if read is None else read(expression, _unquoted(expression, settings), codec, column.modifier)
     except (ValueError, InvalidOperation, OverflowError):
-        # A default that Debezium's own parsers refuse is only warned about there; the column stays without one.
+        # Debezium only logs a warning if its parsers refuse a default. The column has none then.
         return NO_DEFAULT
 
 
 def default_text(column: Column, codec: Codec, types: Types, settings: TypeSettings) -> str | None:
-    """The same default as the text that PostgreSQL prints for a value, or None when it has none that can be told."""
+    """Return the same default as the text that PostgreSQL prints for a value, or None."""
     if default_value(column, codec, types, settings) is NO_DEFAULT:
         return None
     value = default_value(column, _AS_TEXT, types, settings)
     if isinstance(value, bool):
         return "t" if value else "f"
     if isinstance(value, float):
-        # Only the zero that stands for a function.
+        # A float is always the zero that stands for a function call.
         return "0"
     return None if value is NO_DEFAULT else str(value)
 
 
 def _unquoted(expression: str, settings: TypeSettings) -> str:
-    """The first quoted literal with its quotes undone, or the expression itself."""
-    if settings.version < (3, 0, 0):
-        # Up to 2.x a doubled quote ended the literal.
+    """Return the first quoted literal without its quotes, or the expression if there is none."""
+    if not settings.emulation.reads_doubled_quotes:
         found = re.search(r"'([^']*)'", expression)
         return expression if found is None else found.group(1)
     found = _LITERAL.search(expression)
@@ -135,14 +134,14 @@ def _numeric(expression: str, literal: str, codec: Codec, modifier: int) -> obje
     if scale is not None:
         rescaled = value.quantize(Decimal((0, (1,), -scale)))
         if rescaled != value:
-            # Debezium rescales without rounding, which is an error there when digits would be lost.
+            # Debezium rescales without rounding. That fails if digits would be lost.
             raise _UnreadableError
         value = rescaled
     return codec.decode(format(value, "f").encode())
 
 
 def _temporal(zero: bytes, limits: Callable[[Codec, bytes], object] | None = None) -> _Reader:
-    """A reader for date and time types: ``zero`` is the text that functions and CURRENT_… stand for."""
+    """Return a reader for date and time types. ``zero`` is the text that stands for functions and words such as CURRENT_DATE."""
 
     def read(expression: str, literal: str, codec: Codec, _modifier: int) -> object:
         if _FUNCTION.match(expression) or _WORD.match(expression):
@@ -167,7 +166,7 @@ def _far_timestamp(codec: Codec, text: bytes) -> object:
         return "+999999999-12-31T23:59:59.999999999Z" if text == INFINITY else "-999999999-01-01T00:00:00Z"
     if codec.schema.name != "io.debezium.time.MicroTimestamp":
         raise _UnreadableError
-    # The seconds saturate at 64 bits, the microseconds of 23:59:59.999999 then wrap around.
+    # As in Java: the seconds saturate at 64 bits, and the microseconds of 23:59:59.999999 then overflow.
     return _LONG - 1 + 999_999 - 2 * _LONG if text == INFINITY else -_LONG
 
 

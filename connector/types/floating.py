@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from connector.java_float import as_float32, java_double, java_float
-from connector.schema import FLOAT32, FLOAT64
+from connector.java.floats import as_float32, java_double, java_float
+from connector.record.schema import FLOAT32, FLOAT64
 from connector.types.codec import Codec
 
 _E: Final = ord("e")
@@ -13,7 +13,10 @@ _POINT: Final = ord(".")
 
 
 def encode_double(text: bytes) -> bytes:
-    """JSON of a float64 from the server's shortest exact form. 0.25 µs where the server's form is Java's too, 1.2 µs beyond."""
+    """Return the JSON of a float64, given the server's shortest exact text.
+
+    Measured: 0.25 µs where the server's text equals Java's, otherwise 1.2 µs.
+    """
     value = float(text)
     if (1e-3 <= value < 1e7 or -1e7 < value <= -1e-3) and _E not in text:
         return text if _POINT in text else text + b".0"

@@ -1,6 +1,6 @@
-"""point (PostgreSQL manual, 8.8.1) and PostGIS' geometry and geography, as Debezium's structs around well-known binary.
+"""point (PostgreSQL manual, 8.8.1), and PostGIS' geometry and geography, as Debezium's structs around well-known binary.
 
-A point becomes little-endian WKB; PostGIS prints hex EWKB, whose bytes are passed on as they are, with the SRID read from them.
+A point becomes little-endian WKB. PostGIS prints EWKB in hex; its bytes are sent unchanged, with the SRID read from them.
 """
 
 from __future__ import annotations
@@ -10,29 +10,30 @@ import re
 import struct
 from typing import Final
 
-from connector.java_float import java_double
-from connector.json_converter import quote_base64
-from connector.schema import BYTES, FLOAT64, INT32, Field, Schema
+from connector.java.floats import java_double
+from connector.record.json_converter import quote_base64
+from connector.record.schema import BYTES, FLOAT64, INT32, STRING, Field, Schema
 from connector.types.codec import Codec
 
 _SRID_FLAG: Final = 0x20000000
 _EMPTY: Final = bytes.fromhex("010700000000000000")
-"""A geometry collection without members."""
+"""The WKB of an empty geometry collection."""
 
 _NUMBER: Final = re.compile(rb"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|NaN|Infinity)")
 
 _WKB: Final = Field("wkb", BYTES)
 _OPTIONAL_WKB: Final = Field("wkb", BYTES.as_optional())
 _SRID: Final = Field("srid", INT32.as_optional())
+_EXTENSIONS: Final = Field("extensions", Schema("map", optional=True, keys=STRING, values=STRING))
 
 
 def driver_text(text: bytes) -> bytes:
-    """The text of box, circle, line, lseg, path and polygon with numbers as Java prints them: ``(3.0,4.0),(1.0,2.0)``."""
+    """Return the text of box, circle, line, lseg, path and polygon with numbers as Java prints them: ``(3.0,4.0),(1.0,2.0)``."""
     return _NUMBER.sub(lambda found: java_double(float(found.group())).strip(b'"'), text)
 
 
-def _schema(name: str, doc: str, *fields: Field, optional: bool = False) -> Schema:
-    return Schema("struct", name=f"io.debezium.data.geometry.{name}", version=1, doc=doc, fields=fields, optional=optional)
+def _schema(name: str, doc: str, *fields: Field, optional: bool = False, version: int = 1) -> Schema:
+    return Schema("struct", name=f"io.debezium.data.geometry.{name}", version=version, doc=doc, fields=fields, optional=optional)
 
 
 def _parse_point(text: bytes) -> tuple[float, float]:
@@ -80,6 +81,14 @@ def _encode_postgis(text: bytes) -> bytes:
     return b'{"wkb":' + quote_base64(wkb) + b',"srid":' + (b"null" if srid is None else b"%d" % srid) + b"}"
 
 
+def _decode_extensible(text: bytes) -> dict[str, object]:
+    return {**_decode_postgis(text), "extensions": None}
+
+
+def _encode_extensible(text: bytes) -> bytes:
+    return _encode_postgis(text)[:-1] + b',"extensions":null}'
+
+
 POINT: Final = Codec(
     schema=_schema("Point", "Geometry (POINT)", Field("x", FLOAT64), Field("y", FLOAT64), _OPTIONAL_WKB, _SRID),
     encode=_encode_point,
@@ -87,12 +96,19 @@ POINT: Final = Codec(
     fallback={"x": 0.0, "y": 0.0, "wkb": _point_wkb(0.0, 0.0), "srid": None},
 )
 GEOMETRY: Final = Codec(
-    # Optional even in a NOT NULL column: Debezium's builder of this one schema says so, and consumers have registered it.
+    # Debezium's builder makes this schema optional even for a NOT NULL column, and consumers have registered it so.
     schema=_schema("Geometry", "Geometry", _WKB, _SRID, optional=True),
     encode=_encode_postgis,
     decode=_decode_postgis,
     fallback={"wkb": _EMPTY, "srid": None},
 )
+EXTENSIBLE_GEOMETRY: Final = Codec(
+    schema=_schema("Geometry", "Geometry", _WKB, _SRID, _EXTENSIONS, optional=True, version=2),
+    encode=_encode_extensible,
+    decode=_decode_extensible,
+    fallback={"wkb": _EMPTY, "srid": None, "extensions": None},
+)
+"""Since 3.7.0; geography and point are without extensions there too."""
 GEOGRAPHY: Final = Codec(
     schema=_schema("Geography", "Geography", _WKB, _SRID),
     encode=_encode_postgis,

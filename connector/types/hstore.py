@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from connector.json_converter import json_text, quote
-from connector.schema import STRING, Schema
+from connector.record.json_converter import json_text, quote
+from connector.record.schema import STRING, Schema
 from connector.types.codec import Codec
 from connector.types.text import JSON
 
@@ -18,7 +18,10 @@ MAP_SCHEMA: Final = Schema("map", keys=STRING, values=STRING.as_optional())
 
 
 def hstore(mode: str, placeholder: str) -> Codec:
-    """An hstore column in the ``hstore.handling.mode`` ``mode``. An unchanged TOAST value is a map from the placeholder to itself."""
+    """Return the codec of an hstore column; ``mode`` is ``hstore.handling.mode``.
+
+    For an unchanged TOAST value it sends a map from the placeholder to the placeholder.
+    """
     if mode == "map":
         return Codec(
             schema=MAP_SCHEMA,
@@ -37,7 +40,7 @@ def hstore(mode: str, placeholder: str) -> Codec:
 
 
 def parse(text: bytes) -> dict[str, str | None]:
-    """The pairs in the order of a Java HashMap, which is the order consumers of Debezium see. Raises ValueError."""
+    """Return the pairs in the order of a Java HashMap, which consumers of Debezium see. Raises ValueError."""
     pairs: dict[str, str | None] = {}
     at = 0
     while at < len(text):
@@ -51,7 +54,7 @@ def parse(text: bytes) -> dict[str, str | None]:
 
 
 def to_json(pairs: dict[str, str | None]) -> str:
-    """The text of a compact JSON object."""
+    """Return the text of a compact JSON object."""
     return "{" + ",".join([json_text(k) + ":" + ("null" if v is None else json_text(v)) for k, v in pairs.items()]) + "}"
 
 
@@ -73,7 +76,7 @@ def _in_hash_order(pairs: dict[str, str | None]) -> dict[str, str | None]:
 
 
 def _spread(key: str) -> int:
-    """``String.hashCode`` over UTF-16 units, spread as HashMap does."""
+    """Return ``String.hashCode`` over UTF-16 units, spread as HashMap does."""
     code = 0
     units = key.encode("utf-16-le")
     for at in range(0, len(units), 2):

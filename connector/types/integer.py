@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from connector.schema import INT16, INT32, INT64, Schema
+from connector.record.schema import INT16, INT32, INT64, Schema
 from connector.types.codec import Codec
 
 
@@ -19,4 +19,4 @@ def _codec(schema: Schema) -> Codec:
 SMALLINT: Final = _codec(INT16)
 INTEGER: Final = _codec(INT32)
 BIGINT: Final = _codec(INT64)
-"""Also the codec of oid: an oid is unsigned and needs more than 32 bits."""
+"""The codec of bigint and oid. An oid is unsigned and needs more than 32 bits."""

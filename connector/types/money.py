@@ -1,7 +1,7 @@
-"""money (PostgreSQL manual, 8.2): an amount in the server's locale, brought to ``money.fraction.digits``.
+"""money (PostgreSQL manual, 8.2): an amount in the server's locale, rescaled to ``money.fraction.digits``.
 
-The text holds a currency sign, group separators and a sign or brackets, all chosen by ``lc_monetary``. Digits are what
-counts; the last separator is the decimal point when one or two digits follow it.
+The text holds a currency sign, group separators, and a sign or brackets; ``lc_monetary`` chooses all of them. Only the digits are read. The
+last separator is the decimal point if one or two digits follow it.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-from connector.java_float import java_double
-from connector.json_converter import quote_base64, twos_complement, unscaled
-from connector.schema import DECIMAL, FLOAT64, STRING, Schema
+from connector.java.floats import java_double
+from connector.record.json_converter import quote_base64, twos_complement, unscaled
+from connector.record.schema import DECIMAL, FLOAT64, STRING, Schema
 from connector.types.codec import Codec
 
 _AMOUNT = re.compile(rb"\d[\d.,' \xa0\xe2\x80\xaf\xc2]*")
 
 _WIDE = Context(prec=60)
-"""Enough for the nineteen digits of a money value and any number of fraction digits one may ask for."""
+"""A precision that suffices for the nineteen digits of a money value and any configured number of fraction digits."""
 
 
 def money(mode: str, digits: int, decimal_format: str, *, by_driver: bool = False) -> Codec:
-    """A money column in the ``decimal.handling.mode`` ``mode``; amounts are rounded half up to ``digits`` when precise.
+    """Return the codec of a money column; ``mode`` is ``decimal.handling.mode``. Mode precise rounds half up to ``digits`` digits.
 
-    ``by_driver`` reads them as Debezium 2.3.4 does in its snapshots: as floating-point numbers, which hold 16 digits or so.
+    ``by_driver`` reads amounts as Debezium 2.3.4 does in its snapshots: as floating-point numbers, which hold about 16 digits.
     """
     read = _amount_by_driver if by_driver else amount
     if mode == "string":
@@ -62,7 +62,7 @@ def _amount_by_driver(text: bytes) -> Decimal:
 
 
 def amount(text: bytes) -> Decimal:
-    """The amount as printed, e.g. -1234.56 of ``-$1,234.56``. Raises ValueError when there is no digit."""
+    """Return the printed amount, for instance -1234.56 for ``-$1,234.56``. Raises ValueError if there is no digit."""
     found = _AMOUNT.search(text)
     if found is None:
         raise ValueError("Money value holds no digits")

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from connector.java_float import as_float32, java_double, java_float
-from connector.schema import FLOAT32, FLOAT64, INT16, Field, Schema
+from connector.java.floats import as_float32, java_double, java_float
+from connector.record.schema import FLOAT32, FLOAT64, INT16, Field, Schema
 from connector.types.codec import Codec
 
 _INT16: Final = 32767

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from fix_clients import mend
-from support.connector import SECONDS, Connector
 
-from workers.embedded.wait import wait_until
+from tests.fix_clients import repair
+from tests.support.connector import SECONDS, Connector
+from workers.quickstart.embedded.wait import wait_until
 
 pytestmark = pytest.mark.pg_once
 
@@ -79,7 +79,7 @@ def test_a_connector_from_its_form_to_its_end(akhq: Akhq, target: Connector) -> 
 
 def test_the_form_knows_every_property(akhq: Akhq) -> None:
     dto = akhq.package.request.dto
-    # AKHQ asks to validate each plugin that is listed, with these two properties alone.
+    # AKHQ validates each listed plugin with only these two properties.
     for plugin in akhq.client.getConnectorPlugins():
         name = plugin.getClassName()
         body = {"connector.class": name, "topics": "getPlugins"}
@@ -95,11 +95,11 @@ def test_the_form_knows_every_property(akhq: Akhq) -> None:
         assert {each.getName() for each in definitions if each.isRequired()} == {"name", "connector.class"}
 
 
-def test_what_failed_shows_its_trace_and_is_restarted(akhq: Akhq, failing: Connector) -> None:
+def test_a_failed_task_shows_its_trace_and_is_restarted(akhq: Akhq, failing: Connector) -> None:
     [task] = akhq.client.getConnectorStatus(akhq.name).getTasks()
     assert (task.getState(), bool(task.getTrace()), bool(task.getWorkerId())) == ("FAILED", True, True)
     assert akhq.client.getConnectorTaskStatus(akhq.name, 0).getTrace() == task.getTrace()
-    mend(failing)
+    repair(failing)
     request = akhq.package.request.post.PostConnectorRestart(akhq.name).withIncludeTasks(True).withOnlyFailed(True)
     assert akhq.client.restartConnector(request) is True
     akhq.await_row("RUNNING", {0: "RUNNING"})

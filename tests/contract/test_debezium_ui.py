@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from support.connector import Connector
-from support.wire import Wire, read, refused
+
+from tests.support.connector import Connector
+from tests.support.wire import Wire, read, refused
 
 pytestmark = pytest.mark.pg_once
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from fix_clients import mend
 from kafka_connect import KafkaConnect
 from kafka_connect.cli import cli
 from requests.exceptions import HTTPError
-from support.connector import SECONDS, Connector
 
-from workers.embedded.wait import wait_until
+from tests.fix_clients import repair
+from tests.support.connector import SECONDS, Connector
+from workers.quickstart.embedded.wait import wait_until
 
 pytestmark = pytest.mark.pg_once
 
@@ -55,7 +55,7 @@ def test_a_connector_from_its_making_to_its_end(client: KafkaConnect, target: Co
 
 def test_restarts(client: KafkaConnect, failing: Connector) -> None:
     assert client.get_connector_task_status(failing.name, 0)["state"] == "FAILED"
-    mend(failing)
+    repair(failing)
     # It sends Python's True and False.
     told = client.restart_connector(failing.name, include_tasks=True, only_failed=True)
     assert [task["state"] for task in told["tasks"]] == ["RESTARTING"]

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from fix_clients import mend
 from pydantic import Field
-from support.connector import SECONDS, Connector
-from support.wire import Wire, done, read, refused
 
-from workers.embedded.wait import wait_until
+from tests.fix_clients import repair
+from tests.support.connector import SECONDS, Connector
+from tests.support.wire import Wire, done, read, refused
+from workers.quickstart.embedded.wait import wait_until
 
 pytestmark = pytest.mark.pg_once
 
@@ -114,7 +114,7 @@ def test_the_pages_of_a_connector(http: httpx.Client, target: Connector) -> None
 def test_restarts_from_the_page(http: httpx.Client, failing: Connector) -> None:
     status = read(Status, http.get(f"/connectors/{failing.name}/status"))
     assert status.tasks[0].trace
-    mend(failing)
+    repair(failing)
     done(http.post(f"/connectors/{failing.name}/tasks/0/restart"), 204)
     wait_until(lambda: state(http, failing.name) == ("RUNNING", ["RUNNING"]), "it to run", SECONDS)
     done(http.post(f"/connectors/{failing.name}/restart"), 204)

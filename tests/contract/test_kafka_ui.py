@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import httpx
 import pytest
-from fix_clients import mend
 from pydantic import Field
-from support.connector import SECONDS, Connector
-from support.wire import Wire, done, read, refused
 
-from workers.embedded.wait import wait_until
+from tests.fix_clients import repair
+from tests.support.connector import SECONDS, Connector
+from tests.support.wire import Wire, done, read, refused
+from workers.quickstart.embedded.wait import wait_until
 
 pytestmark = pytest.mark.pg_once
 
@@ -127,7 +127,9 @@ def test_the_pages_of_a_connector(http: httpx.Client, target: Connector) -> None
     [task] = read(list[ConnectorTask], http.get(f"{path}/tasks"))
     read(TaskStatus, http.get(f"{path}/tasks/{task.id.task}/status"))
     topics = f"{path}/topics"
-    wait_until(lambda: read(dict[str, Topics], http.get(topics))[name].topics == [f"{name}.public.t"], "the topic", SECONDS)
+    # The changed configuration asks for heartbeats, and the first is sent at once.
+    used = {f"{name}.public.t", f"__debezium-heartbeat.{name}"}
+    wait_until(lambda: set(read(dict[str, Topics], http.get(topics))[name].topics) == used, "both topics", SECONDS)
     done(http.delete(path), 204)
     refused(http.get(path), 404)
 
@@ -156,13 +158,13 @@ def test_restart_of_failed_tasks(http: httpx.Client, failing: Connector) -> None
     ]
     assert failed == [0]
     assert listed(http)[failing.name].status.tasks[0].trace
-    mend(failing)
+    repair(failing)
     done(http.post(f"{path}/tasks/0/restart"), 204)
     wait_until(lambda: listed(http)[failing.name].status.tasks[0].state == "RUNNING", "the task to run", SECONDS)
     done(http.post(f"{path}/restart", params={"includeTasks": "false", "onlyFailed": "false"}), 204)
 
 
-def test_offsets_are_reset_in_a_stopped_connector_alone(http: httpx.Client, target: Connector) -> None:
+def test_offsets_are_reset_only_in_a_stopped_connector(http: httpx.Client, target: Connector) -> None:
     target.create()
     path = f"/connectors/{target.name}/offsets"
     # 400 becomes "make sure it is STOPPED", 404 "not found"; another code would be shown as a failure of the worker.

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from fix_clients import mend
 from pydantic import Field
-from support.connector import SECONDS, Connector
-from support.wire import Wire, done, read, refused
 
-from workers.embedded.wait import wait_until
+from tests.fix_clients import repair
+from tests.support.connector import SECONDS, Connector
+from tests.support.wire import Wire, done, read, refused
+from workers.quickstart.embedded.wait import wait_until
 
 pytestmark = pytest.mark.pg_once
 
@@ -202,7 +202,7 @@ def test_describe_and_restart_what_failed(http: httpx.Client, failing: Connector
     [task] = read(Status, http.get(f"{path}/status")).tasks
     assert task.state == "FAILED"
     assert task.trace  # dereferenced without a look
-    mend(failing)
+    repair(failing)
     told = read(Status, http.post(f"{path}/restart", params={"includeTasks": "true", "onlyFailed": "true"}), 202)
     assert [task.state for task in told.tasks].count("RESTARTING") == 1
     failing.await_phase("streaming")

@@ -6,16 +6,17 @@ from typing import Any
 
 import httpx
 import pytest
-from fix_clients import mend
 from kafka_connect_healthcheck.health import Health
-from support.connector import Connector
-from support.wire import Wire, read
+
+from tests.fix_clients import repair
+from tests.support.connector import Connector
+from tests.support.wire import Wire, read
 
 pytestmark = pytest.mark.pg_once
 
 
 def health(connector: Connector, worker_id: str | None = None) -> dict[str, Any]:
-    """What the check tells of the worker, and of one worker alone when it is told which."""
+    """What the check reports about all connectors of the worker, or about one of them."""
     url = connector.worker.url
     told: dict[str, Any] = Health(url, worker_id, ["FAILED"], None, 0, ["connector", "task"]).get_health_result()
     return told
@@ -34,7 +35,7 @@ def test_the_health_check_names_the_task_that_failed(failing: Connector) -> None
     # The id is what worker_id says, and another worker is not to blame.
     assert health(failing, failure["worker_id"])["healthy"] is False
     assert health(failing, "10.0.0.9:8083")["failures"] == []
-    mend(failing)
+    repair(failing)
     failing.worker.rest("POST", f"/connectors/{failing.name}/restart?includeTasks=true&onlyFailed=true")
     failing.await_phase("streaming")
     assert failures(health(failing), failing) == []

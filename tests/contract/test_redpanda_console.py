@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import httpx
 import pytest
-from fix_clients import mend
-from support.connector import SECONDS, Connector
-from support.wire import Wire, done, read, refused
 
-from workers.embedded.wait import wait_until
+from tests.fix_clients import repair
+from tests.support.connector import SECONDS, Connector
+from tests.support.wire import Wire, done, read, refused
+from workers.quickstart.embedded.wait import wait_until
 
 pytestmark = pytest.mark.pg_once
 
@@ -137,12 +137,12 @@ def test_the_form_finds_its_properties(http: httpx.Client) -> None:
     assert {"initial", "no_data", "always"} <= set(found["snapshot.mode"].value["recommended_values"])
 
 
-def test_what_failed_shows_why_and_is_restarted(http: httpx.Client, failing: Connector) -> None:
+def test_a_failed_task_shows_the_reason_and_is_restarted(http: httpx.Client, failing: Connector) -> None:
     both = listed(http, failing.name)
     assert both is not None
     assert health(both) == "UNHEALTHY"
     assert both.status.tasks[0].trace
-    mend(failing)
+    repair(failing)
     # Both flags are always sent, and only the code is looked at.
     restart = f"/connectors/{failing.name}/restart"
     assert http.post(restart, params={"includeTasks": "true", "onlyFailed": "true"}).is_success

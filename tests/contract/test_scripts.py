@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from fix_clients import mend
-from support.connector import Connector
+
+from tests.fix_clients import repair
+from tests.support.connector import Connector
 
 pytestmark = pytest.mark.pg_once
 
@@ -94,7 +95,7 @@ def test_the_list_of_states(shell: Shell) -> None:
 
 
 def test_the_cron_job_that_restarts_failed_tasks(shell: Shell, failing: Connector) -> None:
-    mend(failing)
+    repair(failing)
     shell(
         'curl -s "$C/connectors?expand=status" | jq -r --arg n "$N" \'.[].status | select(.name == $n) | .name as $c | .tasks[]'
         ' | select(.state == "FAILED") | "/connectors/\\($c)/tasks/\\(.id | tostring)/restart"\''

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import pytest
-from fix_clients import mend
-from support.connector import SECONDS, Connector
-from support.wire import Refusal, Wire
 
-from workers.embedded.wait import wait_until
+from tests.fix_clients import repair
+from tests.support.connector import SECONDS, Connector
+from tests.support.wire import Refusal, Wire
+from workers.quickstart.embedded.wait import wait_until
 
 pytestmark = pytest.mark.pg_once
 
@@ -112,7 +112,7 @@ def reconcile(operator: Operator, name: str, config: Mapping[str, str], state: s
     return changes
 
 
-def test_a_resource_is_made_once_and_then_left_alone(operator: Operator, target: Connector) -> None:
+def test_a_resource_is_created_once_and_then_not_changed(operator: Operator, target: Connector) -> None:
     config = target.config({"heartbeat.interval.ms": "10000", "database.password": "${env:HOME}", "_unknown.property": "stays"})
     del config["connector.class"]
     assert reconcile(operator, target.name, config) == ["created"]
@@ -143,10 +143,10 @@ def test_a_resource_goes_through_the_states(operator: Operator, target: Connecto
         found = state
 
 
-def test_what_failed_is_restarted_by_itself(operator: Operator, failing: Connector) -> None:
+def test_a_failed_task_is_restarted_automatically(operator: Operator, failing: Connector) -> None:
     status = operator.status(failing.name)
     assert (status.connector.state, [(task.id, task.state) for task in status.tasks]) == ("RUNNING", [(0, "FAILED")])
-    mend(failing)
+    repair(failing)
     told = operator.call("POST", f"/connectors/{failing.name}/restart?includeTasks=true&onlyFailed=true", accepted=202)
     assert isinstance(json.loads(told), dict)
     failing.await_phase("streaming")
@@ -192,7 +192,7 @@ def test_deletion_is_over_when_the_status_is_gone(operator: Operator, target: Co
     assert target.name not in json.loads(operator.call("GET", "/connectors"))
 
 
-def test_a_refusal_is_told_in_the_resource(operator: Operator, target: Connector) -> None:
+def test_a_refusal_is_shown_in_the_resource(operator: Operator, target: Connector) -> None:
     body = {"name": target.name, "config": target.config({"snapshot.mode": "sometimes"})}
     told = Refusal.model_validate_json(operator.call("POST", "/connectors", body, accepted=400))
     assert "snapshot.mode" in told.message

@@ -11,10 +11,10 @@ from typing import Any
 
 import httpx
 import pytest
-from support.connector import SECONDS, Connector
-from support.wire import Refusal, Wire, read
 
-from workers.embedded.wait import wait_until
+from tests.support.connector import SECONDS, Connector
+from tests.support.wire import Refusal, Wire, read
+from workers.quickstart.embedded.wait import wait_until
 
 pytestmark = pytest.mark.pg_once
 
@@ -113,15 +113,15 @@ def test_deploy_of_the_go_client(http: httpx.Client, target: Connector) -> None:
     assert target.name in read(list[str], http.get("/connectors"))
 
 
-def test_failures_are_not_taken_for_a_rebalance(http: httpx.Client, target: Connector) -> None:
-    """The provider goes on asking as long as a text has one of these words; a refusal must end ``apply`` at once."""
+def test_failures_are_not_reported_as_a_rebalance(http: httpx.Client, target: Connector) -> None:
+    """The provider repeats a request while the answer has one of these words. A refusal must end ``apply`` at once."""
     config = target.config({"snapshot.mode": "sometimes"})
     answer = http.post("/connectors", json={"name": target.name, "config": config})
     assert not any(word in read(Refusal, answer, 400).message.lower() for word in ("rebalance", "conflicting operation", "409"))
     assert http.get(f"/connectors/{target.name}").status_code == httpx.codes.NOT_FOUND
 
 
-def test_a_failed_task_s_connector_has_strings_alone(http: httpx.Client, failing: Connector) -> None:
+def test_a_failed_task_s_connector_has_only_strings(http: httpx.Client, failing: Connector) -> None:
     status = read(Status, http.get(f"/connectors/{failing.name}/status"))
     assert status.connector.keys() >= {"state", "worker_id"}
     assert [(task.id, task.state, bool(task.trace)) for task in status.tasks] == [(0, "FAILED", True)]

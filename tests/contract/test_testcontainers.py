@@ -8,10 +8,10 @@ from typing import Literal
 
 import httpx
 import pytest
-from support.connector import SECONDS, Connector
-from support.wire import Wire, read
 
-from workers.embedded.wait import wait_until
+from tests.support.connector import SECONDS, Connector
+from tests.support.wire import Wire, read
+from workers.quickstart.embedded.wait import wait_until
 
 pytestmark = pytest.mark.pg_once
 

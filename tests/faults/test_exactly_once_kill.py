@@ -10,17 +10,18 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fix_pg import PgServer
-from fix_worker import Worker
-from support.connector import SECONDS, Connector, parsed
-from support.load import TABLES, Load, faults, seen
-from support.topics import read_to_end
 
-from workers.embedded.wait import wait_until
+from tests.fix_pg import PgServer
+from tests.fix_worker import Worker
+from tests.support.connector import SECONDS, Connector, parsed
+from tests.support.load import TABLES, Load, faults, seen
+from tests.support.topics import read_to_end
+from workers.quickstart.embedded.wait import wait_until
 
-pytestmark = [pytest.mark.pg_once, pytest.mark.slow]
+pytestmark = pytest.mark.pg_once
 
 SEED = 20_260_711
+FEW = 4
 KILLS = 20
 BIG = 30_000
 """Rows of a transaction that takes several of Kafka's."""
@@ -38,11 +39,12 @@ async def committed(connector: Connector, table: str) -> list[tuple[Any, Any]]:
     return [(parsed(raw.key), parsed(raw.value)) for raw in await read_to_end(connector.worker.bootstrap, topic, committed=True)]
 
 
-async def test_twenty_kills_and_each_change_comes_once(pg: PgServer, worker: Callable[..., Worker]) -> None:
+@pytest.mark.parametrize("kills", [FEW, pytest.param(KILLS, marks=pytest.mark.long)])
+async def test_kills_and_each_change_comes_once(pg: PgServer, worker: Callable[..., Worker], kills: int) -> None:
     sys.stdout.write(f"seed {SEED}\n")
     choice = random.Random(SEED)
     connect = worker(exactly_once_source_support="enabled")
-    connector = Connector(connect, pg.database("once"), "once_twenty")
+    connector = Connector(connect, pg.database("once"), f"once_{kills}")
     load = Load(connector.database.dsn, seed=SEED)
     load.prepare()
     connector.database.execute("CREATE TABLE big (id int PRIMARY KEY)")
@@ -50,7 +52,7 @@ async def test_twenty_kills_and_each_change_comes_once(pg: PgServer, worker: Cal
     rows = inside = 0
     load.start()
     try:
-        for kill in range(KILLS):
+        for kill in range(kills):
             connector.await_phase("streaming")
             if kill % 2:
                 rows += BIG
@@ -64,7 +66,8 @@ async def test_twenty_kills_and_each_change_comes_once(pg: PgServer, worker: Cal
     finally:
         end = load.stop()
     connector.await_confirmed(end)
-    assert inside > 0, "no kill fell into a big transaction"
+    # A few may all miss.
+    assert inside > 0 or kills < KILLS, "no kill fell into a big transaction"
 
     found: list[str] = []
     for table in TABLES:
@@ -78,7 +81,7 @@ async def test_twenty_kills_and_each_change_comes_once(pg: PgServer, worker: Cal
     assert not found, f"seed {SEED}, {load.transactions} transactions: {len(found)} faults\n" + "\n".join(found[:30])
     times = Counter(key["id"] for key, _ in await committed(connector, "big"))
     assert times == Counter(range(1, rows + 1)), f"{[(key, count) for key, count in times.items() if count > 1][:10]} more than once"
-    assert load.transactions > 100
+    assert load.transactions > 5 * kills
 
 
 def await_inside(connector: Connector, last: int) -> bool:

@@ -1,6 +1,6 @@
 """A connector whose database is idle while another database of the server is busy survives SIGKILL at any moment.
 
-Its position moves by the server's keepalives alone. ``UNDERSTUDY_IDLE_KILLS=10`` runs ten kills with the default
+Only the server's keepalives advance its position. ``UNDERSTUDY_IDLE_KILLS=10`` runs ten kills with the default
 status.update.interval.ms, each up to 10 s after the slot has moved; without it there are a few quick ones.
 """
 
@@ -16,15 +16,15 @@ from functools import partial
 from typing import Any
 
 import pytest
-from fix_pg import Database, PgServer
-from fix_worker import Worker
-from support.connector import SECONDS, Connector
 
-from connector.lsn import parse_lsn
-from connector.offsets import StoredOffset
-from workers.embedded.wait import wait_until
+from connector.delivery.offsets import StoredOffset
+from connector.wire.lsn import parse_lsn
+from tests.fix_pg import Database, PgServer
+from tests.fix_worker import Worker
+from tests.support.connector import SECONDS, Connector
+from workers.quickstart.embedded.wait import wait_until
 
-pytestmark = [pytest.mark.pg_once, pytest.mark.slow]
+pytestmark = pytest.mark.pg_once
 
 LONG = int(os.environ.get("UNDERSTUDY_IDLE_KILLS", "0"))
 KILLS = LONG or 3
@@ -57,7 +57,7 @@ def busy(database: Database, seconds: float) -> Iterator[None]:
 
 
 def start_of(offset: dict[str, Any]) -> int:
-    """Where streaming goes on from a stored offset."""
+    """The position from which streaming continues after a stored offset."""
     return StoredOffset.parse(offset).start
 
 

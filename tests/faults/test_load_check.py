@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.load import Seen, faults
+
+from tests.support.load import Seen, faults
 
 HISTORY = {("item", 1): [("u", 2), ("d", 2), ("c", 3), ("u", 4)]}
 
@@ -38,7 +39,7 @@ def test_a_whole_history_passes(came: str, restarts: int) -> None:
         ("u2 d2 - c3 u4 -", 0, "item 1: the last event says None, the table 4"),
     ],
 )
-def test_what_is_wrong_is_told(came: str, restarts: int, told: str) -> None:
+def test_wrong_results_are_reported(came: str, restarts: int, told: str) -> None:
     assert told in faults("item", HISTORY, records(*came.split()), {1: 4}, restarts)
 
 

@@ -6,14 +6,14 @@ import json
 from collections.abc import Callable
 
 import pytest
-from fix_pg import PgServer
-from fix_worker import Worker, read_topics
-from support.connector import Connector
 
-from workers.embedded.kafka import EmbeddedKafka
-from workers.embedded.wait import wait_until
+from tests.fix_pg import PgServer
+from tests.fix_worker import Worker, read_topics
+from tests.support.connector import Connector
+from workers.quickstart.embedded.kafka import EmbeddedKafka
+from workers.quickstart.embedded.wait import wait_until
 
-pytestmark = [pytest.mark.pg_once, pytest.mark.slow]
+pytestmark = pytest.mark.pg_once
 
 
 async def test_the_last_event_before_a_silence_is_delivered(pg: PgServer, kafka: EmbeddedKafka, worker: Callable[..., Worker]) -> None:
@@ -33,7 +33,7 @@ async def test_the_last_event_before_a_silence_is_delivered(pg: PgServer, kafka:
     # Well before the minute after which the next status update would have shown it.
     wait_until(lambda: "trying again" in connector.worker.log, lambda: f"the task to begin again\n{connector.worker.log[-3000:]}", 40)
     kafka.resume()
-    # The records themselves are waited for: what the slot is told may also have to wait for the next status update.
+    # The test waits for the records, because the confirmation of the slot may take until the next status update.
     topic = f"{connector.name}.public.t"
     records = await read_topics(kafka.bootstrap, [topic], 2)
     assert [json.loads(record.value or b"null")["after"]["id"] for record in records] == [1, 2]

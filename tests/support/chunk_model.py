@@ -1,40 +1,75 @@
-"""A model of PostgreSQL and of the reader of chunks, for all orders in which things may happen.
+"""A model of PostgreSQL around the coordinator of incremental snapshots, for all orders in which things may happen.
 
 The database is a log of committed transactions; a transaction is in the log, and so in the stream, before its changes can be seen by
-readers, and holds its rows' locks until then. Around it runs the real thing: :class:`connector.stream.Stream` fed with pgoutput
-frames, :class:`connector.incremental_chunk.Chunk` and :class:`connector.incremental.IncrementalSnapshot`. Two rules are checked with
-every record: none is a read of something older than what its key's topic has told already; and in the end the last record of each key
-is the row in the table.
+readers, and holds its rows' locks until then. The code that is tested is the real one: :class:`connector.events.stream.Stream`, fed with
+pgoutput frames, and :class:`connector.incremental.coordinator.Coordinator`, whose effects the model carries out. Two rules are checked
+with every record: no read is older than a record of its key that was sent before; and in the end the last record of each key is the row in
+the table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Final
 
-from connector.changes import LiveTable, StreamSettings
-from connector.encoders import TableEncoder
-from connector.incremental import Collection, IncrementalSnapshot, Place
-from connector.incremental_chunk import Chunk, Closed, Visibility
-from connector.signals import CLOSE, OPEN, source_signal
-from connector.stream import Stream
-from connector.types.codec import Column
+from connector.events.changes import StreamSettings
+from connector.events.live_table import LiveTable
+from connector.events.stream import Stream
+from connector.events.transitions import NeedRelation, Signal
+from connector.incremental.coordinator import AGAIN_S, ChunkSettings, Coordinator
+from connector.incremental.coordinator_effects import (
+    Aborted,
+    AwaitPosition,
+    CloseWindow,
+    Connect,
+    Effect,
+    FindLastRow,
+    FindPosition,
+    Log,
+    LookAtTable,
+    Notify,
+    OpenWindow,
+    Order,
+    ReadChunk,
+    SendRows,
+    Show,
+    StoreState,
+    Wake,
+    WriteClosing,
+    WriteOpening,
+)
+from connector.incremental.coordinator_events import (
+    ChunkDue,
+    ChunkRead,
+    ClosingSeen,
+    Connected,
+    Event,
+    LastRowFound,
+    NoRowsLeft,
+    OpeningSeen,
+    PositionFound,
+    Resumed,
+    RowsSent,
+    SnapshotAsked,
+    StreamReached,
+    TableFound,
+    WatermarkWritten,
+    WindowAttached,
+)
+from connector.incremental.coordinator_phases import Phase
+from connector.incremental.state import Collection
+from connector.incremental.target import NO_PLACE, Target
+from connector.incremental.visibility import Visibility
+from connector.signals.signal import CLOSE, OPEN, source_signal
 
-from .stream_rig import INT4, NOW_NS, TEXT, RecordingOut, Sent, StreamRig, catalog_table, relation_of
+from .chunk_tables import SIGNALS, TABLES, compiled, target_of
+from .stream_rig import NOW_NS, Failures, RecordingOut, Sent, relation_of
 from .wal_script import WalScript
 
 Change = tuple[str, str, str]
 """``("put", table, key)``, ``("drop", table, key)``, ``("empty", table, "")`` or ``("move", table, "from>to")``."""
 
-TABLES: Final = {
-    name: catalog_table(name, Column("id", INT4, not_null=True), Column("v", TEXT), oid=6000 + number, primary_key=["id"])
-    for number, name in enumerate(("a", "b"))
-}
-SIGNALS: Final = catalog_table(
-    "sig", Column("id", TEXT, not_null=True), Column("type", TEXT), Column("data", TEXT), oid=6100, primary_key=["id"]
-)
 _FIRST_XID: Final = 1000
 
 
@@ -51,16 +86,9 @@ class _Transaction:
     end: int
 
 
-@cache
-def _compiled(name: str) -> tuple[TableEncoder, Any]:
-    rig = StreamRig(*TABLES.values(), SIGNALS)
-    table = TABLES.get(name, SIGNALS)
-    return rig.capture.encoder(table), rig.capture.source(table)
-
-
 @dataclass(slots=True)
 class Topic:
-    """The state that a topic tells of, and how new each key's record is."""
+    """The state that a topic shows, and the age of each key's record."""
 
     values: dict[str, str] = field(default_factory=dict)
     version: dict[str, int] = field(default_factory=dict)
@@ -69,7 +97,8 @@ class Topic:
 class World:
     """A database, its stream and one incremental snapshot; every method is one step of it.
 
-    ``rows`` are each table's keys at the beginning, whose records nobody has seen. ``chunk_class`` is what is tested.
+    ``rows`` are each table's keys at the beginning, whose records nobody has seen, ``asked`` the tables to read, all of them by default.
+    ``coordinator`` is what is tested.
     """
 
     def __init__(
@@ -78,11 +107,12 @@ class World:
         *,
         size: int,
         read_only: bool = False,
-        chunk_class: Callable[[str, Stream], Chunk[bytes]] = Chunk,
+        asked: Sequence[str] | None = None,
+        coordinator: type[Coordinator[bytes]] = Coordinator,
     ) -> None:
         self.size = size
         self.read_only = read_only
-        self._chunk_class = chunk_class
+        self._class = coordinator
         self._wal = WalScript()
         self.log: list[_Transaction] = []
         self.late: list[int] = []
@@ -94,8 +124,6 @@ class World:
         for table, keys in rows.items():
             for key in keys:
                 self._history[table, key] = [(-1, self._value())]
-        self.state = IncrementalSnapshot()
-        self.state.add([Collection(f"public.{table}") for table in rows], "s")
         self.topics = {table: Topic() for table in TABLES}
         self._records: dict[str, list[Sent]] = {name: [] for name in (*TABLES, "sig")}
         self.stream = self._new_stream()
@@ -104,14 +132,18 @@ class World:
         self._frames: list[bytes] = []
         self._ends: list[tuple[int, int]] = []
         """Number of frames after which a position is reached, and that position."""
-        self.chunk: Chunk[bytes] | None = None
-        self.step = "open"
-        """What the reader of chunks does next: open, aim, look, fill, close, wait."""
-        self._looked: tuple[Visibility, tuple[tuple[str, str], ...]] | None = None
-        self._close_at: int | None = None
+        self._orders: list[Order] = []
+        self._answer: Event[bytes] | None = None
+        """The server has done what it was asked for; the answer is on its way."""
+        self._awaited = False
         self._chunks = 0
         self.again = 0
         """Chunks that were read again."""
+        self.stopped: set[str] = set()
+        """Tables that were taken off the snapshot."""
+        self.coordinator = self._new_coordinator()
+        names = list(rows) if asked is None else asked
+        self.tell(SnapshotAsked(tuple(Collection(f"public.{table}") for table in names), "s"))
 
     # The database
 
@@ -201,7 +233,7 @@ class World:
         return found
 
     def _snapshot(self) -> Visibility:
-        """As PostgreSQL makes one: it ends behind the newest transaction that can be seen, and lists those before that end alone."""
+        """A snapshot as PostgreSQL makes it: it ends after the newest visible transaction, and lists only transactions before that end."""
         shown = [one.xid for number, one in enumerate(self.log) if number not in self.late]
         end = max(shown, default=_FIRST_XID - 1) + 1
         hidden = [self.log[number].xid for number in self.late]
@@ -211,14 +243,14 @@ class World:
     # The stream
 
     def _new_stream(self) -> Stream:
-        stream = Stream(StreamSettings(skipped=frozenset()), last_commit=None, resume=None, on_conversion_failure=lambda _t, _c, _r: None)
+        stream = Stream(StreamSettings(skipped=frozenset()), last_commit=None, resume=None, warn=Failures())
         for table in (*TABLES.values(), SIGNALS):
             self._wal.relation(relation_of(table))
-            stream.feed(self._wal.take(), NOW_NS)
-            assert stream.wanted is not None
-            encoder, source = _compiled(table.table)
+            answer = stream.feed(self._wal.take(), NOW_NS)
+            assert isinstance(answer, NeedRelation)
+            encoder, source = compiled(table.table)
             out = RecordingOut(table.table, self._records[table.table])
-            stream.adopt(stream.wanted, LiveTable(encoder, source, out, signals=table is SIGNALS))
+            stream.adopt(answer.relation, LiveTable(encoder, source, out, signals=table is SIGNALS))
         return stream
 
     @property
@@ -235,12 +267,11 @@ class World:
         frames = self._frames[self.fed : self.fed + count]
         self.fed += len(frames)
         while frames:
-            used = self.stream.feed(frames, NOW_NS)
-            frames = frames[used:]
+            answer = self.stream.feed(frames, NOW_NS)
+            frames = frames[answer.used :]
             self._take_records()
-            row = self.stream.take_signal()
-            if row is not None:
-                signal = source_signal(row.cells)
+            if isinstance(answer, Signal):
+                signal = source_signal(answer.row.cells)
                 self._signal(signal.type, signal.id)
         self._passed()
 
@@ -279,163 +310,180 @@ class World:
             raise BrokenRuleError(f"{table} {key}: a record tells of {value}, which nobody wrote after {after}")
         return numbers[0]
 
-    # The reader of chunks, step by step as connector.runner.incremental does it
+    # The snapshot
 
-    def advance(self) -> None:
-        """The reader's next step; nothing while it waits for the stream or has come to the end."""
-        getattr(self, f"_do_{self.step}")()
+    def _new_coordinator(self) -> Coordinator[bytes]:
+        return self._class(ChunkSettings(watermarks=not self.read_only, rows=self.size))
+
+    @property
+    def phase(self) -> Phase:
+        """What the reader of chunks does."""
+        return self.coordinator.phase
 
     @property
     def reader_waits(self) -> bool:
-        """Only the stream can bring it further, or it has come to the end."""
-        return self.step in ("wait", "end")
+        """Only the stream or a signal can bring it further, or it has come to the end."""
+        return not self._orders and self._answer is None
 
-    def _watermark(self, kind: str) -> None:
-        assert self.chunk is not None
+    @property
+    def begins_chunk(self) -> bool:
+        """Its next step is a new chunk."""
+        return self.phase is Phase.DUE
+
+    def tell(self, event: Event[bytes]) -> None:
+        """Something happens, and its effects with it."""
+        before = self.coordinator.state.position
+        effects = self.coordinator.handle(event, 0.0)
+        if self.coordinator.state.position is not before and any(isinstance(effect, SendRows) for effect in effects):
+            raise BrokenRuleError("the position moved before the rows were sent")
+        for effect in effects:
+            self._carry_out(effect)
+
+    def advance(self) -> None:
+        """The reader's next step; nothing while it waits for the stream or has come to the end."""
+        if self._answer is not None:
+            answer, self._answer = self._answer, None
+            self.tell(answer)
+        elif self._orders:
+            self._obey(self._orders.pop(0))
+
+    def restart(self) -> bool:
+        """The worker ends and starts again, with the offset of what was sent. False when that cannot be now.
+
+        It cannot be while transactions wait to be seen: a new stream does not know which of them an earlier one has brought.
+        """
+        if self.late or not self.stream.between:
+            return False
+        stored = self.coordinator.state.to_offset(NO_PLACE)
+        self._orders.clear()
+        self._answer, self._awaited = None, False
+        self.stream = self._new_stream()
+        self.coordinator = self._new_coordinator()
+        self.tell(Resumed(stored))
+        return True
+
+    def _carry_out(self, effect: Effect[bytes]) -> None:
+        match effect:
+            case OpenWindow(table, window):
+                recent = frozenset(self.stream.recent)
+                self.stream.open_window(table, window)
+                self.tell(WindowAttached(recent))
+            case CloseWindow():
+                self.stream.close_window()
+                self._awaited = False
+            case AwaitPosition():
+                self._awaited = True
+                self._passed()
+            case SendRows(target, rows):
+                self._send(target.table.table, rows)
+                self.tell(RowsSent())
+            case Notify(Aborted(_, tables)):
+                self.stopped |= {table.removeprefix("public.") for table in tables}
+            case Notify() | Log() | Show() | StoreState():
+                pass
+            case _:
+                self.again += isinstance(effect, Wake) and effect.seconds == AGAIN_S and self._chunks > 0
+                self._orders.append(effect)
+
+    def _obey(self, order: Order) -> None:
+        match order:
+            case Wake():
+                self._chunks += 1
+                self.tell(ChunkDue(f"c{self._chunks}"))
+            case Connect():
+                self.tell(Connected())
+            case WriteOpening(chunk_id):
+                self._watermark(f"{chunk_id}-open", OPEN)
+                self.tell(WatermarkWritten())
+            case WriteClosing(chunk_id):
+                # The server's answer comes later than the row may come through the stream.
+                self._watermark(f"{chunk_id}-close", CLOSE)
+                self._answer = WatermarkWritten()
+            case FindPosition():
+                ends = (end for number, (_, end) in enumerate(self._ends) if number not in self.late)
+                self._answer = PositionFound(max(ends, default=0))
+            case LookAtTable(collection):
+                self.tell(TableFound(target_of(collection)))
+            case FindLastRow(target):
+                keys = [key for key, _ in self._visible_rows(target)]
+                self.tell(LastRowFound(target.place((keys[-1],)) if keys else None))
+            case ReadChunk(target, after, upto, most):
+                rows = [row for row in self._visible_rows(target) if (after is None or row[0] > str(after[0])) and row[0] <= str(upto[0])]
+                self._answer = self._read(target, rows[:most])
+            case StoreState():
+                pass
+
+    def _visible_rows(self, target: Target) -> list[tuple[str, str]]:
+        table = target.table.table
+        shown = {key: self._visible((of, key)) for of, key in self._history if of == table and key}
+        return [(key, value) for key, value in sorted(shown.items()) if value is not None]
+
+    def _read(self, target: Target, rows: list[tuple[str, str]]) -> Event[bytes]:
+        if not rows:
+            return NoRowsLeft()
+        lines = tuple(f"{key}\t{value}".encode() for key, value in rows)
+        return ChunkRead(lines, tuple((key.encode(),) for key, _ in rows), self._snapshot(), target.place((rows[-1][0],)))
+
+    def _watermark(self, row_id: str, kind: str) -> None:
         xid = self._xid()
         self._wal.begin(xid)
-        ending = "open" if kind == OPEN else "close"
-        self._wal.insert(relation_of(SIGNALS), f"{self.chunk.id}-{ending}", kind, None)
+        self._wal.insert(relation_of(SIGNALS), row_id, kind, None)
         self._logged(xid, [], self._wal.commit())
 
-    def _do_open(self) -> None:
-        self._chunks += 1
-        self.chunk = self._chunk_class(f"c{self._chunks}", self.stream)
-        self._close_at = self._looked = None
-        if self.read_only:
-            self.chunk.open()
-        else:
-            self._watermark(OPEN)
-        self.step = "aim"
-
-    def _do_aim(self) -> None:
-        assert self.chunk is not None
-        table = self._table()
-        if self.state.maximum is None:
-            keys = sorted(key for of, key in self._history if of == table and key and self._visible((of, key)) is not None)
-            if not keys:
-                self._table_ends()
-                return
-            self.state.maximum = Place((keys[-1],), keys[-1])
-        self.chunk.aim(f"public.{table}")
-        self.step = "look"
-
-    def _table(self) -> str:
-        return self.state.names[0].removeprefix("public.")
-
-    def _table_ends(self) -> None:
-        """Goes on with the next table and the same watermarks."""
-        self.step = "aim" if self.state.next_collection() else "close"
-
-    def _do_look(self) -> None:
-        """The server reads; the answer is on its way."""
-        table, state = self._table(), self.state
-        assert state.maximum is not None
-        after = "" if state.position is None else str(state.position.texts[0])
-        upto = str(state.maximum.texts[0])
-        shown = {key: self._visible((of, key)) for of, key in self._history if of == table and after < key <= upto}
-        rows = [(key, value) for key, value in sorted(shown.items()) if value is not None][: self.size]
-        self._looked = self._snapshot(), tuple(rows)
-        self.step = "fill"
-
-    def _do_fill(self) -> None:
-        assert self.chunk is not None
-        assert self._looked is not None
-        visible, rows = self._looked
-        if not rows:
-            self._table_ends()
-            return
-        last = rows[-1][0]
-        lines = [f"{key}\t{value}".encode() for key, value in rows]
-        self.chunk.fill([(key.encode(),) for key, _ in rows], lines, visible, Place((last,), last))
-        self.step = "close"
-
-    def _do_close(self) -> None:
-        # The server's answer comes later than the row may come through the stream: there is nothing left to do then.
-        self.step = "wait"
-        if self.read_only:
-            self._close_at = max((end for number, (_, end) in enumerate(self._ends) if number not in self.late), default=0)
-            self._passed()
-        else:
-            self._watermark(CLOSE)
-
-    def _do_wait(self) -> None:
-        pass
-
-    def _do_end(self) -> None:
-        pass
-
-    def _signal(self, kind: str, chunk_id: str) -> None:
-        chunk = self.chunk
-        if chunk is None or chunk.id != chunk_id.rsplit("-", 1)[0]:
-            return
-        if kind == OPEN:
-            chunk.open()
-        else:
-            self._close(chunk)
+    def _signal(self, kind: str, row_id: str) -> None:
+        self.tell(OpeningSeen(row_id.removesuffix("-open")) if kind == OPEN else ClosingSeen(row_id.removesuffix("-close")))
 
     def _passed(self) -> None:
-        """Without watermarks: the stream has come far enough, as a keepalive tells."""
-        stream, close_at = self.stream, self._close_at
-        if self.chunk is not None and close_at is not None and stream.between and stream.received >= close_at:
-            self._close(self.chunk)
+        """Without watermarks: how far the stream is, as a keepalive reports it."""
+        if self._awaited:
+            self.tell(StreamReached(self.stream.received, self.stream.between))
 
-    def _close(self, chunk: Chunk[bytes]) -> None:
-        self.chunk = self._close_at = None
-        before = self.state.position
-        sent: list[bytes] = []
-
-        def send(lines: list[bytes]) -> None:
-            if self.state.position is not before:
-                raise BrokenRuleError("the position moved before the rows were sent")
-            sent.extend(lines)
-
-        closed = chunk.close(self.state, send)
-        self.again += closed in (Closed.UNSEEN, Closed.RESHAPED)
-        table = self._table() if self.state.running else ""
-        for line in sent:
+    def _send(self, table: str, rows: Sequence[bytes]) -> None:
+        topic = self.topics[table]
+        for line in rows:
             key, value = line.decode().split("\t")
-            version, newest = self._version(table, key, value), self.topics[table].version.get(key, -2)
+            version, newest = self._version(table, key, value), topic.version.get(key, -2)
             if version < newest:
                 raise BrokenRuleError(f"{table} {key}: a read of transaction {version} follows the record of transaction {newest}")
-            self.topics[table].version[key] = version
-            self.topics[table].values[key] = value
-        self.step = "open" if self.state.running else "end"
+            topic.version[key] = version
+            topic.values[key] = value
 
     # The end
 
     @property
     def ended(self) -> bool:
         """The snapshot is complete and the stream has brought everything."""
-        return self.step == "end" and not self.behind
+        return self.phase is Phase.IDLE and not self.behind and self.reader_waits
 
     def check(self) -> None:
-        """Raise BrokenRuleError unless the topics say what the tables hold."""
+        """Raise BrokenRuleError unless the topics say what the tables hold, those that were taken off the snapshot left out."""
         now = self.table_now()
         for table, topic in self.topics.items():
-            if topic.values != now[table]:
+            if table not in self.stopped and topic.values != now[table]:
                 raise BrokenRuleError(f"{table}: the topic says {topic.values}, the table holds {now[table]}")
 
     def fingerprint(self) -> object:
-        """Equal for worlds of which the same may become."""
-        chunk, state = self.chunk, self.state
+        """Equal for worlds in which the same may follow."""
+        inner: Any = self.coordinator
+        chunk, state, answer = inner._chunk, inner.state, self._answer
         window: object = None
         if chunk is not None:
-            inner: Any = chunk
-            visible = inner._visible or (self._looked[0] if self._looked is not None else None)
+            visible = chunk._visible or (answer.visible if isinstance(answer, ChunkRead) else None)
             late = {self.log[number].xid for number in self.late}
-            seen = frozenset(xid for xid in inner._seen if xid in late or (visible is not None and visible.hides_any([xid])))
-            told = inner._window
-            rows = None if told._present is None else tuple(told._rows)
-            window = inner._opened, inner._table, seen, told.spoiled, frozenset(told._changed), rows, inner._visible, inner._last
+            seen = frozenset(xid for xid in chunk.seen if xid in late or (visible is not None and visible.hides_any([xid])))
+            reported = chunk.window
+            rows = None if reported._present is None else tuple(reported._rows)
+            window = chunk.opened, chunk.table, seen, reported.spoiled, frozenset(reported._changed), rows, chunk._visible, chunk.last
         return (
             tuple((one.xid, tuple(one.changes)) for one in self.log),
             tuple(self.late),
             self.fed,
-            self.step,
+            inner.phase,
             window,
-            self._looked,
-            self._close_at,
-            (tuple(state.names), state.position, state.maximum),
+            tuple((type(order).__name__, getattr(order, "after", None), getattr(order, "upto", None)) for order in self._orders),
+            answer,
+            (inner._look_again, inner._target is None, tuple(inner._stops), inner._wanted_after, inner.closes_at, self._awaited),
+            (tuple(state.names), state.position, state.maximum, state.paused),
             tuple((tuple(sorted(topic.values.items())), tuple(sorted(topic.version.items()))) for topic in self.topics.values()),
+            frozenset(self.stopped),
         )

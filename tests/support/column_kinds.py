@@ -1,4 +1,4 @@
-"""Columns of all types for properties: texts as the server prints them, and the types that a catalog tells of.
+"""Columns of all types for property tests: texts as the server prints them, and the types in the catalog.
 
 ``COLUMNS`` have a value in every mode; ``FURTHER`` are the rest: types of extensions, arrays, and values that some modes refuse.
 """
@@ -14,7 +14,7 @@ from typing import Final
 from hypothesis import strategies as st
 
 from connector.types.codec import TypeInfo, TypeSettings
-from support.printed_text import (
+from tests.support.printed_text import (
     array_text,
     clock_text,
     date_text,
@@ -24,7 +24,7 @@ from support.printed_text import (
     money_text,
     timestamp_text,
 )
-from support.stream_rig import TYPES
+from tests.support.stream_rig import TYPES
 
 KINDS: Final = TYPES | {
     info.oid: info

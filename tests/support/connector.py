@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
-from fix_pg import Database
-from fix_worker import Worker
 
-from workers.embedded.wait import wait_until
+from tests.fix_pg import Database
+from tests.fix_worker import Worker
+from workers.quickstart.embedded.wait import wait_until
 
 from .topics import Raw, read_to_end
 
@@ -55,7 +55,7 @@ class Connector:
         assert answer.status_code == httpx.codes.CREATED, answer.text
 
     def drop_slot(self) -> None:
-        """Take the slot away, which nobody uses."""
+        """Drop the unused slot."""
         self.database.execute(f"SELECT pg_drop_replication_slot('{self.name}')")
 
     def create(self, changes: Mapping[str, str] | None = None) -> None:
@@ -69,7 +69,7 @@ class Connector:
         assert answer.is_success, answer.text
 
     def stop(self) -> None:
-        """Stop it and wait until it has let go of the slot."""
+        """Stop the connector and wait until it has released the slot."""
         self.put("stop")
         self.worker.await_state(self.name, "STOPPED", tasks=0)
         wait_until(lambda: self.slot().get("active") is not True, lambda: f"slot {self.name} to be free", SECONDS)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from support.printed_text import (
+from tests.support.printed_text import (
     array_text,
     clock_text,
     date_text,
@@ -37,7 +37,7 @@ _INFINITE_DAYS: Final = {
     -622191234: "infinity",
     -625821272: "-infinity",
 }
-"""The far-away days that stand for infinities, as recorded; the server has none of them."""
+"""The recorded distant dates that stand for infinities. The server has no such dates."""
 _INFINITE_ISO_DATES: Final = {
     "-5877611-06-21Z": "infinity",
     "-5877611-06-22Z": "-infinity",
@@ -59,7 +59,7 @@ def parsed(text: bytes | str) -> Any:
 
 
 def decoded(schema: Json, value: Any) -> str | None:
-    """PostgreSQL's text of ``value``, None for NULL. Raises ValueError for what the schema does not allow or nobody documented."""
+    """PostgreSQL's text of ``value``, None for NULL. Raises ValueError for values that are invalid or undocumented."""
     if value is None:
         if not schema["optional"]:
             raise ValueError("null in a required field")
@@ -113,7 +113,7 @@ def _plain(schema: Json, value: Any) -> str:
         return "\\x" + _bytes(value).hex()
     if kind == "array":
         items = schema["items"]
-        # PostGIS' types have a delimiter of their own.
+        # PostGIS' types have their own delimiter.
         delimiter = ":" if str(items.get("name")).startswith("io.debezium.data.geometry.") else ","
         return array_text([decoded(items, member) for member in value], delimiter)
     if kind == "map" and schema["keys"]["type"] == "string":

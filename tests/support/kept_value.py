@@ -1,6 +1,6 @@
 """What a consumer must know beside the schema, and what a mode does not keep of a value: one table, ``RULES``.
 
-A value comes back as it was unless a rule here says otherwise. Each rule stands twice, for texts and in SQL, so that PostgreSQL judges too.
+A decoded value equals the original unless a rule here says otherwise. Each rule exists for texts and in SQL, so PostgreSQL checks it too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
 from connector.types.codec import TypeSettings
-from support.printed_text import array_members, array_text, clock_text, floating, hstore_text, money_text, timestamp_text
+from tests.support.printed_text import array_members, array_text, clock_text, floating, hstore_text, money_text, timestamp_text
 
 
 class RefusedError(Exception):
@@ -373,7 +373,7 @@ def _changed(name: str, modifier: int, modes: TypeSettings, text: str, side: Cal
 
 
 def agree(name: str, modifier: int, modes: TypeSettings, one: str, other: str) -> bool:
-    """Whether what was told is what was kept."""
+    """Whether the decoded value is the expected one."""
     if not rule_of(Cell(name, modifier, modes)).close:
         return one == other
     return abs(int(one) - int(other)) <= 1 + (abs(int(other)) >> 50)

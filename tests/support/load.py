@@ -20,7 +20,7 @@ Step = tuple[str, int]
 TABLES: Final = ("item", "entry")
 DDL: Final = (
     "CREATE TABLE item (id int PRIMARY KEY, version int NOT NULL, body text NOT NULL)",
-    # The whole old row: a delete then tells which version it deleted.
+    # With the whole old row a delete shows which version it deleted.
     "ALTER TABLE item REPLICA IDENTITY FULL",
     "CREATE TABLE entry (id int PRIMARY KEY, version int NOT NULL)",
 )
@@ -69,7 +69,7 @@ class Load:
             thread.start()
 
     def stop(self) -> str:
-        """End the writers; the WAL position behind their last commit. Raises what broke a writer."""
+        """End the writers. Returns the WAL position after their last commit. Raises the exception of a failed writer."""
         self._stop.set()
         for thread in self._threads:
             if thread.ident is not None:
@@ -169,7 +169,7 @@ def faults(
 ) -> list[str]:
     """What is wrong with a topic: steps missing, out of order, invented, or replayed more often than there were restarts.
 
-    A replay goes back to a step that was seen before and goes on from there without a gap. A snapshot's row must be a version
+    A replay returns to an earlier step and continues from there without a gap. A snapshot's row must be a version
     that was committed, or the first.
     """
     found: list[str] = []

@@ -9,16 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from connect_api.app import create_admin_app, create_app
-from connector.ports import TaskContext
 from connector.preflight.finding import Finding
-from workers.embedded.place import free_port
-from workers.herder import WorkerHerder
-from workers.loggers import Loggers
-from workers.rest_server import RestServer
-from workers.settings import WorkerSettings
-from workers.stores.log import Entry
+from connector.runner.context import TaskContext
+from workers.herder.configuration_check import ConfigurationCheck
+from workers.herder.herder import WorkerHerder
+from workers.quickstart.embedded.place import free_port
+from workers.rest.server import RestServer
+from workers.settings.worker_settings import WorkerSettings
 from workers.stores.memory import MemoryLog, MemoryTopic
-from workers.validation import ConfigurationCheck
+from workers.stores.topic_log import Entry
+from workers.telemetry.loggers import Loggers
 
 SECONDS = 30.0
 

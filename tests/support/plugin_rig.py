@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from connector.lsn import parse_lsn
-from connector.output_plugin import Adapter, adapter
-from connector.stream import StreamSettings
-from connector.table import CatalogTable
+from connector.catalog.table import CatalogTable
+from connector.events.stream import StreamSettings
 from connector.types.codec import Column, TypeInfo
+from connector.wire.lsn import parse_lsn
+from connector.wire.output_plugin import Adapter, adapter
 
 from .plugin_session import frames
 from .stream_rig import TYPES, StreamRig, catalog_table, configured
@@ -56,7 +56,7 @@ def translated(reader: Adapter, taken: Sequence[bytes], catalog: Catalog) -> lis
 def events(recorded: Mapping[str, Any], name: str) -> dict[str, list[Any]]:
     """What a recording becomes, by topic: (key, value, LSN, time) of each record; each transaction arrives by itself.
 
-    Left out is what depends on transactions without changes, which pgoutput alone does not send: the last commit in ``sequence``.
+    The last commit in ``sequence`` is left out. It depends on transactions without changes, which only pgoutput does not send.
     """
     reader = adapter(name.split(" ", 1)[0], "UTF8")
     rig = StreamRig(

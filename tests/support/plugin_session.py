@@ -1,7 +1,7 @@
 """One session as several output plugins send it: statements, and the messages of all plugins over the same WAL.
 
 Run as a program it records them: ``python -m support.plugin_session DSN > plugin_recorded.json`` from the folder ``tests``, on a
-server that has all plugins. The unit tests read that file, the integration tests record anew on the servers at hand.
+server that has all plugins. The unit tests read that file. The integration tests record again on the available servers.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import psycopg
 
-from connector.lsn import parse_lsn
-from connector.output_plugin import start_options
+from connector.wire.lsn import parse_lsn
+from connector.wire.output_plugin import start_options
 
 OPTIONS: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "pgoutput": ("pgoutput", {"proto_version": "1", "publication_names": "everything"}),
@@ -87,7 +87,7 @@ SHAPES: Final = (
     "UPDATE big SET small = 'after'",
     "INSERT INTO big VALUES (3, 'new', '\\x01')",
 )
-"""Changes of tables, and what tells the stream of them."""
+"""Changes of tables, and the statements that show them in the stream."""
 
 
 def record(dsn: str, names: tuple[str, ...] = tuple(OPTIONS)) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 _CYCLE_YEARS = 400
 _CYCLE_DAYS = 146_097
-"""The calendar begins anew after so many years, and days."""
+"""The calendar repeats after this number of years, and of days."""
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 _BLANKS = " \t\n\r\v\f"
 
@@ -123,7 +123,7 @@ def array_text(members: Sequence[str | None], delimiter: str = ",") -> str:
 
 
 def array_members(text: str, delimiter: str = ",") -> list[str | None]:
-    """The members of an array: :func:`array_text` reversed. Of more dimensions None for each part, bounds are passed over."""
+    """The members of an array: :func:`array_text` reversed. With several dimensions each part is None. Bounds are ignored."""
     body = text[text.index("{") + 1 : -1]
     return [None if bare == "NULL" or bare.startswith("{") else _unquoted(bare) for bare in _split(body, delimiter)] if body else []
 

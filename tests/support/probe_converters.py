@@ -6,8 +6,8 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 
-from connector.column_converter import ColumnConverter, ConvertibleColumn, Registration
-from connector.schema import Schema
+from connector.events.column_converter import ColumnConverter, ConvertibleColumn, Registration
+from connector.record.schema import Schema
 
 
 class Probe(ColumnConverter):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
-from connector.snapshotter import OffsetFacts, SlotFacts, SnapshotLock, SnapshotQuery, Snapshotter
+from connector.start.snapshotter import OffsetFacts, SlotFacts, SnapshotLock, SnapshotQuery, Snapshotter
 
 _log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Bytes in, bytes out: an application behind the worker's own HTTP/1.1, without a socket."""
+"""Bytes in, bytes out: the worker's HTTP/1.1 before an application, without a socket."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from uvicorn.server import ServerState
 
-from workers.connections import Connections, Limits
-from workers.http_connection import LimitedProtocol
-from workers.rest_server import _config
+from workers.rest.connections import Connections, Limits
+from workers.rest.http_connection import LimitedProtocol
+from workers.rest.server import _config
 
 
 class Wire(asyncio.Transport):
@@ -43,7 +43,7 @@ class Wire(asyncio.Transport):
 
 
 class RawHttp:
-    """Serves ``app``; each exchange is a connection of its own."""
+    """Serves ``app``. Each exchange has its own connection."""
 
     def __init__(self, app: Any, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()

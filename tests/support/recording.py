@@ -170,7 +170,7 @@ def _payload(value: Any) -> Any:
 
 
 def is_notification(value: Any) -> bool:
-    """Whether a record's value, with its schema or without, tells of the connector's own doing."""
+    """Whether a record's value, with or without schema, comes from the connector itself."""
     payload = _payload(value)
     return isinstance(payload, dict) and payload.keys() == NOTIFICATION
 

@@ -1,4 +1,4 @@
-"""Plays the calls of tests/integration/rest_requests.yaml, and records what the reference answers to them.
+"""Plays the calls of tests/support/rest_requests.yaml, and records what the reference answers to them.
 
 ``python -m tests.support.rest_replay --url http://127.0.0.1:8083 --bootstrap 127.0.0.1:9092 --port 5432`` writes rest_answers.json.
 The PostgreSQL superuser's server must be the same for the worker.
@@ -15,7 +15,6 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 import httpx
@@ -23,7 +22,9 @@ import psycopg
 import yaml
 from aiokafka.admin import AIOKafkaAdminClient
 
-FOLDER: Final = Path(__file__).resolve().parents[1] / "integration"
+from tests.support.project import SUPPORT
+
+FOLDER: Final = SUPPORT
 REQUESTS: Final = FOLDER / "rest_requests.yaml"
 ANSWERS: Final = FOLDER / "rest_answers.json"
 SETUP: Final = ("CREATE TABLE t (id int PRIMARY KEY)", "INSERT INTO t VALUES (1)")
@@ -49,12 +50,12 @@ class Place:
 
     @property
     def names(self) -> dict[str, str]:
-        """What the requests' placeholders stand for."""
+        """The values of the placeholders in requests."""
         return {"c": f"rc_{self.tag}", "d": f"rd_{self.tag}", "p": f"rp_{self.tag}"}
 
     @property
     def base(self) -> dict[str, str]:
-        """What ``$base`` stands for."""
+        """The value of ``$base``."""
         return {
             "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
             "database.hostname": self.host,
@@ -85,7 +86,7 @@ def play(place: Place) -> Iterator[tuple[dict[str, Any], Answer]]:
 
 
 def differences(call: Mapping[str, Any], answer: Answer, expected: Answer) -> list[str]:
-    """What of an answer is not as it was recorded or, where the call says so, as it is to be here."""
+    """The differences of an answer from the recording, or from the expected difference if the call has one."""
     here = call.get("here")
     if here is not None:
         told = json.dumps(answer.get("body"), ensure_ascii=False).replace('\\"', '"')

@@ -1,7 +1,7 @@
-"""A scenario: what to do to a database and a connector. Read from YAML, played against any Connect worker.
+"""A scenario: actions on a database and a connector, read from YAML and run against any Connect worker.
 
-The format is described in ``tests/parity/README.md``. A scenario played against the real connectors becomes a recording
-(:mod:`.record`); the tests play it against ours and compare (:mod:`.recording`).
+The format is described in ``tests/parity/README.md``. A run against the real connectors is stored as a recording
+(:mod:`.record`). The tests run the scenario against ours and compare the two (:mod:`.recording`).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Scenario:
     pg: str = ""
     """Servers whose result is the recorded one, as the mark ``pg`` takes it; empty: all."""
     once: bool = False
-    """The server's version plays no part: one of those that are there is enough."""
+    """The server's version does not matter: one available server is enough."""
 
     @classmethod
     def load(cls, file: Path) -> Scenario:
@@ -89,7 +89,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a scenario is played: a worker, a broker, and an empty database that both this process and the worker reach."""
+    """Where a scenario runs: a worker, a broker, and an empty database that both this process and the worker reach."""
 
     url: str
     bootstrap: str
@@ -117,7 +117,7 @@ def statements(sql: str) -> list[str]:
 
 @dataclass(slots=True)
 class Play:
-    """One run. ``recorded`` is what is expected to come: None while recording, when only quiet tells that all has come."""
+    """One run. ``recorded`` has the expected records. It is None while recording: then silence marks the end."""
 
     scenario: Scenario
     place: Place
@@ -137,7 +137,7 @@ class Play:
     """The walsenders that streamed when a restart was asked for."""
 
     def fill(self, value: Any) -> Any:
-        """Put the run's names in; ``tests/parity/README.md`` tells them."""
+        """Insert the run's names, which ``tests/parity/README.md`` lists."""
         if isinstance(value, str):
             for name in ("name", "slot", "publication"):
                 value = value.replace(f"{{{name}}}", self.tag)
@@ -160,7 +160,7 @@ class Play:
 
     @property
     def prefix(self) -> str:
-        """The topic prefix. Offsets stay behind under the connector's name, which is another one in every run."""
+        """The topic prefix. Offsets remain under the connector's name, which differs in every run."""
         return FIXED_PREFIX if self.scenario.fixed_prefix else self.tag
 
     async def run(self) -> Recording:
@@ -215,7 +215,7 @@ class Play:
             await (connection or self.connection).execute(statement.encode())
 
     async def _step_sql(self, sql: str) -> None:
-        """Each statement in a transaction of its own."""
+        """Run each statement in its own transaction."""
         await self._execute(sql)
 
     async def _step_tx(self, sql: str) -> None:
@@ -229,7 +229,7 @@ class Play:
             await copy.write(argument["rows"])
 
     async def _step_session(self, argument: Mapping[str, str]) -> None:
-        """``{name, sql}``: statements in a session of their own, which stays open: a transaction goes on with the next step."""
+        """``{name, sql}``: statements in a separate session, which stays open, so that a transaction can continue in the next step."""
         name = argument["name"]
         if name not in self.sessions:
             opened = await AsyncConnection.connect(self.place.dsn, autocommit=True)
@@ -330,7 +330,7 @@ class Play:
         await self._streaming()
 
     async def _step_free(self, _argument: object) -> None:
-        """Wait until nobody has the slot."""
+        """Wait until the slot is inactive."""
 
         async def free() -> bool:
             return await self._rows("SELECT 1 FROM pg_replication_slots WHERE active AND database = current_database()") == []
@@ -405,7 +405,7 @@ class Play:
         return last
 
     async def _recording(self) -> Recording:
-        # A surplus record would come right behind the expected ones; the connector's orderly end sends what it has read.
+        # A surplus record would follow the expected ones directly. A stopping connector sends what it has read.
         await self._quiet(2.0 if self.recorded is None else 0.2)
         compare = self.scenario.compare
         topics: dict[str, Any] = {}
@@ -445,7 +445,7 @@ async def play(scenario: Scenario, place: Place, tag: str, recorded: Recording |
 
 
 async def until(look: Callable[[], Awaitable[bool]], what: Callable[[], str], seconds: float = SECONDS) -> None:
-    """Look until it is so. Raises TimeoutError that tells ``what`` was waited for."""
+    """Poll until the condition holds. Raises TimeoutError that names ``what``."""
     deadline = time.monotonic() + seconds
     while not await look():
         if time.monotonic() > deadline:

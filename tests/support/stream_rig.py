@@ -1,6 +1,6 @@
 """A stream without servers: frames go in, recorded records come out, the catalog is a dict that a test may change.
 
-Does between :class:`connector.stream.Stream` and :class:`connector.capture.Capture` what the runner does, minus all waiting.
+Does between :class:`connector.events.stream.Stream` and :class:`connector.events.capture.Capture` what the runner does, minus all waiting.
 """
 
 from __future__ import annotations
@@ -9,21 +9,26 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
-from connector.allowed_plugins import AllowedPlugins
-from connector.capture import Capture
-from connector.config import ConnectorConfig, parse
-from connector.envelope import event_form
-from connector.messages import MessageTopic, prefix_filter
-from connector.offsets import Resume, StoredOffset, resume_point
-from connector.pgoutput import Relation, RelationColumn
-from connector.ports import ConverterSettings
-from connector.reselect import Reread
-from connector.stream import LiveTable, Stream, StreamSettings
-from connector.table import CatalogTable, join_relation
-from connector.transactions import TransactionLog
+from connector.catalog.selection import Selection
+from connector.catalog.table import CatalogTable
+from connector.config.connector_config import ConnectorConfig, parse
+from connector.delivery.offsets import Resume, StoredOffset, resume_point
+from connector.events.capture import Capture
+from connector.events.envelope import event_form
+from connector.events.messages import MessageTopic, prefix_filter
+from connector.events.relation import join_relation
+from connector.events.reselect import Reread
+from connector.events.stream import LiveTable, Stream, StreamSettings
+from connector.events.transactions import TransactionLog
+from connector.events.transitions import AtCommit, NeedRelation, NeedReread, Signal, SignalRow, Used
+from connector.plugins.allowed import AllowedPlugins
+from connector.record.json_converter import ConverterSettings
 from connector.types.codec import Column, TypeInfo
+from connector.wire.lsn import parse_lsn
+from connector.wire.pgoutput import Relation, RelationColumn
+from tests.support.warned import Warned
 
 NOW_NS: Final = 1_800_000_000_123_456_789
 
@@ -107,7 +112,7 @@ class Sent:
 
 @dataclass(slots=True)
 class RecordingOut:
-    """Where one topic's records go. Order holds within a topic alone, as in Kafka."""
+    """The records of one topic. Only records of the same topic have an order, as in Kafka."""
 
     topic: str
     records: list[Sent]
@@ -141,15 +146,24 @@ class TopicOut:
 
 @dataclass(slots=True)
 class Failures:
-    """What the stream told of values that could not be converted: (table, column, reason)."""
+    """The warnings of a stream: values that could not be converted, and events that were left out."""
 
     told: list[tuple[str, str, str]] = field(default_factory=list)
+    """(table, column, reason)"""
+    left_out: list[tuple[str, int, str]] = field(default_factory=list)
+    """(table, LSN, reason)"""
 
-    def __call__(self, table: str, column: str, reason: str) -> None:
-        self.told.append((table, column, reason))
+    def __call__(self, event: str, /, **fields: object) -> None:
+        """A :class:`connector.log.Warn`."""
+        table, reason = str(fields["table"]), str(fields["reason"])
+        if event == "value sent as null":
+            self.told.append((table, str(fields["column"]), reason))
+        else:
+            assert event == "event left out"
+            self.left_out.append((table, parse_lsn(str(fields["lsn"])), reason))
 
 
-PLUGINS = AllowedPlugins.parse("support, cents")
+PLUGINS = AllowedPlugins.parse("tests.support, cents")
 """The tests' own converters, and that of docs/extending.md."""
 
 
@@ -171,19 +185,16 @@ class StreamRig:
         """``offset`` is what an earlier run stored: it takes the place of ``last_commit`` and ``resume``; ``messages``: sent too."""
         config = config or configured()
         converter = converter or ConverterSettings(schemas_enable=False)
-        self.warnings: list[str] = []
+        self.warnings = Warned()
         self.failures = Failures()
-        self.capture = Capture(config, types or TYPES, converter, converter, self.warnings.append, PLUGINS)
+        self.capture = Capture(Selection.of(config), types or TYPES, converter, converter, self.warnings, PLUGINS)
         self.catalog = {(table.schema, table.table): table for table in tables}
         self.sent: dict[str, list[Sent]] = {}
-        self.left_out: list[tuple[str, int, str]] = []
-        """Events left out: (table, LSN, reason)."""
         self.stream = Stream(
-            settings or StreamSettings(form=event_form(config.version)),
+            settings or StreamSettings(form=event_form(config.emulation)),
             last_commit=offset.commit if offset else last_commit,
             resume=resume_point(offset) if offset else resume,
-            on_conversion_failure=self.failures,
-            on_event_failure=lambda table, lsn, reason: self.left_out.append((table, lsn, reason)),
+            warn=self.failures,
             passed_message=offset.passed_message if offset else 0,
             counts=offset.counts if offset else None,
             ts_us=offset.ts_us if offset else 0,
@@ -194,6 +205,8 @@ class StreamRig:
         )
         self.asked: list[Relation] = []
         """Relations whose facts the stream stopped for."""
+        self.signals: list[SignalRow] = []
+        """Rows of the signal table, which the rig does not obey."""
         self.reread: list[Reread] = []
         """Rows that the stream stopped for to have them read again."""
         self.found: dict[tuple[bytes, ...], dict[str, bytes | None]] = {}
@@ -202,23 +215,32 @@ class StreamRig:
     def feed(self, frames: Sequence[bytes], now_ns: int = NOW_NS) -> list[Sent]:
         """Work through all frames; answers the records they made, topic after topic."""
         before = {topic: len(records) for topic, records in self.sent.items()}
-        used = self.stream.feed(frames, now_ns)
-        while used < len(frames) or self.stream.wanted is not None or self.stream.asked is not None:
-            if self.stream.asked is None:
-                self._adopt()
-            while (asked := self.stream.asked) is not None:
-                self._read_again(asked)
-            frames = frames[used:]
-            used = self.stream.feed(frames, now_ns)
+        answer = self.stream.feed(frames, now_ns)
+        while not isinstance(answer, Used):
+            match answer:
+                case NeedRelation():
+                    self._adopt(answer.relation)
+                case NeedReread():
+                    self._read_again(answer.reread)
+                case Signal():
+                    self.signals.append(answer.row)
+                case AtCommit():
+                    pass
+                case _:
+                    assert_never(answer)
+            frames = frames[answer.used :]
+            answer = self.stream.feed(frames, now_ns)
         return [record for topic, records in self.sent.items() for record in records[before.get(topic, 0) :]]
 
-    def _read_again(self, asked: Reread) -> None:
-        self.reread.append(asked)
-        row = self.found.get(tuple(cell for _, cell in asked.key))
-        if row is None:
-            self.stream.answer(None, "it is gone")
-        else:
-            self.stream.answer([row[asked.table.columns[at].name] for at in asked.columns])
+    def _read_again(self, first: Reread) -> None:
+        asked: Reread | None = first
+        while asked is not None:
+            self.reread.append(asked)
+            row = self.found.get(tuple(cell for _, cell in asked.key))
+            if row is None:
+                asked = self.stream.complete(None, "it is gone")
+            else:
+                asked = self.stream.complete([row[asked.table.columns[at].name] for at in asked.columns])
 
     def _message_topic(self, config: ConnectorConfig, converter: ConverterSettings) -> MessageTopic:
         return MessageTopic(
@@ -230,11 +252,9 @@ class StreamRig:
             TopicOut(self.capture.topics.message(), self.sent),
         )
 
-    def _adopt(self) -> None:
-        relation = self.stream.wanted
-        assert relation is not None, "the stream stopped in the middle and asked for nothing"
+    def _adopt(self, relation: Relation) -> None:
         self.asked.append(relation)
-        if not self.capture.tables.captures(relation.schema, relation.table):
+        if not self.capture.selection.filters.captures(relation.schema, relation.table):
             self.stream.adopt(relation, None)
             return
         table = join_relation(relation, self.catalog.get((relation.schema, relation.table)))

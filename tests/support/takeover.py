@@ -1,4 +1,4 @@
-"""A cluster's worth of connectors in every state, a writer behind them, and what must hold whoever runs them."""
+"""Connectors in every state, a writer to their tables, and the checks that must hold on every worker of the cluster."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, Final, Self
 
 import httpx
 import psycopg
-from fix_connect import Cluster
-from fix_pg import Database
 
-from workers.embedded.wait import wait_until
+from tests.fix_connect import Cluster
+from tests.fix_pg import Database
+from workers.quickstart.embedded.wait import wait_until
 
 from .connector import SECONDS, Connector, parsed
 from .topics import topic_reader
@@ -21,7 +21,7 @@ from .topics import topic_reader
 CHUNKED_ROWS: Final = 3000
 CHUNK: Final = 10
 BEYOND: Final = 1_000_000
-"""Where the writer's keys begin: behind every row that an incremental snapshot is to read."""
+"""The first key of the writer: after every row that an incremental snapshot reads."""
 ROLES: Final[Mapping[str, Mapping[str, str]]] = {
     "busy": {},
     "beating": {
@@ -35,7 +35,7 @@ ROLES: Final[Mapping[str, Mapping[str, str]]] = {
     "failed": {},
     "chunked": {"signal.data.collection": "public.signals", "incremental.snapshot.chunk.size": str(CHUNK)},
 }
-"""A connector of each, with a table of its own, and how it differs from the plain one."""
+"""A connector for each role, with its own table, and its difference from the plain one."""
 STREAMING: Final = ("busy", "beating", "chunked")
 STATES: Final[Mapping[str, tuple[str, list[str]]]] = {
     **{role: ("RUNNING", ["RUNNING"]) for role in STREAMING},
@@ -66,7 +66,7 @@ Step = tuple[str, int, int | None]
 
 
 class Writer:
-    """Inserts, changes and deletes a row of each table in one transaction a table, until it is told to stop."""
+    """Inserts, updates and deletes a row of each table, in one transaction for each table, until it is stopped."""
 
     def __init__(self, database: Database) -> None:
         self.steps: dict[str, list[Step]] = {role: [] for role in ROLES}
@@ -123,7 +123,7 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a cluster tells of its connectors by REST, as far as it must outlive the change of workers."""
+    """The cluster's REST answers about its connectors, as far as they must not depend on the worker."""
 
     info: Mapping[str, Any]
     """Name, configuration, tasks and type."""
@@ -191,7 +191,7 @@ class Takeover:
         )
 
     def await_stream(self, *roles: str) -> None:
-        """Wait until the stored offsets are behind what is committed by now; the writer must be at work."""
+        """Wait until the stored offsets cover all present commits. The writer must be running."""
         lsn = self.connector("busy").lsn()
 
         for role in roles or STREAMING:
@@ -227,7 +227,7 @@ class Takeover:
         self.await_states(dict.fromkeys(("paused", "stopped", "unborn"), ("RUNNING", ["RUNNING"])))
 
     def await_failure(self, *, real: bool) -> None:
-        """Wait until the failed task has failed anew, at those who run it now: Java's traces are stacks."""
+        """Wait until the failed task has failed again on its present worker. Java's traces are stacks."""
 
         def look() -> bool:
             tasks = self.cluster.rest("GET", f"/connectors/{self.names['failed']}/status").json()["tasks"]
@@ -236,12 +236,12 @@ class Takeover:
         wait_until(look, lambda: f"the failed task to fail again\n{self.cluster.logs}", SECONDS)
 
     def reading(self) -> bool:
-        """Whether the incremental snapshot goes on: the offset tells of it."""
+        """Whether the incremental snapshot continues, as the offset shows."""
         [offset] = self.cluster.rest("GET", f"/connectors/{self.names['chunked']}/offsets").json()["offsets"]
         return "incremental_snapshot_collections" in offset["offset"]
 
     async def await_events(self, steps: Mapping[str, Sequence[Step]]) -> dict[str, list[Step]]:
-        """Wait until the last of these steps is in its table's topic; what lies in the topics, in order."""
+        """Wait until the last of these steps is in its table's topic. Returns the records of the topics, in order."""
         async with asyncio.timeout(SECONDS):
             while True:
                 found = await self.events(steps)
@@ -249,7 +249,7 @@ class Takeover:
                     return found
 
     async def events(self, roles: Iterable[str]) -> dict[str, list[Step]]:
-        """What lies in the tables' topics, in order."""
+        """The records of the tables' topics, in order."""
         found: dict[str, list[Step]] = {}
         async with topic_reader(self.cluster.bootstrap) as reader:
             for role in roles:
@@ -266,7 +266,7 @@ class Takeover:
 def replays(wanted: Sequence[Step], events: Sequence[Step], *, whole: bool) -> list[int]:
     """How many events each replay has; fails where the order of commits is left in any other way, or (``whole``) the last are missing.
 
-    A replay begins again at an earlier step, and goes on in order from there. The connector began with the first event.
+    A replay begins at an earlier step, and continues in order from there. The connector began with the first event.
     """
     wanted = wanted[wanted.index(events[0]) :]
     place_of = {step: place for place, step in enumerate(wanted)}

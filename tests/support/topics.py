@@ -14,13 +14,13 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """A record as it lies in its partition."""
+    """A record as its partition stores it."""
 
     partition: int
     offset: int
     key: bytes | None
     value: bytes | None
-    headers: tuple[tuple[str, bytes], ...]
+    headers: tuple[tuple[str, bytes | None], ...]
 
 
 class TopicReader:
@@ -68,7 +68,7 @@ class TopicReader:
             for place, messages in (await self._consumer.getmany(timeout_ms=100)).items():
                 for message in messages:
                     if message.offset < ends[place]:
-                        headers = tuple((str(name), bytes(value)) for name, value in message.headers)
+                        headers = tuple((str(name), value if value is None else bytes(value)) for name, value in message.headers)
                         records.append(Raw(place.partition, message.offset, message.key, message.value, headers))
             # By position, not by record: compaction may have removed the last ones.
             missing = {place: end for place, end in missing.items() if await self._consumer.position(place) < end}
@@ -82,7 +82,7 @@ async def topic_reader(bootstrap: str, *, committed: bool = False) -> AsyncItera
     """A reader that is closed in the end; ``committed``: of committed records only, and it waits for transactions that are open."""
     own = {"bootstrap_servers": bootstrap, "enable_auto_commit": False, "auto_offset_reset": "earliest"}
     consumer = AIOKafkaConsumer(isolation_level="read_committed" if committed else "read_uncommitted", **own)
-    # Tells the ends as they are: those of committed records lag behind the answer to a commit.
+    # Reads the present ends. Those for committed records are updated after the answer to a commit.
     ends = AIOKafkaConsumer(**own)
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await consumer.start()

@@ -1,4 +1,4 @@
-"""Checked configurations as the reference answers them, for both versions that are played.
+"""The reference's answers to validations of configurations, for both emulated versions.
 
 ``python -m tests.support.validate_recording --current http://127.0.0.1:8083 --former http://127.0.0.1:8084 --port 5432`` writes
 validate_answers.json. Both are Kafka Connect 4.3.0 with JsonConverter as the worker's converters; one has Debezium 3.6.3.Final, the other
@@ -12,13 +12,14 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import httpx
 import yaml
 
-FOLDER: Final = Path(__file__).resolve().parents[1] / "integration"
+from tests.support.project import SUPPORT
+
+FOLDER: Final = SUPPORT
 CASES: Final = FOLDER / "validate_cases.yaml"
 ANSWERS: Final = FOLDER / "validate_answers.json"
 CURRENT: Final = "3.6.3.Final"

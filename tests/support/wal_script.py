@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Final
 
-from connector.pgoutput import Relation
+from connector.wire.pgoutput import Relation
 
 EPOCH_2000_US: Final = 946_684_800_000_000
 

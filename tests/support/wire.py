@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Wire(BaseModel):
-    """A JSON object as a client's class has it. Numbers and null are no strings; members that it does not name are passed over."""
+    """A JSON object as a client's class has it. Numbers and null are not accepted as strings. Unknown members are ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path
 from typing import Final
 
 import pytest
 import yaml
 
-ROOT: Final = Path(__file__).parents[2]
+from tests.support.project import ROOT
+
 LOCK: Final = (ROOT / "requirements.txt").read_text(encoding="utf-8")
 _ENTRY: Final = re.compile(
     r"^([a-z0-9-]+)==([0-9][0-9a-z.]*)(?: ; ([^\\\n]+?))? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.MULTILINE

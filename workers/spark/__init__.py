@@ -1,5 +1,5 @@
-"""PySpark jobs that read the connector's topics and make tables of them.
+"""PySpark jobs that read the connector's topics and write tables.
 
-They know topics, events and PostgreSQL's catalog; they import nothing of the worker or the connector, so they run as
-well behind any Debezium as behind Understudy.
+They depend on topics, events and PostgreSQL's catalog, not on the worker or the connector. So they read the topics of
+Debezium as well as those of Understudy.
 """

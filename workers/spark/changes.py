@@ -1,6 +1,6 @@
-"""The changes of one table as a DataFrame, batch or stream, every value in the Spark type that says most about it.
+"""The changes of one table as a DataFrame, batch or stream, with every value in the closest Spark type.
 
-For jobs of one's own::
+For jobs of users::
 
     from workers.spark.changes import changes
 
@@ -11,7 +11,7 @@ Columns: ``op`` (Debezium's c u d r t, ``tombstone`` for a record without a valu
 table's columns; null where there is none), ``unavailable`` (names of columns of ``after`` that PostgreSQL did not send again, null
 there), ``source`` (struct: ``committed`` timestamp, ``schema``, ``table``, ``tx``, ``lsn``, ``sequence``, ``snapshot``), ``transaction``
 (struct: ``id``, ``total_order``, ``data_collection_order``; null without transaction metadata) and ``position`` (struct: ``topic``,
-``partition``, ``offset``, ``timestamp``; in a partition offsets tell the order).
+``partition``, ``offset``, ``timestamp``; in a partition the changes are in the order of their offsets).
 """
 
 from __future__ import annotations
@@ -45,13 +45,12 @@ def changes(
     format_: Format | None = None,
     options: Mapping[str, str] | None = None,
 ) -> DataFrame:
-    """The changes in ``topic`` (its name, not a pattern), whose records are looked through first to learn their layouts.
+    """The changes in ``topic`` (its name, not a pattern). A first pass over its records finds their layouts.
 
-    ``format_`` is JsonConverter's (with schemas, or without them and then in the types that JSON shows) if none is given; ``options``
-    are those of Spark's Kafka source. All events are fitted to the newest layout: a column that was renamed or widened since is
-    followed, one that came since has its default. A stream stops, saying so, at an event of a layout that came after its start; start
-    it again from its checkpoint and it goes on with the new columns. For its sake the session reads Kafka's streams by Spark's older
-    reader from then on.
+    ``format_`` is JsonConverter's by default; without embedded schemas the columns have JSON's types. ``options`` are those of Spark's
+    Kafka source. All events are converted to the newest layout: renamed and widened columns have their new names and types, and columns
+    added later have their defaults in older events. A stream fails with a message at an event with a layout from after its start. Start
+    it again from its checkpoint: it continues with the new columns. The session uses Spark's older reader for Kafka's streams from now on.
 
     Raises JobError when the topic holds no change of a table, or a record that cannot be read.
     """
@@ -66,7 +65,7 @@ def changes(
 
 
 def known_topic(records: DataFrame, name: str, form: Format) -> Topic | Unreadable | None:
-    """What ``records`` (Kafka's) of the topic tell of its table; None when nothing."""
+    """The table that Kafka's ``records`` of the topic describe; None when they describe none."""
     cut = form.cut(records)
     state = learned({}, survey(cut, form.signs), cut, form.schemas, records).get(name, TopicState())
     if state.aside is not None:
@@ -82,7 +81,7 @@ def typed(cut: DataFrame, topic: Topic) -> DataFrame:
     for number, (value, key, layout) in enumerate(layouts):
         mine = F.col("layout").eqNullSafe(value) & F.col("key_layout").eqNullSafe(key)
         known = known.withColumn(f"e{number}", F.when(mine & F.col("value").isNotNull(), layout.value_of(F.col("value"))))
-        # A tombstone has no layout but its key's.
+        # A tombstone has only the layout of its key.
         keyed = F.col("key_layout").eqNullSafe(key) & (F.col("value").isNull() | mine)
         known = known.withColumn(f"k{number}", F.when(keyed, layout.key_of(F.col("key"))) if layout.key else F.lit(None))
     parts = [_Part(topic, number, value, key, layout) for number, (value, key, layout) in enumerate(layouts)]
@@ -105,7 +104,7 @@ def typed(cut: DataFrame, topic: Topic) -> DataFrame:
 
 
 class _Part:
-    """Expressions over the events of one layout, null for the others'."""
+    """Expressions over the events of one layout, null for events of other layouts."""
 
     def __init__(self, topic: Topic, number: int, value: int | None, key: int | None, layout: Layout) -> None:
         self._table = topic.table
@@ -126,7 +125,7 @@ class _Part:
         return F.when(self._event.isNotNull(), own)
 
     def key(self) -> SparkColumn:
-        """What the event's key has of the table's key."""
+        """The columns of the table's key that the event's key has."""
         wanted = key_columns(self._table)
         if not self._names:
             return F.lit(None).cast(StructType([StructField(column.name, column.kind.shown_type) for column in wanted]))

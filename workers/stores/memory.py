@@ -1,4 +1,4 @@
-"""Stores without Kafka: the same :class:`workers.stores.log.Log` over a list in memory, for tests and for the test kit."""
+"""A :class:`workers.stores.topic_log.TopicLog` in memory, without Kafka: for the bulk command and for tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from connector.errors import CdcError, ErrorKind
-from workers.stores.log import Apply, Entry
+from workers.stores.topic_log import Apply, Entry
 
 
 class MemoryTopic:
@@ -17,17 +17,17 @@ class MemoryTopic:
         self._followers: list[Apply] = []
 
     def follow(self, apply: Apply) -> None:
-        """Give ``apply`` everything there is, and from now on everything that comes."""
+        """Call ``apply`` with all present records, and later with all new ones."""
         if self.entries:
             apply(list(self.entries))
         self._followers.append(apply)
 
     def leave(self, apply: Apply) -> None:
-        """Give ``apply`` nothing more."""
+        """Stop calling ``apply``."""
         self._followers.remove(apply)
 
     def append(self, entries: Sequence[Entry]) -> None:
-        """Add at the end and tell all followers."""
+        """Add at the end and call all followers."""
         placed = _placed(entries, len(self.entries))
         self.entries.extend(placed)
         for apply in list(self._followers):
@@ -35,7 +35,7 @@ class MemoryTopic:
 
 
 class MemoryLog:
-    """A :class:`Log` over a :class:`MemoryTopic`. ``broken`` makes every write fail as a lost cluster does."""
+    """A :class:`TopicLog` over a :class:`MemoryTopic`. While ``broken`` is set every write fails, as with a lost cluster."""
 
     def __init__(self, topic: MemoryTopic | None = None, name: str = "memory") -> None:
         self.name = name
@@ -45,18 +45,18 @@ class MemoryLog:
         self._apply: Apply | None = None
 
     async def start(self, apply: Apply) -> None:
-        """Read and follow."""
+        """Read the topic and follow it."""
         self._apply = apply
         self.topic.follow(apply)
 
     async def write(self, entries: Sequence[Entry]) -> None:
         """Append, or raise CdcError(STORE) when ``broken``."""
         if self.broken:
-            raise CdcError(ErrorKind.STORE, "The memory log is broken", "Mend it by setting broken to False.")
+            raise CdcError(ErrorKind.STORE, "The memory log is broken", "Set broken to False.")
         self.topic.append(entries)
 
     async def catch_up(self) -> None:
-        """Nothing to do: a memory topic's followers are never behind."""
+        """No-op: a memory topic calls its followers at once."""
 
     async def stop(self) -> None:
         """Leave the topic."""

@@ -1,27 +1,28 @@
-"""How records of the internal topics are read: whoever may write to a topic may write anything into it.
+"""Reads records of the internal topics, which may hold anything that a user of the topic has written.
 
-A store reads each record by these functions and gives what it cannot read to :func:`pass_over`: it is named in the log, and the next record
-is read. No reason holds anything of the record.
+A store reads each record with these functions. It passes the failure of an unusable record to :func:`pass_over`, which names the record
+in the log, and reads the next record. No reason quotes the record.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
 import orjson
 
-LOGGER: Final = logging.getLogger(__name__)
+from connector.log import EventLog
+
+LOG: Final = EventLog(__name__)
 
 _MOST_DIGITS: Final = 9
-"""Of a task's number."""
+"""The most digits of a task's number."""
 _LONGEST_NAME: Final = 32_000
-"""Bytes of a connector's name: the id of its producer, which holds it, has at most 32,767 in Kafka's protocol."""
+"""The most bytes of a connector's name. It is part of its producer's id, which Kafka's protocol limits to 32,767 bytes."""
 
 
 class RecordError(ValueError):
-    """A record that is not Kafka Connect's; the text is the reason, without anything of the record."""
+    """The record is not Kafka Connect's. The text is the reason and does not quote the record."""
 
 
 def key_text(key: bytes) -> str:
@@ -33,7 +34,7 @@ def key_text(key: bytes) -> str:
 
 
 def json_value(data: bytes, what: str = "value") -> Any:
-    """The JSON of a key or value, ``what`` saying of which. Raises RecordError."""
+    """The JSON value of a key or value; ``what`` says which, for the error. Raises RecordError."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -41,15 +42,15 @@ def json_value(data: bytes, what: str = "value") -> Any:
 
 
 def json_object(data: bytes | None) -> Mapping[str, Any] | None:
-    """The JSON object of a value; None for one that removes what was there. Raises RecordError."""
+    """The JSON object of a value; None for a deletion. Raises RecordError."""
     value = None if data is None else json_value(data)
     if value is not None and not isinstance(value, dict):
-        raise RecordError("its value is no JSON object")
+        raise RecordError("its value is not a JSON object")
     return value
 
 
 def member(value: Mapping[str, Any], name: str, kind: type) -> Any:
-    """A member that must be there. Raises RecordError."""
+    """A required member. Raises RecordError."""
     found = value.get(name)
     if not isinstance(found, kind) or isinstance(found, bool):
         raise RecordError(f"its {name} is missing or of the wrong type")
@@ -65,7 +66,7 @@ def optional_text(value: Mapping[str, Any], name: str) -> str | None:
 
 
 def connector_name(name: str) -> str:
-    """A connector's name out of a key. Raises RecordError for one that no connector could run under."""
+    """The connector's name in a key. Raises RecordError for a name that no connector can have."""
     if not name:
         raise RecordError("its key names no connector")
     if len(name.encode()) > _LONGEST_NAME:
@@ -82,10 +83,7 @@ def task_name(text: str) -> tuple[str, int]:
 
 
 def pass_over(topic: str, partition: int, offset: int, problem: Exception) -> None:
-    """Name a record that is left out, and why."""
-    # The text of any other exception may hold something of the record.
+    """Log a record that is ignored, with the reason."""
+    # The text of any other exception may quote the record.
     reason = str(problem) if isinstance(problem, RecordError) else f"it cannot be used: {type(problem).__name__}"
-    LOGGER.warning(
-        "record of an internal topic passed over",
-        extra={"fields": {"topic": topic, "partition": partition, "offset": offset, "reason": reason}},
-    )
+    LOG.warning("record of an internal topic passed over", topic=topic, partition=partition, offset=offset, reason=reason)

@@ -3,14 +3,13 @@
 Keys (``KafkaStatusBackingStore``): ``status-connector-<name>``, ``status-task-<name>-<n>`` and, for topic tracking (KIP-558),
 ``status-topic-<topic>:connector-<name>``.
 
-A state counts in memory at once and is written in the background, one write after the other for a key: nothing waits for it,
-as in Connect. :meth:`StatusStore.flush` waits.
+A state is in memory at once and is written in the background, as in Kafka Connect; writes of one key never overlap.
+:meth:`StatusStore.flush` waits for the writes.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -20,10 +19,11 @@ import orjson
 
 from connect_api.herder import ConnectorState
 from connector.errors import CdcError
-from workers.stores.log import Entry, Log
+from connector.log import EventLog
 from workers.stores.records import RecordError, connector_name, json_object, key_text, member, optional_text, pass_over, task_name
+from workers.stores.topic_log import Entry, TopicLog
 
-LOGGER: Final = logging.getLogger(__name__)
+LOG: Final = EventLog(__name__)
 
 _STATES: Final = frozenset(get_args(ConnectorState))
 _CONNECTOR: Final = "status-connector-"
@@ -33,7 +33,7 @@ _TOPIC: Final = "status-topic-"
 
 @dataclass(frozen=True, slots=True)
 class StatusEntry:
-    """A stored state. ``version`` is the plugin's; workers before 4.1 wrote none."""
+    """A stored state. ``version`` is the plugin's; workers of Kafka Connect before 4.1 write none."""
 
     state: ConnectorState
     worker_id: str
@@ -43,18 +43,18 @@ class StatusEntry:
 
 
 class StatusStore:
-    """What is. ``start`` reads; everything else answers from memory, and ``put_*`` and ``drop_*`` never fail or wait."""
+    """The actual states. ``start`` reads the topic, reads answer from memory, and ``put_*`` and ``drop_*`` neither fail nor wait."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: TopicLog) -> None:
         self._log = log
         self._connectors: dict[str, StatusEntry] = {}
         self._tasks: dict[str, dict[int, StatusEntry]] = {}
-        """By connector and id: what is asked for most must not cost more with every further connector."""
+        """Connector → task id → state. The most frequent read must not become slower with the number of connectors."""
         self._topics: dict[str, dict[str, None]] = {}
         self.revision = 0
-        """Grows with every change of what is answered."""
+        """Grows with every change in memory."""
         self._unwritten: dict[bytes, bytes | None] = {}
-        """What is still to be written, last value only, by key; a key is here also while it is on its way."""
+        """Key → its last value, until Kafka has acknowledged it."""
         self._writers: dict[bytes, asyncio.Task[None]] = {}
 
     @property
@@ -67,12 +67,12 @@ class StatusStore:
         await self._log.start(self._apply)
 
     async def stop(self) -> None:
-        """Write what is left and close."""
+        """Finish all writes and close the store."""
         await self.flush()
         await self._log.stop()
 
     async def flush(self) -> None:
-        """Wait until all that was put is written, or has been given up with a line in the log."""
+        """Wait until every change is written, or its failure is in the log."""
         while self._writers:
             await asyncio.gather(*self._writers.values())
 
@@ -109,7 +109,7 @@ class StatusStore:
         self._write(f"{_TASK}{name}-{task}", _json(entry))
 
     def put_topic(self, name: str, task: int, topic: str, at_ms: int) -> None:
-        """Note that the connector uses the topic; the first time counts."""
+        """Record that the connector uses the topic. Only the first call for a topic has an effect."""
         known = self._topics.setdefault(name, {})
         if topic not in known:
             known[topic] = None
@@ -117,19 +117,19 @@ class StatusStore:
             self._write(_topic_key(topic, name), orjson.dumps(value))
 
     def drop_tasks(self, name: str) -> None:
-        """Forget the tasks' states."""
+        """Remove the states of the connector's tasks."""
         for task in self._tasks.pop(name, {}):
             self._write(f"{_TASK}{name}-{task}", None)
 
     def drop_connector(self, name: str) -> None:
-        """Forget everything about a connector: its state, its tasks' states, its topics."""
+        """Remove the connector's state, its tasks' states and its topics."""
         self.drop_tasks(name)
         if self._connectors.pop(name, None) is not None:
             self._write(_CONNECTOR + name, None)
         self.drop_topics(name)
 
     def drop_topics(self, name: str) -> None:
-        """Forget the topics in use."""
+        """Remove the connector's topics."""
         for topic in self._topics.pop(name, {}):
             self._write(_topic_key(topic, name), None)
 
@@ -141,7 +141,7 @@ class StatusStore:
             self._writers[raw] = asyncio.create_task(self._write_out(raw), name=f"write {key}")
 
     async def _write_out(self, key: bytes) -> None:
-        """Write the last value put, until no other has been put meanwhile."""
+        """Write the key's last value, and repeat while the value has changed meanwhile."""
         try:
             while True:
                 value = self._unwritten[key]
@@ -149,8 +149,8 @@ class StatusStore:
                 if self._unwritten[key] is value:
                     return
         except CdcError as problem:
-            # The next change of this state tries again; until then other workers and tools see an old one.
-            LOGGER.warning("a status could not be written", extra={"fields": {"key": key.decode(), "error": str(problem)}})
+            # The next change of this state writes it again. Until then other workers and tools see the former state.
+            LOG.warning("status not written", key=key.decode(), error=str(problem))
         finally:
             del self._unwritten[key]
             del self._writers[key]
@@ -158,7 +158,7 @@ class StatusStore:
     def _apply(self, entries: Sequence[Entry]) -> None:
         self.revision += 1
         for entry in entries:
-            # Between put and acknowledgement memory is ahead of the topic.
+            # Until the acknowledgement memory is newer than the topic.
             if entry.key in self._unwritten:
                 continue
             try:
@@ -188,7 +188,7 @@ class StatusStore:
                 if not self._tasks[name]:
                     del self._tasks[name]
         else:
-            raise RecordError("its key is none of Kafka Connect's")
+            raise RecordError("its key is not one of Kafka Connect's")
 
 
 def _json(entry: StatusEntry) -> bytes:
@@ -206,7 +206,7 @@ def _json(entry: StatusEntry) -> bytes:
 def _status(value: Mapping[str, Any]) -> StatusEntry:
     state = member(value, "state", str)
     if state not in _STATES:
-        raise RecordError("its state is none of Kafka Connect's")
+        raise RecordError("its state is not one of Kafka Connect's")
     return StatusEntry(
         state=state,
         worker_id=member(value, "worker_id", str),

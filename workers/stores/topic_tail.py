@@ -1,4 +1,4 @@
-"""The last record of one key in a compacted topic that transactions write, read when it must be known for certain."""
+"""Reads the last committed record of a key in a compacted topic that transactions write."""
 
 from __future__ import annotations
 
@@ -7,38 +7,34 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from murmurhash2 import murmurhash2
-
 from connector.errors import CdcError, ErrorKind
-from connector.io.kafka_client import client_arguments
+from connector.io.kafka.client import client_arguments
+from connector.io.kafka.partitioner import partition_of
 from workers.stores.records import RecordError, json_object, pass_over
 
-_SEED: Final = 0x9747B28C
-"""Of Kafka's DefaultPartitioner."""
 _FIRST_STEP: Final = 2_000
-"""Records that are read at first; each further step goes as far back again as all before it, and more."""
+"""Offsets that the first step reads, from the end backwards. Each further step is larger by a factor."""
 _STEP_FACTOR: Final = 8
 _OPEN_SECONDS: Final = 120.0
-"""How long a transaction of somebody else may keep us waiting: twice what Kafka gives one by default."""
+"""How long to wait for another producer's transaction: twice Kafka's default limit."""
 _ASK_SECONDS: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Last:
-    """The last record of a key. ``value`` is a JSON object, None when it removes what was there; ``timestamp`` is in milliseconds."""
+    """The last record of a key. ``value`` is a JSON object, None for a deletion; ``timestamp`` is in milliseconds since 1970."""
 
     value: bytes | None
     timestamp: int
 
 
 async def last_record(properties: Mapping[str, str], topic: str, key: bytes) -> Last | None:
-    """The last committed record of ``key``, or None without one. Transactions open now in its partition are waited for.
+    """The last committed record of ``key``, or None. Waits for the transactions that are open now in its partition.
 
-    A record whose value is anything but a JSON object or nothing is passed over, as :mod:`workers.stores.log` does.
-
-    ``properties`` are Kafka's, of a client. Raises CdcError(STORE).
+    A record whose value is neither a JSON object nor null is ignored, as in :mod:`workers.stores.topic_log`.
+    ``properties`` are those of a Kafka client. Raises CdcError(STORE).
     """
-    from aiokafka.errors import KafkaError  # noqa: PLC0415 (heavy, and imported long before this is called)
+    from aiokafka.errors import KafkaError  # noqa: PLC0415 (a slow import, which happens before the first call)
 
     try:
         return await _read_back(client_arguments(properties), topic, key)
@@ -54,13 +50,13 @@ async def last_record(properties: Mapping[str, str], topic: str, key: bytes) -> 
 async def _read_back(clients: Mapping[str, Any], topic: str, key: bytes) -> Last | None:
     from aiokafka import AIOKafkaConsumer, TopicPartition  # noqa: PLC0415
 
-    place = TopicPartition(topic, (murmurhash2(key, _SEED) & 0x7FFFFFFF) % await _partition_count(clients, topic))
+    place = TopicPartition(topic, partition_of(key, await _partition_count(clients, topic)))
     arguments = {**clients, "group_id": None, "enable_auto_commit": False}
     everything = AIOKafkaConsumer(**arguments)
     committed = AIOKafkaConsumer(isolation_level="read_committed", fetch_max_wait_ms=100, **arguments)
     try:
         await asyncio.gather(everything.start(), committed.start())
-        # A transaction that is open, of another connector even, hides what was committed after it began.
+        # An open transaction, even another connector's, hides the records that were committed after it began.
         end = (await everything.end_offsets([place]))[place]
         await _await_end(committed, place, end)
         begin = (await committed.beginning_offsets([place]))[place]
@@ -79,7 +75,7 @@ async def _read_back(clients: Mapping[str, Any], topic: str, key: bytes) -> Last
 
 
 async def _partition_count(clients: Mapping[str, Any], topic: str) -> int:
-    """Of a topic that exists, though perhaps not for long: brokers that have not heard of it yet are asked again."""
+    """The number of partitions of a topic that exists. Waits for brokers that do not list a new topic yet."""
     from aiokafka.admin import AIOKafkaAdminClient  # noqa: PLC0415
 
     admin = AIOKafkaAdminClient(**clients)
@@ -107,7 +103,7 @@ async def _last_between(consumer: Any, place: Any, key: bytes, start: int, upto:
     consumer.seek(place, start)
     found: Last | None = None
     async with asyncio.timeout(_OPEN_SECONDS):
-        # By position, not by record: the last ones may be a transaction's marker, or compacted away.
+        # The position counts, not the record: the last offsets may be a transaction's marker or removed by compaction.
         while await consumer.position(place) < upto:
             for records in (await consumer.getmany(timeout_ms=100)).values():
                 for record in records:

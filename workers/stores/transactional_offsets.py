@@ -1,7 +1,7 @@
-"""Source offsets that the transactions of a connector's producer write (exactly-once delivery, KIP-618).
+"""Source offsets that a connector's producer writes in the transactions of its records (exactly-once delivery, KIP-618).
 
-They go to the worker's offset topic, and to the connector's own where it has one (``offsets.storage.topic``): both in the transaction of
-the records. Connect writes its own topic in the transaction and copies the offset afterwards; here the copy can never be behind.
+A transaction writes them to the worker's offset topic and to the connector's own topic if it has one (``offsets.storage.topic``). Kafka
+Connect writes only the connector's topic in the transaction and copies the offset afterwards. Here the two topics never differ.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Final
 import orjson
 
 from connector.errors import CdcError, ErrorKind
-from connector.io.kafka_client import client_arguments
+from connector.io.kafka.client import client_arguments
 from connector.ports import JsonObject
-from workers.settings import StoreTopic
+from workers.settings.worker_settings import StoreTopic
 from workers.stores.offset_store import AllOffsets
 from workers.stores.records import json_object
 from workers.stores.topic_tail import Last, last_record
@@ -26,8 +26,8 @@ _EXISTS: Final = 36
 class TransactionOffsets:
     """:class:`connector.ports.TransactionalOffsets` of one connector.
 
-    ``properties`` are those of the worker's Kafka clients, ``topic`` is the worker's. ``own`` names the connector's, if any: it is made
-    when it is missing, as large as the worker's.
+    ``properties`` are those of the worker's Kafka clients. ``topic`` is the worker's topic. ``own`` is the name of the connector's topic,
+    if any: it is created when it is missing, with as many partitions as the worker's.
     """
 
     def __init__(self, offsets: AllOffsets, connector: str, properties: Mapping[str, str], topic: StoreTopic, own: str | None) -> None:
@@ -38,18 +38,18 @@ class TransactionOffsets:
         self._own = own if own != topic.name else None
 
     async def load(self, partition: JsonObject) -> JsonObject | None:
-        """The last offset committed. Of the two topics the one counts that was written last, in doubt the worker's. Raises CdcError."""
+        """The last committed offset. The later record of the two topics counts; the worker's when both are equal. Raises CdcError."""
         last = await last_record(self._properties, self._topic.name, self._offsets.key(self._connector, partition))
         if self._own is not None:
             await _create(self._properties, replace(self._topic, name=self._own))
             own = await last_record(self._properties, self._own, self._fresh_key(partition))
-            # REST changes the worker's topic alone; a Connect worker that was killed may have written its own topic alone.
+            # A change by REST is in the worker's topic only. A killed worker of Kafka Connect may have written the connector's topic only.
             if own is not None and (last is None or own.timestamp > last.timestamp):
                 last = own
         return self._read(last)
 
     def records(self, partition: JsonObject, offset: JsonObject) -> Sequence[tuple[str, bytes, bytes]]:
-        """Topic, key and value of each record that a transaction stores ``offset`` with."""
+        """Topic, key and value of each record that stores ``offset``."""
         value = orjson.dumps(offset)
         written = [(self._topic.name, self._offsets.key(self._connector, partition), value)]
         if self._own is not None:
@@ -64,7 +64,7 @@ class TransactionOffsets:
 
 
 async def _create(properties: Mapping[str, str], topic: StoreTopic) -> None:
-    from aiokafka.admin import AIOKafkaAdminClient, NewTopic  # noqa: PLC0415 (only with a topic of the connector's own)
+    from aiokafka.admin import AIOKafkaAdminClient, NewTopic  # noqa: PLC0415 (needed only for a connector's own topic)
     from aiokafka.errors import KafkaError  # noqa: PLC0415
 
     admin = AIOKafkaAdminClient(**client_arguments(properties))
@@ -84,7 +84,7 @@ async def _create(properties: Mapping[str, str], topic: StoreTopic) -> None:
             raise CdcError(
                 ErrorKind.STORE,
                 f"The topic {topic.name} cannot be created",
-                "Create it with cleanup.policy=compact, or take offsets.storage.topic out of the connector's configuration.",
+                "Create it with cleanup.policy=compact, or remove offsets.storage.topic from the connector's configuration.",
                 str(message[0] or "") if message else "",
             )
     except KafkaError as problem:

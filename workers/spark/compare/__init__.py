@@ -1,1 +1,1 @@
-"""A mirror beside its source: whether they are equal, and how they look."""
+"""Compares a mirror with its source, and shows both."""

@@ -1,4 +1,4 @@
-"""A source table and its mirror as rows of checksums that can be held against each other."""
+"""A source table and its mirror as rows of checksums that can be compared."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from workers.spark.source.catalog import CatalogColumn
 from workers.spark.tables.table import LSN, POSITION, Column, Table
 
 BUCKETS: Final = 4096
-"""Into so many parts the keys are divided: of a hundred million rows one wrong key shuffles 25,000 of each side."""
+"""The number of buckets of keys. With a hundred million rows one wrong key shuffles 25,000 rows of each side."""
 SIGNS: Final = {SOURCE: 1, MIRROR: -1}
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What is compared: ``columns``, by ``key`` or, when that is empty, by whole rows."""
+    """The compared ``columns``, and the ``key`` by which rows are matched. Without a key whole rows are matched."""
 
     columns: tuple[Column, ...]
     key: tuple[str, ...]
@@ -38,7 +38,7 @@ class Shape:
 
 
 def shape_of(table: Table, catalog: Sequence[CatalogColumn], frame: DataFrame) -> Shape:
-    """What can be compared. A column of both sides that cannot be gets its reason."""
+    """The shape for a table. A column of both sides that cannot be compared gets a reason."""
     there = {column.name: column for column in catalog}
     fields = {field.name: field.dataType for field in frame.schema.fields if field.name not in {LSN, POSITION}}
     described = {column.name: column for column in table.columns}
@@ -81,12 +81,12 @@ def _innermost(of: DataType) -> DataType:
 
 
 def _same_type(one: DataType, other: DataType) -> bool:
-    """Whether the types are the same but for what may be null in them."""
+    """Whether the types are equal except for nullability."""
     return bool(one.simpleString() == other.simpleString())
 
 
 def _whole_numbers(one: DataType, other: DataType) -> bool:
-    """Whether both are arrays of whole numbers: a place may have no small ones."""
+    """Whether both are arrays of integers: a place may lack small integer types."""
     while isinstance(one, ArrayType) and isinstance(other, ArrayType):
         one, other = one.elementType, other.elementType
         if isinstance(one, IntegralType) and isinstance(other, IntegralType):
@@ -102,9 +102,9 @@ def checksums(source: DataFrame, mirror: DataFrame, shape: Shape) -> DataFrame:
         value = F.col("`" + column.name.replace("`", "``") + "`")
         of, own = held[column.name], column.kind.type
         if _same_type(of, own) or _whole_numbers(of, own):
-            # A number that is too large for the type becomes null, and so differs.
+            # A number that is too large for the type becomes null and therefore differs.
             return column.kind.text(value if _same_type(of, own) else value.try_cast(own))
-        # A mirror may keep a value in a wider type or as text; the kind reads either as it reads PostgreSQL's.
+        # A mirror may store a value in a wider type or as text. The kind reads both as it reads PostgreSQL's text.
         return column.kind.normal(value.cast("string"))
 
     texts = [column.kind.normal(F.col(f"c{at}")) for at, column in enumerate(shape.columns)]
@@ -118,7 +118,7 @@ def _side(frame: DataFrame, texts: Sequence[SparkColumn], shape: Shape, side: st
     if not shape.key:
         cells = [F.substring(cell, 1, WIDEST + 1) for cell in cells]
     row = F.xxhash64("hashes")
-    # xxhash64 passes over nulls and joins its arguments' bytes to one; of each text alone, null has a checksum of its own as ''.
+    # xxhash64 of several arguments skips nulls and joins the bytes. So each text has its own checksum, in which null differs from ''.
     hashes = F.array(*(F.xxhash64(f"t{at}") for at in range(len(texts)))).cast("array<bigint>")
     hashed = (
         frame.select(*(text.alias(f"t{at}") for at, text in enumerate(texts)))
@@ -129,7 +129,7 @@ def _side(frame: DataFrame, texts: Sequence[SparkColumn], shape: Shape, side: st
     return hashed.select(
         "key",
         F.pmod(F.xxhash64("key"), F.lit(BUCKETS)).alias("bucket"),
-        # Sums of halves cannot leave a bigint before there are 2^31 rows in a bucket.
+        # Sums of halves fit a bigint up to 2^31 rows in a bucket.
         F.col("row").bitwiseAND(F.lit(0xFFFFFFFF)).alias("low"),
         F.shiftrightunsigned("row", 32).alias("high"),
         "hashes",

@@ -1,4 +1,4 @@
-"""``python -m workers.spark verify``: its arguments, and the comparison of several tables told to a terminal or a program."""
+"""``understudy-spark verify``: its arguments, and the output of the comparison of several tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Final, TextIO
 from pyspark.sql import DataFrame, SparkSession
 
 from workers.spark.compare.verdict import Verdict, summary_text, verdict_text
-from workers.spark.compare.verify import Reached, verify
+from workers.spark.compare.verify import HasReached, verify
 from workers.spark.compilation import COMPILED, compiled
 from workers.spark.tables.table import Table
 
@@ -26,13 +26,13 @@ def add_verify(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the mirror's configuration (mirror.toml)")
     parser.add_argument("--dsn", help="libpq's connection string of the source, instead of the configuration's")
-    parser.add_argument("--table", action="append", metavar="SCHEMA.NAME", help="verify this table alone; may be given several times")
+    parser.add_argument("--table", action="append", metavar="SCHEMA.NAME", help="verify only this table; may be repeated")
     parser.add_argument("--keys", type=_count, default=20, metavar="N", help="name at most N differing keys of a table (default 20)")
     parser.add_argument("--partitions", type=_count, metavar="N", help="read the source in N ranges of pages (default: by its size)")
     parser.add_argument(
-        "--wait", type=float, metavar="SECONDS", help="the source moves on: wait so long for the mirror, and look at differing keys again"
+        "--wait", type=float, metavar="SECONDS", help="for a source in use: wait this long for the mirror, and compare differing keys again"
     )
-    parser.add_argument("--rounds", type=_count, default=3, metavar="N", help="with --wait: look N times in all (default 3)")
+    parser.add_argument("--rounds", type=_count, default=3, metavar="N", help="with --wait: compare N times at most (default 3)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
@@ -42,7 +42,7 @@ def run(
     tables: Sequence[Table],
     mirror: Callable[[Table], DataFrame | None],
     *,
-    reached: Reached | None = None,
+    reached: HasReached | None = None,
     keys: int = 20,
     partitions: int | None = None,
     patience: float = 600,
@@ -51,9 +51,9 @@ def run(
     as_json: bool = False,
     stream: TextIO | None = None,
 ) -> int:
-    """Verify the tables, ``at_once`` at a time, and print what was found in their order; :data:`EQUAL` or :data:`DIFFERENT`.
+    """Verify the tables, ``at_once`` at a time, and print the results in order. Returns :data:`EQUAL` or :data:`DIFFERENT`.
 
-    ``mirror`` is a sink's ``read``; for the rest see :func:`workers.spark.compare.verify.verify`, whose errors end the command.
+    ``mirror`` is a sink's ``read``. For the others see :func:`workers.spark.compare.verify.verify`, whose errors end the command.
     """
     to = stream or sys.stdout
 

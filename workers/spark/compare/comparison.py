@@ -1,4 +1,4 @@
-"""Two tables side by side: which rows are in both, which in one only."""
+"""The comparison of two tables: the rows in both, and those in only one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ONLY_SOURCE: Final = "source"
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``lines`` are (mark, cells) with the rows in order; ``mirror`` and ``source`` count rows, ``different`` those without a twin."""
+    """``lines`` are (mark, cells) in the order of the rows. ``mirror`` and ``source`` count rows, ``different`` the unmatched ones."""
 
     columns: Sequence[str]
     lines: Sequence[tuple[str, Sequence[str | None]]]
@@ -31,7 +31,7 @@ class Comparison:
 
 
 def compare(mirror: DataFrame, source: DataFrame, columns: Sequence[Column], limit: int) -> Comparison:
-    """Match rows by value, as often as they occur (a table may hold a row twice).
+    """Match rows by value, with their number of occurrences (a table may hold a row twice).
 
     ``mirror`` has decoded values, ``source`` PostgreSQL's text. At most ``limit`` lines are kept, those that differ first.
     """

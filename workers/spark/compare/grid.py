@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Final
 
 WIDEST: Final = 32
-"""Characters of a cell that are printed."""
+"""The most characters of a cell that are printed."""
 
 
 def cell(value: str | None) -> str:
-    """The value on one line: null is ∅, control characters are blanks, anything past :data:`WIDEST` is cut."""
+    """The value on one line: null is ∅, control characters are blanks, and text beyond :data:`WIDEST` is cut."""
     if value is None:
         return "∅"
     clean = "".join(" " if unicodedata.category(letter).startswith("C") else letter for letter in value)
@@ -19,7 +19,7 @@ def cell(value: str | None) -> str:
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:
-    """The lines with their cells in columns, two blanks apart; wide East Asian characters take two places. Lines are of one length."""
+    """The lines with aligned cells, two blanks apart. Wide East Asian characters count as two. All lines have the same number of cells."""
     widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
 
     def padded(line: Sequence[str]) -> str:

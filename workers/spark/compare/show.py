@@ -1,4 +1,4 @@
-"""Small tables on a terminal, each beside the source's."""
+"""Shows small tables on a terminal, each beside its source."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from workers.spark.tables.table import Column, Sink, Table
 
 
 def show(spark: SparkSession, dsn: str, tables: Sequence[Table], sink: Sink, rows: int, stream: TextIO | None = None) -> bool:
-    """Print each mirror beside its source, ``rows`` lines of it at most, those that differ first; whether all are equal.
+    """Print each mirror beside its source, ``rows`` lines at most, differing ones first. Returns whether all are equal.
 
-    The source's rows pass through this process: for tables of any size there is :mod:`workers.spark.compare.verify`.
+    The source's rows pass through this process. For large tables use :mod:`workers.spark.compare.verify`.
     Raises psycopg's errors.
     """
     to = stream or sys.stdout
@@ -44,7 +44,7 @@ def show(spark: SparkSession, dsn: str, tables: Sequence[Table], sink: Sink, row
 
 
 def _comparable(column: Column, source: CatalogColumn) -> bool:
-    """Whether PostgreSQL's text can be held against the value: a bytea sent as text may be base64 or hex, the schema does not say."""
+    """Whether PostgreSQL's text can be compared with the value. A bytea sent as text may be base64 or hex; the schema does not say."""
     encoded = source.type == "bytea" and isinstance(column.kind.type, StringType)
     return column.kind.comparable and not encoded
 

@@ -1,4 +1,4 @@
-"""What a comparison of a source table with its mirror found, for people and for programs."""
+"""The result of the comparison of a source table with its mirror, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ BOTH: Final = "both"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A key that differs. ``cells`` are its values as text, in the order of :attr:`Verdict.key`; of a table without key the row's.
+    """A key that differs. ``cells`` are its values as text, in the order of :attr:`Verdict.key`; for a table without a key the row's.
 
-    ``where`` says which side has it. On both sides ``columns`` names what differs, which nothing does when only the number of rows
-    (``in_source``, ``in_mirror``) is not the same. ``changing``: it differed in another way each time it was looked at.
+    ``where`` says which side has the key. If both have it, ``columns`` names the differing columns; it is empty if only the number of
+    rows (``in_source``, ``in_mirror``) differs. ``changing``: the key differed in another way at each comparison.
     """
 
     cells: Sequence[str | None]
@@ -31,13 +31,13 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One table's comparison; a table that ``absent`` (a side) has not is compared no further.
+    """The result for one table. ``absent`` names the side that lacks the table, if one does; then nothing was compared.
 
-    ``source`` and ``mirror`` are the rows of each side at the first look, ``same`` those of the source that the mirror has too.
-    ``only_source``, ``only_mirror`` and ``different`` count keys (of a table without key: rows) whose difference stays; ``changing``
-    those that were still on the move. ``columns`` tells in how many keys each column differs. ``keys`` are some of the keys, never
-    more than were asked for; ``key`` names their cells. ``aside`` gives the reason for each column of both sides that was left out.
-    ``position`` is the source's LSN at the last look, as a number.
+    ``source`` and ``mirror`` count the rows of each side at the first comparison, ``same`` those of the source that the mirror has too.
+    ``only_source``, ``only_mirror`` and ``different`` count the keys (without a key: rows) that differ, ``changing`` those that still
+    changed. ``columns``: column → number of keys in which it differs. ``keys`` has some of the keys, at most the requested number, and
+    ``key`` the names of their cells. ``aside``: column → why it was not compared. ``position`` is the source's LSN at the last
+    comparison, as a number.
     """
 
     table: str
@@ -60,16 +60,16 @@ class Verdict:
 
     @property
     def differing(self) -> int:
-        """How many keys are not shown to be the same."""
+        """The number of keys that are not proven equal."""
         return self.only_source + self.only_mirror + self.different + self.changing
 
     @property
     def equal(self) -> bool:
-        """Whether all that was compared is the same, and was there to be compared."""
+        """Whether both sides have the table and everything compared is equal."""
         return self.absent is None and self.differing == 0
 
     def document(self) -> dict[str, object]:
-        """The verdict as JSON carries it."""
+        """The verdict as a JSON document."""
         return {
             "table": self.table,
             "equal": self.equal,
@@ -156,7 +156,7 @@ def _figures(verdict: Verdict) -> list[str]:
 
 
 def _told(key: Difference) -> str:
-    """What there is to say of the key beside its cells."""
+    """The remark on a key, beside its cells."""
     said = ", ".join(key.columns)
     if key.in_source > 1 or key.in_mirror > 1 or (key.where == BOTH and not key.columns):
         said = f"{key.in_source} rows in the source, {key.in_mirror} in the mirror"

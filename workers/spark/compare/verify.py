@@ -1,11 +1,11 @@
-"""Whether a mirror holds what its source table holds, and which keys differ when it does not.
+"""Verifies that a mirror equals its source table, and names the keys that differ.
 
-Both sides become rows of checksums where they are read. A first look adds them up in buckets of keys: a few numbers per bucket
-leave the executors, and nothing is shuffled. Only the rows of buckets that differ are then brought together by key. What differs
-against a source that moves on is looked at again, against a later view of it, before it is told.
+The executors that read the sides compute the rows' checksums. First they sum the checksums by buckets of keys: only a few numbers per
+bucket leave the executors, without a shuffle. Then only the rows of differing buckets are grouped by key. If the source is in use,
+differences are compared again with a later snapshot of it before they are reported.
 
-A checksum is xxHash64 of a value's canonical text (``Kind.text``, ``Kind.normal``), a row's is that of its values' checksums. It
-tells accidents, not forgeries: that one wrong row goes unseen has the odds 1 to 2^64.
+The checksum of a value is xxHash64 of its canonical text (``Kind.text``, ``Kind.normal``). The checksum of a row is that of its values'
+checksums. It detects accidents, not forgeries: one wrong row remains undetected with probability 2^-64.
 """
 
 from __future__ import annotations
@@ -29,39 +29,39 @@ from workers.spark.source.snapshot import exported_snapshot, read_texts
 from workers.spark.tables.table import Table
 
 FEW_KEYS: Final = 100_000
-"""Up to so many keys are sent to every executor when they are looked at again; more are joined by a shuffle."""
+"""Up to this number of keys are sent to every executor for a further look. More are joined by a shuffle."""
 PAUSE_SECONDS: Final = 0.5
 
-Mirror = Callable[[], DataFrame | None]
-"""The mirror as it is when called (``Sink.read``); None when there is none."""
-Reached = Callable[[int], bool]
-"""Whether the mirror holds all that the source had committed up to this LSN."""
+ReadMirror = Callable[[], DataFrame | None]
+"""Reads the present mirror (``Sink.read``); None if it does not exist."""
+HasReached = Callable[[int], bool]
+"""Whether the mirror holds everything that the source committed up to this LSN."""
 
 
 def verify(
     spark: SparkSession,
     dsn: str,
     table: Table,
-    mirror: Mirror,
+    mirror: ReadMirror,
     *,
     keys: int = 20,
     partitions: int | None = None,
-    reached: Reached | None = None,
+    reached: HasReached | None = None,
     patience: float = 600,
     rounds: int = 3,
 ) -> Verdict:
-    """Compare the source's table with its mirror; of the keys that differ at most ``keys`` are named.
+    """Compare the source's table with its mirror. At most ``keys`` of the differing keys are named.
 
-    The source is read in parallel (``partitions`` ranges of pages, or as many as its size asks for), all of it in one snapshot. The
+    The source is read in one snapshot and in parallel (``partitions`` ranges of pages; by default the number depends on the size). The
     mirror's own columns (``__lsn``, ``__position``) are not compared. A table without a key, or whose key cannot be compared, is a
     multiset of rows.
 
-    Without ``reached`` the source is taken to stand still. With it, each look waits until the mirror has reached the position of the
-    source's snapshot, and what differs is looked at again, up to ``rounds`` looks in all, until nothing differs any more or everything
-    differs as it did the time before. What still changes after the last look is counted as changing, and the verdict is not equal.
+    Without ``reached`` the source must not change. With it, each comparison waits until the mirror has reached the position of the
+    source's snapshot. Differing keys are compared again, up to ``rounds`` times in all, until none differs or all differ as before. Keys
+    that differ in another way at the last comparison are counted as changing, and the verdict is not equal.
 
-    Raises JobError(UNREADABLE) when the mirror does not get there within ``patience`` seconds, psycopg's and Spark's errors when a side
-    cannot be read. No value of a cell is part of an error.
+    Raises JobError(UNREADABLE) when the mirror does not reach the position within ``patience`` seconds, and psycopg's and Spark's errors
+    when a side cannot be read. No error contains a value of a cell.
     """
     with exported_snapshot(dsn, (table.schema, table.name)) as snapshot:
         _await(snapshot.position, reached, patience)
@@ -85,7 +85,7 @@ def verify(
                 _await(snapshot.position, reached, patience)
                 frame = mirror()
                 if frame is None:
-                    raise JobError(UNREADABLE, f"The mirror of {table.full_name} went away meanwhile: verify it again.")
+                    raise JobError(UNREADABLE, f"The mirror of {table.full_name} was removed meanwhile: verify it again.")
                 earlier = found
                 both = checksums(read_texts(spark, snapshot, shape.columns, partitions), frame, shape)
                 found = _again(both, shape, earlier)
@@ -97,12 +97,12 @@ def verify(
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _DifferingKeys:
     """Keys that differ.
 
     ``rows`` (kept on the executors' disks) has ``key``, ``in_source``, ``in_mirror``, ``low``, ``high``, ``cells``, ``changed`` (an array
-    of booleans, one per compared column; null unless the key is once on each side) and ``changing``. ``settled``: nothing would be
-    learnt by looking again.
+    of booleans, one per compared column; null unless each side has the key once) and ``changing``. ``settled``: another comparison
+    would have the same result.
     """
 
     rows: DataFrame
@@ -115,7 +115,7 @@ class _Found:
     settled: bool
 
 
-def _await(position: int, reached: Reached | None, patience: float) -> None:
+def _await(position: int, reached: HasReached | None, patience: float) -> None:
     if reached is None:
         return
     end = time.monotonic() + patience
@@ -141,16 +141,16 @@ def _unequal() -> SparkColumn:
 
 
 def _look(both: DataFrame) -> tuple[tuple[int, int], list[int]]:
-    """The rows of both sides, and the buckets that differ."""
+    """The number of rows of both sides, and the differing buckets."""
     buckets = both.groupBy("bucket").agg(*_sums()).withColumn("unequal", _unequal()).collect()
     rows = (sum(bucket["in_source"] for bucket in buckets), sum(bucket["in_mirror"] for bucket in buckets))
     return rows, [bucket["bucket"] for bucket in buckets if bucket["unequal"]]
 
 
 def _grouped(both: DataFrame, shape: Shape) -> DataFrame:
-    """The keys that differ (see :class:`_Found`, without ``changing``)."""
+    """The keys that differ (see :class:`_DifferingKeys`, without ``changing``)."""
     if not shape.key:
-        # Twins may be many: they are counted where they are read before they are brought together.
+        # Equal rows may be many, so they are counted before the shuffle.
         rows = both.groupBy("key").agg(*_sums(), F.any_value("cells").alias("cells")).where(_unequal())
         return rows.withColumn("changed", F.lit(None).cast("array<boolean>"))
 
@@ -159,14 +159,14 @@ def _grouped(both: DataFrame, shape: Shape) -> DataFrame:
 
     once = (F.col("in_source") == 1) & (F.col("in_mirror") == 1)
     changed = F.when(once, F.zip_with("of_source", "of_mirror", lambda one, other: one != other))
-    # Keys are few on each side: to count before the shuffle would only sort twice.
+    # Each key occurs about once on each side, so a count before the shuffle would only sort twice.
     grouped = both.repartition("key").groupBy("key").agg(*_sums(), hashes(SOURCE).alias("of_source"), hashes(MIRROR).alias("of_mirror"))
     return grouped.where(_unequal()).select(
         "key", "in_source", "in_mirror", "low", "high", F.col("key").alias("cells"), changed.alias("changed")
     )
 
 
-def _again(both: DataFrame, shape: Shape, earlier: _Found) -> _Found:
+def _again(both: DataFrame, shape: Shape, earlier: _DifferingKeys) -> _DifferingKeys:
     """The keys of ``earlier`` that still differ; those that differ in another way than before are changing."""
     keys = earlier.rows.select("key")
     few = earlier.only_source + earlier.only_mirror + earlier.different + earlier.changing <= FEW_KEYS
@@ -177,8 +177,8 @@ def _again(both: DataFrame, shape: Shape, earlier: _Found) -> _Found:
     return _found(fresh.join(before, "key", "left").select(*fresh.columns, changing), shape, settles=True)
 
 
-def _found(rows: DataFrame, shape: Shape, *, settles: bool = False) -> _Found:
-    """Keep the rows and count them. ``settles``: they were held against an earlier look."""
+def _found(rows: DataFrame, shape: Shape, *, settles: bool = False) -> _DifferingKeys:
+    """Cache the rows and count them. ``settles``: they were compared with an earlier result."""
     kept = rows.persist(StorageLevel.DISK_ONLY)
     stays, in_source, in_mirror = ~F.col("changing"), F.col("in_source"), F.col("in_mirror")
     if shape.key:
@@ -197,10 +197,12 @@ def _found(rows: DataFrame, shape: Shape, *, settles: bool = False) -> _Found:
     figures = kept.agg(*(F.sum(F.when(which, number)) for number, which in counts)).collect()[0]
     first, second, third, moving, of_source, *changed = (int(figure or 0) for figure in figures)
     settled = moving == 0 and (settles or first + second + third == 0)
-    return _Found(kept, first, second, third, moving, of_source, tuple(changed), settled)
+    return _DifferingKeys(kept, first, second, third, moving, of_source, tuple(changed), settled)
 
 
-def _verdict(table: Table, shape: Shape, rows: tuple[int, int], position: int, found: _Found | None = None, keys: int = 0) -> Verdict:
+def _verdict(
+    table: Table, shape: Shape, rows: tuple[int, int], position: int, found: _DifferingKeys | None = None, keys: int = 0
+) -> Verdict:
     source, mirror = rows
     columns = [column.name for column in shape.columns]
     return Verdict(
@@ -223,8 +225,8 @@ def _verdict(table: Table, shape: Shape, rows: tuple[int, int], position: int, f
     )
 
 
-def _some(found: _Found, shape: Shape, limit: int) -> list[Difference]:
-    """At most ``limit`` of the keys in their order, numbers as numbers; those that still change come last."""
+def _some(found: _DifferingKeys, shape: Shape, limit: int) -> list[Difference]:
+    """At most ``limit`` of the keys, in order, numbers in numeric order. Keys that still change are last."""
     kinds = {column.name: column.kind for column in shape.columns}
     order = [F.col("changing")]
     for at, name in enumerate(shape.cells):

@@ -1,1 +1,1 @@
-"""What follows topics: mirrors and histories, batch by batch, with what they remember."""
+"""Jobs that follow topics batch by batch: mirrors and histories, and their checkpoints."""

@@ -1,8 +1,8 @@
-"""Whether a mirror has got to a position of its source.
+"""Determines whether a mirror has reached a position of its source.
 
-Two legs: the connector has brought to Kafka what the source had committed, which its replication slot tells (``confirmed_flush_lsn``,
+Two conditions: the connector has sent to Kafka what the source had committed, as its replication slot shows (``confirmed_flush_lsn``,
 PostgreSQL manual, "pg_replication_slots": the connector confirms what Kafka has acknowledged); and the mirror has read what Kafka had
-then, which the stream's commits tell.
+then, as the stream's commits show.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ where slot_type = 'logical' and not temporary and database = current_database() 
 
 
 def arrival(config: MirrorConfig, dsn: str, spark: SparkSession) -> Callable[[int], bool]:
-    """Tells of an LSN of the source at ``dsn`` whether the mirror holds all that was committed up to it.
+    """A function that returns whether the mirror holds everything that the source at ``dsn`` committed up to an LSN.
 
-    The connector's slot is ``slot`` of the configuration; without one all logical slots of the database must have got there. Raises
+    The connector's slot is ``slot`` of the configuration; without one all logical slots of the database must have reached it. Raises
     JobError when there is none.
     """
     checkpoint = Checkpoint(spark, config.checkpoint)
@@ -37,7 +37,7 @@ def arrival(config: MirrorConfig, dsn: str, spark: SparkSession) -> Callable[[in
         if position not in ends:
             if not _confirmed(dsn, position, config.slot):
                 return False
-            # Once the slot is there, what Kafka has now is enough: later records are of later changes.
+            # When the slot has reached the position, Kafka's present records suffice: later records are later changes.
             ends[position] = end_offsets(spark, config)
         return covers(checkpoint.offsets(), ends[position])
 
@@ -54,20 +54,20 @@ def _confirmed(dsn: str, position: int, slot: str | None) -> bool:
         behind, slots = connection.execute(_BEHIND, {"position": position, "slot": slot}).fetchall()[0]
     if not slots:
         named = "no logical replication slot" if slot is None else f"no logical replication slot {slot}"
-        raise JobError(WRONG, f"The source has {named}, so nothing tells how far its connector is. Set slot, or leave --wait out.")
+        raise JobError(WRONG, f"The source has {named}, so the connector's position is unknown. Set slot, or leave --wait out.")
     return not behind
 
 
 def end_offsets(spark: SparkSession, config: MirrorConfig) -> Offsets:
-    """Where each partition of the topics ends now, for a reader of committed records."""
+    """The present end of each partition of the topics, for a reader of committed records."""
     broker = Broker(spark, config.bootstrap, config.kafka)
     return broker.ends(broker.topics(config.pattern))
 
 
 def lost(read: Offsets, begins: Offsets, ends: Offsets) -> str | None:
-    """What Kafka removed of records that were to be read from ``read`` on, None for nothing. Pure.
+    """A sentence about records that Kafka removed before they were read; None if there are none. Pure.
 
-    ``begins`` and ``ends`` are of the partitions that there are.
+    ``read`` are the offsets to read next, ``begins`` and ``ends`` those of the existing partitions.
     """
     for (topic, partition), next_ in sorted(read.items()):
         place = topic, partition
@@ -84,7 +84,7 @@ def lost(read: Offsets, begins: Offsets, ends: Offsets) -> str | None:
 
 
 def check_held(spark: SparkSession, config: MirrorConfig, checkpoint: Checkpoint) -> None:
-    """Return when Kafka holds what the stream reads next, or the configuration says that it may not. Raises JobError with the remedy."""
+    """Check that Kafka has the records that the stream reads next, unless ``failOnDataLoss`` is false. Raises JobError with the remedy."""
     if config.kafka.get("failOnDataLoss", "true").lower() == "false":
         return
     broker, read = Broker(spark, config.bootstrap, config.kafka), checkpoint.offsets()

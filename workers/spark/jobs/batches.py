@@ -1,7 +1,7 @@
-"""What all jobs that follow topics do with a batch: cut its records, find out their layouts, and bring each table's changes into a sink.
+"""Applies batches of records to a sink: cuts the records, determines their layouts, and writes each table's changes.
 
-A batch is the same records whenever it is tried, and begins with the same state (:mod:`workers.spark.jobs.checkpoint`); what it does to
-a table is the same however often it is done. So a crash at any point is mended by the batch that Spark repeats.
+After a crash Spark repeats the batch with the same records, and the batch begins with the same state
+(:mod:`workers.spark.jobs.checkpoint`). Applying the same changes twice leaves the same tables. So the repetition completes the batch.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from workers.spark.jobs.checkpoint import TURNS, Checkpoint, State
 from workers.spark.jobs.lineage import Lineage
 from workers.spark.jobs.moves import filled, fitted, held_columns, images, torn, trails
 from workers.spark.jobs.ownership import Ownership
-from workers.spark.jobs.transactions import Transactions
+from workers.spark.jobs.transactions import Split, Transactions
 from workers.spark.source.missing import Missing
 from workers.spark.tables.casts import rewritten
 from workers.spark.tables.evolution import steps_along
@@ -38,24 +38,25 @@ from workers.spark.topics.topic import Texts, Topic, learned, unknown
 from workers.spark.topics.turns import Turn, turn
 
 IMAGE_BATCHES: Final = 100
-"""So many batches later a row that left its key is no longer waited for under its new one."""
+"""After this number of batches the kept values of a row that changed its key are dropped."""
 WAITS: Final = 10
-"""So many batches a row waits for the other half of its move, which another partition holds, before it goes on without."""
+"""A row waits at most this number of batches for the other half of its move, which is in another partition. Then it is applied alone."""
 PLANNERS: Final = 4
-"""Topics that are planned at a time."""
+"""The number of topics that are planned in parallel."""
 DIVIDED: Final = 20_000
-"""Fewer changes of a topic are one task's: no shuffle, and the other cores have the other tables."""
-_WAITING, _LATER = "waiting", "later"
+"""Below this number of changes, one task processes a topic: this needs no shuffle, and the other cores process other tables."""
+_WAITING, _HALVES, _LATER = "waiting", "halves", "later"
+"""The names of records that are written ahead: they wait for whole transactions, for other halves of moves, or for an earlier key."""
 _NEW: Final = TopicState()
 _PLACE: Final = ("partition", "offset")
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a batch was.
+    """The totals of a batch.
 
-    ``passed_over`` counts records of topics that hold no table's changes, and of keys that the table had before, which come again;
-    ``waiting`` those kept for the next batch.
+    ``passed_over`` counts skipped records: those of topics without a table's changes, and repeated ones with a former key of the table.
+    ``waiting`` counts the records kept for the next batch.
     """
 
     batch: int
@@ -65,16 +66,16 @@ class Done:
     waiting: int = 0
     seconds: float = 0.0
     newest_ms: int | None = None
-    """The newest of the records' times (ms since 1970), as Kafka has them; None of no records."""
+    """The newest Kafka timestamp of the records (ms since 1970); None without records."""
     lacking: str | None = None
-    """What the first transaction waits for that is not whole."""
+    """What the first incomplete transaction lacks."""
     apart: int = 0
-    """Changes that name no transaction, where whole ones are applied."""
+    """The number of changes without a transaction id, if whole transactions are applied."""
     aside: tuple[str, ...] = ()
-    """What is to be said of topics that were set aside in this batch."""
+    """The messages about topics that were set aside in this batch."""
 
-    def with_turn(self, read: Read, *, first: bool, tables: int, waiting: int) -> Done:
-        """The batch with one more turn; all have records of the ``first``."""
+    def with_turn(self, read: TurnRecords, *, first: bool, tables: int, waiting: int) -> Done:
+        """The totals including one more turn. Only the ``first`` turn counts the records, because later turns apply some of them."""
         passed = sum(group.records for topic in read.topics for group in read.turns[topic.name].groups if reading(topic, group) is None)
         aside = (*self.aside, *(said_of(name, read.states[name]) for name in read.aside))
         found = replace(
@@ -87,10 +88,11 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """What a turn's records are: ``states`` has all topics that are known then, ``turns`` and ``topics`` those among the records.
+class TurnRecords:
+    """The records of a turn, grouped by topic and layout.
 
-    ``aside`` are those that are set aside since this turn.
+    ``states`` has all known topics. ``turns`` and ``topics`` have the topics of these records. ``aside`` names the topics that this
+    turn set aside.
     """
 
     ready: DataFrame
@@ -106,21 +108,21 @@ class Work:
     """One topic's part of a turn (:mod:`workers.spark.topics.turns`) of a batch."""
 
     number: int
-    """The turn's."""
+    """The turn's number."""
     topic: Topic
     groups: Sequence[Group]
     changes: DataFrame
-    anew: bool = False
-    """None of the topic's rows are in the table yet, so nothing is taken from it."""
+    unfilled: bool = False
+    """The table holds no row of the topic yet, so it is not read."""
 
     def any(self, flag: str) -> bool:
-        """Whether a flag of the survey is set for some of the records."""
+        """Whether the survey set this flag for at least one group."""
         return any(getattr(group, flag) for group in self.groups)
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What a batch does to a topic's table, if anything; the topic's state then; and the cut records that wait for the next batch."""
+    """The plan for a topic: its effects on the table if any, the topic's next state, and the cut records that wait for the next batch."""
 
     effects: Effects | None
     state: TopicState
@@ -128,19 +130,19 @@ class Planned:
 
 
 class Job(Protocol):
-    """What is made of a topic's changes."""
+    """Converts a topic's changes into effects on a table."""
 
     def plan(self, work: Work, state: TopicState) -> tuple[Effects, TopicState] | None:
-        """What they do to which table, and the topic's state then; None when they do nothing. No action that changes anything."""
+        """The effects on a table, and the topic's next state; None without effects. It writes nothing."""
 
     def target(self, work: Work) -> DataFrame | None:
-        """The rows that the source's table had before the batch, as far as they are known."""
+        """The known rows of the source's table before the batch."""
 
 
 class Batches:
-    """Brings batches of records into ``sink``. ``behind`` tells of a batch and a topic whether records of it lie beyond the batch.
+    """Applies batches of records to ``sink``. ``behind`` returns whether a topic has records after those of a batch.
 
-    ``missing`` asks the source what rows show that are older than a column; without it the events' defaults stand for that.
+    ``missing`` queries the source for the values that a new column has in older rows. Without it the defaults in the events are used.
     """
 
     def __init__(
@@ -165,18 +167,22 @@ class Batches:
         self._ownership = ownership or Ownership(checkpoint, sink)
 
     def apply(self, records: DataFrame, batch: int) -> Done:
-        """Bring one batch into the tables; ``records`` are Kafka's, ``batch`` its number. May be repeated.
+        """Apply one batch to the tables. ``records`` are Kafka's, ``batch`` is the number. May be repeated.
 
-        Raises JobError when an event cannot be read for what its schema says.
+        Raises JobError when an event does not match its schema.
         """
         began = time.monotonic()
         number, state = self._checkpoint.begin(batch)
         done = Done(batch)
         if number == batch * TURNS:
-            cut = self._format.cut(records)
+            cut, released = self._format.cut(records), []
             for written in state.waiting:
-                cut = reduce(DataFrame.unionByName, self._checkpoint.made([written[0]], written[1]), cut)
-            done, state = self._turn(number, done, replace(state, waiting=()), cut, records)
+                for frame in self._checkpoint.made([written[0]], written[1]):
+                    if self._transactions is None or written[1] == _WAITING:
+                        cut = cut.unionByName(frame)
+                    else:
+                        released.append(frame)
+            done, state = self._turn(number, done, replace(state, waiting=()), cut, records, released=released)
             number += 1
         while state.later is not None:
             (cut,) = self._checkpoint.made([state.later[0]], state.later[1])
@@ -185,10 +191,9 @@ class Batches:
         return replace(done, seconds=time.monotonic() - began)
 
     def again(self, state: State, cut: DataFrame | None, records: DataFrame | None) -> Done:
-        """Begin the topics that ``state`` is ``rebuilding`` from nothing, with the ``cut`` records that earlier batches read of them.
+        """Rebuild the topics in ``state.rebuilding`` from the ``cut`` records of earlier batches (:mod:`workers.spark.jobs.rebuild`).
 
-        ``records`` are Kafka's of the same; None of either: there are none left. Turns of their own; see
-        :mod:`workers.spark.jobs.rebuild`.
+        ``records`` are the same records as Kafka has them. Both are None if Kafka no longer has any. The rebuild has separate turns.
         """
         began, number = time.monotonic(), self._checkpoint.last_turn() + 1
         done = Done(number // TURNS)
@@ -201,69 +206,72 @@ class Batches:
         return replace(done, seconds=time.monotonic() - began)
 
     def _turn(
-        self, number: int, done: Done, before: State, cut: DataFrame, records: DataFrame, *, rebuilt: Collection[str] = ()
+        self,
+        number: int,
+        done: Done,
+        before: State,
+        cut: DataFrame,
+        records: DataFrame,
+        *,
+        released: Sequence[DataFrame] = (),
+        rebuilt: Collection[str] = (),
     ) -> tuple[Done, State]:
-        """One turn with the records ``cut``; what the batch was with it, and the state then. ``records`` are Kafka's of the batch.
+        """Apply one turn's records, ``cut``. Return the batch's totals including this turn, and the state after it.
 
-        All are of the topics that are ``rebuilt``, if any: their transactions were told whole before, and what cannot be read is passed
-        over.
+        ``records`` are Kafka's records of the batch. ``released`` are cut records whose transactions an earlier turn found whole. With
+        ``rebuilt``, all records belong to these topics: their transactions are known to be whole, and unreadable records are skipped.
         """
         cut = cut.persist()
         persisted = [cut]
         try:
-            held: list[DataFrame] = []
-            whole = None if rebuilt or number % TURNS else self._transactions
-            ready, split = cut, None if whole is None else whole.split(cut, before.applied)
+            split = None if rebuilt or number % TURNS or self._transactions is None else self._transactions.split(cut, before)
+            ready = cut if split is None else together([split.ready, *released])
+            if ready is not cut:
+                # The plan of every topic reads it.
+                persisted.append(ready.persist())
+            read = self._read(number, before, ready, records, rebuilt)
+            with compiled(cut.sparkSession, largest(read.groups)):
+                plans = self._plans(number, before, read, persisted)
+                effects = self._ownership.settled(number, before, _effects(plans))
+                ahead = {name: self._ahead(number, name, frames) for name, frames in _deferred(read, plans, split).items()}
+                self._sink.apply(number, effects)
+            waits = self._waiting(number, read, ahead)
+            after = _advanced(number, before, read, plans, waits, later=ahead[_LATER] > 0 and _LATER not in waits)
             if split is not None:
                 done = replace(done, lacking=split.lacking, apart=split.apart)
-                if split.late is not None:
-                    # Read by every topic's plan.
-                    ready = split.ready.persist()
-                    persisted.append(ready)
-                    held.append(split.late)
-            read = self._read(number, before, ready, records, rebuilt)
-            later = [_of_keys(read.ready, name, found.later) for name, found in read.turns.items() if found.later]
-            tables = [topic for topic in read.topics if topic.is_table and topic.state.aside is None]
-            states = dict(read.states)
-            with compiled(cut.sparkSession, largest(read.groups)):
-                # A table that has none of a topic's rows yet may have others, which are replaced or refused.
-                anew = {*before.anew, *(one.name for one in tables if before.topics.get(one.name, _NEW).followed is None)}
-                planned = self._all(lambda topic: self._one(number, topic, read, persisted, anew), tables, cut.sparkSession)
-                found = [(topic.name, one.effects) for topic, one in zip(tables, planned, strict=True) if one.effects is not None]
-                kept_in = {name: one.table.full_name for name, one in found}
-                for topic, one in zip(tables, planned, strict=True):
-                    kept = kept_in.get(topic.name, one.state.kept)
-                    states[topic.name] = replace(one.state, layouts=states[topic.name].layouts, kept=kept)
-                effects = self._ownership.settled(number, before, found)
-                held += [one.held for one in planned if one.held is not None]
-                waiting, put_off = (self._ahead(number, name, frames) for name, frames in ((_WAITING, held), (_LATER, later)))
-                self._sink.apply(number, effects)
-            # The next batch has more of the topic, maybe of this key too: of a partition that is read less far than another.
-            stays = put_off > 0 and any(self._behind(number // TURNS, name) for name, found in read.turns.items() if found.later)
-            waits = [(number, name) for name, there in ((_WAITING, waiting), (_LATER, stays)) if there]
-            after = replace(
-                before,
-                topics=states,
-                waiting=(*before.waiting, *waits),
-                later=(number, _LATER) if put_off and not stays else None,
-                anew=tuple(name for name in before.anew if name not in kept_in),
-            )
-            if split is not None:
-                after = replace(after, applied=split.applied, unread=self._unread(split.late, states, before, records))
+                unread = self._unread(split.late, after.topics, before, records)
+                after = replace(after, applied=split.applied, applied_ms=split.applied_ms, reached=split.reached, unread=unread)
             self._checkpoint.after(number, after)
         finally:
             for frame in persisted:
                 frame.unpersist()
         first = not done.records if rebuilt else number % TURNS == 0
-        return done.with_turn(read, first=first, tables=len(effects), waiting=waiting + (put_off if stays else 0)), after
+        return done.with_turn(read, first=first, tables=len(effects), waiting=sum(ahead[name] for name in waits)), after
 
-    def _read(self, number: int, before: State, ready: DataFrame, records: DataFrame, rebuilt: Collection[str]) -> Read:
-        """What is in the records of a turn that are ``ready``."""
+    def _plans(self, number: int, before: State, read: TurnRecords, persisted: list[DataFrame]) -> dict[str, Planned]:
+        """The plan of each topic that is a table's and is not set aside. DataFrames that the plans cache are added to ``persisted``."""
+        tables = [topic for topic in read.topics if topic.is_table and topic.state.aside is None]
+        # A table that has none of a topic's rows yet may have other rows, which are replaced or refused.
+        unfilled = {*before.anew, *(one.name for one in tables if before.topics.get(one.name, _NEW).followed is None)}
+        planned = self._all(lambda topic: self._one(number, topic, read, persisted, unfilled), tables, read.ready.sparkSession)
+        return {topic.name: one for topic, one in zip(tables, planned, strict=True)}
+
+    def _waiting(self, number: int, read: TurnRecords, ahead: Mapping[str, int]) -> list[str]:
+        """The names of the records written ``ahead`` that wait for the next batch.
+
+        Records of a later key are among them if Kafka has more records of their topic: a partition that was read less far may still
+        have records of the earlier key. Otherwise the next turn of this batch applies them.
+        """
+        stays = ahead[_LATER] > 0 and any(self._behind(number // TURNS, name) for name, found in read.turns.items() if found.later)
+        return [name for name, count in ahead.items() if count and (name != _LATER or stays)]
+
+    def _read(self, number: int, before: State, ready: DataFrame, records: DataFrame, rebuilt: Collection[str]) -> TurnRecords:
+        """The groups, layouts and topics of the ``ready`` records."""
         groups = survey(ready, self._format.signs)
         parts = 2 * ready.sparkSession.sparkContext.defaultParallelism
         if sum(group.records for group in groups) < parts * DIVIDED:
-            # Each topic's jobs look at all parts, so a few for each core: with one for every partition of every topic the tasks would
-            # be counted in tables times partitions. Larger ones are left as they are, since some may be full and others nearly empty.
+            # Each topic's jobs read all partitions of the DataFrame. Without this the number of tasks would grow with tables times
+            # partitions. Larger batches stay as they are: their partitions may differ much in size.
             ready = ready.coalesce(parts)
         young = {name: _young(state, number) for name, state in before.topics.items()}
         states = learned(young, groups, ready, self._format.schemas, records, _kept(before), rebuilt)
@@ -276,10 +284,10 @@ class Batches:
             turns[name] = Turn(state, mine, frozenset()) if aside else turn(before.topics.get(name, _NEW), state, mine)
         topics = [Topic(name, found.state, self._format.schemas.layout) for name, found in turns.items()]
         set_aside = [name for name, state in states.items() if state.aside is not None and young.get(name, _NEW).aside is None]
-        return Read(ready, groups, states, turns, topics, set_aside)
+        return TurnRecords(ready, groups, states, turns, topics, set_aside)
 
     def _filled(self, name: str, before: TopicState, state: TopicState) -> TopicState:
-        """A topic's state with what the source says of rows that are older than the columns of layouts which are new now."""
+        """A topic's state. Its new layouts have the values that their columns have in older rows of the source."""
         known = {(layout.value, layout.key) for layout in before.layouts}
         new = [layout for layout in state.layouts if layout.value_schema is not None and (layout.value, layout.key) not in known]
         several = sum(layout.value_schema is not None for layout in state.layouts) > 1
@@ -301,7 +309,7 @@ class Batches:
         )
 
     def _ahead(self, number: int, name: str, frames: Sequence[DataFrame]) -> int:
-        """Write records ahead that are not applied in this turn; how many."""
+        """Store records that this turn does not apply. Return their number."""
         if not frames:
             return 0
         records: int = self._checkpoint.ahead(number, name, lambda: reduce(DataFrame.unionByName, frames)).count()
@@ -309,25 +317,25 @@ class Batches:
 
     @staticmethod
     def _all(work: Callable[[Topic], Planned], topics: Sequence[Topic], spark: SparkSession) -> list[Planned]:
-        """``work`` on each, several at a time: most of it is planning, which Spark does in one thread."""
-        # Spark's local properties (the streaming query's job group) go along, so that stopping the query stops these jobs.
+        """The result of ``work`` for each topic, several in parallel. Most of the time is planning, for which Spark uses one thread."""
+        # The threads inherit Spark's local properties (the streaming query's job group). So stopping the query stops these jobs.
         inherit = inheritable_thread_target(spark)
         with ThreadPoolExecutor(PLANNERS, thread_name_prefix="plan") as pool:
             running = [pool.submit(inherit(work), topic) for topic in topics]
         return [done.result() for done in running]
 
-    def _one(self, number: int, topic: Topic, read: Read, persisted: list[DataFrame], anew: Collection[str]) -> Planned:
-        """A topic's part; ``persisted`` gets what is. The tables of topics that are begun ``anew`` are not looked at."""
+    def _one(self, number: int, topic: Topic, read: TurnRecords, persisted: list[DataFrame], unfilled: Collection[str]) -> Planned:
+        """The plan of one topic. Cached DataFrames are added to ``persisted``. Tables of the topics in ``unfilled`` are not read."""
         groups, cut = read.turns[topic.name].groups, read.ready
         changes = changes_of(topic, groups, cut)
         if changes is None:
             return Planned(None, topic.state, None)
         if sum(group.records for group in groups) < DIVIDED:
             changes = changes.coalesce(1)
-        work, held = Work(number, topic, groups, changes, topic.name in anew), None
+        work, held = Work(number, topic, groups, changes, topic.name in unfilled), None
         state = replace(topic.state, awaited=(), followed=topic.newest)
         if topic.table.key and held_columns(topic.table) and work.any("moves") and torn(changes):
-            # Read once: the plans of what follows would each grow by it.
+            # Without the cache each later plan would contain this one.
             work = replace(work, changes=changes.persist())
             persisted.append(work.changes)
             work, state, places = self._moved(work, state)
@@ -336,7 +344,7 @@ class Batches:
         return Planned(None, state, held) if planned is None else Planned(*planned, held)
 
     def _moved(self, work: Work, state: TopicState) -> tuple[Work, TopicState, DataFrame | None]:
-        """The work with the values that rows took along to their new keys, and without what waits: the places of that, if any."""
+        """Fill in the values that rows keep under their new keys, and remove the changes that must wait. Return also their places."""
         table, file = work.topic.table, "moved-" + work.topic.name.encode().hex()
         kept: dict[int | None, list[int]] = {}
         for number, layout in state.moved:
@@ -366,6 +374,34 @@ class Batches:
         return replace(work, changes=changes), state, places
 
 
+def _effects(plans: Mapping[str, Planned]) -> list[tuple[str, Effects]]:
+    return [(name, one.effects) for name, one in plans.items() if one.effects is not None]
+
+
+def _deferred(read: TurnRecords, plans: Mapping[str, Planned], split: Split | None) -> dict[str, list[DataFrame]]:
+    """The records that this turn does not apply, by the name under which they are written ahead."""
+    return {
+        _WAITING: [] if split is None or split.late is None else [split.late],
+        _HALVES: [one.held for one in plans.values() if one.held is not None],
+        _LATER: [_of_keys(read.ready, name, found.later) for name, found in read.turns.items() if found.later],
+    }
+
+
+def _advanced(number: int, before: State, read: TurnRecords, plans: Mapping[str, Planned], waits: Sequence[str], *, later: bool) -> State:
+    """The state after turn ``number``, without what :class:`Split` adds. ``later``: the batch has one more turn."""
+    kept_in = {name: effects.table.full_name for name, effects in _effects(plans)}
+    states = dict(read.states)
+    for name, one in plans.items():
+        states[name] = replace(one.state, layouts=states[name].layouts, kept=kept_in.get(name, one.state.kept))
+    return replace(
+        before,
+        topics=states,
+        waiting=(*before.waiting, *((number, name) for name in waits)),
+        later=(number, _LATER) if later else None,
+        anew=tuple(name for name in before.anew if name not in kept_in),
+    )
+
+
 def _kept(state: State) -> Texts:
     return {
         (kept.topic, kept.value, kept.key): (kept.value_schema, kept.key_schema) if kept.unreadable is None else Unreadable(kept.unreadable)
@@ -374,25 +410,25 @@ def _kept(state: State) -> Texts:
 
 
 def said_of(name: str, state: TopicState) -> str:
-    """What is said of a topic that is set aside."""
+    """The message about a topic that is set aside."""
     stays = "nothing of it is mirrored" if state.kept is None else f"its table {state.kept} stays as it is"
     back = f"--rebuild {state.kept or name}"
     return f"The topic {name} is set aside, {stays}: {state.aside}. When it can be read, start once with {back}; see docs/spark.md."
 
 
 def _young(state: TopicState, number: int) -> TopicState:
-    """A topic's state at the beginning of a turn, without the images that are too old."""
+    """A topic's state at the beginning of a turn, without expired images."""
     return replace(state, moved=tuple(kept for kept in state.moved if kept[0] // TURNS > number // TURNS - IMAGE_BATCHES))
 
 
 def _of_keys(records: DataFrame, topic: str, keys: Iterable[int | None]) -> DataFrame:
-    """A topic's records that have one of the key layouts ``keys``."""
+    """The topic's records with one of these key layouts."""
     among = reduce(Column.__or__, (F.col("key_layout").eqNullSafe(key) for key in keys))
     return records.where((F.col("topic") == topic) & among)
 
 
 def largest(groups: Sequence[Group]) -> int:
-    """The records of the topic that has the most."""
+    """The number of records of the topic with the most records."""
     records: Counter[str] = Counter()
     for group in groups:
         records[group.topic] += group.records
@@ -400,7 +436,7 @@ def largest(groups: Sequence[Group]) -> int:
 
 
 def at_newest(there: DataFrame | None, path: Sequence[Table]) -> DataFrame | None:
-    """A sink's table as it will be when it has gone the way of ``path``; None when there is none."""
+    """A sink's table converted to the last form of ``path``; None if there is no table."""
     if there is None:
         return None
     own = [(field.name, field.dataType) for field in there.schema.fields if field.name not in {LSN, POSITION}]
@@ -408,10 +444,10 @@ def at_newest(there: DataFrame | None, path: Sequence[Table]) -> DataFrame | Non
 
 
 def reading(topic: Topic, group: Group) -> tuple[Layout, Mapping[str, str]] | None:
-    """A group's layout, and what its key calls the columns of the table's key; None when its records are passed over.
+    """A group's layout, and its names for the columns of the table's key; None if the group is skipped.
 
-    Those of a key that the table had before come again, from a connector that was killed: all of them were applied before the table
-    went over to its present key.
+    Records with a former key of the table are skipped: a killed connector sent them again, and all of them were applied before the
+    table's key changed.
     """
     if topic.state.aside is not None:
         return None
@@ -424,9 +460,9 @@ def reading(topic: Topic, group: Group) -> tuple[Layout, Mapping[str, str]] | No
 
 
 def changes_of(topic: Topic, groups: Sequence[Group], cut: DataFrame) -> DataFrame | None:
-    """All changes of a topic's table that are applied, at its newest layout; None when there are none.
+    """The changes of a topic's table in its newest layout, without skipped ones; None without changes.
 
-    Raises JobError where nothing tells which rows of a table without a key are new.
+    Raises JobError if the changes of a table without a key do not show which rows are new.
     """
     parts = []
     for group in groups:

@@ -1,9 +1,8 @@
-"""What a mirror remembers from batch to batch, beside the stream's own checkpoint, on any file system that Spark knows.
+"""Stores the state of a mirror between batches, beside the stream's own checkpoint, on any file system that Spark supports.
 
-One document a *turn*, written when it is in the tables: the next turn begins with it. A batch has one turn, and one more for every time
-that a table's key became another one in it (:mod:`workers.spark.topics.turns`); a turn that is repeated after a crash begins with the same
-document. What must be known before the tables change is written ahead (:meth:`Checkpoint.ahead`) and read again instead of being made
-again.
+A batch has one *turn*, and one more for each change of a table's key (:mod:`workers.spark.topics.turns`). When the tables hold a turn's
+changes, one document stores the state after it. The next turn begins with this state, and so does its repetition after a crash.
+Data that must not change in a repetition is stored before the tables change (:meth:`Checkpoint.ahead`).
 """
 
 from __future__ import annotations
@@ -20,29 +19,30 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from workers.spark.failure import UNREADABLE, JobError
-from workers.spark.topics.known import Known, TopicState, Truncate, Unread
+from workers.spark.topics.known import Known, Reached, TopicState, Truncate, Unread
 
 _SCHEMA: Final = "_schema.json"
-"""Beside the files of a table that is written ahead. Spark passes over names that begin like this."""
+"""A file beside the data that is written ahead. Spark ignores names that begin with an underscore."""
 FORM: Final = 2
-"""Of the documents: another one is refused."""
+"""The version of the documents. Documents of other versions are refused."""
 KEPT_BATCHES: Final = 3
-"""Batches whose documents are kept; the stream goes back by one batch at most."""
+"""The number of batches whose documents are kept. The stream repeats at most one batch."""
 _START_AGAIN: Final = (
     "Restore it from a backup. Without one, name a new folder in checkpoint and start with --rebuild for each table: the topics are read"
     " from their start, and the tables' rows are replaced."
 )
 TURNS: Final = 1000
-"""Turns are numbered through: the first one of a batch by the batch's number times this."""
+"""The first turn of a batch has the batch's number times this. Later turns of the batch count on."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a turn begins with, all topics by name.
+    """The state before a turn. ``topics`` has the state of each topic by name.
 
-    ``waiting`` names the records (turn and name, as they were written ahead) that are to be read with the next batch, ``later`` those of
-    the next turn of the same batch (None: it has no more); ``applied`` is the LSN of the last transaction in the tables, where whole
-    ones are applied.
+    ``waiting`` names the records that were written ahead (turn, name) and that the next batch reads. ``later`` names those for the next
+    turn of the same batch; None if it has no more turns. If whole transactions are applied, ``applied`` is the highest LSN of the
+    transactions in the tables, ``applied_ms`` the latest time of their commits (ms since 1970), and ``reached`` the newest event of each
+    topic partition.
     """
 
     topics: Mapping[str, TopicState] = field(default_factory=dict)
@@ -53,11 +53,13 @@ class State:
     anew: tuple[str, ...] = ()
     """Topics whose next changes replace all rows of their tables."""
     rebuilding: tuple[str, ...] = ()
-    """Topics whose rebuild (:mod:`workers.spark.jobs.rebuild`) is under way: it begins again before any other batch."""
+    """Topics whose rebuild (:mod:`workers.spark.jobs.rebuild`) is not finished. After a crash it begins again, before any other batch."""
+    applied_ms: int = 0
+    reached: tuple[Reached, ...] = ()
 
 
 class Checkpoint:
-    """The documents below ``folder`` (a Hadoop path: local, HDFS, object store)."""
+    """The documents in ``folder`` (a Hadoop path: local, HDFS, object store)."""
 
     def __init__(self, spark: SparkSession, folder: str) -> None:
         self._spark = spark
@@ -65,19 +67,19 @@ class Checkpoint:
 
     @property
     def stream(self) -> str:
-        """Where the stream keeps its own."""
+        """The folder of the stream's own checkpoint."""
         return self._folder.removesuffix("/understudy") + "/stream"
 
     @property
     def folder(self) -> str:
-        """Its folder, as the configuration names it."""
+        """The folder that the configuration names."""
         return self._folder.removesuffix("/understudy")
 
     def check(self) -> None:
-        """Return when what the next batch begins with can be read. Raises JobError that names the damaged file, and the remedy."""
+        """Check that the state for the next batch can be read. Raises JobError that names the damaged file and the remedy."""
         self.last()
         done = self.finished()
-        # The stream reads what it last did, and what it planned after that.
+        # The stream reads the offsets of its last finished batch and of the batches after it.
         for batch in sorted(number for number in self._numbers("offsets") if done is None or number >= done):
             planned_again = (done is None or batch > done) and self.last_turn() < batch * TURNS
             self._offsets(batch, "Remove it: its batch has changed nothing yet and is planned again." if planned_again else _START_AGAIN)
@@ -89,9 +91,9 @@ class Checkpoint:
         return max(self._turns(), default=-1)
 
     def begin(self, batch: int) -> tuple[int, State]:
-        """The number of the turn that ``batch`` begins with, or goes on with after a crash, and the state before it.
+        """The number of the first turn of ``batch`` that is not in the tables yet, and the state before it.
 
-        Raises JobError when the state is of another form.
+        Raises JobError when the document is damaged or has another version.
         """
         first = batch * TURNS
         last = max((number for number in self._turns() if number < first + TURNS), default=-1)
@@ -110,29 +112,29 @@ class Checkpoint:
                 return _state(document)
         except (ValueError, KeyError, TypeError, AttributeError):
             raise JobError(UNREADABLE, f"The checkpoint's file {path} is damaged. {_START_AGAIN}") from None
-        mend = "Remove it and the tables, and let the mirror begin anew."
-        raise JobError(UNREADABLE, f"The checkpoint {self.folder} is another version's. {mend}")
+        remedy = "Remove it and the tables, and start the mirror again."
+        raise JobError(UNREADABLE, f"The checkpoint {self.folder} is another version's. {remedy}")
 
     def offsets(self, batch: int | None = None) -> dict[tuple[str, int], int]:
-        """Up to where ``batch`` reads each topic partition; without one up to where the tables are, by the last finished batch."""
+        """The offset at which ``batch`` ends in each topic partition. Without ``batch`` it is the last finished batch."""
         batch = self.finished() if batch is None else batch
         return {} if batch is None else self._offsets(batch, _START_AGAIN)
 
     def _offsets(self, batch: int, remedy: str) -> dict[tuple[str, int], int]:
         path = f"{self.stream}/offsets/{batch}"
         try:
-            # Spark's log: a version, the batch's metadata, then one line for each source (here Kafka's alone).
+            # Spark's log has a line with its version, a line of metadata, and a line for each source. Kafka is the only source.
             topics: dict[str, dict[str, int]] = json.loads(self._read(path).splitlines()[2])
             return {(topic, int(number)): int(end) for topic, parts in topics.items() for number, end in parts.items()}
         except (ValueError, IndexError, AttributeError, TypeError):
             raise JobError(UNREADABLE, f"The checkpoint's file {path} is damaged. {remedy}") from None
 
     def finished(self) -> int | None:
-        """The last batch that the stream has noted as done; None when there is none. What is behind it is begun again."""
+        """The last batch that the stream recorded as done; None if there is none. Spark repeats later batches."""
         return max(self._numbers("commits"), default=None)
 
     def _numbers(self, log: str) -> list[int]:
-        """The batches in one of the stream's logs."""
+        """The numbers of the batches in one of the stream's logs."""
         return [int(name) for name in self._names_of(f"{self.stream}/{log}") if name.isdigit()]
 
     def identity(self) -> str:
@@ -143,7 +145,7 @@ class Checkpoint:
         return self._read(path)
 
     def after(self, turn: int, state: State) -> None:
-        """Remember the state at the end of ``turn``, and forget what no batch can need again."""
+        """Store the state after ``turn``, and delete documents and data that no batch can need again."""
         self._write(self._document(turn), json.dumps({"form": FORM, **asdict(state)}))
         kept = (turn // TURNS - KEPT_BATCHES + 1) * TURNS
         for number in self._turns():
@@ -156,11 +158,11 @@ class Checkpoint:
                 self._delete(f"{self._folder}/ahead/{name}")
 
     def note_new(self, turn: int, tables: Mapping[str, bool]) -> None:
-        """Remember, before ``turn`` fills them, which tables are new in it, and which of those replace the rows that are there."""
+        """Store, before ``turn`` fills its new tables: table → whether its existing rows are replaced."""
         self._write(f"{self._folder}/new.json", json.dumps({"turn": turn, "tables": dict(tables)}))
 
     def noted_new(self, turn: int) -> dict[str, bool]:
-        """What :meth:`note_new` remembers for ``turn``, which a crash has ended."""
+        """What :meth:`note_new` stored before a crash in ``turn``; empty otherwise."""
         path = f"{self._folder}/new.json"
         try:
             document: Any = json.loads(self._read(path)) if self._exists(path) else {"turn": None}
@@ -169,17 +171,17 @@ class Checkpoint:
             raise JobError(UNREADABLE, f"The checkpoint's file {path} is damaged. {_START_AGAIN}") from None
 
     def ahead(self, turn: int, name: str, make: Callable[[], DataFrame]) -> DataFrame:
-        """What ``make`` gives, made once for ``turn`` whatever happens to it afterwards."""
+        """The result of ``make``, stored under ``name``. A repetition of ``turn`` reads it instead of calling ``make`` again."""
         path = self._ahead(turn, name)
         if not self._exists(f"{path}/{_SCHEMA}"):
             made = make()
             made.write.mode("overwrite").parquet(path)
-            # Last, so that it says that all is there. With it Spark need not look into the files for what they hold.
+            # The schema is written last: its file shows that the data is complete. It also spares Spark the reading of the files' footers.
             self._write(f"{path}/{_SCHEMA}", made.schema.json())
         return self.made([turn], name)[0]
 
     def made(self, turns: Sequence[int], name: str) -> list[DataFrame]:
-        """What :meth:`ahead` kept for ``turns``, those of one schema together."""
+        """The data that :meth:`ahead` stored under ``name`` for ``turns``: one DataFrame for each schema."""
         paths: dict[str, list[str]] = {}
         for turn in turns:
             path = self._ahead(turn, name)
@@ -195,7 +197,7 @@ class Checkpoint:
     def _turns(self) -> list[int]:
         return [int(name.removesuffix(".json")) for name in self._names("state") if name.endswith(".json")]
 
-    # --- files, by Hadoop's own file systems
+    # --- files on Hadoop's file systems
 
     def _system(self, path: str) -> tuple[Any, Any]:
         jvm: Any = self._spark.sparkContext._jvm  # noqa: SLF001 - PySpark has no other way to the file systems that it writes to
@@ -214,7 +216,7 @@ class Checkpoint:
         return [str(status.getPath().getName()) for status in system.listStatus(at)] if system.exists(at) else []
 
     def _read(self, path: str) -> str:
-        with _told(path, "read"):
+        with _job_errors(path, "read"):
             system, at = self._system(path)
             stream = system.open(at)
             try:
@@ -223,8 +225,8 @@ class Checkpoint:
                 stream.close()
 
     def _write(self, path: str, text: str) -> None:
-        """Whole or not at all: under another name first."""
-        with _told(path, "written"):
+        """Write the file completely or not at all: it gets its name after it is written."""
+        with _job_errors(path, "written"):
             system, at = self._system(path)
             _, aside = self._system(path + ".new")
             stream = system.create(aside, True)
@@ -241,8 +243,8 @@ class Checkpoint:
 
 
 @contextmanager
-def _told(path: str, what: str) -> Iterator[None]:
-    """Java's failures as a sentence with the path."""
+def _job_errors(path: str, what: str) -> Iterator[None]:
+    """Convert Java's exceptions to a JobError with the path."""
     try:
         yield
     except Py4JJavaError as error:
@@ -270,7 +272,16 @@ def _state(document: Mapping[str, Any]) -> State:
     unread = tuple(Unread(**layout) for layout in document["unread"])
     later = None if later is None else (later[0], later[1])
     return State(
-        topics, waiting, later, document["applied"], unread, tuple(document.get("anew", ())), tuple(document.get("rebuilding", ()))
+        topics,
+        waiting,
+        later,
+        document["applied"],
+        unread,
+        # Older documents do not have these.
+        tuple(document.get("anew", ())),
+        tuple(document.get("rebuilding", ())),
+        document.get("applied_ms", 0),
+        tuple(Reached(**one) for one in document.get("reached", ())),
     )
 
 

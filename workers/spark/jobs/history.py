@@ -1,13 +1,13 @@
-"""Type-2 history: every state that a row has had, and from when to when it held.
+"""Type-2 history: every state of a row, with the times of its validity.
 
 A history is a mirror of versions: its table is ``<name>_history``, its key the source's key and the LSN of the change that began the
-version, so every sink keeps it and a batch may be repeated. Columns in front of the source's: ``valid_from`` and ``valid_to`` (times
-of the source's commits; the latter null while the version holds), ``op`` (Debezium's letter of the change that began it), ``version``
+version. So every sink can store it, and a batch may be repeated. Columns before the source's: ``valid_from`` and ``valid_to`` (times
+of the source's commits; the latter is null for the present version), ``op`` (Debezium's letter of the change that began it), ``version``
 (that change's LSN) and ``ended`` (the LSN of the change that ended it).
 
-Changes of one key have growing LSNs, whichever transactions make them (a row is locked until its transaction ends); so a change that
-is not beyond what the history knows of its key has come before and is passed over. A read (snapshot) that says what is known
-already begins no version.
+Changes of one key have growing LSNs, whichever transactions make them (a row is locked until its transaction ends). So a change that
+is not later than the history of its key is a repetition and is skipped. A read (snapshot) of a state that is known
+already does not begin a version.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ _OWN: Final = (
 
 
 def history_table(table: Table) -> Table:
-    """The history of ``table``. A new column's default is not filled in: no version held it."""
+    """The history's table for ``table``. A new column has no default, because no earlier version had a value."""
     columns = tuple(replace(column, default=None, filled=None) for column in table.columns)
     return Table(table.schema, f"{table.name}{HISTORY}", (*_OWN, *columns), (*table.key, VERSION))
 
 
 class History:
-    """Keeps in ``sink`` the histories of tables with a key."""
+    """Stores the histories of tables with a key in ``sink``."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
 
     def target(self, work: Work) -> DataFrame | None:
-        """The versions that hold."""
+        """The present versions."""
         known = self._known(work, *_forms(work.topic))
         return None if known is None else known.where(F.col("valid_to").isNull())
 
     def plan(self, work: Work, state: TopicState) -> tuple[Effects, TopicState] | None:
-        """New versions, and those known that end. A table without a key has none: nothing says which row a change means."""
+        """New versions, and known ones that end. A table without a key has no history, because its changes do not identify a row."""
         table = work.topic.table
         if not table.key:
             return None
@@ -70,18 +70,18 @@ class History:
         return Effects(own, rows, passed=tuple(passed)), state
 
     def _known(self, work: Work, *path: Table) -> DataFrame | None:
-        if work.anew:
+        if work.unfilled:
             return None
         return at_newest(self._sink.read(path[-1], work.changes.sparkSession), path)
 
 
 def _forms(topic: Topic) -> list[Table]:
-    """What the history has been since the batch before, and is now."""
+    """The history's forms since the previous batch, and its present one."""
     return [history_table(table) for table in (*topic.passed, topic.table)]
 
 
 def versions(changes: DataFrame, table: Table, known: DataFrame | None, emptied: Sequence[Truncate]) -> DataFrame:
-    """The effects on ``table``'s history: new versions, and those known that end.
+    """The effects on ``table``'s history: new versions, and known ones that end.
 
     ``changes`` are of a table with a key; ``known`` is the history before the batch; ``emptied`` are the truncates in the batch.
     """
@@ -102,7 +102,7 @@ def versions(changes: DataFrame, table: Table, known: DataFrame | None, emptied:
         joined = live.join(latest, F.col("key").eqNullSafe(F.col("b_key")), "left")
     reached = F.coalesce("b.ended", "b.version", F.lit(-1))
     fresh = joined.where((F.col("at") > reached) | ((F.col("op") == "r") & (F.col("at") >= reached)))
-    # A change may have come twice within the batch.
+    # The batch may contain a change twice.
     once = fresh.groupBy("key", "at", "op").agg(F.min_by(F.struct("row", "unavailable", "when", "offset", "b"), "offset").alias("one"))
     events = once.select("key", "at", "op", "one.*")
     in_order = Window.partitionBy("key").orderBy("at", "offset")
@@ -127,7 +127,7 @@ def versions(changes: DataFrame, table: Table, known: DataFrame | None, emptied:
 
 
 def _deletes(live: DataFrame, past: DataFrame | None, truncate: Truncate) -> DataFrame:
-    """A truncate as deletes of all rows that it found."""
+    """A truncate as deletes of all rows that it removed."""
     keys = live.where(F.col("at") < truncate.lsn).select("key")
     if past is not None:
         keys = keys.union(past.where(F.col("b.valid_to").isNull() & (F.col("b.version") < truncate.lsn)).select("b_key"))
@@ -143,7 +143,7 @@ def _deletes(live: DataFrame, past: DataFrame | None, truncate: Truncate) -> Dat
 
 
 def _value(column: Column, base: SparkColumn) -> SparkColumn:
-    """A column's value, taken from the version before where PostgreSQL did not send it again."""
+    """A column's value; that of the previous version if PostgreSQL did not send it again."""
     own = F.col("row").getField(column.name)
     if column.kind.held is None:
         return own.alias(column.name)
@@ -164,7 +164,7 @@ def _version(table: Table, row: SparkColumn, start: str, end: str, ended: str) -
 
 
 def _ended(table: Table) -> SparkColumn:
-    """The version that held before the batch, ended by the first change of its key."""
+    """The version that was present before the batch, ended by the first change of its key."""
     b = F.col("b")
     own = (b["valid_from"], F.col("when").alias("valid_to"), b["op"], b[VERSION], F.col("at").alias("ended"))
     return F.struct(*own, *(b.getField(column.name).alias(column.name) for column in table.columns))

@@ -1,9 +1,9 @@
-"""Where the values are that a row took along to another key. Pure.
+"""Finds the values that a row keeps when its key changes. Pure.
 
-An update of the primary key comes as a delete of the old key and a create of the new one, both with the LSN of the one change, the
-*move*. PostgreSQL sends no large value that the update left alone, so the create may lack values which the row had under its old key:
-then some change of the batch sent it there last, or the target has it as it was before the batch, or the row came to its old key by
-another move. Of a row that left its key without having been seen at the new one yet all values are found: that may lack any of them.
+An update of the primary key, a *move*, arrives as a delete of the old key and a create of the new one. Both have the LSN of the update.
+PostgreSQL does not send large values that the update did not change, so the create may lack them. A lacking value is in an earlier
+change of the batch, or in the target, or in an earlier move of the row. If the create of a move has not been read yet, all values are
+found, because it may lack any of them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from workers.spark.topics.events import GONE, WHOLE
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A change of a key. ``lacking`` names the columns that were not sent; it is None where there is no row at all."""
+class KeyChange:
+    """A change of the row with some key. ``lacking`` names the columns that were not sent; None for a change without a row."""
 
     partition: int
     offset: int
@@ -27,19 +27,21 @@ class Step:
     lacking: frozenset[str] | None
 
 
-Place = tuple[int, int]
+RecordPlace = tuple[int, int]
 """Partition and offset."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a value is.
+    """The place of a value, which is one of four.
 
-    In the change at ``place``; or, ``in_target``, in the target's row with the key of that change; or in what an earlier batch kept of
-    the move ``kept``. Or the move ``unseen``, which had it, is still to be read.
+    - ``place``: the change at this place has the value.
+    - ``place`` and ``in_target``: the target's row with the key of that change has it.
+    - ``kept``: an earlier batch kept it with this move.
+    - ``unseen``: this move has it, and has not been read yet.
     """
 
-    place: Place | None = None
+    place: RecordPlace | None = None
     in_target: bool = False
     kept: int | None = None
     unseen: int | None = None
@@ -47,7 +49,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """The value of ``column`` that the move ``lsn`` took along is at ``source``."""
+    """The place of the value that ``column`` has after the move ``lsn``."""
 
     lsn: int
     column: str
@@ -55,47 +57,47 @@ class Pick:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a batch's moves need: ``picks``, and what has to wait for the moves ``unseen``, which are still to be read.
+class MoveValues:
+    """The places of the values that the moves of a batch need, and the changes that must wait.
 
-    These are the changes at the places ``held``: a row that lacks values of such a move, and all that its key went through since.
-    What nothing tells is in no pick.
+    The changes at ``held`` wait for the moves ``unseen``, which have not been read yet: they are the creates that lack values of such a
+    move, and all later changes of their keys. A value whose place is unknown is not in ``picks``.
     """
 
     picks: Sequence[Pick]
-    held: frozenset[Place]
+    held: frozenset[RecordPlace]
     unseen: frozenset[int]
 
 
 class Lineage:
     """The moves of a batch.
 
-    ``trails`` are all changes of each key that a row left or came to, of other keys or none; ``columns`` are those that may be left
-    out; ``earlier`` has the moves that earlier batches kept, ``lost`` those that are no longer waited for.
+    ``trails`` has all changes of each key that is the old or the new key of a move. ``columns`` are those that PostgreSQL may omit.
+    ``earlier`` has the moves that earlier batches kept, ``lost`` those that are no longer awaited.
     """
 
     def __init__(
-        self, trails: Iterable[Sequence[Step]], columns: Sequence[str], earlier: Container[int], lost: Container[int] = ()
+        self, trails: Iterable[Sequence[KeyChange]], columns: Sequence[str], earlier: Container[int], lost: Container[int] = ()
     ) -> None:
         self._columns = columns
         self._earlier = earlier
         self._lost = lost
         self._trails = [sorted(trail, key=lambda step: step.offset) for trail in trails]
-        self._left: dict[int, tuple[Sequence[Step], int]] = {}
-        """For each move all changes of the old key, oldest first, and the place of the delete among them."""
+        self._left: dict[int, tuple[Sequence[KeyChange], int]] = {}
+        """Move → all changes of the old key, oldest first, and the index of the delete in them."""
         self._lacking: dict[int, set[str]] = {}
         for trail in self._trails:
             for at, step in enumerate(trail):
                 if step.lsn is None:
                     continue
                 if step.left and step.op == "d":
-                    # A move that was sent again after a crash left its key the first time.
+                    # For a move that was sent again after a crash, the first delete counts.
                     self._left.setdefault(step.lsn, (trail, at))
                 if step.came and step.lacking is not None:
                     self._lacking.setdefault(step.lsn, set()).update(step.lacking)
 
-    def found(self) -> Found:
-        """Where all values are that the moves need."""
+    def found(self) -> MoveValues:
+        """The places of all values that the moves need."""
         wanted = {
             lsn: {column: self._source(lsn, column) for column in self._columns if column in names} for lsn, names in self._lacking.items()
         }
@@ -105,7 +107,7 @@ class Lineage:
         }
         late = {lsn for lsn, of in unseen.items() if of}
         held = frozenset(self._since(late))
-        # What waits is looked at again with the next batch, as if it had not been read yet.
+        # The next batch processes waiting changes again, as if they had not been read.
         for lsn, (trail, at) in self._left.items():
             if lsn not in self._lacking and lsn not in self._earlier and _place(trail[at]) not in held:
                 wanted[lsn] = {column: self._source(lsn, column) for column in self._columns}
@@ -116,10 +118,10 @@ class Lineage:
             for column, source in sources.items()
             if source is not None and source.unseen is None
         ]
-        return Found(picks, held, frozenset().union(*unseen.values()))
+        return MoveValues(picks, held, frozenset().union(*unseen.values()))
 
-    def _since(self, late: Container[int]) -> Iterator[Place]:
-        """The places of the creates of these moves, and of all that follows them at their keys."""
+    def _since(self, late: Container[int]) -> Iterator[RecordPlace]:
+        """The places of the creates of these moves, and of all later changes of their keys."""
         for trail in self._trails:
             first = next((at for at, step in enumerate(trail) if step.came and step.lacking is not None and step.lsn in late), len(trail))
             for at in range(first, len(trail)):
@@ -149,5 +151,5 @@ class Lineage:
         return None
 
 
-def _place(step: Step) -> Place:
+def _place(step: KeyChange) -> RecordPlace:
     return step.partition, step.offset

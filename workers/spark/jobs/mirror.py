@@ -1,4 +1,4 @@
-"""Topics into tables that equal the source's: a :class:`workers.spark.jobs.batches.Job`."""
+"""Keeps tables that equal the source's: a :class:`workers.spark.jobs.batches.Job`."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from workers.spark.topics.known import TopicState, Truncate
 
 
 class Mirror:
-    """Keeps in ``sink`` what the source's tables hold."""
+    """Keeps mirrors of the source's tables in ``sink``."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
 
     def target(self, work: Work) -> DataFrame | None:
         """The mirror."""
-        if work.anew:
+        if work.unfilled:
             return None
         return at_newest(self._sink.read(work.topic.table, work.changes.sparkSession), (*work.topic.passed, work.topic.table))
 
@@ -44,9 +44,9 @@ class Mirror:
 
 
 def truncates(work: Work, *, begins: bool = False) -> list[Truncate]:
-    """The truncates in a batch, oldest first; with ``begins`` the beginnings of snapshots too.
+    """The truncates in a batch, oldest first. With ``begins`` the beginnings of snapshots count as truncates too.
 
-    Nothing else tells a row of a table without a key from one that is read again.
+    For a table without a key only this prevents that a new snapshot duplicates the rows.
     """
     begins = begins and work.any("begins")
     if not begins and not work.any("truncates"):

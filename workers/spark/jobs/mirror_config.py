@@ -1,4 +1,4 @@
-"""A mirror's configuration: a TOML document. Every key is named here; any other is refused."""
+"""A mirror's configuration: a TOML document. Keys that are not listed here are refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REFERENCE: Final = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class SinkConfig:
-    """Where the tables go.
+    """The place of the tables.
 
     ``path`` is a folder for delta and parquet, a warehouse for iceberg; ``catalog`` names an Iceberg or Delta catalog that ``[spark]``
     configures; ``dsn`` is PostgreSQL's, and ``schemas`` maps the source's schemas to the mirror's.
@@ -33,7 +33,7 @@ class SinkConfig:
     dsn: str | None = None
     schemas: Mapping[str, str] = field(default_factory=dict)
     dropped_columns: str = "drop"
-    """``drop``: a column that the source has dropped goes; ``keep``: it stays, and new rows have null."""
+    """``drop``: the mirror drops columns that the source drops; ``keep``: they stay, and new rows have null in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,57 +49,57 @@ class RegistryConfig:
 
 @dataclass(frozen=True, slots=True)
 class MirrorConfig:
-    """What ``mirror``, ``history`` and ``verify`` are told. Values may hold ``${env:NAME}``."""
+    """The configuration of ``mirror``, ``history`` and ``verify``. Values may hold ``${env:NAME}``."""
 
     name: str
     bootstrap: str
     checkpoint: str
     sink: SinkConfig
     topics: str | None = None
-    """Java's pattern of whole topic names."""
+    """A Java pattern for whole topic names."""
     prefix: str | None = None
     """The connector's topic.prefix, literally, instead of ``topics``."""
     format: str = "json"
     trigger: str = "continuous"
     dsn: str | None = None
-    """The source: needed by ``verify``, and for types where events embed no schema."""
+    """The source's connection string: for ``verify``, and for the types of events without embedded schemas."""
     slot: str | None = None
-    """The connector's replication slot, which ``verify --wait`` looks at."""
+    """The connector's replication slot, for ``verify --wait``."""
     master: str = "local[*]"
     batch_records: int = 200_000
     """The most records of a batch."""
     task_records: int = 50_000
-    """The most records of one topic partition that one task reads, so that a topic that has more than others keeps all cores busy."""
+    """The most records of one topic partition that one task reads, so that all cores read a topic with more records than others."""
     consistency: str = "row"
-    """``row``: each batch as it comes; ``transaction``: only whole transactions, in their order."""
+    """``row``: batches of any records; ``transaction``: only whole transactions, in their order."""
     transaction_topic: str | None = None
     placeholder: str = UNAVAILABLE
     registry: RegistryConfig | None = None
     kafka: Mapping[str, str] = field(default_factory=dict)
-    """Options of Spark's Kafka source; the client's own begin with ``kafka.``."""
+    """Options of Spark's Kafka source. Those of the Kafka client begin with ``kafka.``."""
     spark: Mapping[str, str] = field(default_factory=dict)
-    """Spark's own settings."""
+    """Spark's settings."""
 
     @property
     def pattern(self) -> str:
-        """The topics to read, as Java's pattern of whole names."""
+        """The topics to read, as a Java pattern for whole names."""
         topics = self.topics or of_prefix(self.prefix or "")
         return topics if self.transaction_topic is None else either(topics, of_topic(self.transaction_topic))
 
 
 def read_config(path: Path, environment: Mapping[str, str] = os.environ) -> MirrorConfig:
-    """The configuration in a file. Raises JobError that names the key and its mend."""
+    """The configuration in a file. Raises JobError that names the key and the remedy."""
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise JobError(WRONG, f"{path} cannot be read: {error.strerror}. Check --config.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise JobError(WRONG, f"{path} is no TOML: {error}.") from error
+        raise JobError(WRONG, f"{path} is not TOML: {error}.") from error
     return parse_config(document, environment)
 
 
 def parse_config(document: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> MirrorConfig:
-    """The configuration in a document. Raises JobError that names the key and its mend."""
+    """The configuration in a document. Raises JobError that names the key and the remedy."""
     config: MirrorConfig = _built(MirrorConfig, _resolved(document, environment), "")
     _check("format", config.format, ("json", "avro"))
     _check("consistency", config.consistency, ("row", "transaction"))
@@ -138,7 +138,7 @@ def _built(kind: type, document: Mapping[str, Any], path: str) -> Any:
     hints = get_type_hints(kind)
     for name in document:
         if name not in known:
-            raise JobError(WRONG, f"{path}{name} is no key of a mirror. Known here: {', '.join(sorted(known))}.")
+            raise JobError(WRONG, f"unknown key {path}{name}. Known here: {', '.join(sorted(known))}.")
     values = {}
     for name, item in known.items():
         if name in document:
@@ -165,7 +165,7 @@ def _value(hint: Any, value: Any, name: str) -> Any:
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """TOML reads ``spark.sql.x = 1`` as tables within tables."""
+    """The dotted keys of nested tables, because TOML reads ``spark.sql.x = 1`` as tables within tables."""
     flat: list[tuple[str, Any]] = []
     for key, value in table.items():
         flat += _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else [(prefix + key, value)]

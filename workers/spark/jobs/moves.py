@@ -1,7 +1,7 @@
-"""The values that rows take along to other keys without their being sent (:mod:`workers.spark.jobs.lineage`), read and put where they lack.
+"""Reads the values that rows keep when their keys change (:mod:`workers.spark.jobs.lineage`), and fills them in where they are missing.
 
-An *image* is what is known of a move: its ``lsn`` and for each column that can be left out a struct<v> under :func:`slot`, null when it
-is not known or not needed.
+An *image* holds the known values of a move: its ``lsn``, and for each column that can be omitted a struct<v> under :func:`slot`, null if
+the value is unknown or not needed.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import LongType, StructField, StructType
 
-from workers.spark.jobs.lineage import Pick, Step
+from workers.spark.jobs.lineage import KeyChange, Pick
 from workers.spark.tables.table import Column, Table
 
 _PLACED: Final = "move bigint, number int, p int, o bigint"
 
 
 def held_columns(table: Table) -> tuple[Column, ...]:
-    """The columns whose value PostgreSQL may leave out."""
+    """The columns whose value PostgreSQL may omit."""
     return tuple(column for column in table.columns if column.kind.held is not None)
 
 
 def slot(column: Column) -> str:
-    """What an image calls a column: a name that any file format takes."""
+    """The name of a column in an image, valid in every file format."""
     return _slot_of(column.name)
 
 
@@ -36,15 +36,15 @@ def _slot_of(name: str) -> str:
 
 
 def torn(changes: DataFrame) -> bool:
-    """Whether a row that went to another key lacks values there, or has not been seen there yet. Most moves are whole and need nothing."""
+    """Whether a row lacks values under its new key, or its create has not been read yet. Most moves are complete and need no image."""
     moving = changes.where(F.col("came") | F.col("left"))
     lacks = F.coalesce(F.col("came") & (F.size("unavailable") > 0), F.lit(False))
     halves = moving.groupBy("lsn").agg(F.bool_or("came").alias("came"), F.bool_or("left").alias("left"), F.bool_or(lacks).alias("lacks"))
     return not halves.where(F.col("lacks") | (F.col("left") & ~F.col("came"))).isEmpty()
 
 
-def trails(changes: DataFrame) -> list[list[Step]]:
-    """All changes of each key that a row left or came to."""
+def trails(changes: DataFrame) -> list[list[KeyChange]]:
+    """All changes of each key that is the old or the new key of a move."""
     step = F.struct("partition", "offset", "op", "came", "left", "lsn", F.col("unavailable").alias("lacking"))
     kept = (
         changes.where(F.col("key").isNotNull())
@@ -52,7 +52,7 @@ def trails(changes: DataFrame) -> list[list[Step]]:
         .agg(F.bool_or(F.col("came") | F.col("left")).alias("moves"), F.collect_list(step).alias("steps"))
     )
     rows = kept.where("moves").select("steps").collect()
-    return [[Step(**{**one.asDict(), "lacking": _names(one["lacking"])}) for one in row["steps"]] for row in rows]
+    return [[KeyChange(**{**one.asDict(), "lacking": _names(one["lacking"])}) for one in row["steps"]] for row in rows]
 
 
 def _names(lacking: Sequence[str] | None) -> frozenset[str] | None:
@@ -62,7 +62,7 @@ def _names(lacking: Sequence[str] | None) -> frozenset[str] | None:
 def images(
     changes: DataFrame, table: Table, picks: Sequence[Pick], target: Callable[[], DataFrame | None], earlier: DataFrame | None
 ) -> DataFrame:
-    """The images that ``picks`` tell of; ``target`` gives the mirror before the batch, ``earlier`` has the images of earlier batches."""
+    """The images for ``picks``. ``target`` returns the mirror before the batch; ``earlier`` has the images of earlier batches."""
     held = held_columns(table)
     numbers = {column.name: number for number, column in enumerate(held)}
     session = changes.sparkSession
@@ -104,7 +104,7 @@ def images(
 
 
 def filled(changes: DataFrame, known: DataFrame, table: Table) -> DataFrame:
-    """``changes`` with the values that rows took along; ``unavailable`` keeps the names of those that no image holds."""
+    """``changes`` with the values of the images. ``unavailable`` keeps the names of columns that no image holds."""
     held = held_columns(table)
     slots = {column.name: slot(column) for column in held}
     pictures = known.select(F.col("lsn").alias("i_lsn"), *slots.values())
@@ -129,9 +129,9 @@ def filled(changes: DataFrame, known: DataFrame, table: Table) -> DataFrame:
 
 
 def fitted(found: DataFrame, table: Table, former: Mapping[str, str]) -> DataFrame:
-    """Images that were kept, with the columns that the table has now; what they do not hold is not known.
+    """Kept images with the table's present columns. Values that they do not hold are unknown.
 
-    ``former`` has the names that the columns had when the images were made; one that came since is not in it.
+    ``former``: column → its name when the images were made. Columns added later are absent.
     """
     there = set(found.columns)
 

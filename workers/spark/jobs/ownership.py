@@ -1,7 +1,7 @@
-"""Whose rows a table holds: those of this checkpoint's earlier batches, none yet, or rows that the checkpoint knows nothing of.
+"""Determines whose rows a table holds: those of this checkpoint's earlier batches, none, or rows that are not in the checkpoint.
 
-A checkpoint and its tables belong together. A table that is gone though it was filled would be made again with new rows only; one that
-holds rows though the checkpoint has brought it none may hold anything. Both are refused until somebody asks for a rebuild.
+A checkpoint and its tables belong together. If a filled table is missing, a new one would have only new rows. If a table
+holds rows that the checkpoint did not write, their origin is unknown. Both are refused until the user requests a rebuild.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from workers.spark.jobs.checkpoint import Checkpoint, State
 from workers.spark.tables.table import ALL, LSN, Effects, Sink
 
 HISTORY: Final = "_history"
-"""What the name of a history's table ends with, behind the source table's name."""
+"""The suffix of a history's table, after the source table's name."""
 
 
 class Ownership:
-    """``rebuild`` names the tables whose rows may be replaced; ``lacks`` says of a topic what it no longer holds, None for nothing."""
+    """Decides for each table. ``rebuild`` names those whose rows may be replaced. ``lacks``: topic → what it no longer holds, or None."""
 
     def __init__(
         self, checkpoint: Checkpoint, sink: Sink, rebuild: Collection[str] = (), lacks: Callable[[str], str | None] = lambda _topic: None
@@ -30,12 +30,12 @@ class Ownership:
         self._lacks = lacks
 
     def settled(self, number: int, before: State, found: Sequence[tuple[str, Effects]]) -> list[Effects]:
-        """The effects of turn ``number``, by topic, marked as the tables' owner may have them.
+        """The effects of turn ``number``, by topic, with the marks that follow from the ownership of the tables.
 
-        Raises JobError for rows of a table that the checkpoint knows nothing of.
+        Raises JobError for a table with rows that are not in the checkpoint.
         """
         kept = {state.kept for state in before.topics.values()}
-        # Where none of it was kept, though a table follows its topic, the checkpoint is an older one: it told nothing of that.
+        # A state with ``followed`` but without ``kept`` is from an older version, which did not store ``kept``.
         followed = {name for name, state in before.topics.items() if state.followed is not None}
         new = [
             (topic, one) for topic, one in found if topic not in before.anew and topic not in followed and one.table.full_name not in kept
@@ -49,7 +49,7 @@ class Ownership:
         ]
 
     def _noted(self, number: int, new: Sequence[tuple[str, Effects]]) -> dict[str, bool]:
-        """Which tables are new in this turn, and whether their rows are replaced: decided once, however often the turn is repeated."""
+        """New table of this turn → whether its rows are replaced. This is decided once, even if the turn is repeated."""
         if not new:
             return {}
         noted = self._checkpoint.noted_new(number)
@@ -60,10 +60,10 @@ class Ownership:
         return noted
 
     def _replaced(self, topic: str, effects: Effects) -> bool:
-        """Whether there are rows that are to be replaced. Raises JobError when there are some that are not."""
+        """Whether rows exist that must be replaced. Raises JobError when rows exist that must not be."""
         table = effects.table
         there = self._sink.read(table, effects.rows.sparkSession)
-        # What is no mirror the sink itself refuses.
+        # The sink itself refuses a table that is not a mirror.
         if there is None or LSN not in there.columns or there.isEmpty():
             return False
         if not {table.full_name, table.full_name.removesuffix(HISTORY), topic} & {*self._rebuild}:
@@ -77,7 +77,7 @@ class Ownership:
 
 
 def check_whole(lacks: Callable[[str], str | None], topic: str, name: str) -> None:
-    """Raise JobError when the topic no longer holds all that the table is made of."""
+    """Raise JobError when the topic no longer holds all records of the table."""
     gone = lacks(topic)
     if gone is not None:
         raise JobError(

@@ -1,11 +1,11 @@
-"""Names for the changes of a table without a key, so that one that comes again is known.
+"""Names for the changes of a table without a key, by which repeated changes are recognized.
 
-A row inserted while streaming is named by the LSN and the transaction of its change. COPY writes many rows with one LSN; they
-are told apart by their order in the transaction, where the events carry it (``provide.transaction.metadata=true``), else by a hash of
-what they hold and, for equal ones, by their number. Equal rows of one LSN that the connector made within :data:`RUN_MS` belong
-to one run of it; those that come later are the same rows again, after a crash.
+The name of a row that was inserted while streaming begins with the LSN and the transaction of its change. COPY writes many rows with one
+LSN, so the name also has the order in the transaction, if the events have it (``provide.transaction.metadata=true``). Otherwise it has a
+hash of the row, and a number that distinguishes equal rows. Equal rows of one LSN that the connector made within :data:`RUN_MS` belong to
+one run of the connector. Later ones are repetitions of the same rows after a crash.
 
-A row read by a snapshot is named by its record's own place: a snapshot that is taken again replaces the table.
+The name of a row from a snapshot is the place of its record, because a repeated snapshot replaces the table.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from workers.spark.tables.table import POSITION, UPSERT
 
 RUN_MS: Final = 250
-"""A connector that starts again after a crash takes longer than this; it makes the events of one COPY's buffer in less."""
+"""A connector's restart after a crash takes longer than this. The events of one COPY's buffer take less."""
 SNAPSHOT_BEGINS: Final = ("first", "first_in_data_collection")
-"""Markers of a table's first row in a snapshot (``source.snapshot``)."""
+"""The markers of a table's first row in a snapshot (``source.snapshot``)."""
 
 
 def appended(changes: DataFrame) -> DataFrame:
-    """The effects of creates and reads of a table without a key; its updates and deletes are left out, none says which row they mean."""
+    """The effects of creates and reads of a table without a key. Updates and deletes are left out, because they do not identify a row."""
     rows = changes.where(F.col("op").isin("c", "r"))
     lsn = F.lpad(F.hex("lsn"), 16, "0")
     place = F.concat_ws(
@@ -45,7 +45,7 @@ def appended(changes: DataFrame) -> DataFrame:
 
 
 def _numbered(rows: DataFrame) -> DataFrame:
-    """Adds ``number``: of equal rows of one LSN in one run of the connector, from 1."""
+    """Add ``number``, which counts equal rows of one LSN in one run of the connector, from 1."""
     equal = Window.partitionBy("lsn", "tx", "op", "hash").orderBy("made_ms", "partition", "offset")
     begins = F.col("made_ms") - F.lag("made_ms").over(equal) >= RUN_MS
     runs = rows.withColumn("run", F.sum(F.coalesce(begins, F.lit(False)).cast("int")).over(equal))

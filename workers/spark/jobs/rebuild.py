@@ -1,8 +1,8 @@
-"""Tables whose rows are replaced by what their topics tell from their start (``--rebuild``). Other tables are not touched.
+"""Replaces the rows of tables by those from the start of their topics (``--rebuild``). Other tables are not changed.
 
-What earlier batches read of the topics is read again, up to where the last turn ended, without the records that wait for a later turn:
-those come with it. The turns of that are numbered like any others, and the first one replaces all rows in the same commit that brings
-the new ones. A rebuild that a crash ends begins again at the next start, before any other batch.
+The records of earlier batches are read again, up to the end of the last turn, without the records that wait for a later turn:
+these are applied with it. The turns are numbered like all others. The first one replaces all rows in the commit that adds
+the new ones. After a crash a rebuild begins again at the next start, before any other batch.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from workers.spark.topics.survey import survey
 from workers.spark.topics.topic import Topic, learned
 
 SNAPSHOT_ENDS: Final = ("last", "last_in_data_collection")
-"""Markers of a table's last row in a snapshot (``source.snapshot``)."""
+"""The markers of a table's last row in a snapshot (``source.snapshot``)."""
 
-Reader = Callable[[Offsets, Offsets], DataFrame]
-"""Kafka's records from the first offsets (inclusive) to the second (exclusive), of the same partitions."""
+ReadRange = Callable[[Offsets, Offsets], DataFrame]
+"""Reads Kafka's records from the first offsets (inclusive) to the second (exclusive), which have the same partitions."""
 
 
 class Rebuild:
     """Rebuilds tables before the stream starts. ``there`` are the topics that the stream reads."""
 
-    def __init__(self, checkpoint: Checkpoint, broker: Broker, there: Collection[str], format_: Format, read: Reader) -> None:
+    def __init__(self, checkpoint: Checkpoint, broker: Broker, there: Collection[str], format_: Format, read: ReadRange) -> None:
         self._checkpoint = checkpoint
         self._broker = broker
         self._there = there
@@ -44,10 +44,10 @@ class Rebuild:
         self._read = read
 
     def run(self, names: Collection[str], batches: Batches) -> Done | None:
-        """Rebuild the tables (or topics) of these names, and those that a crash left unfinished; None when there are none of them.
+        """Rebuild the tables (or topics) with these names, and those that a crash left unfinished; None if there are none.
 
-        Names of topics, or of their tables, that have not been read yet are left: their rows are replaced when they come. Raises
-        JobError for other names, when a topic no longer holds all that its table is made of, and when several topics fill one table.
+        Names of topics, or of their tables, that have not been read yet are skipped: their rows are replaced when they are read. Raises
+        JobError for other names, when a topic no longer holds all records of its table, and when several topics fill one table.
         """
         state = self._checkpoint.last()
         self._check_names(names, state)
@@ -61,7 +61,7 @@ class Rebuild:
                 raise JobError(WRONG, f"{kept} cannot be rebuilt: the topics {', '.join(filled_by)} fill it together. Rebuild the mirror.")
         for name in topics:
             check_whole(self.lacks, name, state.topics[name].kept or name)
-        # What the batch that is under way put off comes with the next one. A rebuild that was broken off reads its own again.
+        # The next batch has the records that the present one deferred. An interrupted rebuild reads its own deferred records again.
         put_off = () if state.rebuilding or state.later is None else (state.later,)
         began = replace(
             state,
@@ -75,12 +75,12 @@ class Rebuild:
         return batches.again(began, None if records is None else self._cut(records, began), records)
 
     def lacks(self, topic: str) -> str | None:
-        """What the topic no longer holds of its table, None when it holds all: every record, or a whole snapshot and what follows it."""
+        """What the topic lacks of its table; None if it holds all records, or a whole snapshot and all later records."""
         gone = {place: first for place, first in self._broker.begins([topic]).items() if first > 0}
         if not gone or self._whole_snapshot(topic):
             return None
         named = ", ".join(f"offset {first} of partition {partition}" for (_, partition), first in sorted(gone.items()))
-        return f"its topic {topic} no longer holds the records before {named} (retention), nor a whole snapshot behind that"
+        return f"its topic {topic} no longer holds the records before {named} (retention), nor a whole snapshot after them"
 
     def _whole_snapshot(self, topic: str) -> bool:
         records = self._read(self._broker.begins([topic]), self._broker.ends([topic]))
@@ -91,7 +91,7 @@ class Rebuild:
         changes = changes_of(found, groups, cut) if found.is_table else None
         if changes is None:
             return False
-        # All rows of a snapshot have its LSN. One of a single row has the last marker alone.
+        # All rows of a snapshot have its LSN. A snapshot of a single row has only the last marker.
         snapshots = changes.where("op = 'r'").groupBy("lsn")
         marked = snapshots.agg(
             F.count("*").alias("rows"),
@@ -108,7 +108,7 @@ class Rebuild:
                 raise JobError(WRONG, f"--rebuild {name}: no such table is mirrored. Known are {', '.join(kept or self._there)}.")
 
     def _records(self, topics: Sequence[str]) -> DataFrame | None:
-        """What earlier turns read of the topics, as far as Kafka has it; None for nothing."""
+        """The records that earlier turns read of the topics, as far as Kafka holds them; None without any."""
         there = [name for name in topics if name in {place[0] for place in self._read_to()}]
         begins, held = self._broker.begins(there), self._broker.ends(there)
         ends = {place: min(end, held[place]) for place, end in self._read_to().items() if place in held}
@@ -119,7 +119,7 @@ class Rebuild:
         return self._checkpoint.offsets(self._checkpoint.last_turn() // TURNS)
 
     def _cut(self, records: DataFrame, state: State) -> DataFrame:
-        """The records cut, without those that wait for a later turn."""
+        """The cut records, without those that wait for a later turn."""
         cut = self._format.cut(records)
         frames = [frame for turn, name in state.waiting for frame in self._checkpoint.made([turn], name)]
         if not frames:
@@ -129,7 +129,7 @@ class Rebuild:
 
 
 def topics_of(names: Collection[str], state: State) -> list[str]:
-    """The topics that ``names`` mean: of a topic, of the table it fills, or of a history's table. Pure."""
+    """The topics for ``names``, each of which is a topic, a table that a topic fills, or a history's table. Pure."""
     return [
         topic
         for topic, known in state.topics.items()

@@ -1,10 +1,10 @@
-"""What a batch of changes does to a table: one effect for each key. Pure: DataFrame in, DataFrame out, no action.
+"""Reduces a batch of changes to one effect for each key. Pure: DataFrame in, DataFrame out, no action.
 
-Rules. All changes of a key are in one partition, so their offsets order them. An update that moves a row to another key comes as a
-delete of the old key and a create of the new one. A value that was not sent again is the last one that was, in the batch or in the
-target; a whole image (create, read) starts anew, so what was sent before it does not count. A truncate empties the table of all that
-was logged before it: it holds the table's exclusive lock, so the LSNs of one table's events tell before from after across partitions.
-A table without a key only grows: its rows are named by the place of their change (:mod:`workers.spark.jobs.places`).
+Rules. All changes of a key are in one partition, so their offsets order them. An update that moves a row to another key arrives as a
+delete of the old key and a create of the new one. A value that was not sent again is the last one sent, in the batch or in the
+target. After a whole image (create, read) earlier values do not count. A truncate removes all rows
+logged before it: it holds the table's exclusive lock, so the LSNs of one table's events show the order across partitions.
+A table without a key only grows: the name of a row is the place of its change (:mod:`workers.spark.jobs.places`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from workers.spark.topics.known import Truncate
 
 
 def after_truncates(changes: DataFrame, truncates: Sequence[Truncate]) -> DataFrame:
-    """``changes`` without what a truncate has emptied, and without the truncates themselves.
+    """``changes`` without those that a truncate has removed, and without the truncates themselves.
 
-    In a truncate's own partition the offset tells; elsewhere the LSN, for events not committed later than it by the source's clock
+    In a truncate's own partition the offset decides; elsewhere the LSN, for events not committed later than it by the source's clock
     (after a failover or a restore LSNs may start lower).
     """
     left = changes.where(F.col("op") != "t")
@@ -36,7 +36,7 @@ def after_truncates(changes: DataFrame, truncates: Sequence[Truncate]) -> DataFr
 
 
 def last_of_each(changes: DataFrame) -> DataFrame:
-    """The effects of changes that all carry whole rows: each key's last one."""
+    """The effects of changes that all have whole rows: the last one of each key."""
     last = F.max_by(F.struct("op", "row", "lsn"), "offset").alias("last")
     found = changes.groupBy("key").agg(last)
     gone = F.col("last.op").isin(*GONE)
@@ -50,16 +50,16 @@ def last_of_each(changes: DataFrame) -> DataFrame:
 
 
 def folded(changes: DataFrame, table: Table) -> DataFrame:
-    """The effects of changes some of which lack values that PostgreSQL did not send again.
+    """The effects of changes of which some lack values that PostgreSQL did not send again.
 
-    A value that is not in the batch since the row began anew is ``kept``: it is the target's, if the target has the row.
+    A column without a value in the batch since the row's last whole image is in ``kept``: the target's value stays, if it has the row.
     """
     held = [column for column in table.columns if column.kind.held is not None]
-    anew = F.col("op").isin(*WHOLE, *GONE)
+    resets = F.col("op").isin(*WHOLE, *GONE)
     offset = F.col("offset")
     fold = changes.groupBy("key").agg(
         F.max_by(F.struct("op", "row", "lsn"), "offset").alias("last"),
-        F.max(F.when(anew, offset)).alias("reset"),
+        F.max(F.when(resets, offset)).alias("reset"),
         *(F.max_by(F.struct(F.col("row").getField(c.name).alias("v")), F.when(sent(c), offset)).alias(f"v{i}") for i, c in enumerate(held)),
         *(F.max(F.when(sent(c), offset)).alias(f"o{i}") for i, c in enumerate(held)),
     )
@@ -84,5 +84,5 @@ def folded(changes: DataFrame, table: Table) -> DataFrame:
 
 
 def sent(column: Column) -> SparkColumn:
-    """Whether a change carries the column's value."""
+    """Whether a change has the column's value."""
     return F.col("row").isNotNull() & ~F.coalesce(F.array_contains("unavailable", column.name), F.lit(False))

@@ -1,4 +1,4 @@
-"""Runs a mirror: the session, the stream, one batch after the other, and a line of progress for each."""
+"""Runs a mirror: the session, the stream, its batches in order, and a line of progress for each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from workers.spark.jobs.ownership import Ownership
 from workers.spark.jobs.rebuild import Rebuild
 from workers.spark.jobs.transactions import Transactions
 from workers.spark.session import IVY, SHUFFLE_PARTITIONS, find_java, open_session
-from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, Place, PostgresPlace, jar_groups, sink_of
+from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, PostgresPlace, SinkPlace, jar_groups, sink_of
 from workers.spark.source.missing import missing_of
 from workers.spark.source.relation import catalog_of
 from workers.spark.tables.table import Sink, Table
@@ -43,29 +43,28 @@ from workers.spark.topics.topic import Topic
 from workers.spark.topics.turns import in_force
 
 LAG_SECONDS: Final = 10.0
-"""How often the stream says how far it is behind."""
+"""How often the stream reports its lag."""
 NOTE_SECONDS: Final = 0.05
-"""How often the end of a stream looks whether the last batch has been noted."""
+"""How often the end of a stream checks whether Spark has recorded the last batch."""
 _LOCAL: dict[str, str] = {
-    # Plans come again and again: the JVM's second compiler is worth its time.
+    # Plans are repeated often, so the JVM's second compiler pays off.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=4",
-    # Above so many columns (100) each task would make its code anew, instead of a stage once.
+    # Above the default number of columns (100) each task would generate its code, instead of each stage once.
     "spark.sql.codegen.maxFields": "10000",
     "spark.driver.memory": "2g",
-    # What a batch keeps is read once or twice: packing it costs more than it spares.
+    # A batch's cached rows are read once or twice, so compression costs more than it saves.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
-    # Spark describes each plan in words for its web page; large ones take seconds.
+    # Spark writes a description of each plan for its web page, which takes seconds for large ones.
     "spark.sql.maxPlanStringLength": "200",
-    # Tables of one batch are brought in side by side: none waits for the tasks of a large one.
+    # Tables of one batch are written in parallel, and none must wait for the tasks of a large one.
     "spark.scheduler.mode": "FAIR",
 }
 
 
 def session_of(config: MirrorConfig, name: str, *groups: str, kafka: bool = True) -> SparkSession:
-    """A session with what the configuration's topics and sink need, and ``groups`` of jars besides.
+    """A session with the jars and settings for the configuration's topics and sink, and the additional ``groups`` of jars.
 
-    Raises JobError when there is no Java for Spark, or a jar cannot be had, and before Spark starts when ``kafka`` is to be read and
-    cannot be reached.
+    Raises JobError when Java is missing, a jar cannot be downloaded, or, if ``kafka`` is true, Kafka cannot be reached.
     """
     java = find_java()
     if kafka:
@@ -79,8 +78,8 @@ def session_of(config: MirrorConfig, name: str, *groups: str, kafka: bool = True
     return spark
 
 
-def place_of(config: MirrorConfig, mirror: str = "") -> Place:
-    """The sink's place as the configuration tells it; ``mirror`` names the stream that writes there."""
+def place_of(config: MirrorConfig, mirror: str = "") -> SinkPlace:
+    """The sink's place in the configuration. ``mirror`` names the stream that writes there."""
     sink = config.sink
     drop = sink.dropped_columns == "drop"
     match sink.format:
@@ -97,7 +96,7 @@ def place_of(config: MirrorConfig, mirror: str = "") -> Place:
 
 
 def format_of(config: MirrorConfig) -> Format:
-    """How the configuration's topics are written."""
+    """The format of the configuration's topics."""
     if config.format == "avro" and config.registry is not None:
         known = config.registry
         auth = RegistryAuth(known.user, known.password, known.token, None if known.ca is None else Path(known.ca))
@@ -106,7 +105,7 @@ def format_of(config: MirrorConfig) -> Format:
 
 
 class Run:
-    """One run of the stream, until it has read up to ``ends`` (None: without end), is told to end, or fails."""
+    """One run of the stream, until it has read up to ``ends`` (None: without end), is stopped, or fails."""
 
     def __init__(
         self,
@@ -131,11 +130,11 @@ class Run:
         self._applied: int | None = None
 
     def stop(self) -> None:
-        """End after the batch that is under way."""
+        """End after the present batch."""
         self._stop.set()
 
     def run(self) -> None:
-        """Run. Raises JobError, or what Spark raises, when a batch fails."""
+        """Run the stream. Raises JobError, or Spark's error, when a batch fails."""
         if self._arrived():
             return
         query = self._start()
@@ -144,7 +143,7 @@ class Run:
                 query.awaitTermination(1)
                 self._tell_lag()
         except StreamingQueryException:
-            # It is told below, and by its cause when that is known.
+            # The failure is raised below, with its cause if that is known.
             pass
         self._end(query)
 
@@ -153,7 +152,7 @@ class Run:
 
     def _end(self, query: StreamingQuery) -> None:
         failure = None if query.isActive else query.exception()
-        # Between two batches: the one that is under way is finished first.
+        # The end is between two batches: the present one is finished first.
         with self._turn:
             self._over = True
         self._await_note(query)
@@ -164,7 +163,7 @@ class Run:
             raise failure
 
     def _await_note(self, query: StreamingQuery) -> None:
-        """Wait until Spark has noted the last batch as done, a moment after it: else the next start would begin it again."""
+        """Wait until Spark has recorded the last batch as done. Otherwise the next start would repeat it."""
         with suppress(StreamingQueryException):
             while self._applied is not None and not self._noted(self._applied) and not query.awaitTermination(NOTE_SECONDS):
                 pass
@@ -182,17 +181,17 @@ class Run:
         return writer.trigger(processingTime=interval).start()
 
     def _batch(self, records: DataFrame, batch: int) -> None:
-        # A checkpoint brings back the number of partitions that it was begun with, maybe on another machine.
+        # A checkpoint restores the number of partitions of its first start, which may have been on another machine.
         records.sparkSession.conf.set(SHUFFLE_PARTITIONS, str(self._spark.conf.get(SHUFFLE_PARTITIONS)))
         with self._turn:
             if self._over:
-                # Not done, so it must not look as if it were.
+                # The error keeps Spark from recording the batch as done.
                 raise JobError(UNREADABLE, "The stream has been ended.")
             try:
                 done = self._apply(records, batch)
                 self._applied = batch
             except Exception as error:  # noqa: BLE001 - raised again by run
-                # Kept here, since through Java it would come back as a text, with the values that Spark quotes in it.
+                # The error is kept here, because Java would return it as text, with values that Spark quotes.
                 self._failure = error
                 raise JobError(UNREADABLE, "The batch failed.") from None
         for line in done.aside:
@@ -200,7 +199,7 @@ class Run:
         self._say(told(f"batch {batch}", done))
 
     def _tell_lag(self) -> None:
-        """Say now and then how many records are still to be read."""
+        """Report from time to time how many records are unread."""
         if time.monotonic() < self._lag_at:
             return
         self._lag_at = time.monotonic() + LAG_SECONDS
@@ -213,9 +212,9 @@ class Run:
 def run_mirror(
     config: MirrorConfig, spark: SparkSession | None = None, say: Callable[[str], None] | None = None, rebuild: Sequence[str] = ()
 ) -> None:
-    """Mirror the topics until told to end (SIGINT, SIGTERM) or, with ``available-now``, until all that was there is mirrored.
+    """Mirror the topics until SIGINT or SIGTERM or, with ``available-now``, until all present records are mirrored.
 
-    Tables named in ``rebuild`` are first made again from the start of their topics.
+    Tables named in ``rebuild`` are first rebuilt from the start of their topics.
     """
     _run(config, "mirror", Mirror, spark, say, rebuild)
 
@@ -223,7 +222,7 @@ def run_mirror(
 def run_history(
     config: MirrorConfig, spark: SparkSession | None = None, say: Callable[[str], None] | None = None, rebuild: Sequence[str] = ()
 ) -> None:
-    """The same for histories. A column that the source drops stays in them."""
+    """Keep histories, as :func:`run_mirror`. A column that the source drops stays in them."""
     _run(replace(config, sink=replace(config.sink, dropped_columns="keep")), "history", History, spark, say, rebuild)
 
 
@@ -238,7 +237,7 @@ def _run(
     session, say = spark or session_of(config, name), say or _print
     try:
         broker = Broker(session, config.bootstrap, config.kafka)
-        # Not Spark's trigger of this name: it was seen to fail on the batch that is repeated after a crash (4.1.1, the newer reader).
+        # Spark's own trigger of this name is not used: it fails on the batch that is repeated after a crash (4.1.1, the newer reader).
         now = config.trigger == "available-now"
         topics = broker.topics(config.pattern)
         if not topics:
@@ -276,7 +275,7 @@ def _run(
             try:
                 run.run()
             except (PySparkException, Py4JJavaError):
-                # Spark's words for records that are gone name an option that would lose them.
+                # Spark's message about removed records suggests an option that would lose them.
                 check_held(session, config, checkpoint)
                 raise
         if now:
@@ -287,7 +286,7 @@ def _run(
 
 
 def told(what: str, done: Done) -> str:
-    """A batch in one line."""
+    """One line about a batch."""
     age = "" if done.newest_ms is None else f", newest record {max(0.0, time.time() - done.newest_ms / 1000):.1f} s old"
     aside = f", {done.passed_over:,} passed over" if done.passed_over else ""
     aside += f", {done.waiting:,} wait for what belongs to them" if done.waiting else ""
@@ -298,7 +297,7 @@ def told(what: str, done: Done) -> str:
 
 
 def _say_none(config: MirrorConfig, *, now: bool, say: Callable[[str], None]) -> None:
-    """Say that there is nothing to read; with ``available-now`` that is a failure, since nothing will come."""
+    """Report that no topic matches. With ``available-now`` this is a failure, because the run does not wait for topics."""
     which = f"begins with prefix {config.prefix!r}" if config.topics is None else f"matches topics {config.topics!r} as a whole"
     said = f"No topic on {config.bootstrap} {which}"
     if now:
@@ -307,7 +306,7 @@ def _say_none(config: MirrorConfig, *, now: bool, say: Callable[[str], None]) ->
 
 
 def _check_complete(state: State) -> None:
-    """Raise JobError when a table is not what its topic says because that is set aside, or when there is nothing but such topics."""
+    """Raise JobError when a table is not up to date because its topic is set aside, or when all topics are set aside."""
     aside = {name: known for name, known in state.topics.items() if known.aside is not None}
     tables = sorted(known.kept for known in aside.values() if known.kept is not None)
     if tables:
@@ -317,7 +316,7 @@ def _check_complete(state: State) -> None:
 
 
 def transactions_of(config: MirrorConfig) -> Transactions | None:
-    """How whole transactions are found; None when each record goes by itself."""
+    """The finder of whole transactions; None for consistency ``row``."""
     if config.consistency != "transaction":
         return None
     topic = config.transaction_topic or f"{config.prefix}.transaction"
@@ -325,7 +324,7 @@ def transactions_of(config: MirrorConfig) -> Transactions | None:
 
 
 def mirrored_tables(config: MirrorConfig, spark: SparkSession) -> list[Table]:
-    """The tables that the mirror's last batch knew, by name."""
+    """The tables of the mirror's last batch, in the order of their names."""
     schemas = format_of(config).schemas
     topics = Checkpoint(spark, config.checkpoint).last().topics
     found = [Topic(name, in_force(state), schemas.layout) for name, state in sorted(topics.items())]
@@ -333,7 +332,7 @@ def mirrored_tables(config: MirrorConfig, spark: SparkSession) -> list[Table]:
 
 
 class _signals:  # noqa: N801 - reads as a statement: with _signals(run)
-    """SIGINT and SIGTERM end the run in order; only the main thread may take them."""
+    """Lets SIGINT and SIGTERM end the run after its batch. Only the main thread can handle signals."""
 
     def __init__(self, run: Run) -> None:
         self._run = run

@@ -1,4 +1,4 @@
-"""What a column's values are: how events carry them, what Spark makes of them, and how they compare with PostgreSQL's.
+"""The kinds of a column's values: their form in events, their Spark type, and their comparison with PostgreSQL's values.
 
 A :class:`Kind` is chosen by a Connect schema (Debezium documentation, "Data type mappings"); without embedded schemas
 the catalog's columns stand in for it (:mod:`workers.spark.source.catalog`). Expressions only: nothing here runs Python on rows.

@@ -10,7 +10,7 @@ from workers.spark.kinds.kind import Expression, Kind, Placeholder, Rich, same
 
 
 def array(item: Kind, placeholder: Placeholder) -> Kind:
-    """An array of ``item``. PostgreSQL's side is sent through JSON, element by element."""
+    """An array of ``item``. PostgreSQL's value is compared through JSON, element by element."""
     element = item.sql.replace("{c}", "e.v")
     return Kind(
         ArrayType(item.raw),
@@ -28,7 +28,7 @@ def array(item: Kind, placeholder: Placeholder) -> Kind:
 
 
 def _held(item: Kind, placeholder: Placeholder) -> Expression | None:
-    """Debezium's stand-in in the elements' terms: one element that is it, or its bytes as numbers. Other arrays have none."""
+    """Debezium's placeholder in an array: one element that is the placeholder, or its bytes as numbers. Other arrays have none."""
     match item.raw:
         case StringType():
             alone = [placeholder.text, placeholder.uuid]

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 
 def let(value: Column, body: Callable[[Column], Column]) -> Column:
-    """``body`` of ``value``, which is computed once however often ``body`` uses it.
+    """``body`` of ``value``. ``value`` is computed once, however often ``body`` uses it.
 
     A Column is a tree, so using one twice copies it, and copies of copies grow until Spark's planner takes minutes.
     An array of one element and a lambda over it bind the value to a variable.

@@ -1,8 +1,8 @@
-"""Numbers of any length out of bytes, with Spark's own functions.
+"""Converts bytes into numbers of any length, with Spark's own functions.
 
-Connect's Decimal and Debezium's VariableScaleDecimal carry the unscaled value as two's complement, big end first.
-Spark has no cast for that, and its decimals end at 38 digits where PostgreSQL's numeric has 131072; so the value is
-made a string of decimal digits, from which a caller may cast.
+Connect's Decimal and Debezium's VariableScaleDecimal hold the unscaled value in two's complement, big-endian.
+Spark has no cast for this, and its decimals have at most 38 digits where PostgreSQL's numeric has 131072. So the value
+becomes a string of decimal digits, which a caller may cast.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _LONG: Final = 8
 LIMB: Final = 1_000_000_000
 """Long numbers are kept as limbs of nine decimal digits in an array<bigint>, lowest first."""
 CHUNK: Final = 7
-"""Hex digits per step: a limb times 16^7 fits a bigint, and what is carried out of the last limb fits one new limb."""
+"""Hex digits per step: a limb times 16^7 fits a bigint, and the carry of the last limb fits one new limb."""
 
 
 def scaled(value: Column, of: DecimalType) -> Column:
-    """The integer in ``value`` with the point of ``of``, as that Spark decimal; null when it has more digits.
+    """The integer in ``value`` with the scale of ``of``, as that Spark decimal; null when it has more digits.
 
-    No lambda, and so part of the code that Spark generates.
+    It uses no lambda, so it is part of the code that Spark generates.
     """
     length = F.octet_length(value)
     integer = F.when(length <= _LONG, _short(F.hex(value))).when(length <= 2 * _LONG, _double(F.hex(value)))
@@ -35,7 +35,7 @@ def scaled(value: Column, of: DecimalType) -> Column:
 
 
 def _short(digits: Column) -> Column:
-    """Decimal text of at most 16 hex digits, the first of which says the sign; none are 0."""
+    """Decimal text of at most 16 hex digits, the first of which has the sign; no digits mean 0."""
     return F.conv(F.lpad(digits, F.lit(2 * _LONG), _filler(digits)), 16, -10)
 
 
@@ -44,7 +44,7 @@ def _double(digits: Column) -> Column:
     filled = F.lpad(digits, F.lit(4 * _LONG), _filler(digits))
     high = F.conv(F.left(filled, F.lit(2 * _LONG)), 16, -10).cast("decimal(20,0)")
     low = F.conv(F.right(filled, F.lit(2 * _LONG)), 16, 10).cast("decimal(20,0)")
-    # Towards zero, so that no part has more digits than the whole.
+    # Division truncates towards zero, so that no part has more digits than the whole.
     carry = F.when(high < 0, F.lit(1)).otherwise(F.lit(0))
     factor = F.lit(Decimal(2 ** (8 * _LONG)))
     return F.try_add(F.try_multiply(high + carry, factor), low - carry * factor).cast("string")
@@ -55,7 +55,7 @@ def _filler(digits: Column) -> Column:
 
 
 def unscaled(value: Column) -> Column:
-    """The integer in ``value`` (binary, two's complement, big-endian) as decimal text such as ``-123``; no bytes are 0."""
+    """The integer in ``value`` (binary, two's complement, big-endian) as decimal text such as ``-123``; no bytes mean 0."""
 
     def text(digits: Column) -> Column:
         long = let(digits.substr(1, 1) >= "8", lambda negative: _signed(digits, negative))
@@ -71,7 +71,7 @@ def _signed(digits: Column, negative: Column) -> Column:
 
 
 def with_point(integer: Column, scale: Column) -> Column:
-    """Decimal text of ``integer`` (see :func:`unscaled`) with the point moved ``scale`` digits to the left; none is dropped."""
+    """Decimal text of ``integer`` (see :func:`unscaled`) with the point moved ``scale`` digits to the left; no digit is dropped."""
 
     def pointed(integer: Column, scale: Column) -> Column:
         sign = F.when(integer.startswith("-"), F.lit("-")).otherwise(F.lit(""))
@@ -85,7 +85,7 @@ def with_point(integer: Column, scale: Column) -> Column:
 
 
 def plain(number: Column) -> Column:
-    """Decimal text without the zeros that end its fraction, and without a point when nothing follows it: 10.0 → 10."""
+    """Decimal text without trailing zeros of the fraction, and without the point if no fraction remains: 10.0 → 10."""
     return let(number, lambda text: F.when(text.contains("."), F.rtrim(F.rtrim(text, F.lit("0")), F.lit("."))).otherwise(text))
 
 
@@ -102,7 +102,7 @@ def _decimal(digits: Column, more: Column) -> Column:
     steps = F.concat(let(digits, lambda text: let(width, lambda wide: chunks(text, wide))), F.array(_chunk(F.lit(1), more)))
     limbs = F.aggregate(steps, F.expr("cast(array() as array<bigint>)"), _step)
     texts = F.transform(F.reverse(limbs), lambda limb: F.lpad(limb.cast("string"), 9, "0"))
-    # More than 64 bits: never zero, so the zeros in front can all go.
+    # The number has more than 64 bits and is not zero, so all leading zeros can be removed.
     return F.ltrim(F.concat_ws("", texts), F.lit("0"))
 
 

@@ -1,4 +1,4 @@
-"""JSON, hstore, bit strings, and values whose structure has no rule: all of them text or maps of text."""
+"""JSON, hstore, bit strings, and structured values without a rule: text or maps of text."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from workers.spark.kinds.kind import Kind, Placeholder, Schema, parameter
 
 
 def canonical(text: Column) -> Column:
-    """JSON with members in order and no blanks, whoever wrote it; text that is no single JSON value stays as it is."""
+    """JSON with sorted members and without blanks. Text that is not a single JSON value is returned unchanged."""
     return let(text, lambda once: F.coalesce(F.to_json(F.try_parse_json(once)), once))
 
 
 def document(_schema: Schema, placeholder: Placeholder) -> Kind:
-    """json, jsonb, and hstore sent as JSON: the text that was sent. Only its comparison looks inside."""
+    """json, jsonb, and hstore sent as JSON: the text as it was sent. Only the comparison parses it."""
     return Kind(
         StringType(),
         StringType(),
@@ -53,9 +53,9 @@ OPAQUE: Final = Kind(StringType(), StringType(), text=canonical, comparable=Fals
 def bits(schema: Schema, _placeholder: Placeholder) -> Kind:
     """Debezium's little-endian bytes as binary digits.
 
-    Leading zeros are not sent, and the schema's ``length`` does not tell bit(n), which has them, from varbit(n); only the source's
-    type does, where it is propagated (``column.propagate.source.type``). Then bit(n) has its n digits here, else there are none
-    in front, and zeros alone are an empty text.
+    Debezium does not send leading zeros. The schema's ``length`` does not distinguish bit(n), which has them, from varbit(n). Only the
+    source's type does, if it is propagated (``column.propagate.source.type``). Then bit(n) has its n digits here. Otherwise leading
+    zeros are lost, and a value of zeros alone is an empty text.
     """
     length = parameter(schema, "length")
     whole = length if parameter(schema, "__debezium.source.column.type") == "BIT" else None

@@ -1,4 +1,4 @@
-"""What a kind of value is, and what stands for a value that was not sent."""
+"""The description of a kind of value, and the placeholder for a value that was not sent."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Schema = Mapping[str, object]
 """A Connect schema as JsonConverter embeds it."""
 
 UNAVAILABLE: Final = "__debezium_unavailable_value"
-"""Debezium's stand-in for a value that PostgreSQL did not send again (TOAST); ``unavailable.value.placeholder``."""
+"""Debezium's default placeholder for a value that PostgreSQL did not send again (TOAST); ``unavailable.value.placeholder``."""
 
 
 def same(value: Column) -> Column:
-    """The value as it is."""
+    """The value unchanged."""
     return value
 
 
@@ -42,30 +42,30 @@ class Placeholder:
 
     @classmethod
     def of(cls, setting: str) -> Placeholder:
-        """From the property's value, where ``hex:`` announces bytes. Raises ValueError when no hex digits follow that."""
+        """The placeholder of the property's value, in which ``hex:`` precedes bytes. Raises ValueError for malformed hex digits."""
         octets = bytes.fromhex(setting.removeprefix("hex:")) if setting.startswith("hex:") else setting.encode()
         return cls(octets.decode(errors="replace"), octets)
 
     @property
     def numbers(self) -> list[int]:
-        """The bytes as Java counts them, -128 to 127: the stand-in inside arrays of numbers."""
+        """The bytes as Java's signed numbers, -128 to 127: the placeholder in arrays of numbers."""
         return [octet - 256 if octet > 127 else octet for octet in self.octets]
 
     @property
     def uuid(self) -> str:
-        """The stand-in inside uuid[]: Java's UUID.nameUUIDFromBytes, a version 3 UUID without a namespace."""
+        """The placeholder in uuid[]: Java's UUID.nameUUIDFromBytes, a version 3 UUID without a namespace."""
         return str(uuid.UUID(bytes=hashlib.md5(self.octets, usedforsecurity=False).digest(), version=3))
 
     @property
     def pair(self) -> str:
-        """The stand-in of an hstore as JSON: an object from the text to itself."""
+        """The placeholder of an hstore as JSON: an object with the text as name and value."""
         quoted = json.dumps(self.text, ensure_ascii=False)
         return f"{{{quoted}:{quoted}}}"
 
 
 @dataclass(frozen=True, slots=True)
 class Rich:
-    """A closer Spark type than tables can store (intervals). ``of`` makes it of the decoded value; null where it cannot hold that."""
+    """A closer Spark type than tables can store (intervals). ``of`` converts the decoded value; null if the type cannot hold it."""
 
     type: DataType
     of: Expression
@@ -75,13 +75,15 @@ class Rich:
 class Kind:
     """One kind of value.
 
-    ``raw`` is what ``from_json`` reads it as, and :func:`workers.spark.topics.avro.read_avro` too. ``type`` is what :attr:`decode` makes of
-    that, a type which Delta, Iceberg and Parquet store. ``rich`` is what a reader of changes gets instead, where Spark has a closer
-    type that these do not store. :attr:`text` writes a decoded value as text that is equal for equal values; :attr:`read` reads
-    PostgreSQL's text into ``type`` (null when the type cannot hold it); both are meant for a session in UTC.
-    ``sql`` is the SELECT item that gives PostgreSQL's text for it, ``{c}`` being the column. :attr:`held` tells of a raw value
-    whether it is the placeholder for "unchanged, not sent". ``comparable`` is False where the source's text says something else.
-    ``item`` is the kind of an array's elements.
+    - ``raw``: the type that ``from_json`` and :func:`workers.spark.topics.avro.read_avro` read.
+    - ``type``: the type of :attr:`decode`'s result, which Delta, Iceberg and Parquet can store.
+    - ``rich``: a closer Spark type for readers of changes, if there is one that these formats do not store.
+    - :attr:`text`: converts a decoded value to text that is equal for equal values. :attr:`read` converts PostgreSQL's text to ``type``
+      (null if the type cannot hold it). Both require a session in UTC.
+    - ``sql``: the SELECT item of PostgreSQL's text, with ``{c}`` for the column.
+    - :attr:`held`: whether a raw value is the placeholder of a value that was not sent.
+    - ``comparable``: False if the source's text cannot be compared with the value.
+    - ``item``: the kind of an array's elements.
     """
 
     raw: DataType
@@ -96,7 +98,7 @@ class Kind:
     rich: Rich | None = None
 
     def normal(self, source: Column) -> Column:
-        """PostgreSQL's text as :attr:`text` would write the value; text that the type cannot hold stays as it is."""
+        """PostgreSQL's text as :attr:`text` would write the value. Text that the type cannot hold is returned unchanged."""
         if self.item is None:
             return let(source, lambda text: F.coalesce(self.text(self.read(text)), text))
         return F.to_json(F.transform(F.from_json(source, "array<string>"), self.item.normal))
@@ -107,7 +109,7 @@ class Kind:
         return self.type if self.rich is None else self.rich.type
 
     def shown(self, raw: Column) -> Column:
-        """The value in the closest type that Spark has for it: ``rich`` where there is one, else ``type``."""
+        """The value in the closest Spark type: ``rich`` if there is one, else ``type``."""
         value = self.decode(raw)
         return value if self.rich is None else self.rich.of(value)
 
@@ -116,7 +118,7 @@ Builder = Callable[[Schema, Placeholder], Kind]
 
 
 def fixed(kind: Kind) -> Builder:
-    """A kind that depends on nothing."""
+    """A builder that always returns ``kind``."""
     return lambda _schema, _placeholder: kind
 
 

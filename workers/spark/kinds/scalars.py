@@ -65,11 +65,11 @@ PLAIN: Final[dict[str, Builder]] = {
     "string": _text,
     "bytes": _bytes,
 }
-"""By Connect type, for schemas without a name and those whose name needs no rule: Enum, Uuid, Xml, Ltree, Tsvector, Year."""
+"""Connect type → builder, for schemas without a name and those whose name needs no rule: Enum, Uuid, Xml, Ltree, Tsvector, Year."""
 
 
 def decimal(schema: Schema, _placeholder: Placeholder) -> Kind:
-    """Connect's Decimal: a Spark decimal while its 38 digits are enough, decimal text beyond. money has no precision."""
+    """Connect's Decimal: a Spark decimal of up to 38 digits, decimal text for more. money has no precision."""
     scale = int(parameter(schema, "scale") or 0)
     precision = int(parameter(schema, "connect.decimal.precision") or SPARK_DIGITS)
     sql = "{c}::numeric::text"
@@ -86,4 +86,4 @@ def _variable(raw: Column) -> Column:
 _VARIABLE_TYPE: Final = StructType([StructField("scale", IntegerType()), StructField("value", BinaryType())])
 
 VARIABLE_DECIMAL: Final = Kind(_VARIABLE_TYPE, StringType(), _variable, read=plain, sql="{c}::numeric::text")
-"""numeric without a declared precision: exact decimal text, without zeros that end its fraction; it may have 131072 digits."""
+"""numeric without a declared precision: exact decimal text of up to 131072 digits, without trailing zeros of the fraction."""

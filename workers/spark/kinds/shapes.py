@@ -31,7 +31,7 @@ def _struct(**fields: DataType) -> StructType:
 
 
 def _coordinates(pattern: str, *names: str) -> Callable[[Column], Column]:
-    """Reads numbers that ``pattern`` finds in a text into a struct; null when one of them is none."""
+    """Read the numbers that ``pattern`` finds in a text into a struct; null if one is not a number."""
 
     def read(text: Column) -> Column:
         numbers = [F.regexp_extract(text, pattern, at + 1).try_cast("double") for at in range(len(names))]
@@ -134,7 +134,7 @@ def _sparse_text(value: Column) -> Column:
 
 
 _SPARSE: Final = Kind(
-    # JsonConverter writes a map whose keys are no strings as pairs.
+    # JsonConverter writes a map with keys other than strings as pairs.
     _struct(dimensions=ShortType(), vector=ArrayType(ArrayType(DoubleType()))),
     _SPARSE_TYPE,
     lambda raw: F.when(raw.isNotNull(), _sparse(raw["dimensions"], raw["vector"], lambda pair, at: pair[at])),

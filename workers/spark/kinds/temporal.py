@@ -1,6 +1,6 @@
 """Dates, times and intervals in every ``time.precision.mode`` and ``interval.handling.mode``.
 
-Infinity is what Debezium sends for it, the JDBC driver's far-away dates, whichever unit it was sent in; its text is PostgreSQL's.
+Infinity is the value that Debezium sends for it, the JDBC driver's extreme dates, in every unit. Its text is PostgreSQL's.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from workers.spark.kinds.kind import Builder, Expression, Kind, Rich, fixed
 MICROS: Final = 1_000_000
 DAY_MICROS: Final = 86_400 * MICROS
 INFINITE_MICROS: Final = {9223372036825200000: "infinity", -9223372036832400000: "-infinity"}
-"""What Debezium sends for infinite timestamps."""
+"""Debezium's values of infinite timestamps."""
 INFINITE_NANOS: Final = {2**63 - 1: max(INFINITE_MICROS), -(2**63): min(INFINITE_MICROS)}
-"""What it sends in nanoseconds, where the driver's dates do not fit, and what that is here."""
+"""Debezium's values in nanoseconds, which cannot hold the driver's dates → the values here."""
 INFINITE_DAYS: Final = {-2147472692: "infinity", -2147472691: "-infinity"}
-"""What it sends for infinite dates."""
+"""Debezium's values of infinite dates."""
 _ELEMENT_DAYS: Final = {-622191234: -2147472692, -625821272: -2147472691}
-"""Elements of arrays come by another way, and what they are here. PostgreSQL's own dates begin long after these (4713 BC)."""
+"""Debezium's values of infinite dates in arrays → the values here. PostgreSQL's first date, 4713 BC, is later than these."""
 _FAR_ISO_DATES: Final = {"+292278994-08-16": -2147472692, "+292269055-12-02": -2147472691}
-"""An array's infinities as text, with years that Spark's dates do not reach."""
+"""Infinite dates in arrays as text → the values here. Spark's dates cannot hold these years."""
 
 _ZERO: Final = "timestamp_ntz'1970-01-01 00:00:00'"
 _MICROSECOND: Final = "interval '0 00:00:00.000001' day to second"
@@ -57,7 +57,7 @@ def ad(text: Column) -> Column:
 
 
 def _named(value: Column, names: Mapping[int, str], of: Expression) -> Column:
-    """The value's text, or its name where it stands for infinity."""
+    """The value's text, or the name of an infinite value."""
 
     def shown(value: Column) -> Column:
         text = value.cast("string")
@@ -73,12 +73,12 @@ def _interval(micros: Column) -> Column:
 
 
 def _moment(micros: Column) -> Column:
-    """The timestamp without time zone; by adding to the epoch, for a cast from an instant would depend on the session's zone."""
+    """The timestamp without time zone, computed from the epoch. A cast from an instant would depend on the session's time zone."""
     return F.expr(_ZERO) + _interval(micros)
 
 
 def _whole(raw: Column, unit: int) -> Column:
-    """``raw``, of which ``unit`` are a second, in microseconds, rounded down as Debezium does."""
+    """``raw``, in units of which ``unit`` are a second, in microseconds. As in Debezium it is rounded down."""
     finer = unit // MICROS
     return F.call_function("div", raw - F.pmod(raw, F.lit(finer)), F.lit(finer)) if finer > 1 else raw * F.lit(MICROS // unit)
 
@@ -129,7 +129,7 @@ def _read_moment(text: Column) -> Column:
 
 
 def _timestamp(unit: int) -> Kind:
-    """``unit`` is the number of the value's units in a second; finer digits of the source are dropped as Debezium does."""
+    """``unit`` is the number of the value's units in a second. As in Debezium finer digits of the source are dropped."""
 
     def decode(raw: Column) -> Column:
         value = _moment(_whole(raw, unit))
@@ -182,7 +182,7 @@ def _cut(text: Column, places: int) -> Column:
 
 
 def _time(unit: int, *, element: bool = False) -> Kind:
-    """A time of day in ``unit``s of which a second has so many. In arrays Debezium cuts it to milliseconds within one day."""
+    """A time of day. ``unit`` is the number of its units in a second. In arrays Debezium truncates it to milliseconds within one day."""
     places = 3 if element else min(len(str(unit)) - 1, 6)
 
     def decode(raw: Column) -> Column:
@@ -199,7 +199,7 @@ def _time(unit: int, *, element: bool = False) -> Kind:
 
 def _iso_time(*, element: bool = False) -> Kind:
     def read(text: Column) -> Column:
-        # java.time knows no 24:00.
+        # java.time has no 24:00.
         clock = _cut(text, 3) if element else text
         return F.when(text == "24:00:00", F.lit("00:00:00")).otherwise(clock)
 
@@ -207,7 +207,7 @@ def _iso_time(*, element: bool = False) -> Kind:
 
 
 def _zoned_time(*, element: bool = False) -> Kind:
-    """Time of day in UTC, ``11:51:02.123789Z``. In arrays Debezium cuts it to seconds."""
+    """Time of day in UTC, ``11:51:02.123789Z``. In arrays Debezium truncates it to seconds."""
 
     def read(text: Column) -> Column:
         utc = F.regexp_replace(F.regexp_replace(text, r"\+00$", "Z"), "^24:", "00:")
@@ -222,7 +222,7 @@ _DURATION: Final = Kind(
     LongType(),
     LongType(),
     read=lambda text: text.try_cast("bigint"),
-    # Debezium counts a month as 365.25 / 12 days and works in floating point, which shows: 1.005 s is 1004999 µs. Then it casts as Java.
+    # Debezium counts a month as 365.25 / 12 days and uses floating point, so 1.005 s is 1004999 µs. Then it casts as Java does.
     sql="(select case when x >= 9223372036854775807 then '9223372036854775807'"
     " when x < -9223372036854775808 then '-9223372036854775808' else trunc(x)::bigint::text end from (select (((("
     "(extract(year from {c})::float8 * 12 + extract(month from {c})::float8) * (365.25::float8 / 12) + extract(day from {c})::float8)"
@@ -286,4 +286,4 @@ ELEMENTS: Final[dict[str, Builder]] = {
     "io.debezium.time.IsoTime": fixed(_iso_time(element=True)),
     "io.debezium.time.ZonedTime": fixed(_zoned_time(element=True)),
 }
-"""Those that look different inside arrays."""
+"""The builders of kinds that have another form in arrays."""

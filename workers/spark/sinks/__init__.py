@@ -1,6 +1,6 @@
-"""Where mirrors are kept: a small description for each kind of place, and the sink of one.
+"""The places of mirrors: a description for each kind of place, and its sink.
 
-Every kind passes the same tests (``tests/pipeline/test_spark_sinks.py``); what differs is told by the sinks themselves.
+Every kind passes the same tests (``tests/spark/test_sinks.py``). The sinks describe their differences.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workers.spark.tables.table import Sink
 
 @dataclass(frozen=True, slots=True)
 class DeltaPlace:
-    """See :class:`DeltaSink`: a folder (any path that Hadoop knows), a catalog, or both."""
+    """See :class:`DeltaSink`: a folder (any path that Hadoop supports), a catalog, or both."""
 
     folder: str | None = None
     catalog: str | None = None
@@ -29,7 +29,7 @@ class DeltaPlace:
 
 @dataclass(frozen=True, slots=True)
 class IcebergPlace:
-    """See :class:`IcebergSink`: a catalog and its settings, none when the session has them."""
+    """See :class:`IcebergSink`: a catalog and its settings; empty when the session has them."""
 
     catalog: str
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class ParquetPlace:
 
 @dataclass(frozen=True, slots=True)
 class PostgresPlace:
-    """See :class:`PostgresSink`. ``schemas`` maps the source's schemas to the mirror's; one that is not in it keeps its name."""
+    """See :class:`PostgresSink`. ``schemas`` maps the source's schemas to the mirror's; others keep their names."""
 
     dsn: str
     schemas: Mapping[str, str] = field(default_factory=dict)
@@ -57,10 +57,10 @@ class PostgresPlace:
     threads: int = 4
 
 
-Place = DeltaPlace | IcebergPlace | ParquetPlace | PostgresPlace
+SinkPlace = DeltaPlace | IcebergPlace | ParquetPlace | PostgresPlace
 
 
-def jar_groups(place: Place) -> tuple[str, ...]:
+def jar_groups(place: SinkPlace) -> tuple[str, ...]:
     """The groups of :data:`workers.spark.jars.GROUPS` that the place's sink needs."""
     match place:
         case DeltaPlace():
@@ -73,8 +73,8 @@ def jar_groups(place: Place) -> tuple[str, ...]:
             return ("postgres",)
 
 
-def sink_of(place: Place, spark: SparkSession) -> Sink:
-    """The sink of a place. Raises JobError when the place lacks what its kind needs."""
+def sink_of(place: SinkPlace, spark: SparkSession) -> Sink:
+    """The sink of a place. Raises JobError when the place is incomplete."""
     match place:
         case DeltaPlace():
             return DeltaSink(spark, place.folder, place.catalog, drop_columns=place.drop_columns, threads=place.threads)

@@ -24,9 +24,9 @@ from workers.spark.tables.names import escaped, literal, quoted
 from workers.spark.tables.table import Table
 
 PROPERTIES: Final = {
-    # Columns are renamed and dropped by their names alone, and may be called anything.
+    # Columns are renamed and dropped in the metadata only, and may have any name.
     "delta.columnMapping.mode": "name",
-    # An update marks rows instead of writing their files anew.
+    # An update marks rows instead of rewriting their files.
     "delta.enableDeletionVectors": "true",
     "delta.enableTypeWidening": "true",
 }
@@ -36,8 +36,8 @@ _WHOLE: Final = (ByteType, ShortType, IntegerType, LongType)
 class DeltaSink(LakeSink):
     """A table for each source table at ``<folder>/<schema>/<table>``, names escaped (see :func:`~workers.spark.tables.names.escaped`).
 
-    With a ``catalog`` the tables are ``catalog.schema.table``, and ``folder``, when there is one, holds them all the same. Delta tells
-    columns apart by their letters, not by their case: a table with columns ``a`` and ``A`` is refused.
+    With a ``catalog`` the tables are ``catalog.schema.table``; ``folder``, if given, still holds their files. Delta's column names
+    are not case-sensitive: a table with columns ``a`` and ``A`` is refused.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class DeltaSink(LakeSink):
     ) -> None:
         super().__init__(spark, drop_columns=drop_columns, threads=threads)
         if folder is None and catalog is None:
-            raise JobError(UNREADABLE, "A Delta sink needs a folder or a catalog to keep its tables in. Name one.")
+            raise JobError(UNREADABLE, "A Delta sink needs a folder or a catalog for its tables. Set one.")
         self._folder = None if folder is None else folder.rstrip("/")
         self._catalog = catalog
 
@@ -56,22 +56,22 @@ class DeltaSink(LakeSink):
         return ".".join(quoted(part) for part in (self._catalog, escaped(table.schema), escaped(table.name)))
 
     def place(self, table: Table) -> str:
-        """The folder, or the name in a catalog that has its own."""
+        """The folder, or the name in a catalog that has its own folder."""
         return self.identifier(table) if self._folder is None else self._path(table)
 
     def _path(self, table: Table) -> str:
         return f"{self._folder}/{escaped(table.schema)}/{escaped(table.name)}"
 
     def refusal(self, table: Table) -> str | None:
-        """Columns that differ in case only are one to Delta."""
+        """The refusal of a table with columns that differ only in case, which Delta does not distinguish."""
         lower = [column.name.lower() for column in table.columns]
         twice = [column.name for column in table.columns if lower.count(column.name.lower()) > 1]
         return (
-            f"Delta cannot tell the columns {', '.join(twice)} of {table.full_name} apart. Take another format for it." if twice else None
+            f"Delta cannot distinguish the columns {', '.join(twice)} of {table.full_name}. Use another format for it." if twice else None
         )
 
     def create(self, session: SparkSession, table: Table, columns: str) -> None:
-        """Make the table with deletion vectors, column mapping by name and type widening."""
+        """Create the table with deletion vectors, column mapping by name and type widening."""
         place = ""
         if self._catalog is not None:
             session.sql(f"CREATE SCHEMA IF NOT EXISTS {quoted(self._catalog)}.{quoted(escaped(table.schema))}")
@@ -85,7 +85,7 @@ class DeltaSink(LakeSink):
         writer.saveAsTable(identifier)
 
     def widens(self, old: DataType, new: DataType) -> bool:
-        """Delta documentation, "Type widening"."""
+        """The rules of Delta's documentation, "Type widening"."""
         match old, new:
             case ((ByteType() | ShortType() | IntegerType()), DecimalType()):
                 return bool(new.precision - new.scale >= 10)

@@ -28,7 +28,7 @@ from workers.spark.tables.table import Table
 
 PROPERTIES: Final = {
     "format-version": "2",
-    # An update marks rows instead of writing their files anew.
+    # An update marks rows instead of rewriting their files.
     "write.delete.mode": "merge-on-read",
     "write.update.mode": "merge-on-read",
     "write.merge.mode": "merge-on-read",
@@ -39,7 +39,7 @@ class IcebergSink(LakeSink):
     """A table ``catalog.schema.table`` for each source table, names escaped (see :func:`~workers.spark.tables.names.escaped`).
 
     ``settings`` are the catalog's, without their prefix ``spark.sql.catalog.<catalog>.`` (``type`` and ``warehouse`` at least); without
-    any the session has to know the catalog, best with ``cache-enabled=false``. Raises JobError(UNREADABLE) when it does not.
+    any the session must have the catalog, preferably with ``cache-enabled=false``. Raises JobError(UNREADABLE) if it does not.
     """
 
     def __init__(
@@ -57,22 +57,22 @@ class IcebergSink(LakeSink):
         prefix = f"spark.sql.catalog.{catalog}"
         if settings:
             spark.conf.set(prefix, "org.apache.iceberg.spark.SparkCatalog")
-            # Each streaming query has a catalog of its own: a cached table would not show what another one wrote.
+            # Each streaming query has its own catalog: a cached table would not show the writes of another one.
             for key, value in {"cache-enabled": "false", **settings}.items():
                 spark.conf.set(f"{prefix}.{key}", value)
         elif spark.conf.get(prefix, None) is None:
-            raise JobError(UNREADABLE, f"The session knows no catalog {catalog}. Give the sink its settings (type, warehouse, uri).")
+            raise JobError(UNREADABLE, f"The session has no catalog {catalog}. Give the sink its settings (type, warehouse, uri).")
 
     def identifier(self, table: Table) -> str:
         """The name in the catalog."""
         return ".".join(quoted(part) for part in (self._catalog, escaped(table.schema), escaped(table.name)))
 
     def place(self, table: Table) -> str:
-        """The name in the catalog, with its warehouse where that is known."""
+        """The name in the catalog, with the warehouse if it is known."""
         return self.identifier(table) + ("" if self._warehouse is None else f" in {self._warehouse}")
 
     def create(self, session: SparkSession, table: Table, columns: str) -> None:
-        """Make the table, of format version 2 and merged on read."""
+        """Create the table with format version 2 and merge-on-read."""
         session.sql(f"CREATE NAMESPACE IF NOT EXISTS {quoted(self._catalog)}.{quoted(escaped(table.schema))}")
         made = ", ".join(f"'{name}' = '{value}'" for name, value in PROPERTIES.items())
         session.sql(f"CREATE TABLE IF NOT EXISTS {self.identifier(table)} ({columns}) USING iceberg TBLPROPERTIES ({made})")
@@ -82,7 +82,7 @@ class IcebergSink(LakeSink):
         rows.writeTo(identifier).using("iceberg").replace()
 
     def widens(self, old: DataType, new: DataType) -> bool:
-        """Iceberg's specification, "Schema Evolution"."""
+        """The rules of Iceberg's specification, "Schema Evolution"."""
         match old, new:
             case (IntegerType(), LongType()) | (FloatType(), DoubleType()):
                 return True
@@ -92,7 +92,7 @@ class IcebergSink(LakeSink):
                 return False
 
     def held(self, of: DataType) -> DataType:
-        """Iceberg has no whole numbers of 8 and 16 bits."""
+        """The type in Iceberg, which has no integers of 8 and 16 bits."""
         match of:
             case ByteType() | ShortType():
                 return IntegerType()

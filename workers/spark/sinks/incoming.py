@@ -1,4 +1,4 @@
-"""A batch's effects on one table, flat and under plain names, as the sinks bring them in."""
+"""A batch's effects on one table as flat columns with simple names, for the sinks."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from workers.spark.tables.names import literal
 from workers.spark.tables.table import LSN, POSITION, Effects, Table
 
 LONGEST_BOUND: Final = 200
-"""Characters of a text that may bound a scan: a longer one would only burden the statement."""
+"""The most characters of a text that bounds a scan. A longer one would only enlarge the statement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
     """``rows`` has ``op``, ``lsn``, ``kept``, the key's columns as ``k0…`` and the table's as ``c0…``; it is persisted and counted.
 
-    ``keys`` names the columns that ``k0…`` are, ``nullable`` those of them that are null in some row, ``kept`` the columns that some
-    row keeps. ``bounds`` are one key column and literals of the lowest and the highest value in it, when all rows are between them.
+    ``keys`` has the names of ``k0…``. ``nullable`` are the key columns that are null in some row, ``kept`` the columns that some row
+    keeps. ``bounds`` are a key column and literals of its lowest and highest value, if the type allows such bounds.
     """
 
     table: Table
@@ -39,27 +39,27 @@ class Incoming:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The columns that tell a row from another."""
+        """The columns that identify a row."""
         return keys_of(self.table)
 
 
 def keys_of(table: Table) -> tuple[str, ...]:
-    """The key's columns, :data:`POSITION` of a table without one."""
+    """The key's columns; :data:`POSITION` for a table without a key."""
     return table.key or (POSITION,)
 
 
 def own_columns(table: Table) -> dict[str, DataType]:
-    """The mirror's own columns, behind the source's. Raises JobError(UNREADABLE) when a column of the source is called like one."""
+    """The mirror's own columns, after the source's. Raises JobError(UNREADABLE) when a column of the source has such a name."""
     own: dict[str, DataType] = {LSN: LongType()} if table.key else {LSN: LongType(), POSITION: StringType()}
     taken = [column.name for column in table.columns if column.name in {LSN, POSITION}]
     if taken:
-        raise JobError(UNREADABLE, f"{table.full_name} has a column {taken[0]}, a name that mirrors need. Leave the column out.")
+        raise JobError(UNREADABLE, f"{table.full_name} has a column {taken[0]}, a name that mirrors reserve. Leave the column out.")
     return own
 
 
 @contextmanager
 def incoming(effects: Effects) -> Iterator[Incoming]:
-    """The effects flat, computed once: their rows are kept until the block ends."""
+    """The effects as flat columns, computed once. Their rows are kept until the block ends."""
     table, keys = effects.table, keys_of(effects.table)
     key, row = F.col("key"), F.col("row")
     flat = effects.rows.select(
@@ -95,7 +95,7 @@ def _bounds(name: str, of: DataType, lowest: str | None, highest: str | None) ->
 
 
 def _literal(of: DataType, text: str) -> str | None:
-    """The text of a value as a literal of its very type; empty when none can be written, None for types that bound nothing."""
+    """A value's text as a literal of its type; empty if it cannot be written, None for types that cannot bound a scan."""
     match of:
         case ShortType():
             return f"{text}S"
@@ -106,7 +106,7 @@ def _literal(of: DataType, text: str) -> str | None:
         case StringType():
             return literal(text) if len(text) <= LONGEST_BOUND else ""
         case DateType() | TimestampType() | TimestampNTZType():
-            # Years outside 1 to 9999 are written with a sign, which literals do not take.
+            # Years outside 1 to 9999 have a sign, which literals do not accept.
             name = {"date": "DATE", "timestamp": "TIMESTAMP_LTZ", "timestamp_ntz": "TIMESTAMP_NTZ"}[of.simpleString()]
             return "" if text.startswith(("+", "-", "0000")) else f"{name}'{text}'"
         case _:
@@ -114,12 +114,12 @@ def _literal(of: DataType, text: str) -> str | None:
 
 
 def side_by_side(work: Callable[[Effects], None], effects: Sequence[Effects], threads: int) -> None:
-    """``work`` on each of ``effects``, up to ``threads`` at once, all of them to their end; then the first failure is raised."""
+    """Run ``work`` on each of ``effects``, up to ``threads`` at once. When all have ended, raise the first failure."""
     if len(effects) < 2 or threads < 2:
         for one in effects:
             work(one)
         return
-    # Spark's local properties (the streaming query's job group) go along, so that stopping the query stops these jobs.
+    # The threads inherit Spark's local properties (the streaming query's job group), so that stopping the query stops these jobs.
     inherit = inheritable_thread_target(effects[0].rows.sparkSession)
     with ThreadPoolExecutor(min(threads, len(effects)), thread_name_prefix="sink") as pool:
         running = [pool.submit(inherit(work), one) for one in effects]

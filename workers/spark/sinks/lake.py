@@ -1,4 +1,4 @@
-"""What Delta's and Iceberg's mirrors have in common: each is a table of a catalog that speaks SQL and commits one statement at once."""
+"""The common part of Delta's and Iceberg's mirrors: tables with SQL whose statements are each one commit."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from workers.spark.tables.names import quoted
 from workers.spark.tables.table import LSN, POSITION, Column, Effects, Table
 
 Statement = Callable[[str, str, Incoming, Sequence[str]], str]
-"""Of a mirror's name, a view's of the batch's rows, the batch, and the mirror's columns."""
+"""(The mirror's name, the name of a view of the batch's rows, the batch, the mirror's columns) → a statement."""
 
 
 class LakeSink(ABC):
-    """Applies a batch in few commits, each of which leaves a table that the same batch makes right when it comes again.
+    """Applies a batch in few commits. After each one a repetition of the same batch completes the table correctly.
 
-    Steps of the columns come first: those that the format does by its metadata one by one, or all of them in one commit that writes
-    the whole table anew when a default or a cast asks for it. Then the batch itself, truncate and all, is one MERGE.
+    Steps of the columns are first: steps in the format's metadata one by one, or all of them in one commit that rewrites
+    the whole table when a default or a cast requires it. Then the batch itself, with its truncates, is one MERGE.
     """
 
     def __init__(self, spark: SparkSession, *, drop_columns: bool = True, threads: int = 4) -> None:
@@ -43,32 +43,32 @@ class LakeSink(ABC):
 
     @abstractmethod
     def create(self, session: SparkSession, table: Table, columns: str) -> None:
-        """Make the mirror, and what it lies in, unless it is there."""
+        """Create the mirror, and its schema or namespace, unless they exist."""
 
     @abstractmethod
     def rewrite(self, identifier: str, rows: DataFrame) -> None:
-        """Put ``rows``, which may be read from it, in place of the mirror's rows and columns, in one commit."""
+        """Replace the mirror's rows and columns by ``rows``, which may be read from the mirror, in one commit."""
 
     @abstractmethod
     def widens(self, old: DataType, new: DataType) -> bool:
-        """Whether the format changes this type by its metadata alone."""
+        """Whether the format changes this type in its metadata only."""
 
     def place(self, table: Table) -> str:
-        """Where the mirror is, for people."""
+        """The mirror's place, for messages."""
         return self.identifier(table)
 
     def refusal(self, table: Table) -> str | None:
-        """Why the format cannot hold the table, and the mend; None when it can."""
+        """Why the format cannot hold the table, and the remedy; None if it can."""
         del table
         return None
 
     def held(self, of: DataType) -> DataType:
-        """The type the format keeps values of ``of`` in."""
+        """The type in which the format stores values of ``of``."""
         return of
 
     def apply(self, batch: int, effects: Sequence[Effects]) -> None:
-        """Bring the effects into the tables, several at once; raises the first failure when all have ended."""
-        del batch  # Effects are safe to repeat: no number has to be remembered.
+        """Apply the effects to the tables, several at once. When all have ended, raise the first failure."""
+        del batch  # Effects are safe to repeat, so the number is not stored.
         side_by_side(self._placed, effects, self._threads)
 
     def _placed(self, effects: Effects) -> None:
@@ -76,7 +76,7 @@ class LakeSink(ABC):
             self._apply(effects)
 
     def read(self, table: Table, session: SparkSession | None = None) -> DataFrame | None:
-        """The mirror as it is now; None when there is none. See :class:`workers.spark.tables.table.Sink`."""
+        """The present mirror; None if it does not exist. See :class:`workers.spark.tables.table.Sink`."""
         with placed(table, self.place(table)):
             return self._read(session or self._spark, self.identifier(table))
 
@@ -87,7 +87,7 @@ class LakeSink(ABC):
             own = [name for name in (LSN, POSITION) if name in found.columns]
             return found.select(*(quoted(name) for name in [*(name for name in found.columns if name not in own), *own]))
         except AnalysisException as error:
-            # Delta's and Iceberg's conditions for what is not there are many, and Delta gives a path its own.
+            # Delta and Iceberg have several conditions for a missing table, and Delta has another one for a path.
             if any(word in str(error.getCondition()) for word in ("NOT_FOUND", "MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST")):
                 return None
             raise
@@ -124,15 +124,15 @@ class LakeSink(ABC):
             session.catalog.dropTempView(view)
 
     def _evolve(self, session: SparkSession, identifier: str, effects: Effects, there: DataFrame) -> list[str]:
-        """Give the mirror the table's columns; the names it has then."""
+        """Change the mirror's columns to the table's. Returns the new names."""
         table, path = effects.table, effects.path
         if LSN not in there.columns:
-            raise JobError(UNREADABLE, f"{identifier} has no column {LSN}, so it is no mirror. Choose another place for {table.full_name}.")
+            raise JobError(UNREADABLE, f"{identifier} has no column {LSN}, so is not a mirror. Choose another place for {table.full_name}.")
         own = own_columns(table)
         old = [(field.name, field.dataType) for field in there.schema.fields if field.name not in {LSN, POSITION}]
         found = steps_along(old, path, self._held, extras=not self._drop_columns)
         wanted = allowed(found, table, drop_columns=self._drop_columns)
-        # Where columns stay that the table no longer has, what is there after a part of the steps tells less of the rest.
+        # If dropped columns stay, the columns after some of the steps do not show all of the remaining steps.
         apart = one_by_one(old, path, found, self._held) and (self._drop_columns or not effects.passed)
         positioned = POSITION in there.columns
         if wanted and (any(self._rewrites(step) for step in wanted) or not apart):

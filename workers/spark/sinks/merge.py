@@ -12,8 +12,8 @@ from workers.spark.tables.table import DELETE, LSN, POSITION, UPSERT
 def merge_statement(target: str, source: str, batch: Incoming, there: Sequence[str]) -> str:
     """MERGE of ``source`` (the name of a view of the batch's rows) into ``target``, which has the columns ``there``.
 
-    Rows are matched by the key, nulls being equal to nulls. Literal bounds of a key column let a format pass over the files that hold
-    none of the rows. Rows that a truncate takes away count as absent. Columns of the target that the table has not become null.
+    Rows are matched by the key; nulls are equal to nulls. Literal bounds of a key column let a format skip the files that hold
+    none of the rows. Rows that a truncate removes count as absent. Columns of the target that the table lacks become null.
     """
     clauses = [
         f"MERGE INTO {target} AS t USING {source} AS s ON {_condition(batch)}",
@@ -29,7 +29,7 @@ def merge_statement(target: str, source: str, batch: Incoming, there: Sequence[s
     if batch.table.key:
         clauses.append(f"WHEN MATCHED THEN UPDATE SET {_assignments(values)}")
     elif batch.truncated is not None:
-        # A row without a key that is there already is the same row; only one that the truncate takes away has to come anew.
+        # An existing row of a table without a key is the same row. Only a row that the truncate removes is written again.
         clauses.append(f"WHEN MATCHED AND {absent} THEN UPDATE SET {_assignments(values)}")
     names, items = _inserted(batch, there)
     clauses.append(f"WHEN NOT MATCHED AND s.op = {literal(UPSERT)} THEN INSERT ({names}) VALUES ({items})")
@@ -39,13 +39,13 @@ def merge_statement(target: str, source: str, batch: Incoming, there: Sequence[s
 
 
 def insert_statement(target: str, source: str, batch: Incoming, there: Sequence[str]) -> str:
-    """The same of a ``target`` without rows, which formats do far quicker than a MERGE."""
+    """INSERT into a ``target`` without rows, which is much faster than a MERGE."""
     names, items = _inserted(batch, there)
     return f"INSERT INTO {target} ({names}) SELECT {items} FROM {source} AS s WHERE s.op = {literal(UPSERT)}"
 
 
 def _inserted(batch: Incoming, there: Sequence[str]) -> tuple[str, str]:
-    """The columns of a row that is new, and its values."""
+    """The columns of a new row, and its values."""
     inserted = {
         column.name: f"CASE WHEN NOT ({_keeps(column.name)}) THEN s.c{at} END" if column.name in batch.kept else f"s.c{at}"
         for at, column in enumerate(batch.table.columns)
@@ -56,13 +56,13 @@ def _inserted(batch: Incoming, there: Sequence[str]) -> tuple[str, str]:
 
 
 def gone(alias: str, truncated: int) -> str:
-    """The condition for a row of the mirror that a truncate at this LSN takes away."""
+    """The condition for a row of the mirror that a truncate at this LSN removes."""
     lsn = f"{alias}.{quoted(LSN)}" if alias else quoted(LSN)
     return f"({lsn} IS NULL OR {lsn} < {truncated}L)"
 
 
 def _condition(batch: Incoming) -> str:
-    # Formats pass over files by plain equality better than by the null-safe one.
+    # Formats skip more files with plain equality than with null-safe equality.
     parts = [f"t.{quoted(name)} {'<=>' if name in batch.nullable else '='} s.k{at}" for at, name in enumerate(batch.keys)]
     if batch.bounds is not None:
         name, low, high = batch.bounds

@@ -1,4 +1,4 @@
-"""Mirrors as plain folders of Parquet files, for readers that know no table format."""
+"""Mirrors as plain folders of Parquet files, for readers without support for a table format."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ DONE: Final = "_SUCCESS"
 
 
 class ParquetSink:
-    """A folder ``<folder>/<schema>/<table>`` for each source table, names escaped; every batch writes the whole table anew.
+    """A folder ``<folder>/<schema>/<table>`` for each source table, with escaped names. Every batch rewrites the whole table.
 
-    The new table is written to ``.<table>.next`` beside it; then the folders are swapped by two renames, the old one being
-    ``.<table>.old`` in between. Whatever a crash leaves of that is mended before the next batch, and :meth:`read` finds the table
-    between the renames too. That asks for a file system whose renames of folders happen at once: a local one, HDFS, or Azure's with
-    hierarchical names. On plain object stores (S3) a rename copies file by file, and a reader may see half a table: take Delta or
+    The new table is written to ``.<table>.next`` beside it. Two renames then swap the folders; the old one is
+    ``.<table>.old`` in between. The next batch repairs the state after a crash, and :meth:`read` finds the table
+    between the renames too. This needs a file system with atomic renames of folders: a local one, HDFS, or Azure's with
+    hierarchical names. On plain object stores (S3) a rename copies file by file, and a reader may see half a table: use Delta or
     Iceberg there.
     """
 
@@ -39,12 +39,12 @@ class ParquetSink:
         self._threads = threads
 
     def apply(self, batch: int, effects: Sequence[Effects]) -> None:
-        """Bring the effects into the tables, several at once; raises the first failure when all have ended."""
-        del batch  # Effects are safe to repeat: no number has to be remembered.
+        """Apply the effects to the tables, several at once. When all have ended, raise the first failure."""
+        del batch  # Effects are safe to repeat, so the number is not stored.
         side_by_side(self._apply, effects, self._threads)
 
     def read(self, table: Table, session: SparkSession | None = None) -> DataFrame | None:
-        """The mirror as it is now; None when there is none. What it reads is gone after the next but one batch."""
+        """The present mirror; None if it does not exist. Its files are removed after the next batch but one."""
         with placed(table, self._place(table)):
             place = _Folders(self._spark, self._folder, table).current()
             return None if place is None else (session or self._spark).read.parquet(place)
@@ -59,7 +59,7 @@ class ParquetSink:
     def _bring(self, effects: Effects) -> None:
         session, table = effects.rows.sparkSession, effects.table
         folders = _Folders(session, self._folder, table)
-        folders.mend()
+        folders.repair()
         place = folders.current()
         if place is None and effects.known:
             raise vanished(table, folders.table)
@@ -75,10 +75,10 @@ class ParquetSink:
         folders.swap()
 
     def _shaped(self, there: DataFrame, effects: Effects) -> DataFrame:
-        """The mirror's rows in the table's columns: ``there`` itself when nothing has changed."""
+        """The mirror's rows in the table's columns; ``there`` itself if no column has changed."""
         table = effects.table
         if LSN not in there.columns:
-            raise JobError(UNREADABLE, f"The folder of {table.full_name} has no column {LSN}, so it is no mirror. Choose another folder.")
+            raise JobError(UNREADABLE, f"The folder of {table.full_name} has no column {LSN}, so is not a mirror. Choose another folder.")
         old = [(field.name, field.dataType) for field in there.schema.fields if field.name not in {LSN, POSITION}]
         wanted = allowed(steps_along(old, effects.path, extras=not self._drop_columns), table, drop_columns=self._drop_columns)
         own = own_columns(table)
@@ -89,7 +89,7 @@ class ParquetSink:
 
 
 def batch_rows(batch: Incoming, there: DataFrame | None) -> DataFrame:
-    """The whole table after the batch: ``there`` (None: nothing yet), which has the table's columns, and the batch's rows. Pure."""
+    """The whole table after the batch: ``there`` (None: no table yet) in the table's columns, with the batch's rows applied. Pure."""
     own = own_columns(batch.table)
     shape = {column.name: column.kind.type for column in batch.table.columns}
     if there is not None:
@@ -104,7 +104,7 @@ def batch_rows(batch: Incoming, there: DataFrame | None) -> DataFrame:
         condition &= F.col("old").getField(name).eqNullSafe(F.col(f"k{at}"))
     joined = before.join(batch.rows, condition, "full_outer")
     come, there_is = F.col("op").isNotNull(), F.col("old").isNotNull() & ~F.coalesce(absent, F.lit(False))
-    # A row without a key that is there already is the same row.
+    # An existing row of a table without a key is the same row.
     changed = come if batch.table.key else come & ~there_is
     places = {column.name: at for at, column in enumerate(batch.table.columns)}
 
@@ -130,7 +130,7 @@ def _empty(batch: Incoming, shape: dict[str, DataType]) -> DataFrame:
 
 
 class _Folders:
-    """A table's folder and the two beside it, by Hadoop's file system."""
+    """A table's folder and the two beside it, on Hadoop's file systems."""
 
     def __init__(self, session: SparkSession, folder: str, table: Table) -> None:
         name = escaped(table.name)
@@ -140,15 +140,15 @@ class _Folders:
         self._files: Any = self._path(parent).getFileSystem(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
 
     def current(self) -> str | None:
-        """The folder that holds the table: between the two renames of a swap the new one, which is complete."""
+        """The folder that holds the table. Between the two renames of a swap it is the new one, which is complete."""
         if self._is(self.table):
             return self.table
         if self._is(f"{self.next}/{DONE}"):
             return self.next
         return self.old if self._is(self.old) else None
 
-    def mend(self) -> None:
-        """Bring the folders into order after a crash: the table in its place and nothing beside it."""
+    def repair(self) -> None:
+        """Repair the folders after a crash: the table is in its place, with no folder beside it."""
         if not self._is(self.table):
             if self._is(f"{self.next}/{DONE}"):
                 self._rename(self.next, self.table)
@@ -159,7 +159,7 @@ class _Folders:
                 self._files.delete(self._path(rest), True)
 
     def swap(self) -> None:
-        """Put the folder ``next`` in the table's place."""
+        """Replace the table's folder by ``next``."""
         if self._is(self.table):
             self._rename(self.table, self.old)
         self._rename(self.next, self.table)
@@ -171,4 +171,4 @@ class _Folders:
 
     def _rename(self, old: str, new: str) -> None:
         if not self._files.rename(self._path(old), self._path(new)):
-            raise JobError(UNREADABLE, f"The folder {old} could not be renamed to {new}. Look for what holds it, then start again.")
+            raise JobError(UNREADABLE, f"The folder {old} could not be renamed to {new}. Find the program that uses it, then start again.")

@@ -24,13 +24,13 @@ from workers.spark.tables.postgres_text import from_text, to_text
 from workers.spark.tables.table import LSN, POSITION, Effects, Table
 
 HOME: Final = "understudy"
-"""The schema of the sink's own tables: the ledger and, while a batch comes in, its rows."""
+"""The schema of the sink's own tables: the ledger, and the rows of a batch while it is applied."""
 READ_SETTINGS: Final = "SET datestyle = 'ISO, YMD'; SET bytea_output = 'hex'; SET extra_float_digits = 1"
 
 
 @dataclass(frozen=True, slots=True)
 class _Staged:
-    """A table's forms up to its own, its batch, and the table that the batch's rows wait in, None when there are none.
+    """A table's forms up to its present one, its batch, and the staging table of the batch's rows, None without rows.
 
     ``known``: see :class:`Effects`.
     """
@@ -42,13 +42,13 @@ class _Staged:
 
 
 class PostgresSink:
-    """A table for each source table, in the schema that ``schemas`` gives for the source's (its own name by default).
+    """A table for each source table, in the schema that ``schemas`` maps the source's schema to (by default the same name).
 
-    All tables of a batch change in one transaction: readers see all of it or nothing. The rows are first written to tables of their
-    own, in parallel by JDBC, then moved by SQL. ``mirror``, when given, names the ledger's row that the transaction leaves the batch's
-    number in, and a batch of that very number does nothing: it must differ from one stream to another whose numbers begin anew
-    (Spark's query id does). The role needs CREATE on the schemas, and on the database for those that are not there. ``connections``
-    is how many write at once.
+    All tables of a batch change in one transaction: readers see all of it or nothing. The rows are first written to staging tables,
+    in parallel by JDBC, then moved by SQL. ``mirror``, if given, names the ledger's row in which the transaction stores the batch's
+    number, and a batch with that number is skipped. So it must differ between streams whose numbers begin again
+    (Spark's query id does). The role needs CREATE on the schemas, and on the database for missing ones. ``connections``
+    is the number of concurrent writers.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class PostgresSink:
         return self._schemas.get(table.schema, table.schema), table.name
 
     def apply(self, batch: int, effects: Sequence[Effects]) -> None:
-        """Bring the effects into the tables, all or nothing. Raises JobError(UNREADABLE) when the database refuses, without its values."""
+        """Apply all effects or none. Raises JobError(UNREADABLE), without values of rows, when the database refuses."""
         try:
             self._apply(batch, effects)
         except psycopg.Error as error:
@@ -95,7 +95,7 @@ class PostgresSink:
 
             side_by_side(stage, effects, self._threads)
             with connection.transaction():
-                # One at a time, should an old run of this mirror still be busy.
+                # The lock waits for an old run of this mirror that is still busy.
                 connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{HOME} {self._mirror}"])
                 for one in effects:
                     self._bring(connection, staged[one.table.full_name])
@@ -160,7 +160,7 @@ class PostgresSink:
         run(connection, f"DROP TABLE {staged.stage}")
 
     def read(self, table: Table, session: SparkSession | None = None) -> DataFrame | None:
-        """The mirror as it is now, read by one JDBC connection; None when there is none."""
+        """The present mirror, read by one JDBC connection; None if it does not exist."""
         target = self.target(table)
         try:
             with psycopg.connect(self._dsn) as connection:
@@ -189,7 +189,7 @@ class PostgresSink:
 
 
 def _refusal(error: psycopg.Error) -> str:
-    """What went wrong, without PostgreSQL's own words where they may quote a row."""
+    """A sentence for the error, without PostgreSQL's message if it may quote a row."""
     if error.sqlstate is None:
         said = str(error).strip().splitlines()
         return f"The mirror's database could not be reached: {said[0] if said else type(error).__name__}. Check the sink's dsn."

@@ -19,12 +19,12 @@ from workers.spark.tables.postgres_text import to_text
 from workers.spark.tables.table import LSN, POSITION, Column, Table
 
 MARK: Final = "Made for the mirror's key"
-"""The comment of an index that :func:`bring_key` made and may drop."""
+"""The comment of an index that :func:`bring_key` created and may drop."""
 DISTINCT_NULLS_ONLY: Final = 150000
-"""Versions before 15 know no unique index in which nulls are equal."""
+"""The first version with unique indexes in which nulls are equal."""
 
 ORDER: Final = "Columns in the order of the source: "
-"""What the comment on :data:`LSN` begins with; a JSON list of their names follows."""
+"""The beginning of the comment on :data:`LSN`. A JSON list of the names follows."""
 
 _REMARK: Final = """
 SELECT col_description(a.attrelid, a.attnum) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
@@ -50,7 +50,7 @@ def columns_of(connection: psycopg.Connection, target: tuple[str, str]) -> list[
 
 
 def bring_schema(connection: psycopg.Connection, name: str) -> None:
-    """Make the schema unless it is there; IF NOT EXISTS alone would ask for the right to make one."""
+    """Create the schema unless it exists. IF NOT EXISTS alone would require the CREATE privilege even then."""
     if connection.execute("SELECT FROM pg_namespace WHERE nspname = %s", [name]).fetchone() is None:
         run(connection, f"CREATE SCHEMA IF NOT EXISTS {sql_name(name)}")
 
@@ -58,7 +58,7 @@ def bring_schema(connection: psycopg.Connection, name: str) -> None:
 def bring_shape(
     connection: psycopg.Connection, spark: SparkSession, target: tuple[str, str], path: Sequence[Table], *, drop_columns: bool
 ) -> None:
-    """Make the mirror, or have it go the way of ``path``. Raises JobError(UNREADABLE) for a table that is no mirror."""
+    """Create the mirror, or change it along ``path``. Raises JobError(UNREADABLE) for a table that is not a mirror."""
     table = path[-1]
     own = {name: "bigint" if name == LSN else "text" for name in own_columns(table)}
     there, mirror = columns_of(connection, target), sql_name(*target)
@@ -70,7 +70,7 @@ def bring_shape(
         return
     names = {name for name, _ in there}
     if LSN not in names:
-        raise JobError(UNREADABLE, f"{'.'.join(target)} has no column {LSN}, so it is no mirror. Choose another schema for it.")
+        raise JobError(UNREADABLE, f"{'.'.join(target)} has no column {LSN}, so it is not a mirror. Choose another schema for it.")
     old = [(name, of) for name, of in there if name not in {LSN, POSITION}]
     order = _order(connection, target)
     old.sort(key=lambda column: order.index(column[0]) if column[0] in order else len(order))
@@ -85,7 +85,7 @@ def bring_shape(
 
 
 def _order(connection: psycopg.Connection, target: tuple[str, str]) -> list[str]:
-    """The source's order of the columns: a mirror's new ones are always at the end, wherever the events showed them."""
+    """The source's order of the columns. In the mirror new columns are always at the end."""
     row = connection.execute(_REMARK.encode(), [LSN, *target]).fetchone()
     remark = str(row[0]) if row is not None and row[0] is not None else ""
     return [str(name) for name in json.loads(remark.removeprefix(ORDER))] if remark.startswith(ORDER) else []
@@ -103,7 +103,7 @@ def _take(connection: psycopg.Connection, spark: SparkSession, mirror: str, step
         case Drop(name):
             run(connection, f"ALTER TABLE {mirror} DROP COLUMN {sql_name(name)}")
         case Add(column):
-            # The default is for the rows that are there: later ones come with their values.
+            # The default is for existing rows. Later rows have their own values.
             run(connection, f"ALTER TABLE {mirror} ADD COLUMN {sql_name(column.name)} {postgres_type(column)}{_default(spark, column)}")
             run(connection, f"ALTER TABLE {mirror} ALTER COLUMN {sql_name(column.name)} DROP DEFAULT")
         case Retype(column, str() as old):
@@ -118,7 +118,7 @@ def _default(spark: SparkSession, column: Column) -> str:
 
 
 def _retype(connection: psycopg.Connection, mirror: str, column: Column, old: str) -> None:
-    """Cast the column; values that have no cast become null, where PostgreSQL would refuse the statement."""
+    """Cast the column. Values that cannot be cast become null; PostgreSQL itself would refuse the statement."""
     new = postgres_type(column)
     base_old, base_new = old.partition("(")[0], new.partition("(")[0]
     if base_old in NUMBERS and base_new in NUMBERS:
@@ -136,9 +136,9 @@ def _retype(connection: psycopg.Connection, mirror: str, column: Column, old: st
 
 
 def bring_key(connection: psycopg.Connection, target: tuple[str, str], batch: Incoming) -> None:
-    """Give the mirror an index on the table's key: the primary key as long as no key had a null, then one that takes nulls for equal.
+    """Create an index on the table's key: the primary key as long as no key had a null, then one in which nulls are equal.
 
-    Where rows that are there stand against it (the source's key has changed, and events of it are yet to come) it is not unique.
+    If existing rows prevent this (the source's key has changed, and its events are not applied yet), the index is not unique.
     """
     table = batch.table
     mirror, keys = sql_name(*target), list(keys_of(table))
@@ -152,7 +152,7 @@ def bring_key(connection: psycopg.Connection, target: tuple[str, str], batch: In
     unique = f"CREATE UNIQUE INDEX ON {mirror} ({names}) NULLS NOT DISTINCT"
     plain = f"CREATE INDEX ON {mirror} ({names})"
     if not table.key:
-        # Rows of a time when the table had a key have no position.
+        # Rows from the time when the table had a key have no position.
         wanted = [f"CREATE UNIQUE INDEX ON {mirror} ({names})"]
     elif batch.nullable:
         wanted = [unique, plain] if connection.info.server_version >= DISTINCT_NULLS_ONLY else [plain]

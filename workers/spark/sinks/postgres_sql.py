@@ -1,7 +1,7 @@
-"""A batch as PostgreSQL's statements. Pure, but for :func:`run`.
+"""A batch as PostgreSQL's statements. Pure, except :func:`run`.
 
-Nulls are values of a key here, and ``IS NOT DISTINCT FROM`` is neither hashed nor looked up in an index. So rows go by the pattern of
-nulls in their key: for each pattern that occurs, its columns are compared by ``IS NULL`` and the others by ``=``.
+Nulls are values of a key here, and ``IS NOT DISTINCT FROM`` uses neither a hash nor an index. So rows are grouped by the pattern of
+nulls in their key: for each existing pattern, the null columns are compared with ``IS NULL`` and the others with ``=``.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ def run(connection: psycopg.Connection, statement: str) -> None:
 
 
 def sql_name(*parts: str) -> str:
-    """A name of PostgreSQL's, its parts quoted."""
+    """A quoted name for PostgreSQL."""
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
 
 
 def sql_text(text: str) -> str:
-    """A text as PostgreSQL takes it, whatever standard_conforming_strings says."""
+    """A text literal for PostgreSQL, valid for every standard_conforming_strings."""
     return " E'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
@@ -35,7 +35,7 @@ def patterns_query(stage: str, batch: Incoming) -> str:
 
 
 def truncates(mirror: str, lsn: int) -> str:
-    """DELETE of what a truncate takes away."""
+    """DELETE of the rows that a truncate removes."""
     return f"DELETE FROM {mirror} WHERE {sql_name(LSN)} IS NULL OR {sql_name(LSN)} < {lsn}"
 
 
@@ -45,7 +45,7 @@ def deletes(mirror: str, stage: str, batch: Incoming, types: Mapping[str, str], 
 
 
 def updates(mirror: str, stage: str, batch: Incoming, types: Mapping[str, str], nulls: frozenset[str]) -> str:
-    """UPDATE of rows that are there."""
+    """UPDATE of existing rows."""
     values = {
         name: f"CASE WHEN {_keeps(name)} THEN t.{sql_name(name)} ELSE {value} END" if name in batch.kept else value
         for name, value in _values(batch, types).items()
@@ -55,7 +55,7 @@ def updates(mirror: str, stage: str, batch: Incoming, types: Mapping[str, str], 
 
 
 def inserts(mirror: str, stage: str, batch: Incoming, types: Mapping[str, str], nulls: frozenset[str]) -> str:
-    """INSERT of rows that are not there."""
+    """INSERT of missing rows."""
     values = {
         name: f"CASE WHEN NOT {_keeps(name)} THEN {value} END" if name in batch.kept else value
         for name, value in _values(batch, types).items()
@@ -82,7 +82,7 @@ def _match(batch: Incoming, types: Mapping[str, str], nulls: frozenset[str]) -> 
 
 
 def _pattern(batch: Incoming, nulls: frozenset[str]) -> list[str]:
-    """That a staged row has nulls in just these key columns."""
+    """The conditions that a staged row has nulls in exactly these key columns."""
     return [f"s.k{at} IS {'' if name in nulls else 'NOT '}NULL" for at, name in enumerate(batch.keys) if name in batch.nullable]
 
 

@@ -53,7 +53,7 @@ def postgres_type(column: Column) -> str:
 def _name(of: DataType, kind: Kind | None) -> str:
     if isinstance(of, ArrayType):
         item = kind.item if kind is not None else None
-        # PostgreSQL's arrays of arrays are rectangles; others are documents.
+        # PostgreSQL's arrays of arrays must be rectangular. Others are stored as documents.
         return "jsonb" if isinstance(of.elementType, ArrayType | MapType | StructType) else f"{_name(of.elementType, item)}[]"
     if isinstance(of, MapType | StructType):
         return "jsonb"
@@ -63,13 +63,13 @@ def _name(of: DataType, kind: Kind | None) -> str:
 
 
 def _exact(kind: Kind) -> bool:
-    """Whether text is decimal text: that of a VariableScaleDecimal, or of a Decimal with more digits than Spark's have."""
+    """Whether text is decimal text: that of a VariableScaleDecimal, or of a Decimal with more digits than Spark's decimals."""
     variable = isinstance(kind.raw, StructType) and {field.name for field in kind.raw.fields} == {"scale", "value"}
     return isinstance(kind.type, StringType) and (variable or "numeric" in kind.sql)
 
 
 def spark_type(name: str) -> DataType:
-    """What Spark reads a PostgreSQL type as; text for those that mirrors do not have."""
+    """The Spark type for a PostgreSQL type; text for types that mirrors do not have."""
     if name.endswith("[]"):
         return ArrayType(spark_type(name.removesuffix("[]")))
     digits = re.fullmatch(r"numeric\((\d+),(\d+)\)", name)

@@ -1,4 +1,4 @@
-"""What a sink says when it cannot have a table as it should be: in one sentence, with the place and what to do."""
+"""The errors of sinks that cannot read or write a table: one sentence with the place and the remedy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FILES: Final = re.compile(
     r"\b(?:org\.apache\.spark\.sql\.delta|java\.io|java\.nio\.file|java\.net|org\.apache\.hadoop(?:\.\w+)+|org\.apache\.iceberg\.exceptions|com\.amazonaws(?:\.\w+)*"
     r"|software\.amazon\.awssdk(?:\.\w+)*|com\.google\.cloud(?:\.\w+)*|com\.azure(?:\.\w+)*)\.(\w+Exception)\b"
 )
-"""Failures of file systems, object stores and Iceberg's catalogs. Their texts may quote anything: the names alone are told."""
+"""Exceptions of file systems, object stores and Iceberg's catalogs. Only their names are reported, because their texts may hold values."""
 _NO_CLASS: Final = re.compile(r"\bClassNotFoundException: Class ([\w.$]+) not found")
 
 
@@ -32,7 +32,7 @@ def vanished(table: Table, place: str) -> JobError:
 
 @contextmanager
 def placed(table: Table, place: str) -> Iterator[None]:
-    """Have failures of the place that the table is kept in name it. All others pass."""
+    """Convert failures of the table's storage to a JobError that names the table and the place. Other errors pass unchanged."""
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
@@ -47,7 +47,7 @@ def placed(table: Table, place: str) -> Iterator[None]:
 
 
 def _of_files(trace: str) -> str | None:
-    """Which failure of a file system the trace tells of, None for another one."""
+    """The failure of a file system that the trace names; None for other failures."""
     if "org.apache.kafka" in trace or "[MALFORMED_RECORD" in trace:
         return None
     lacking = _NO_CLASS.search(trace)

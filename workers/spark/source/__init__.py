@@ -1,1 +1,1 @@
-"""The source database, as far as a job asks it anything."""
+"""Queries to the source database."""

@@ -1,7 +1,7 @@
-"""The Connect schema Debezium's default modes give a column, for events that carry none.
+"""The Connect schema that a column has in Debezium's default modes, for events without embedded schemas.
 
-Without embedded schemas nothing in an event tells a decimal's bytes from a bytea's, so the source's catalog has to.
-Defaults meant: ``decimal.handling.mode=precise``, ``time.precision.mode=adaptive``, ``binary.handling.mode=bytes``,
+An event without a schema does not distinguish a decimal's bytes from a bytea's. Only the source's catalog does.
+These defaults are assumed: ``decimal.handling.mode=precise``, ``time.precision.mode=adaptive``, ``binary.handling.mode=bytes``,
 ``interval.handling.mode=numeric``, ``hstore.handling.mode=json``, ``money.fraction.digits=2``.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-Schema = Mapping[str, object]
+from workers.spark.kinds import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class CatalogColumn:
 
 
 Catalog = Callable[[str, str], Sequence[CatalogColumn]]
-"""The columns of a table (schema, name) as the source has them now; none when it has no such table."""
+"""The present columns of a table (schema, name) in the source; empty when it has no such table."""
 
 _TYPES: Final[dict[str, str]] = {
     "bool": "boolean",

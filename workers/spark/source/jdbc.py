@@ -1,4 +1,4 @@
-"""PostgreSQL for Spark's JDBC source: the way psycopg went, told to the driver."""
+"""Options for Spark's JDBC source that connect to PostgreSQL as psycopg did."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _NAMES: Final = {
 def jdbc_access(connection: psycopg.Connection) -> dict[str, str]:
     """Options of Spark's JDBC source that reach the server of ``connection`` as the same user.
 
-    Address and password are those that libpq found, be it in the DSN, the environment or a password file. The password is an
-    option of its own, which Spark leaves out of its logs. Raises JobError(UNREADABLE) for a Unix socket, which JDBC cannot open.
+    Address and password are those that libpq used, from the DSN, the environment or a password file. The password is a separate
+    option, which Spark leaves out of its logs. Raises JobError(UNREADABLE) for a Unix socket, which JDBC cannot open.
     """
     info = connection.info
     host = info.host
     if not host or host.startswith(("/", "@")):
-        raise JobError(UNREADABLE, "The dsn reaches the source by a Unix socket, which Java cannot open: name a host, such as 127.0.0.1.")
+        raise JobError(UNREADABLE, "The dsn uses a Unix socket, which Java cannot open: name a host, such as 127.0.0.1.")
     address = f"[{host}]" if ":" in host else host
     given = info.get_parameters()
     options = {name: given[libpq] for libpq, name in _NAMES.items() if libpq in given}

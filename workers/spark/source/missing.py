@@ -1,9 +1,9 @@
-"""What PostgreSQL shows for a column in rows that are older than the column.
+"""The values that PostgreSQL shows for a column in rows that are older than the column.
 
 ``ALTER TABLE … ADD COLUMN … DEFAULT`` writes no row. PostgreSQL evaluates the default once and keeps the value beside the column
-(PostgreSQL manual, "pg_attribute": ``atthasmissing``, ``attmissingval``) until the table is rewritten. Events tell a part of that: of the
-defaults of arrays, hstore, bytea, ranges and user-defined types they have none, and what they have is the newest default, which may have
-come after the column.
+(PostgreSQL manual, "pg_attribute": ``atthasmissing``, ``attmissingval``) until the table is rewritten. Events show only a part: for
+arrays, hstore, bytea, ranges and user-defined types they have no default, and otherwise the newest default, which may have been set
+after the column was added.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from workers.spark.source.relation import snapshot
 from workers.spark.tables.table import Column
 
 MISSING_SINCE: Final = 110000
-"""The first server version that keeps such values; those before it rewrote the table."""
+"""The first server version that keeps such values. Earlier ones rewrote the table."""
 _MISSING: Final = """
 select a.attname, a.attmissingval::text, format_type(a.atttypid, a.atttypmod), t.typcategory = 'A'
 from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace join pg_type t on t.oid = a.atttypid
@@ -25,14 +25,14 @@ where n.nspname = %s and c.relname = %s and a.attnum > 0 and not a.attisdropped 
 """
 
 Missing = Callable[[tuple[str, str], Sequence[Column]], Mapping[str, str]]
-"""Of a table (schema, name) and its columns, by name the texts (see :attr:`Kind.sql`) that rows without them show. Not all have one."""
+"""For a table (schema, name) and its columns: name → the text (see :attr:`Kind.sql`) shown in older rows, for columns that have one."""
 
 
 def missing_of(dsn: str) -> Missing:
-    """Asks the source at ``dsn`` as it is now. Raises psycopg's errors."""
+    """A function that queries the source at ``dsn`` in its present state. Raises psycopg's errors."""
 
     def missing(table: tuple[str, str], columns: Sequence[Column]) -> Mapping[str, str]:
-        # Kinds whose values do not compare with PostgreSQL's text cannot be read from it.
+        # A kind that cannot be compared with PostgreSQL's text cannot be read from it.
         kinds = {column.name: column.kind for column in columns if column.kind.comparable}
         with snapshot(dsn) as connection:
             if connection.info.server_version < MISSING_SINCE:
@@ -41,7 +41,7 @@ def missing_of(dsn: str) -> Missing:
             for name, array, of, is_array in connection.execute(_MISSING, table).fetchall():
                 if name not in kinds:
                     continue
-                # An array of one value. SQL has no arrays of arrays, so a value that is one is taken out as text first.
+                # The value is in an array of one element. SQL has no arrays of arrays, so an array is extracted as text first.
                 held = sql.Literal(array).as_string(connection)
                 value = f"(({held}::text::text[])[1])::{of}" if is_array else f"({held}::text::{of}[])[1]"
                 items[name] = kinds[name].sql.replace("{c}", f"({value})")

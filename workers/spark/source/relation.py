@@ -1,4 +1,4 @@
-"""The source's side: what columns a table has, and its rows as PostgreSQL's own text."""
+"""The source's tables: their columns, and their rows as PostgreSQL's text."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ SETTINGS: Final = (
     ("bytea_output", "hex"),
     ("extra_float_digits", "1"),
     ("lc_monetary", "C"),
-    # A policy that hides rows from this role is an error: the events held them all.
+    # A policy that hides rows from this role must be an error, because the events hold all rows.
     ("row_security", "off"),
-    # A reader may wait for its consumer, and whoever holds a snapshot for its readers.
+    # A reader may wait for its consumer, and the holder of a snapshot waits for its readers.
     ("statement_timeout", "0"),
     ("idle_in_transaction_session_timeout", "0"),
 )
@@ -67,7 +67,7 @@ def bare_columns(columns: Sequence[CatalogColumn]) -> list[Column]:
 
 
 def catalog_of(dsn: str) -> Catalog:
-    """Tells of a table's columns as they are when it is asked. Raises psycopg's errors."""
+    """A function that returns a table's present columns. Raises psycopg's errors."""
 
     def columns(schema: str, name: str) -> Sequence[CatalogColumn]:
         with psycopg.connect(dsn) as connection:

@@ -1,7 +1,7 @@
-"""One view of a source table that many readers share, and its rows read in it by Spark's JDBC source.
+"""A snapshot of a source table that many readers share, and its rows, read by Spark's JDBC source.
 
 A connection holds a transaction open and exports its snapshot (PostgreSQL manual, "Snapshot Synchronization Functions"); each
-of Spark's tasks imports it before it reads its range of pages. A cursor brings the rows, so no task holds its range in memory.
+of Spark's tasks imports it before it reads its range of pages. The tasks read through a cursor and do not hold a range in memory.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from workers.spark.source.relation import SETTINGS
 from workers.spark.tables.table import Column
 
 FETCH_ROWS: Final = 2000
-"""Rows that a task asks for at a time."""
+"""Rows that a task fetches at a time."""
 LEAST_PAGES: Final = 256
 MOST_PAGES: Final = 16384
-"""Pages of one range, when nothing else is asked: 2 MB to 128 MB."""
+"""The most pages of a range by default: 2 MB to 128 MB."""
 TID_RANGES_SINCE: Final = 140000
 """The first server version that reads a range of ctid without reading the rest of the table."""
 
-# Of a partitioned table those below it that hold rows. Ranges of ctid say something of heaps only: other access methods may
-# number their rows as they like, and a foreign table's are another server's.
+# The leaves of a partitioned table, which hold its rows. Ranges of ctid are valid for heaps only: other access methods may
+# number rows differently, and a foreign table's rows are on another server.
 _LEAVES: Final = """
 with recursive tree as (
     select c.oid, c.relkind from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = %s and c.relname = %s
@@ -49,7 +49,7 @@ select pg_export_snapshot(),
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A relation that holds rows of the table: its name, and its pages when it can be read in ranges of them."""
+    """A relation that holds rows of the table: its name, and its number of pages if it can be read in ranges of pages."""
 
     name: tuple[str, str]
     heap: bool
@@ -58,9 +58,9 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A view of ``table`` that stands still while it is held.
+    """A view of ``table`` that does not change while it is held.
 
-    ``name`` is what other transactions import; no commit that the view shows lies beyond ``position``, an LSN as a number.
+    Other transactions import ``name``. All commits that the view shows are at or before ``position``, an LSN as a number.
     ``access`` are the JDBC options that reach the server, ``version`` is the server's as a number (180003 is 18.3).
     """
 
@@ -77,12 +77,12 @@ class Snapshot:
 def exported_snapshot(dsn: str, table: tuple[str, str]) -> Iterator[Snapshot]:
     """Hold a snapshot of the table. Until the end the table can be written, but not truncated, altered or dropped.
 
-    Raises JobError(UNREADABLE) when the name is no table's, and psycopg's errors.
+    Raises JobError(UNREADABLE) for an unknown table, and psycopg's errors.
     """
     with psycopg.connect(dsn) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
-        # Locked before the snapshot is taken: neither a TRUNCATE nor a rewrite of the table honours snapshots.
+        # The lock precedes the snapshot, because TRUNCATE and a rewrite of the table ignore snapshots.
         try:
             connection.execute(sql.SQL("lock table {} in access share mode").format(sql.Identifier(*table)))
         except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName, psycopg.errors.WrongObjectType) as error:
@@ -93,16 +93,16 @@ def exported_snapshot(dsn: str, table: tuple[str, str]) -> Iterator[Snapshot]:
         found = connection.execute(_LEAVES, table).fetchall()
         leaves = [Leaf((schema, name), heap, int(pages)) for schema, name, heap, pages, _ in found]
         if not found or not all(readable for *_, readable in found):
-            # Nothing is below it, or the role may read the whole but not each part: the whole is one range.
+            # The table has no leaves, or the role may read the table but not each leaf: the whole table is one range.
             leaves = [Leaf(table, heap=False, pages=0)]
         version = connection.info.server_version
         yield Snapshot(table, str(exported), int(position), leaves, jdbc_access(connection), version, connection)
 
 
 def ranges(leaves: Sequence[Leaf], pages: int) -> list[str]:
-    """Conditions that cut the leaves into ranges of ``pages`` pages, each row in exactly one. Pure.
+    """Conditions that divide the leaves into ranges of ``pages`` pages. Each row is in exactly one range. Pure.
 
-    The last range of a leaf has no end, so it does not matter how old the number of pages is.
+    The last range of a leaf has no end, so that an outdated number of pages does no harm.
     """
     found = []
     for number, leaf in enumerate(leaves):
@@ -118,7 +118,7 @@ def ranges(leaves: Sequence[Leaf], pages: int) -> list[str]:
 
 
 def range_pages(snapshot: Snapshot, parallelism: int, partitions: int | None) -> int:
-    """How many pages one range should have for ``partitions`` ranges, or, when that is None, for so many tasks at a time. Pure."""
+    """The pages of a range for ``partitions`` ranges, or, when that is None, for ``parallelism`` tasks at a time. Pure."""
     total = sum(leaf.pages for leaf in snapshot.leaves)
     even = -(-total // max(partitions or parallelism, 1))
     if partitions is not None:
@@ -142,7 +142,7 @@ def read_texts(spark: SparkSession, snapshot: Snapshot, columns: Sequence[Column
 
 
 def _entrance(name: str) -> str:
-    """What a task says first: a fetch size has made the driver open a transaction, whose snapshot is still to be taken."""
+    """A task's first statements. The driver has opened a transaction because of the fetch size; it has no snapshot yet."""
     return "; ".join(
         [
             "set transaction isolation level repeatable read, read only",
@@ -153,14 +153,14 @@ def _entrance(name: str) -> str:
 
 
 def _rows(snapshot: Snapshot, columns: Sequence[Column]) -> str:
-    """The leaves' rows as one subquery; a condition on ``#leaf`` leaves one of them (constants are folded by the planner)."""
+    """The leaves' rows as one subquery. A condition on ``#leaf`` selects one leaf, because the planner folds constants."""
     branches = []
     for number, leaf in enumerate(snapshot.leaves):
         items = [f'{number} as "#leaf"', 'ctid as "#ctid"' if leaf.heap else 'null::tid as "#ctid"']
         for at, column in enumerate(columns):
             quoted = sql.Identifier(column.name).as_string(snapshot.connection)
             items.append(f"{column.kind.sql.replace('{c}', quoted)} as c{at}")
-        # A parent of inheritance has its own rows only: its children's changes go to the children's topics.
+        # A parent table of inheritance has only its own rows: the changes of its children are in the children's topics.
         only = "only " if leaf.heap else ""
         branches.append(f"select {', '.join(items)} from {only}{sql.Identifier(*leaf.name).as_string(snapshot.connection)}")
     return f"({' union all '.join(branches)}) as source"

@@ -1,1 +1,1 @@
-"""What a mirrored table is: its columns, how they change, and values on their way to other types."""
+"""Mirrored tables: their columns, the changes of these, and the conversion of values."""

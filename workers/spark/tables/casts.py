@@ -1,4 +1,4 @@
-"""A table's values when its columns change: defaults of new ones, and what others hold as another type. Pure."""
+"""A table's values when its columns change: the defaults of new columns, and values converted to another type. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _EXACT: Final = DecimalType(38, 10)
 
 
 def default_of(column: Column) -> SparkColumn:
-    """What rows that lack the column have in it, as a value of its type; null where nothing tells."""
+    """The column's value in older rows, in its type; null if it is unknown."""
     if column.filled is not None:
         return _read(F.lit(column.filled), column.kind).cast(column.kind.type)
     if column.default is None:
@@ -55,9 +55,9 @@ def _read(text: SparkColumn, kind: Kind) -> SparkColumn:
 
 
 def converted(value: SparkColumn, old: DataType, column: Column) -> SparkColumn:
-    """A value of the type ``old`` as ``column`` holds it, the way PostgreSQL's own casts go; null where it cannot be.
+    """A value of the type ``old`` in the type of ``column``, by the rules of PostgreSQL's casts; null if the cast is impossible.
 
-    A number becomes a whole one by rounding (decimals half away from zero, floats half to even); all else goes through PostgreSQL's text.
+    A number is rounded to a whole number (decimals half away from zero, floats half to even). Other casts go through PostgreSQL's text.
     """
     new = column.kind.type
     if isinstance(new, IntegralType) and isinstance(old, DecimalType | FloatType | DoubleType | StringType):
@@ -67,14 +67,14 @@ def converted(value: SparkColumn, old: DataType, column: Column) -> SparkColumn:
         return F.coalesce(column.kind.read(value.cast("string")), F.round(exact, 0).try_cast(new))
     if isinstance(new, NumericType) and isinstance(old, NumericType):
         return value.try_cast(new)
-    # Infinite dates and times have names that only the place's own reading knows.
+    # Only the kind's own reader knows the names of infinite dates and times.
     if isinstance(new, DateType | TimestampType | TimestampNTZType):
         return let(to_text(value, old), lambda text: from_text(text, new))
     return let(to_text(value, old), column.kind.read)
 
 
 def rewritten(there: DataFrame, table: Table, wanted: Sequence[Step]) -> DataFrame:
-    """The rows of a mirror with the steps carried out, the mirror's own columns left as they are. Pure."""
+    """The rows of a mirror after the steps. The mirror's own columns are not changed. Pure."""
     values = {name: F.col(quoted(name)) for name in there.columns}
     for step in wanted:
         match step:

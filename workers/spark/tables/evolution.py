@@ -1,15 +1,14 @@
-"""What makes of a mirror's columns those that its table has now. Pure.
+"""Computes the steps from a mirror's columns to its table's present columns. Pure.
 
-PostgreSQL tells nothing of a change of columns but the columns of the next event. It keeps a column's place when it renames
-it and puts every new one at the end (PostgreSQL manual, ALTER TABLE), so places tell what names do not:
+Only the columns of the next event show that a table's columns have changed. PostgreSQL keeps a column's place when it renames the
+column, and adds new columns at the end (PostgreSQL manual, ALTER TABLE). So the order of columns shows more than their names:
 
-- a name in front of a column that was there before cannot be new. It is the new name of one that vanished from the same gap:
-  certain when as many appeared there as vanished, else taken where the types leave only one choice;
-- behind the last column that was there before, what vanished was dropped and what appeared was added, though it may have been
-  renamed: there the two cannot be told apart;
-- a column that moved behind ones that used to follow it was dropped and added again, and so was what stands behind it now, unless
-  one of them is of the key: then the table was made anew in another order, and they stay;
-- a table that was dropped and made anew with other columns is taken for one that was changed.
+- A new name before an existing column is the new name of a column that is missing from the same gap. This is certain if the gap has as
+  many new names as missing ones. Otherwise it is assumed if the types leave only one choice.
+- After the last existing column, a missing column was dropped and a new name was added. A rename there cannot be distinguished from this.
+- A column that now follows columns which used to follow it was dropped and added again, and so were the columns after it. If one of
+  them belongs to the key, the table was created again in another order, and the columns stay.
+- A table that was dropped and created again with other columns is treated as a changed table.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from workers.spark.tables.table import Column, Table
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """The column ``old`` is called ``new`` now."""
+    """The column ``old`` has the new name ``new``."""
 
     old: str
     new: str
@@ -30,14 +29,14 @@ class Rename:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """The column is no longer there."""
+    """The table no longer has the column."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """A new column behind ``after`` (None: in front of all). Rows that are there get its default, PostgreSQL does so without events."""
+    """A new column after ``after`` (None: first). Existing rows get its default, as in PostgreSQL, which sends no events for them."""
 
     column: Column
     after: str | None
@@ -45,7 +44,7 @@ class Add:
 
 @dataclass(frozen=True, slots=True)
 class Retype:
-    """The column, already by its new name, holds ``old`` and is to hold what ``column`` says."""
+    """The column, under its new name, has the type ``old`` and must get the type of ``column``."""
 
     column: Column
     old: object
@@ -56,7 +55,7 @@ TypeOf = Callable[[Column], object]
 
 
 def allowed(wanted: Sequence[Step], table: Table, *, drop_columns: bool) -> list[Step]:
-    """The steps without the drops of columns that the table no longer has, unless these are to go."""
+    """The steps, without drops of columns unless ``drop_columns`` is set."""
     stay = set() if drop_columns else {step.name for step in wanted if isinstance(step, Drop)} - {column.name for column in table.columns}
     return [step for step in wanted if not (isinstance(step, Drop) and step.name in stay)]
 
@@ -69,7 +68,7 @@ def kind_type(column: Column) -> object:
 def steps(old: Sequence[tuple[str, object]], new: Table, type_of: TypeOf = kind_type) -> list[Step]:
     """The steps from the columns ``old`` (name and type, in order, without the mirror's own) to those of ``new``.
 
-    Types are compared with what ``type_of`` answers for a column. See :func:`one_by_one` for steps that are not taken in one commit.
+    Types are compared with ``type_of`` of a column. See :func:`one_by_one` for steps that are not made in one commit.
     """
     wanted = {column.name: column for column in new.columns}
     places = {name: place for place, (name, _) in enumerate(old)}
@@ -81,7 +80,7 @@ def steps(old: Sequence[tuple[str, object]], new: Table, type_of: TypeOf = kind_
     for vanished, appeared in _gaps(old, new, stays):
         renames |= _pairs(vanished, [(column.name, type_of(column)) for column in appeared])
     found: list[Step] = [Rename(name, renames[name]) for name, _ in old if name in renames]
-    # From the last one: the first is what tells that those behind it are new, should a crash come in between.
+    # The last column is dropped first: after a crash in between, the first one still shows that those after it are new.
     found += [Drop(name) for name in reversed(common) if name in again]
     known = {renames.get(name, name): of for name, of in old if name in renames or (name in wanted and name not in again)}
     for before, column in zip([None, *new.columns], new.columns, strict=False):
@@ -97,8 +96,8 @@ def steps_along(
 ) -> list[Step]:
     """The steps from the columns ``old`` through the tables of ``path``, oldest first, to the last of them.
 
-    What the events showed on the way tells what its ends alone do not: two renames with a new column between them. Columns that are the
-    last table's already have taken the way before a crash; with ``extras`` others, which were to stay, may stand behind them.
+    The tables in between show changes that the two ends alone do not, such as two renames with a new column between them. If ``old`` has
+    the last table's names already, these steps were taken before a crash. With ``extras``, columns that the mirror keeps may follow them.
     """
     wanted = [column.name for column in path[-1].columns]
     names = [name for name, _ in old]
@@ -114,9 +113,9 @@ def steps_along(
 
 
 def one_by_one(old: Sequence[tuple[str, object]], path: Sequence[Table], found: Sequence[Step], type_of: TypeOf = kind_type) -> bool:
-    """Whether the steps may be taken in commits of their own: after each, what is there asks for just the rest of them.
+    """Whether each step may have its own commit: after each one, the present columns lead to exactly the remaining steps.
 
-    Where a gap left a choice, a part of the steps could make the rest look like a rename; such steps belong into one commit.
+    If a gap left a choice, some of the steps could make the others look like a rename; such steps need one commit.
     """
     shape = list(old)
     for taken, step in enumerate(found, 1):
@@ -140,12 +139,12 @@ def _taken(shape: Sequence[tuple[str, object]], step: Step, type_of: TypeOf) -> 
 
 
 def _ordered(places: Sequence[int]) -> int:
-    """How many of the old places, in their new order, come before the first that went behind one it used to stand in front of."""
+    """How many of the old places, in their new order, precede the first one that moved after a place that it used to precede."""
     return next((at for at in range(1, len(places)) if places[at] < places[at - 1]), len(places))
 
 
 def _gaps(old: Sequence[tuple[str, object]], new: Table, stays: Sequence[str]) -> list[tuple[list[tuple[str, object]], list[Column]]]:
-    """What vanished and what appeared in front of each column that stays; these are in the same order in both."""
+    """The columns that are missing and those that appeared before each column that stays. These have the same order in both."""
     there, known, gaps = {name for name, _ in old}, {column.name for column in new.columns}, []
     before, after = list(old), list(new.columns)
     for name in stays:
@@ -163,7 +162,7 @@ def _gaps(old: Sequence[tuple[str, object]], new: Table, stays: Sequence[str]) -
 
 
 def _pairs(vanished: Sequence[tuple[str, object]], appeared: Sequence[tuple[str, object]]) -> dict[str, str]:
-    """Old names to new ones, order kept: all when they are as many, else those that equal types leave no choice about."""
+    """Old name → new name, in order: all if the numbers are equal, else those for which equal types leave only one choice."""
     if len(vanished) == len(appeared):
         return {old: new for (old, _), (new, _) in zip(vanished, appeared, strict=True)}
     if _choices([of for _, of in vanished], [of for _, of in appeared]) != 1:
@@ -177,7 +176,7 @@ def _pairs(vanished: Sequence[tuple[str, object]], appeared: Sequence[tuple[str,
 
 
 def _choices(longer: Sequence[object], shorter: Sequence[object]) -> int:
-    """In how many ways ``shorter`` is found in ``longer`` in order; 0 for an empty one."""
+    """The number of ways in which ``shorter`` is a subsequence of ``longer``; 0 for an empty one."""
     ways = [1] + [0] * len(shorter)
     for one in longer:
         for place in range(len(shorter), 0, -1):

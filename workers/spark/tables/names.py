@@ -6,19 +6,19 @@ import re
 
 
 def quoted(name: str) -> str:
-    """A name as Spark's SQL takes any name: in backticks."""
+    """A name for Spark's SQL, in backticks."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def literal(text: str) -> str:
-    """A text as Spark's SQL takes it."""
+    """A text as a literal of Spark's SQL."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def escaped(name: str) -> str:
-    """A name as a folder's or a catalog's: other characters than letters, digits, ``_`` and ``-`` as the percent signs of their UTF-8.
+    """A name for a folder or a catalog: all characters except letters, digits, ``_`` and ``-`` are percent-encoded as UTF-8.
 
-    Different names stay different, and none begins with a dot or an underscore, which Spark takes for hidden.
+    Different names stay different. No result begins with a dot or an underscore, because Spark ignores such files.
     """
     plain = re.sub(r"[^\w-]", lambda odd: "".join(f"%{byte:02X}" for byte in odd[0].encode()), name)
     return "%5F" + plain[1:] if plain.startswith("_") else plain

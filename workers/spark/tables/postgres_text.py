@@ -1,4 +1,4 @@
-"""Values as PostgreSQL's text, and back. Pure."""
+"""Converts values to PostgreSQL's text and back. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BOOLEAN: Final = kind_of({"type": "boolean"})
 
 
 def to_text(value: SparkColumn, of: DataType) -> SparkColumn:
-    """A value as PostgreSQL reads it: infinite dates and years before Christ by PostgreSQL's names, arrays by its braces."""
+    """A value as PostgreSQL's text: infinite dates and years BC in PostgreSQL's words, arrays in braces."""
     match of:
         case ArrayType() if not isinstance(of.elementType, ArrayType | MapType | StructType):
             return F.when(value.isNotNull(), F.concat(F.lit("{"), F.array_join(F.transform(value, _item(of.elementType)), ","), F.lit("}")))
@@ -58,7 +58,7 @@ def _item(of: DataType) -> object:
 
 
 def _year(text: SparkColumn, zone: str) -> SparkColumn:
-    """Spark counts years as astronomers do, with a year 0, and marks those of five digits with a plus."""
+    """PostgreSQL's year. Spark has astronomical years, with a year 0, and a plus before years of five digits."""
     year = F.regexp_extract(text, r"^(-?\d+)-", 1).try_cast("int")
     behind = F.regexp_replace(text, r"^-?\d+", "")
     before = F.concat(F.lpad((1 - year).cast("string"), 4, "0"), behind, F.lit(f"{zone} BC"))
@@ -99,7 +99,7 @@ def _far(text: SparkColumn, names: dict[str, SparkColumn], kind: Kind) -> SparkC
 
 
 def _written(of: DataType) -> DataType:
-    """The type as JSON has it: keys of maps are texts."""
+    """The type in JSON, where the keys of maps are texts."""
     match of:
         case ArrayType():
             return ArrayType(_written(of.elementType), of.containsNull)

@@ -1,4 +1,4 @@
-"""A source table as its newest events describe it, and what a batch of them does to it."""
+"""A source table as its newest events describe it, and the effects of a batch of events on it."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ UPSERT: Final = "upsert"
 DELETE: Final = "delete"
 
 LSN: Final = "__lsn"
-"""The column of a mirror that says which change made the row: its LSN as a number, null where the events do not tell.
+"""The column of a mirror that holds the LSN of the change that wrote the row, as a number; null if the events do not have it.
 Debezium's event flattening calls it the same (``add.fields=lsn``)."""
 POSITION: Final = "__position"
-"""The key of a mirror of a table without one: what names the change that brought the row, once and for all."""
+"""The key column of the mirror of a table without a key: a permanent name of the change that inserted the row."""
 
 
 ALL: Final = 2**63 - 1
-"""An LSN beyond all others."""
+"""An LSN above all others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A table's column as its topic carries it. ``default`` is the schema's default as JSON carries values, None without one.
+    """A table's column as its topic describes it. ``default`` is the schema's default in JSON's form, None without one.
 
-    ``filled`` is PostgreSQL's text (see :attr:`Kind.sql`) of what it shows for the column in rows that are older than the column, None
-    where the source was not asked or does not tell: then ``default`` stands for it.
+    ``filled`` is PostgreSQL's text (see :attr:`Kind.sql`) of the column's value in rows that are older than the column, None
+    if the source was not queried or has no such value: then ``default`` is used.
     """
 
     name: str
@@ -39,13 +39,13 @@ class Column:
 
     @property
     def fills(self) -> bool:
-        """Whether rows that are there get a value when the column is added."""
+        """Whether existing rows get a value when the column is added."""
         return self.default is not None or self.filled is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """``columns`` in the source's order; ``key`` names those that identify a row, none when the topic's records have no key."""
+    """``columns`` are in the source's order. ``key`` names those that identify a row; empty when the topic's records have no key."""
 
     schema: str
     name: str
@@ -60,14 +60,14 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What one batch does to one table.
+    """The effects of one batch on one table.
 
     ``rows`` has one row for each key that changed: ``op`` (:data:`UPSERT` or :data:`DELETE`), ``key`` (struct of the key columns in
     ``table``'s types; of a table without key ``struct<__position string>``), ``row`` (struct of all columns, null for a delete), ``kept``
     (array of names: columns whose value in the target stays as it is, or null when there is no such row) and ``lsn`` (bigint or null).
-    ``truncated``: first every row whose ``__lsn`` is null or below this goes (:data:`ALL`: every row). ``passed`` are the
-    table's forms since the batch before, oldest first, before it came to this one. ``known``: an earlier batch filled the table, so a sink
-    that finds none refuses the effects, which lack its rows. Applying the same effects twice leaves the same table.
+    ``truncated``: before the rows are applied, every row whose ``__lsn`` is null or below this is removed (:data:`ALL`: every row).
+    ``passed`` are the table's earlier forms since the previous batch, oldest first. ``known``: an earlier batch filled the table, so a
+    sink that does not find it refuses the effects. Applying the same effects twice leaves the same table.
     """
 
     table: Table
@@ -78,19 +78,19 @@ class Effects:
 
     @property
     def path(self) -> tuple[Table, ...]:
-        """The table's forms up to this one."""
+        """The table's earlier forms, and then its present form."""
         return (*self.passed, self.table)
 
 
 class Sink(Protocol):
-    """Where mirrors are kept. A mirror has the source's columns in their order, then ``__lsn`` (and ``__position`` without a key)."""
+    """The store of mirrors. A mirror has the source's columns in their order, then ``__lsn`` (and ``__position`` without a key)."""
 
     def apply(self, batch: int, effects: Sequence[Effects]) -> None:
-        """Bring the effects into the tables, making and changing the tables as their columns ask. Safe to repeat for the same batch."""
+        """Apply the effects to the tables; create tables and change their columns as needed. Safe to repeat for the same batch."""
 
     def read(self, table: Table, session: SparkSession | None = None) -> DataFrame | None:
-        """The mirror as it is now, with its own columns; None when there is none yet.
+        """The present mirror, with its own columns; None if it does not exist yet.
 
-        What becomes part of effects must be read in their ``session``, which for a streaming query is one of its own: Iceberg does not
+        A DataFrame that becomes part of effects must be read in their ``session``, which a streaming query has for itself: Iceberg does not
         find the table's columns again in a plan that reads it in another session (MISSING_ATTRIBUTES).
         """

@@ -1,8 +1,8 @@
-"""Records of Confluent's AvroConverter: their schemas as Connect has them, and their values as the kinds read them.
+"""Records of Confluent's AvroConverter: their schemas as Connect's schemas, and their values in the form that the kinds read.
 
 A record is a zero byte, the schema's id in four bytes (highest first), then Avro's binary encoding (Confluent documentation, "Wire
-format"). What AvroConverter makes of Connect's schemas is told by ``AvroData`` in Confluent's schema-registry; here it is turned
-back. Names that Avro does not allow are adjusted by Debezium (``field.name.adjustment.mode``) and stay as they are sent.
+format"). ``AvroData`` in Confluent's schema-registry defines how AvroConverter writes Connect's schemas; this module reverses
+this. Debezium adjusts names that Avro does not allow (``field.name.adjustment.mode``); they stay adjusted here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LOGICAL: Final = {
     ("long", "timestamp-millis"): "org.apache.kafka.connect.data.Timestamp",
 }
 _UNLIMITED: Final = 64
-"""The precision AvroConverter writes when there is none."""
+"""The precision that AvroConverter writes for a decimal without one."""
 _CONNECT: Final = {
     "boolean": "boolean",
     "int": "int32",
@@ -52,13 +52,13 @@ _Avro = Mapping[str, object]
 def connect_schema(avro_schema: str) -> Schema:
     """The Connect schema as JsonConverter would embed it: type, name, version, parameters, optional, default, fields, items, keys, values.
 
-    Raises JobError when the text is no Avro schema, or has a union of several types that are not null.
+    Raises JobError when the text is not an Avro schema, or has a union of several types that are not null.
     """
     return _Reader().schema(_parsed(avro_schema))
 
 
 def shape_of(schema: Schema, placeholder: str = UNAVAILABLE) -> StructType:
-    """What a record of this Connect schema is read as: each column as its kind's ``raw``, of an envelope the columns within its parts."""
+    """The Spark type of a record with this Connect schema. Each column, also within an envelope's parts, has its kind's ``raw``."""
     fields = _fields(schema)
     names = {str(field["field"]) for field in fields}
     envelope = "op" in names and not names.isdisjoint({"before", "after"})
@@ -72,7 +72,7 @@ def shape_of(schema: Schema, placeholder: str = UNAVAILABLE) -> StructType:
 
 
 def schema_id(value: Column) -> Column:
-    """The id of the schema a record (binary) was written with, as int; null for what does not begin with a zero byte and an id."""
+    """The id of the schema of a record (binary), as int; null if the record does not begin with a zero byte and an id."""
     number = F.conv(F.hex(F.substring(value, 2, HEADER - 1)), 16, 10).cast("bigint").cast("int")
     return F.when(_headed(value), number)
 
@@ -94,7 +94,7 @@ def read_avro(value: Column, avro_schema: str, shape: StructType | None = None) 
     plain = json.dumps(_bare(document))
     whole = shape or shape_of(schema)
     record = from_avro(body, plain, {"mode": "FAILFAST"})
-    # Bound, or every field of the result would be a copy of the reader, with the schema's text in it.
+    # Without the binding every field of the result would repeat the reader with the schema's text.
     return record.cast(whole) if _is_alike(schema, whole) else let(record, lambda once: _fitted(once, schema, whole))
 
 
@@ -106,14 +106,14 @@ def _parsed(text: str) -> object:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise JobError(UNREADABLE, "An Avro schema of the registry is no JSON. Register it anew.") from error
+        raise JobError(UNREADABLE, "An Avro schema of the registry is not JSON. Register it again.") from error
 
 
 # --- schemas
 
 
 class _Reader:
-    """Turns one document into Connect's terms; named types are known by their full names once they were met."""
+    """Converts a document into a Connect schema. It keeps the named types that it has read, by their full names."""
 
     def __init__(self) -> None:
         self._named: dict[str, Schema] = {}
@@ -127,14 +127,14 @@ class _Reader:
             case Mapping():
                 return self._declared(avro, namespace)
             case _:
-                raise JobError(UNREADABLE, "An Avro schema has a type that is neither a name, a list nor an object. Register it anew.")
+                raise JobError(UNREADABLE, "An Avro schema has a type that is neither a name, a list nor an object. Register it again.")
 
     def _named_type(self, name: str, namespace: str) -> Schema:
         if name in _CONNECT and name not in _NAMED:
             return {"type": _CONNECT[name], "optional": False}
         known = self._named.get(name) or self._named.get(f"{namespace}.{name}")
         if known is None:
-            raise JobError(UNREADABLE, f"An Avro schema names the type {name!r} before it says what it is. Register it as a whole.")
+            raise JobError(UNREADABLE, f"An Avro schema uses the type {name!r} before its definition. Register the whole schema.")
         return known
 
     def _union(self, members: Sequence[object], namespace: str) -> Schema:
@@ -148,7 +148,7 @@ class _Reader:
     def _declared(self, avro: _Avro, namespace: str) -> Schema:
         kind = avro.get("type")
         if isinstance(kind, list | Mapping) and not isinstance(kind, str):
-            # {"type": {"type": …}}: the inner one says all.
+            # {"type": {"type": …}}: the inner type is complete.
             return self.schema(kind, namespace)
         of = str(kind)
         if of in _NAMED:
@@ -169,7 +169,7 @@ class _Reader:
     def _record(self, avro: _Avro, full: str, namespace: str) -> dict[str, object]:
         fields = avro.get("fields")
         if not isinstance(fields, list):
-            raise JobError(UNREADABLE, f"The Avro record {full!r} has no list of fields. Register its schema anew.")
+            raise JobError(UNREADABLE, f"The Avro record {full!r} has no list of fields. Register its schema again.")
         return {"type": "struct", "fields": [{**self.schema(field["type"], namespace), "field": field["name"]} for field in fields]}
 
     def _array(self, avro: _Avro, namespace: str) -> dict[str, object]:
@@ -182,7 +182,7 @@ class _Reader:
         return {"type": "array", "items": inner}
 
     def _told(self, avro: _Avro, schema: dict[str, object], full: str | None = None) -> dict[str, object]:
-        """``schema`` with what AvroConverter wrote beside it."""
+        """``schema`` with the attributes that AvroConverter added."""
         of, logical = str(avro.get("type")), avro.get("logicalType")
         told: dict[str, object] = {"optional": False, **schema}
         if isinstance(avro.get("connect.type"), str):
@@ -216,7 +216,7 @@ def _digits(avro: _Avro) -> dict[str, str]:
 
 
 def _default(value: object, schema: Schema) -> object:
-    """Avro writes bytes as the characters with their numbers, JsonConverter in base64."""
+    """A default in JsonConverter's form: Avro writes bytes as the characters of these codes, JsonConverter in base64."""
     match schema.get("type"):
         case "bytes" if isinstance(value, str):
             return base64.b64encode(value.encode("latin-1")).decode()
@@ -236,7 +236,7 @@ def _fields(schema: Schema) -> Sequence[Mapping[str, object]]:
 
 
 def _bare(avro: object) -> object:
-    """The schema as Spark is to see it: without logical types, which it would decode or refuse (a precision of 64), nor defaults."""
+    """The schema for Spark, without defaults and without logical types, which Spark would decode or refuse (a precision of 64)."""
     match avro:
         case list():
             return [_bare(member) for member in avro]
@@ -283,7 +283,7 @@ def _fitted(value: Column, schema: Schema, of: DataType) -> Column:
 
 
 def _is_alike(schema: Schema, of: DataType) -> bool:
-    """Whether a cast is all that it takes: the same fields in the same order, all the way down."""
+    """Whether a cast is sufficient: at every level the fields are the same, in the same order."""
     kind = schema.get("type")
     match of:
         case StructType():

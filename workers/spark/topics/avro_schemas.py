@@ -1,4 +1,4 @@
-"""The schemas of AvroConverter's records: the registry has them by the ids that records begin with."""
+"""The schemas of AvroConverter's records, which begin with the id of a schema in the registry."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PLACE: Final = StructType(
 def cut_avro(records: DataFrame) -> DataFrame:
     """``records`` of AvroConverter as cut records (:mod:`workers.spark.topics.records`).
 
-    Layouts are schemas' ids, payloads whole records.
+    A layout is a schema's id, a payload the whole record.
     """
     return records.select(
         "topic",
@@ -56,17 +56,17 @@ class AvroSchemas:
         self._registry = registry
 
     def of(self, records: DataFrame, groups: Sequence[Group]) -> Mapping[tuple[str, int | None, int | None], Text]:
-        """The schemas of ``groups`` (see :data:`workers.spark.topics.topic.Texts`). Raises JobError when the registry cannot be asked."""
+        """The schemas of ``groups`` (see :data:`workers.spark.topics.topic.Texts`). Raises JobError when the registry cannot be reached."""
         del records
         return {(group.topic, group.layout, group.key_layout): self._texts(group) for group in groups}
 
     def layout(self, value: str, key: str | None) -> Layout:
-        """What the texts tell. Raises JobError when they are no table's."""
+        """The layout that the texts describe. Raises JobError when they do not describe a table."""
         found = connect_layout(connect_schema(value), None if key is None else connect_schema(key), self._placeholder)
         return replace(found, avro=(value, key))
 
     def places(self, cut: DataFrame, wanted: Mapping[str, Sequence[Known]]) -> DataFrame:
-        """Where each change was committed (see :class:`workers.spark.topics.topic.Schemas`)."""
+        """The commit of each change (see :class:`workers.spark.topics.topic.Schemas`)."""
         parts = []
         for topic, layouts in wanted.items():
             for known in layouts:

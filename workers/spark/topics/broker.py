@@ -1,4 +1,4 @@
-"""What Kafka says of the topics that a job reads: whether it answers, which topics there are, and from where to where they hold records."""
+"""Queries to Kafka about the topics that a job reads: whether Kafka answers, the topics' names, and the ranges of their records."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ CONNECT_SECONDS: Final = 3.0
 """How long a broker may take to accept a connection."""
 _CALL_MS: Final = 10_000
 _SETTINGS: Final = {"request.timeout.ms": str(_CALL_MS), "default.api.timeout.ms": str(_CALL_MS)}
-"""Kafka's clients would wait for a minute."""
+"""The limits of each call. The default of Kafka's clients is a minute."""
 
 Offsets = Mapping[tuple[str, int], int]
-"""By topic and partition."""
+"""(Topic, partition) → offset."""
 
 
 def check_reachable(bootstrap: str) -> None:
     """Return when one of the ``bootstrap`` servers accepts a connection. Needs no Spark. Raises JobError(UNREADABLE) when none does."""
     refused = []
     for server in filter(None, (part.strip() for part in bootstrap.split(","))):
-        # Kafka's clients take a protocol in front of it ("SSL://host:9093").
+        # Kafka's clients accept a protocol before the host ("SSL://host:9093").
         host, _, port = server.rpartition("://")[2].rpartition(":")
         try:
             socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
@@ -40,9 +40,9 @@ def check_reachable(bootstrap: str) -> None:
 
 
 class Broker:
-    """Asks the brokers at ``bootstrap``; ``options`` are those of Spark's Kafka source. Each call is over in some ten seconds.
+    """Queries the brokers at ``bootstrap``. ``options`` are those of Spark's Kafka source. Each call takes about ten seconds at most.
 
-    All calls raise JobError(UNREADABLE) in Kafka's words when they fail.
+    All calls raise JobError(UNREADABLE) with Kafka's message when they fail.
     """
 
     def __init__(self, spark: SparkSession, bootstrap: str, options: Mapping[str, str]) -> None:
@@ -57,7 +57,7 @@ class Broker:
         return matching(self._spark, pattern, names)
 
     def ends(self, topics: Collection[str]) -> Offsets:
-        """Where each partition ends now, for a reader of committed records."""
+        """The present end of each partition, for a reader of committed records."""
         return self._offsets(topics, "latest")
 
     def begins(self, topics: Collection[str]) -> Offsets:
@@ -89,7 +89,7 @@ class Broker:
     @contextmanager
     def _admin(self) -> Iterator[Any]:
         own = {name.removeprefix("kafka."): value for name, value in self._options.items() if name.startswith("kafka.")}
-        # One of the two alone could contradict the other.
+        # A default for only one of the two could contradict the user's value of the other.
         base = {} if _SETTINGS.keys() & own.keys() else _SETTINGS
         settings = self._jvm.java.util.HashMap()
         for name, value in {**base, **own, "bootstrap.servers": self._bootstrap}.items():
@@ -108,7 +108,7 @@ _CHECK: Final = "Check bootstrap and the login in [kafka]."
 
 
 def _said(error: Py4JJavaError) -> str:
-    """The innermost words of Kafka's failure: they name brokers and settings, never records."""
+    """The innermost message of Kafka's failure. It names brokers and settings, never records."""
     problem = error.java_exception
     while problem.getCause() is not None:
         problem = problem.getCause()

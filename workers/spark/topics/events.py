@@ -1,4 +1,4 @@
-"""From cut records of one table to its changes, decoded and fitted to the newest layout.
+"""Decodes cut records of one table into its changes, fitted to the newest layout.
 
 A *change* has ``partition, offset, timestamp``; ``key`` (struct of the key's columns, null without one); ``op`` (Debezium's c u d r t,
 or :data:`TOMBSTONE`); ``row`` (struct: the after image); ``unavailable`` (names of the columns PostgreSQL did not send again);
@@ -22,22 +22,22 @@ from workers.spark.tables.table import Column, Table
 from workers.spark.topics.layouts import ADDED, TRANSACTION, Form, Layout
 
 TOMBSTONE: Final = "tombstone"
-"""The ``op`` of a record without a value: compaction's mark, which follows a delete."""
+"""The ``op`` of a record without a value, which follows a delete and serves compaction."""
 GONE: Final = ("d", TOMBSTONE)
 WHOLE: Final = ("c", "r")
-"""Operations whose image is a whole row, whatever was there before."""
+"""The operations whose image is a whole row, independent of earlier changes."""
 _PLACE: Final = ("partition", "offset", "timestamp")
 
 
 def decoded(
     records: DataFrame, mine: SparkColumn, layout: Layout, table: Table, former: Mapping[str, str], key: Mapping[str, str]
 ) -> DataFrame:
-    """The changes in those ``records`` that are ``mine``, of ``layout``, as rows of ``table``, which is of a newer layout or the same.
+    """The changes in the ``records`` that fulfil ``mine``, as rows of ``table``. ``layout`` is their layout; the table's may be newer.
 
-    ``former`` maps names of ``table``'s columns to what they were called in ``layout``, ``key`` those of its key to names of the layout's
-    key. A column that is not in ``former`` has its default: PostgreSQL filled it into the rows that were there.
+    ``former`` maps the names of the table's columns to their names in ``layout``, ``key`` those of its key to names in the layout's key.
+    A column that is not in ``former`` gets its default, as it did in PostgreSQL's existing rows.
     """
-    # Under the condition once more: Spark may read what several later conditions ask of an event before it has filtered the others out.
+    # The condition is repeated, because Spark may evaluate later conditions on an event before it filters the other events out.
     event, known = layout.value_of(F.when(mine, F.col("value"))), layout.key_of(F.when(mine, F.col("key"))) if layout.key else F.lit(None)
     whole = records.where(mine).withColumn("event", event).withColumn("known", known)
     envelope = layout.form is Form.ENVELOPE
@@ -57,7 +57,7 @@ def decoded(
         else (_added(layout, event, "__lsn"), _added(layout, event, "__source_ts_ms"))
     )
     there = image.isNotNull() & ~op.isin(*GONE)
-    # Flattened deletes are told from other rows where they are rewritten; else a tombstone is left of them, and no half of a move.
+    # Rewritten deletes of event flattening can be recognized. Otherwise only a tombstone remains, which cannot be half of a move.
     moves = envelope or {"__deleted", "__lsn"} <= {*layout.added}
     return whole.select(
         *_PLACE,
@@ -76,7 +76,7 @@ def decoded(
 
 
 def tombstones(records: DataFrame, mine: SparkColumn, layout: Layout, table: Table, key: Mapping[str, str]) -> DataFrame:
-    """The same of records without a value; ``layout`` is that of their keys."""
+    """The changes in records without a value. ``layout`` is that of their keys."""
     nothing = {
         "row": StructType([StructField(column.name, column.kind.type) for column in table.columns]),
         "unavailable": ArrayType(StringType()),
@@ -90,7 +90,7 @@ def tombstones(records: DataFrame, mine: SparkColumn, layout: Layout, table: Tab
     known = records.where(mine).withColumn("known", layout.key_of(F.when(mine, F.col("key"))))
     return known.select(
         *_PLACE,
-        # The delete before it tells.
+        # The delete before the tombstone has these values.
         *(F.lit(False).alias(name) for name in ("came", "left")),
         _key(layout, table, key).alias("key"),
         F.lit(TOMBSTONE).alias("op"),
@@ -99,7 +99,7 @@ def tombstones(records: DataFrame, mine: SparkColumn, layout: Layout, table: Tab
 
 
 def together(parts: Sequence[DataFrame]) -> DataFrame:
-    """All changes of a table in one."""
+    """The union of the parts."""
     return reduce(DataFrame.unionByName, parts)
 
 
@@ -119,7 +119,7 @@ def key_columns(table: Table) -> tuple[Column, ...]:
 
 
 def row_op(layout: Layout, event: SparkColumn) -> SparkColumn:
-    """The operation of an ``event`` that event flattening has made a row: what it added says so, else any row is the newest."""
+    """The operation of a flattened ``event``: from the added fields if there are any, else ``u`` for every row."""
     deleted = F.coalesce(_added(layout, event, "__deleted") == "true", F.lit(False))
     return F.when(deleted, F.lit("d")).otherwise(F.coalesce(_added(layout, event, "__op"), F.lit("u")))
 
@@ -129,7 +129,7 @@ def _added(layout: Layout, event: SparkColumn, name: str) -> SparkColumn:
 
 
 def fitted(raw: SparkColumn | None, old: Column | None, new: Column) -> SparkColumn:
-    """A column's raw value as the newest layout has it; its default where the event's layout has no such column."""
+    """A column's raw value in the newest layout; the default if the event's layout does not have the column."""
     if raw is None or old is None:
         return default_of(new)
     value = old.kind.decode(raw)

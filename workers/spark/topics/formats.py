@@ -1,4 +1,4 @@
-"""How the values of topics are written, and so how they are cut and where their schemas come from."""
+"""The formats of topics: how their records are cut, and the source of their schemas."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workers.spark.topics.topic import Schemas
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A converter's way to write. ``cut`` makes cut records of Kafka's (:mod:`workers.spark.topics.records`)."""
+    """A converter's format. ``cut`` converts Kafka's records into cut records (:mod:`workers.spark.topics.records`)."""
 
     cut: Callable[[DataFrame], DataFrame]
     schemas: Schemas
@@ -26,10 +26,10 @@ class Format:
 
 
 def json_format(placeholder: str, catalog: Catalog | None) -> Format:
-    """JsonConverter's, with schemas and without."""
+    """JsonConverter's format, with and without schemas."""
     return Format(cut_json, JsonSchemas(placeholder, catalog), json_signs(placeholder))
 
 
 def avro_format(placeholder: str, registry: SchemaRegistry) -> Format:
-    """Confluent's AvroConverter's."""
+    """The format of Confluent's AvroConverter."""
     return Format(cut_avro, AvroSchemas(placeholder, registry), AVRO_SIGNS)

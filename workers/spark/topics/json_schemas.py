@@ -1,4 +1,4 @@
-"""The schemas of JsonConverter's records: embedded, or made up from the source's catalog or from what the JSON shows."""
+"""The schemas of JsonConverter's records: embedded, or derived from the source's catalog or from the JSON itself."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TEXTS: Final = ("value_schema", "key_schema")
 
 
 class JsonSchemas:
-    """Finds the schemas of groups. ``catalog`` tells of columns where events embed no schema; without it the JSON's own types are taken."""
+    """Finds the schemas of groups. ``catalog`` has the columns of events without a schema; without it the JSON's own types are used."""
 
     def __init__(self, placeholder: str, catalog: Catalog | None) -> None:
         self._placeholder = placeholder
@@ -53,11 +53,11 @@ class JsonSchemas:
         return texts
 
     def layout(self, value: str, key: str | None) -> Layout:
-        """What the texts tell. Raises JobError when they are no table's."""
+        """The layout that the texts describe. Raises JobError when they do not describe a table."""
         return connect_layout(json.loads(value), None if key is None else json.loads(key), self._placeholder)
 
     def places(self, cut: DataFrame, wanted: Mapping[str, Sequence[Known]]) -> DataFrame:
-        """Where each change was committed (see :class:`workers.spark.topics.topic.Schemas`)."""
+        """The commit of each change (see :class:`workers.spark.topics.topic.Schemas`)."""
         block = F.from_json("value", _PLACE)
         ts_ms, lsn = F.coalesce(block["source"]["ts_ms"], block["__source_ts_ms"]), F.coalesce(block["source"]["lsn"], block["__lsn"])
         table = block["source"]
@@ -110,15 +110,15 @@ def _bare_key(key: str | None, columns: Mapping[str, Mapping[str, object]]) -> s
 
 
 def _is_row(event: Mapping[str, object], key: str | None) -> bool:
-    """Whether an event without an envelope is a table's row: heartbeats and transactions have their own members."""
+    """Whether an event without an envelope is a table's row. Heartbeats and transactions are recognized by their members."""
     return not ({"ts_ms"} == event.keys() or {"status", "event_count"} <= event.keys()) and (key is None or key.startswith("{"))
 
 
 def _shown(records: DataFrame) -> dict[str, str]:
-    """Connect's types for the columns as the JSON shows them: numbers and truth values as they are, all else as text."""
+    """Connect's types for the columns in the JSON: numbers and booleans have their types, all others are text."""
     image = F.coalesce(F.get_json_object("value", "$.after"), F.get_json_object("value", "$.before"), F.col("value"))
     session = records.sparkSession
-    # PySpark's reader takes no column of texts; Java's does, and infers as it does for files.
+    # PySpark's reader does not accept a column of texts. Java's does, and infers the types as for files.
     texts = records.select(image.alias("value"))._jdf  # noqa: SLF001
     encoder = session._jvm.org.apache.spark.sql.Encoders.STRING()  # noqa: SLF001
     schema = json.loads(session._jsparkSession.read().json(getattr(texts, "as")(encoder)).schema().json())  # noqa: SLF001

@@ -1,4 +1,4 @@
-"""What is known of a topic from the batches before: it is plain data, which a checkpoint keeps."""
+"""What earlier batches found out about a topic. Plain data, which a checkpoint stores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A layout of a topic. ``newest`` is the (ts_ms, lsn) of its last change of a row, by the source's commits."""
+    """A layout of a topic. ``newest`` is the commit (ts_ms, lsn) of its last change of a row, (0, 0) if none is known."""
 
     value: int | None
     key: int | None
@@ -15,24 +15,24 @@ class Known:
     key_schema: str | None
     newest: tuple[int, int]
     filled: tuple[tuple[str, str], ...] = ()
-    """Columns, and PostgreSQL's texts of what rows that are older show for them (:mod:`workers.spark.source.missing`)."""
+    """Column → PostgreSQL's text of its value in rows that are older than the column (:mod:`workers.spark.source.missing`)."""
 
     @property
     def shows_rows(self) -> bool:
-        """Whether a row is known to have it. A record without a key may be a truncate: it says nothing of the table's key."""
+        """Whether a row has this layout. Records without a key may all be truncates, which do not show the table's key."""
         return self.key is not None or self.newest > (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Stands for schemas that a topic's records do not have; ``reason`` says where and why, without what the records hold."""
+    """Stands for the schemas of records that cannot be read. ``reason`` says where and why, without any data of the records."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A layout of ``topic`` that only records have which wait: the batch that brought them, and could tell of it, is gone."""
+    """A layout of ``topic`` that only waiting records have. Its schemas are stored, because Kafka may no longer have these records."""
 
     topic: str
     value: int | None
@@ -45,7 +45,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """A TRUNCATE that was read: where, when it was committed, and its LSN."""
+    """A TRUNCATE: the place of its record, the time of its commit, and its LSN."""
 
     partition: int
     offset: int
@@ -54,19 +54,29 @@ class Truncate:
 
 
 @dataclass(frozen=True, slots=True)
+class Reached:
+    """The newest applied event of a topic partition: the LSN at which its transaction ended, and its number in the transaction."""
+
+    topic: str
+    partition: int
+    lsn: int
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
 class TopicState:
-    """What is known of a topic: its table (schema, name), its layouts, and the last truncates."""
+    """The state of a topic: its table (schema, name), its layouts, and the last truncates."""
 
     table: tuple[str, str] | None = None
     layouts: tuple[Known, ...] = ()
     truncates: tuple[Truncate, ...] = ()
     moved: tuple[tuple[int, int | None], ...] = ()
-    """Batches whose images of moved rows (:mod:`workers.spark.jobs.moves`) are kept, and the newest layout (of the value) then."""
+    """(Turn, newest value layout at that time) of each turn whose images of moved rows (:mod:`workers.spark.jobs.moves`) are kept."""
     followed: tuple[int, int] | None = None
-    """Up to which commit (ts_ms, lsn) the tables' columns follow the events'."""
+    """The commit (ts_ms, lsn) up to which the table's columns match those of the events."""
     awaited: tuple[tuple[int, int], ...] = ()
-    """Moves that are waited for, and the batch that began to."""
+    """(Move, batch) of each move whose other half is awaited, and the batch that found the first half."""
     kept: str | None = None
-    """The table (``schema.name``) that an earlier turn brought the topic's rows into; None for none yet."""
+    """The table (``schema.name``) that holds the topic's rows; None before the first rows."""
     aside: str | None = None
-    """Why the topic is set aside: nothing of it is read. None as long as it is read."""
+    """The reason why the topic is set aside, so that its records are not read; None while they are read."""

@@ -1,7 +1,7 @@
-"""What the records of one layout look like: the table's columns, its key, and how a payload is read.
+"""The layouts of records: the table's columns, its key, and the reading of a payload.
 
 A *layout* is one schema of a topic's values with one schema of its keys. JsonConverter embeds both; without embedded schemas the
-columns come from the source's catalog or from what the JSON shows; Avro's come from the registry.
+columns come from the source's catalog or from the JSON itself. Avro's schemas come from the registry.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SOURCE: Final = StructType(
         StructField("snapshot", StringType()),
     ]
 )
-"""What is read of an event's source block."""
+"""The fields of an event's source block that are read."""
 TRANSACTION: Final = StructType(
     [StructField("id", StringType()), StructField("total_order", LongType()), StructField("data_collection_order", LongType())]
 )
@@ -45,21 +45,21 @@ ADDED: Final[Mapping[str, DataType]] = {
     "__ts_ms": LongType(),
     "__source_ts_ms": LongType(),
 }
-"""Those that are read."""
+"""The fields that are read."""
 
 
 class Form(Enum):
-    """How a change is told."""
+    """The form of a change."""
 
     ENVELOPE = auto()
-    """Debezium's own: before, after, op, source."""
+    """Debezium's own form: before, after, op, source."""
     ROW = auto()
-    """After event flattening (``ExtractNewRecordState``): the row alone, a delete being a tombstone or ``__deleted``."""
+    """The form after event flattening (``ExtractNewRecordState``): the row alone; a delete is a tombstone or has ``__deleted``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """``columns`` in the order of the schema, ``key`` those of the key's schema (empty without a key)."""
+    """``columns`` are in the order of the schema. ``key`` has the columns of the key's schema, empty without a key."""
 
     form: Form
     columns: tuple[Column, ...]
@@ -70,23 +70,23 @@ class Layout:
     """The Avro schemas of value and key; None for JSON."""
 
     def filled(self, texts: Iterable[tuple[str, str]]) -> Layout:
-        """The same layout, of whose columns these, by name, are filled in rows that lack them with PostgreSQL's texts."""
+        """The layout with ``filled`` set for these columns. ``texts``: (name, PostgreSQL's text of the value in older rows)."""
         found = dict(texts)
         return replace(self, columns=tuple(replace(column, filled=found.get(column.name)) for column in self.columns)) if found else self
 
     @property
     def row_type(self) -> StructType:
-        """What a row is read as."""
+        """The Spark type of a row."""
         return StructType([StructField(column.name, column.kind.raw) for column in self.columns])
 
     @property
     def key_type(self) -> StructType:
-        """What a key is read as."""
+        """The Spark type of a key."""
         return StructType([StructField(column.name, column.kind.raw) for column in self.key])
 
     @property
     def value_type(self) -> StructType:
-        """What a payload is read as."""
+        """The Spark type of a payload."""
         if self.form is Form.ROW:
             return StructType([*self.row_type.fields, *(StructField(name, ADDED[name]) for name in self.added if name in ADDED)])
         return StructType(
@@ -101,7 +101,7 @@ class Layout:
         )
 
     def value_of(self, payload: SparkColumn) -> SparkColumn:
-        """A payload read as :attr:`value_type`. A value of another shape than its schema says stops the job: it must not become null."""
+        """A payload read as :attr:`value_type`. A value that does not fit its schema stops the job, because it must not become null."""
         return _json(payload, self.value_type) if self.avro is None else read_avro(payload, self.avro[0], self.value_type)
 
     def key_of(self, payload: SparkColumn) -> SparkColumn:
@@ -112,7 +112,7 @@ class Layout:
 
 
 def connect_layout(value: Mapping[str, object], key: Mapping[str, object] | None, placeholder: str = UNAVAILABLE) -> Layout:
-    """The layout that Connect's schemas (as JsonConverter embeds them) tell. Raises JobError when the value's is no table's."""
+    """The layout of Connect's schemas (as JsonConverter embeds them). Raises JobError when the value's schema is not a table's."""
     fields = _fields(value)
     names = {str(field.get("field")): field for field in fields}
     keys = tuple(_column(field, placeholder) for field in _fields(key)) if key is not None and key.get("type") == "struct" else ()
@@ -127,7 +127,7 @@ def connect_layout(value: Mapping[str, object], key: Mapping[str, object] | None
 
 
 def is_table(schema: Mapping[str, object]) -> bool:
-    """Whether values of the schema can be a table's: heartbeats, transactions, logical messages and notifications are none."""
+    """Whether the schema can be a table's. Those of heartbeats, transactions, logical messages and notifications cannot."""
     return schema.get("type") == "struct" and not str(schema.get("name")).startswith(_NO_TABLES)
 
 

@@ -1,6 +1,6 @@
-"""Which topics a job reads: one pattern (Java's) of whole names, made in one place.
+"""The topics that a job reads, as one Java pattern for whole names.
 
-Spark searches a name for its pattern, Kafka's consumer and everything here match whole names: :func:`whole` makes both the same.
+Spark searches for the pattern within a name; Kafka's consumer and this module match whole names. :func:`whole` makes both equal.
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ from workers.spark.failure import WRONG, JobError
 
 
 def of_topic(name: str) -> str:
-    """The pattern of this one topic, whatever characters its name has."""
+    """The pattern for exactly this topic, whatever characters its name has."""
     return re.escape(name)
 
 
 def of_prefix(prefix: str) -> str:
-    """The pattern of all topics under a ``topic.prefix``, which is meant literally: ``x`` reads ``x.public.film``, not ``xy.public.film``.
+    """The pattern for all topics with a literal ``topic.prefix``: ``x`` reads ``x.public.film``, not ``xy.public.film``.
 
-    A prefix that continues another one with a dot cannot be told from a schema: ``x`` also reads ``x.y.public.film``.
+    A prefix that extends another one with a dot cannot be distinguished from a schema: ``x`` also reads ``x.y.public.film``.
     """
     return re.escape(prefix) + r"\..+"
 
 
 def either(*patterns: str) -> str:
-    """A pattern of the names that one of ``patterns`` matches."""
+    """A pattern for the names that at least one of ``patterns`` matches."""
     return "|".join(f"(?:{pattern})" for pattern in patterns)
 
 
 def whole(pattern: str) -> str:
-    """``pattern`` for readers that search for it: it matches nothing but whole names."""
+    """``pattern`` for readers that search within names: it then matches only whole names."""
     return f"^(?:{pattern})$"
 
 
 def matching(spark: SparkSession, pattern: str, names: Iterable[str]) -> list[str]:
-    """Those of ``names`` that ``pattern`` matches as a whole, in order. Java is asked, since Java's patterns are not Python's.
+    """The ``names`` that ``pattern`` matches as a whole, in order. Java matches them, because its patterns differ from Python's.
 
     Raises JobError(WRONG) when Java cannot read the pattern.
     """
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark has no other way to Java's patterns
     try:
-        # By itself: "a)|(b" would be one between the brackets of whole().
+        # Compiled alone, because "a)|(b" would be valid between the parentheses of whole().
         jvm.java.util.regex.Pattern.compile(pattern)
     except IllegalArgumentException as error:
-        # PatternSyntaxException, as PySpark passes it on: what and where, then the pattern.
+        # PySpark's text of a PatternSyntaxException: the error and its place, then the pattern.
         where = str(error).splitlines()[0]
         raise JobError(WRONG, f"topics is {pattern!r}, which Java cannot read as a pattern: {where}. Correct it.") from None
     compiled = jvm.java.util.regex.Pattern.compile(whole(pattern))

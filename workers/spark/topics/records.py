@@ -1,12 +1,12 @@
-"""Kafka's records, and each cut into what names its layout and what it carries. No schema is needed yet, and no JSON is parsed.
+"""Reads Kafka's records and cuts each into its layout and its payload. This needs no schema and does not parse JSON.
 
-JsonConverter with ``schemas.enable=true`` writes its schema, some kilobytes of it, before every payload. The cut finds the end
-of the schema by its bytes, so that the text is hashed and dropped before anything is parsed: in 4 KB it takes 6 µs to find and 2 to
-hash, where ``from_json`` of the whole takes 12 to 18 (2 cores).
+JsonConverter with ``schemas.enable=true`` writes its schema, some kilobytes, before every payload. The cut finds the end of the schema
+by its bytes, hashes the schema and drops it, without parsing. In 4 KB this takes 8 µs; ``from_json`` of the whole takes 12 to 18 µs
+(2 cores).
 
 A *cut record* has ``topic, partition, offset, timestamp``; ``layout`` (which schema the value has) and ``value``
-(the payload, null for a tombstone); ``key_layout`` and ``key`` likewise; ``came`` and ``left`` (whether Debezium's header says that
-the row came from another key, or left for one).
+(the payload, null for a tombstone); ``key_layout`` and ``key`` likewise; ``came`` and ``left`` (whether Debezium's headers say that
+the row had another key before, or has another one now).
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from workers.spark.topics.patterns import whole
 
 OLD_KEY: Final = "__debezium.oldkey"
 NEW_KEY: Final = "__debezium.newkey"
-"""Headers of a primary key's update (Debezium documentation, "Primary key updates")."""
+"""The headers of a primary key's update (Debezium documentation, "Primary key updates")."""
 
 _DISABLED: Final = "spark.sql.streaming.disabledV2MicroBatchReaders"
 _READER: Final = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 _HEAD: Final = '{"schema":'
 _SEAM: Final = '},"payload":'
 _CLIENT: Final[Mapping[str, str]] = {
-    # Committed records only: a worker with exactly-once support leaves aborted ones behind (KIP-618).
+    # Only committed records are read: a worker with exactly-once support leaves aborted ones in the topic (KIP-618).
     "kafka.isolation.level": "read_committed",
-    # An unreachable broker is told in seconds; the clients' own patience is a minute, tried three times over.
+    # An unreachable broker is reported within seconds. The clients' default is three attempts of a minute.
     "kafka.request.timeout.ms": "10000",
     "kafka.default.api.timeout.ms": "10000",
     "fetchOffset.numRetries": "1",
     "includeHeaders": "true",
-    # A task for each so many records: a partition that holds most of a batch is read by all cores.
+    # One task for each of these numbers of records, so that all cores read a partition that holds most of a batch.
     "maxRecordsPerPartition": "20000",
 }
 
 
 def read_records(spark: SparkSession, bootstrap: str, pattern: str, options: Mapping[str, str] | None = None) -> DataFrame:
-    """Records from first to last, once, of the topics whose whole name matches ``pattern``; ``options`` are the Kafka source's own."""
+    """All present records of the topics whose whole name matches ``pattern``. ``options`` are those of the Kafka source."""
     settings = {**_options(bootstrap, pattern), "startingOffsets": "earliest", "endingOffsets": "latest", **(options or {})}
     return spark.read.format("kafka").options(**settings).load()
 
 
 def read_range(spark: SparkSession, bootstrap: str, begins: Offsets, ends: Offsets, options: Mapping[str, str] | None = None) -> DataFrame:
-    """Records of just these partitions, from ``begins`` (inclusive) to ``ends`` (exclusive)."""
+    """The records of these partitions, from ``begins`` (inclusive) to ``ends`` (exclusive)."""
     assigned: dict[str, list[int]] = {}
     for topic, partition in begins:
         assigned.setdefault(topic, []).append(partition)
@@ -73,13 +73,13 @@ def _by_topic(offsets: Offsets) -> str:
 
 
 def stream_records(spark: SparkSession, bootstrap: str, pattern: str, options: Mapping[str, str] | None = None) -> DataFrame:
-    """The same as a stream, from the first record on and without end.
+    """The records as a stream, from the first one on and without end.
 
-    Topics that come later are followed. Records that Kafka has removed before they were read stop the stream: a mirror without
-    them would be wrong. The session reads Kafka's streams by Spark's older reader from now on.
+    New topics are followed. Records that Kafka has removed before they were read stop the stream, because a mirror without
+    them would be wrong. The session uses Spark's older reader for Kafka's streams from now on.
     """
-    # The newer one fails on the batch that is repeated after a crash (4.1.1 and 4.1.2: it reports its lag from offsets that it has not
-    # fetched then); the older one reports none.
+    # The newer reader fails on the batch that is repeated after a crash (4.1.1 and 4.1.2: it reports its lag from offsets that it has not
+    # fetched then). The older one does not report a lag.
     others = [reader for reader in (spark.conf.get(_DISABLED, "") or "").split(",") if reader not in ("", _READER)]
     spark.conf.set(_DISABLED, ",".join([*others, _READER]))
     settings = {**_options(bootstrap, pattern), "startingOffsets": "earliest", "failOnDataLoss": "true", **(options or {})}
@@ -91,11 +91,11 @@ def _options(bootstrap: str, pattern: str) -> dict[str, str]:
 
 
 def cut_json(records: DataFrame, *more: str) -> DataFrame:
-    """``records`` of JsonConverter, with schemas or without, as cut records; columns ``more`` come along.
+    """``records`` of JsonConverter, with or without schemas, as cut records. The columns ``more`` are kept.
 
-    A layout is a hash: of the embedded schema's text, or of the columns' names where none is embedded.
+    A layout is a hash of the embedded schema's text, or of the columns' names if none is embedded.
     """
-    # In steps, each of which Spark computes once; in one expression it would search the text anew for every use of what it found.
+    # Spark computes each of these steps once. In a single expression it would repeat the search for every use of its result.
     found = records.select(
         "topic", "partition", "offset", "timestamp", "value", "key", *carried(), *more, *(_head(name) for name in ("value", "key"))
     )
@@ -104,7 +104,7 @@ def cut_json(records: DataFrame, *more: str) -> DataFrame:
 
 
 def schema_text(name: str) -> Column:
-    """The schema embedded in the binary column ``name``, as text; null without one."""
+    """The embedded schema in the binary column ``name``, as text; null without one."""
     text = F.col(name).cast("string")
     head = _before_seam(text)
     quick = F.concat(F.substr(head, F.lit(len(_HEAD) + 1)), F.lit("}"))
@@ -113,20 +113,20 @@ def schema_text(name: str) -> Column:
 
 
 def _before_seam(text: Column) -> Column:
-    """The text up to the first seam: inside a schema a key "payload" could only follow a struct among a default's members."""
-    # Java's search for a fixed text skips along it. Spark's substring_index and locate look at every place: 13 and 29 us in 4 KB, this 6.
+    """The text before the first seam. A schema contains the seam only if a default has a struct before a member named "payload"."""
+    # In 4 KB this takes 6 us. Spark's substring_index and locate take 13 and 29 us, because they do not skip bytes as Java's search does.
     return F.split(text, re.escape(_SEAM), 2)[0]
 
 
 def _head(name: str) -> Column:
-    """How many bytes are before the seam; null where there is none."""
+    """The number of bytes before the seam; null without a seam."""
     text = F.col(name).cast("string")
     size = F.when(text.startswith(_HEAD), F.octet_length(_before_seam(text)))
     return F.nullif(size, F.octet_length(text)).alias(f"{name}_head")
 
 
 def _parsed(name: str) -> Column:
-    """Whoever writes blanks or another order is understood too, at the price of a parse."""
+    """The slower way, by parsing, for text with blanks or in another order."""
     parsed = F.from_json(F.col(name).cast("string"), "schema string, payload string")
     return F.when(F.col(f"{name}_head").isNull(), parsed).alias(f"{name}_parsed")
 
@@ -135,7 +135,7 @@ def _cut(name: str) -> tuple[Column, Column]:
     raw, head, parsed = F.col(name), F.col(f"{name}_head"), F.col(f"{name}_parsed")
     text = raw.cast("string")
     start = head + len(_SEAM) + 1
-    # Bytes, not characters: Spark's substring of a text counts its way to the start.
+    # The position is in bytes, because Spark's substring of a text counts characters up to the start.
     body = F.substring(raw, start, F.octet_length(raw) - start).cast("string")
     seamed, wrapped = head.isNotNull(), parsed["schema"].isNotNull()
     names = F.json_object_keys
@@ -147,7 +147,7 @@ def _cut(name: str) -> tuple[Column, Column]:
 
 
 def carried() -> tuple[Column, Column]:
-    """What headers tell: ``came`` and ``left``."""
+    """The columns ``came`` and ``left``, from the headers."""
     return _has(OLD_KEY).alias("came"), _has(NEW_KEY).alias("left")
 
 

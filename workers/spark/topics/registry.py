@@ -20,13 +20,13 @@ from workers.spark.topics.known import Unreadable
 
 _TIMEOUT_SECONDS: Final = 15.0
 _RETRIES: Final = 2
-"""Attempts to connect beyond the first; answers are not asked for again."""
+"""Further attempts to connect. A request that got an answer is not repeated."""
 _ACCEPT: Final = "application/vnd.schemaregistry.v1+json, application/json"
 
 
 @dataclass(frozen=True, slots=True)
 class RegistryAuth:
-    """Who asks: ``user`` and ``password``, or a bearer ``token``. ``ca`` is a PEM file of authorities to trust, instead of the system's."""
+    """The credentials: ``user`` and ``password``, or a bearer ``token``. ``ca`` is a PEM file that replaces the system's certificates."""
 
     user: str | None = None
     password: str | None = field(default=None, repr=False)
@@ -35,20 +35,20 @@ class RegistryAuth:
 
 
 class SchemaRegistry:
-    """Schemas by their ids, each fetched once: what an id stands for never changes.
+    """Schemas by id. Each is fetched once, because the schema of an id never changes.
 
-    Raises JobError for a URL that is none, for a CA file that cannot be read, and for both a user and a token.
+    Raises JobError for an invalid URL, for an unreadable CA file, and for both a user and a token.
     """
 
     def __init__(self, url: str, auth: RegistryAuth | None = None) -> None:
         who = auth or RegistryAuth()
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise JobError(UNREADABLE, "The registry's url does not begin with http:// or https:// and a host. Mend it.")
+            raise JobError(UNREADABLE, "The registry's url does not begin with http:// or https:// and a host. Correct it.")
         if who.user is not None and who.token is not None:
-            raise JobError(UNREADABLE, "The registry has both a user and a token. Leave one of them out.")
+            raise JobError(UNREADABLE, "The registry has both a user and a token. Remove one of them.")
         if parts.username is not None:
-            raise JobError(UNREADABLE, "The registry's url holds a user, and urls are shown in messages. Give user and password apart.")
+            raise JobError(UNREADABLE, "The registry's url holds a user, but messages show urls. Set user and password separately.")
         self._url = url.rstrip("/")
         self._known: dict[int, str | Unreadable] = {}
         self._client = httpx.Client(
@@ -69,9 +69,9 @@ class SchemaRegistry:
         self._client.close()
 
     def schema(self, number: int) -> str | Unreadable:
-        """The text of the Avro schema with this id, or why there is none: another format, references, an unknown id.
+        """The text of the Avro schema with this id, or the reason without one: another format, references, an unknown id.
 
-        Raises JobError when the registry cannot be asked.
+        Raises JobError when the registry cannot be reached or refuses the request.
         """
         known = self._known.get(number)
         if known is None:

@@ -1,4 +1,4 @@
-"""A first look at a batch of cut records: which topics, which layouts, and what needs more than the quick way. One pass, no parse."""
+"""The survey of a batch of cut records: its topics, its layouts, and the groups that need more than the fast path. One pass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workers.spark.kinds import Placeholder
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """Texts that payloads hold when there is something to be careful with; None where no text tells."""
+    """Texts by which a payload may need the slower path; None where no text shows this."""
 
     placeholder: tuple[str, ...] | None
     truncate: str | None
@@ -24,39 +24,39 @@ class Signs:
 
 
 def json_signs(placeholder: str) -> Signs:
-    """JSON's: the placeholder for a value that was not sent again as text, as bytes, in arrays of numbers and of UUIDs."""
+    """The signs in JSON: the placeholder of a value that was not sent again, as text, as bytes, in arrays of numbers and of UUIDs."""
     known = Placeholder.of(placeholder)
     numbers = ",".join(str(number) for number in known.numbers)
     return Signs((known.text, base64.b64encode(known.octets).decode(), numbers, known.uuid), '"op":"t"', '"snapshot":"first')
 
 
 _PARTITION: Final = 2**48
-"""More than a partition has offsets."""
+"""A number above every offset of a partition."""
 AVRO_SIGNS: Final = Signs(None, None, "first")
-"""Avro's: numbers of arrays and an operation's letter cannot be found without reading."""
+"""The signs in Avro. Numbers in arrays and an operation's letter cannot be found without decoding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Records of one topic with one layout of value and of key. The flags may be true without cause, never false with one."""
+    """The records of one topic with one layout of value and of key. A flag may be true without a reason, but never false with one."""
 
     topic: str
     layout: int | None
     key_layout: int | None
     empty: bool
-    """They have no value: tombstones."""
+    """The records are tombstones, without a value."""
     records: int
     placeholders: bool
-    """Some may lack a value that PostgreSQL did not send again."""
+    """Some records may lack a value that PostgreSQL did not send again."""
     truncates: bool
     begins: bool
-    """A snapshot of the table may begin among them."""
+    """A snapshot of the table may begin in these records."""
     moves: bool
-    """Some tell of a row that left its key, or came to it."""
+    """Some records are halves of a change of a row's key."""
     newest_ms: int
-    """The newest of their times (ms since 1970), as Kafka has them."""
+    """The newest of Kafka's timestamps (ms since 1970)."""
     sample: tuple[int, int]
-    """Partition and offset of one of them."""
+    """Partition and offset of one of the records."""
 
 
 def survey(cut: DataFrame, signs: Signs) -> Sequence[Group]:
@@ -71,7 +71,7 @@ def survey(cut: DataFrame, signs: Signs) -> Sequence[Group]:
             _any(_contains(value, signs.begins and (signs.begins,))).alias("begins"),
             _any(F.col("came") | F.col("left")).alias("moves"),
             F.max(F.unix_millis("timestamp")).alias("newest_ms"),
-            # One number, so that Spark can hash: a minimum of structs would make it sort the batch.
+            # The place is one number, so that Spark can hash. For a minimum of structs it would sort the batch.
             F.min(F.col("partition").cast("bigint") * _PARTITION + F.col("offset")).alias("sample"),
         )
         .collect()

@@ -1,6 +1,6 @@
-"""Which layouts a topic's events have had, and which is the newest.
+"""The layouts of a topic's events, and which of them is the newest.
 
-By the source's commits, not by offsets: after a crash a connector sends old events again behind newer ones.
+The source's commits decide, not offsets: after a crash a connector sends old events again, after newer ones.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from workers.spark.topics.layouts import Form, Layout
 from workers.spark.topics.survey import Group
 
 Text = tuple[str | None, str | None] | Unreadable
-"""The texts of the schemas of value and key; a value's None says that the records are no table's."""
+"""The texts of the schemas of value and key. None as the value's text means that the records are not a table's."""
 Texts = Mapping[tuple[str, int | None, int | None], Text]
-"""For each (topic, layout, key layout) its schemas."""
+"""(Topic, layout, key layout) → its schemas."""
 
 
 _NEW: Final = TopicState()
 
 
 class Schemas(Protocol):
-    """Where the schemas of a format come from."""
+    """The source of a format's schemas."""
 
     def of(self, records: DataFrame, groups: Sequence[Group]) -> Texts:
-        """The schemas of ``groups``, some of whose ``records`` (Kafka's own) are at hand."""
+        """The schemas of ``groups``. ``records`` (Kafka's own) include some of each group."""
 
     def layout(self, value: str, key: str | None) -> Layout:
-        """What the texts tell. Raises JobError when they are no table's."""
+        """The layout that the texts describe. Raises JobError when they do not describe a table."""
 
     def places(self, cut: DataFrame, wanted: Mapping[str, Sequence[Known]]) -> DataFrame:
-        """Of the topics' cut records with these layouts: topic, layout, key_layout, and where each change was committed.
+        """For the topics' cut records with these layouts: topic, layout, key_layout, and the commit of each change.
 
-        That is ``b``: struct<ts_ms, lsn, schema, table, op>.
+        The commit is ``b``: struct<ts_ms, lsn, schema, table, op>.
         """
 
 
@@ -54,10 +54,10 @@ def learned(
     kept: Texts | None = None,
     passing: Collection[str] = (),
 ) -> dict[str, TopicState]:
-    """``states`` with what the groups add: new layouts, how new each one is, and which topics are set aside.
+    """``states`` with the additions of the groups: new layouts, the last commit of each, and the topics that are set aside.
 
-    ``raw`` are the batch's whole records; what is ``kept`` of texts is of groups that were in an earlier one. A topic with records that
-    cannot be read is set aside as a whole, but those topics that are ``passing``: there they are passed over, as what is no table's is.
+    ``raw`` are Kafka's records of the batch. ``kept`` has the texts for groups of earlier batches. A topic with an unreadable record is
+    set aside as a whole. For topics in ``passing`` such records are ignored instead, as are records that are not a table's.
     """
     topics = dict(states)
     for (topic, layout, key_layout), text in unknown(states, groups, schemas, raw, kept or {}).items():
@@ -77,7 +77,7 @@ def learned(
 
 
 def unknown(states: Mapping[str, TopicState], groups: Sequence[Group], schemas: Schemas, raw: DataFrame, kept: Texts) -> Texts:
-    """The texts of layouts that ``states`` do not know, out of what is ``kept``, else out of the batch's ``raw`` records.
+    """The texts of layouts that ``states`` do not have, from ``kept``, else from the batch's ``raw`` records.
 
     Topics that are set aside are left out.
     """
@@ -106,7 +106,7 @@ Places = Mapping[tuple[int | None, int | None], tuple[int, int]]
 def _places(
     topics: Mapping[str, TopicState], groups: Sequence[Group], cut: DataFrame, schemas: Schemas
 ) -> dict[str, tuple[Places, tuple[str, str] | None]]:
-    """For topics of several layouts, or of an unknown table: how far each layout reaches, and the table."""
+    """For topics with several layouts, or with an unknown table: the last commit of each layout, and the table."""
     read = {group.topic for group in groups if not group.empty}
     asked = [name for name in read if len(topics[name].layouts) > 1 or topics[name].table is None]
     present = {(group.topic, group.layout, group.key_layout) for group in groups if not group.empty}
@@ -115,7 +115,7 @@ def _places(
     if not wanted:
         return {}
     several = [name for name in wanted if len(topics[name].layouts) > 1]
-    # One event tells a table's name; only where layouts follow each other all of them have to be looked at.
+    # One event shows the table's name. All events are needed only for topics with several layouts.
     looked = F.col("topic").isin(several)
     for group in groups:
         if group.topic in wanted and group.topic not in several and not group.empty:
@@ -139,7 +139,7 @@ def _places(
 
 
 class Topic:
-    """A topic's table at its newest layout, and how older layouts fit it."""
+    """A topic's table in its newest layout, and the mapping of older layouts to it."""
 
     def __init__(self, name: str, state: TopicState, layout: Callable[[str, str | None], Layout]) -> None:
         self.name = name
@@ -158,17 +158,17 @@ class Topic:
 
     @property
     def newest(self) -> tuple[int, int]:
-        """The last commit (ts_ms, lsn) that a layout has been seen at."""
+        """The last commit (ts_ms, lsn) of all layouts."""
         return self._ordered[-1].newest
 
     @property
     def newest_layout(self) -> int | None:
-        """What tells the records of the newest layout, of their values."""
+        """The id of the newest layout, of the values."""
         return self._ordered[-1].value
 
     @property
     def passed(self) -> tuple[Table, ...]:
-        """The table's forms that events had since the batch before, oldest first, before the newest."""
+        """The table's forms since the previous batch, oldest first, without the newest."""
         followed = self.state.followed
         later = [known for known in self._ordered[:-1] if followed is not None and known.newest > followed]
         return tuple(replace(self.table, columns=self._layouts[known.value, known.key].columns) for known in later)
@@ -179,31 +179,31 @@ class Topic:
         return bool(self._ordered)
 
     def layout(self, value: int | None, key: int | None) -> Layout | None:
-        """The layout of a group, None when it is no table's."""
+        """The layout of a group; None if it is not a table's."""
         return self._layouts.get((value, key))
 
     def layouts(self) -> list[tuple[int | None, int | None, Layout]]:
-        """All layouts with what tells their records (of value and key), the newest last."""
+        """All layouts with their ids (of value and key), the newest last."""
         newest = self._ordered[-1]
         found = [(value, key, layout) for (value, key), layout in self._layouts.items() if (value, key) != (newest.value, newest.key)]
         return [*found, (newest.value, newest.key, self._layouts[newest.value, newest.key])]
 
     def value_of(self, key: int | None) -> int | None:
-        """What tells the values' layout that came last with this key: tombstones have no other. None when there is none."""
+        """The id of the newest value layout with this key layout, for tombstones. None without one."""
         return next((known.value for known in reversed(self._ordered) if known.key == key), None)
 
     def key_names(self, value: int | None, key: int | None) -> dict[str, str]:
-        """Columns of the table's key, and what a layout's key calls them; one that this key does not have has no entry."""
+        """Column of the table's key → its name in a layout's key. Columns that this key does not have are absent."""
         there = {column.name for column in self._layouts[value, key].key}
         return {name: old for name, old in self.former(value).items() if name in self.table.key and old in there}
 
     def has_key(self, value: int | None, key: int | None) -> bool:
-        """Whether a layout's key is the table's."""
+        """Whether a layout's key has the columns of the table's key."""
         names = self.key_names(value, key)
         return len(names) == len(self.table.key) == len(self._layouts[value, key].key)
 
     def former(self, value: int | None) -> dict[str, str]:
-        """Names of the table's columns, and what the layout ``value`` calls them; those that came since have no entry."""
+        """Column of the table → its name in the layout ``value``. Columns added later are absent."""
         start = max((at for at, known in enumerate(self._ordered) if known.value == value), default=len(self._ordered) - 1)
         chain = [self._layouts[known.value, known.key] for known in self._ordered[start:]]
         names = {column.name: column.name for column in chain[0].columns}
@@ -224,9 +224,9 @@ class Topic:
 
 
 def _check_key(topic: str, layout: Layout) -> None:
-    """A mirror's rows have what their key has: a transform may have put more into it."""
+    """Raise JobError unless the values have all columns of the key. A transform may have added some to the key."""
     columns = {column.name for column in layout.columns}
     lacking = [column.name for column in layout.key if column.name not in columns]
     if lacking:
-        mend = "Leave the key to the table (ByLogicalTableRouter: key.enforce.uniqueness=false), or leave the topic out."
-        raise JobError(UNREADABLE, f"The key of {topic} has {', '.join(lacking)}, which its values have not. {mend}")
+        remedy = "Keep the table's own key (ByLogicalTableRouter: key.enforce.uniqueness=false), or leave the topic out."
+        raise JobError(UNREADABLE, f"The key of {topic} has {', '.join(lacking)}, which its values lack. {remedy}")

@@ -1,9 +1,9 @@
-"""Whose turn it is when a table's key becomes another one: the records of one key are applied before those of the next. Pure.
+"""Divides a batch into turns when a table's key changes: records with one key are applied before those with the next. Pure.
 
-All changes of a row lie in one partition, in order, as long as its key is written the same way. Another key (other columns, other
-names, other types, none) is written in other bytes, so that its changes may lie in another partition; and what a row is called by then
-says nothing of what it was called before. PostgreSQL changes a key under the table's exclusive lock: every change of the old one was
-committed before every change of the new one, and the order of a topic's key layouts by their last commits is the order of its keys.
+All changes of a row are in one partition, in order, as long as the bytes of its key stay the same. When the table gets another key
+(other columns, names or types, or none), the bytes change, so later changes of the row may be in another partition. The new key does not
+show the old one. PostgreSQL changes a key under the table's exclusive lock, so every change with the old key is committed before every
+change with the new one. So the order of a topic's key layouts by their last commits is the order of the table's keys.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from workers.spark.topics.survey import Group
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What can be applied now.
+    """The part of a batch that can be applied now.
 
-    ``state`` has the layouts alone that the table has come to then, ``groups`` are those of the batch that are applied, ``later`` are the
-    key layouts whose records have to wait until these are in the table.
+    ``state`` has only the layouts that the table has after this part. ``groups`` are applied now. The records with the key layouts
+    ``later`` must wait until then.
     """
 
     state: TopicState
@@ -29,17 +29,17 @@ class Turn:
 
 
 def turn(before: TopicState, state: TopicState, groups: Sequence[Group]) -> Turn:
-    """The first turn of ``groups``, which are one topic's; ``state`` knows their layouts, ``before`` is the one that the turn begins with.
+    """The first turn of ``groups``, which are one topic's. ``state`` has their layouts; ``before`` is the state before the turn.
 
-    Changes of a key that the table has come to before go first too, if they come again, but the table stays what it is.
+    Repeated changes with a key that the table had before are in the first turn too; they do not change the table's key.
     """
     ordered = _ordered(state)
     rank = {known.key: at for at, known in enumerate(ordered) if known.value_schema is not None}
-    # As it was before: new changes make a layout newer than what the table follows, and it is in force all the same.
+    # The earlier state counts: new changes may make a layout newer than the one that the table follows, which is still in force.
     reached = _reached(before, ordered)
     keys = {group.key_layout for group in groups if group.key_layout in rank}
     if None in keys and len(rank) > 1 and (_only_truncates(ordered, None) or rank[None] < reached):
-        # Truncates, which have no key whatever the table has.
+        # Truncates never have a key.
         keys.discard(None)
     first = min(keys, key=lambda key: rank[key], default=None)
     later = frozenset(keys - {first})
@@ -48,7 +48,7 @@ def turn(before: TopicState, state: TopicState, groups: Sequence[Group]) -> Turn
 
 
 def in_force(state: TopicState) -> TopicState:
-    """``state`` with the layouts alone that the table has come to; all of them before it has come to any."""
+    """``state`` with only the layouts that the table has reached; with all of them if it has reached none."""
     ordered = _ordered(state)
     return _until(state, ordered, _reached(state, ordered))
 
@@ -58,14 +58,14 @@ def _ordered(state: TopicState) -> list[Known]:
 
 
 def _reached(state: TopicState, ordered: Sequence[Known]) -> int:
-    """The place in ``ordered`` of the last layout that the table of ``state`` follows, -1 for none."""
+    """The index in ``ordered`` of the last layout that the table of ``state`` follows, -1 for none."""
     come = {_layout(known) for known in state.layouts if state.followed is not None and known.newest <= state.followed}
     return max((at for at, known in enumerate(ordered) if _layout(known) in come), default=-1)
 
 
 def _until(state: TopicState, ordered: Sequence[Known], last: int) -> TopicState:
     come = {_layout(known) for known in ordered[: last + 1]} or {_layout(known) for known in ordered}
-    # In the order they were learned in, which decides where no commits are known.
+    # The list keeps the order of arrival, which decides when no commits are known.
     return replace(state, layouts=tuple(known for known in state.layouts if _layout(known) in come))
 
 

@@ -8,15 +8,14 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 import pytest
-from catalog import OIDS, TYPES, column, compiled_inline, settings
 from hypothesis import HealthCheck, given
 from hypothesis import settings as tries
 from hypothesis import strategies as st
 
-from connector.json_converter import value_json
-from connector.ports import ConverterSettings
-from connector.types.calendar import days_from_civil
+from connector.record.json_converter import ConverterSettings, value_json
 from connector.types.registry import resolve
+from connector.types.temporal.calendar import days_from_civil
+from tests.support.type_catalog import OIDS, TYPES, column, compiled_inline, settings
 
 MODES = ("adaptive", "adaptive_time_microseconds", "connect", "microseconds", "nanoseconds", "isostring")
 ANY = st.characters(exclude_categories=["Cs"], exclude_characters="\0")

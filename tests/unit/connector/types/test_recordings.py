@@ -3,14 +3,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from catalog import RECORDINGS, TYPES, column, compiled_inline, settings
 
-from connector.json_converter import schema_json, value_json
-from connector.ports import ConverterSettings
-from connector.schema import NO_DEFAULT
+from connector.record.json_converter import ConverterSettings, schema_json, value_json
+from connector.record.schema import NO_DEFAULT
 from connector.types.codec import Codec
 from connector.types.defaults import default_value
 from connector.types.registry import resolve
+from tests.support.type_catalog import RECORDINGS, TYPES, column, compiled_inline, settings
 
 
 def name(row: dict[str, Any]) -> str:
@@ -62,13 +61,13 @@ def test_defaults_are_the_recorded_ones(row: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("row", RECORDINGS["fallbacks"], ids=name)
-def test_nulls_of_required_columns_become_the_recorded_fallback(row: dict[str, Any]) -> None:
+def test_nulls_of_required_columns_have_the_recorded_fallback(row: dict[str, Any]) -> None:
     codec = codec_of(row)
     assert value_json(codec.schema, codec.fallback, converter(row)).decode() == row["json"]
 
 
 @pytest.mark.parametrize("row", RECORDINGS["unavailable"], ids=name)
-def test_unchanged_toast_values_become_the_recorded_placeholder(row: dict[str, Any]) -> None:
+def test_unchanged_toast_values_have_the_recorded_placeholder(row: dict[str, Any]) -> None:
     codec = codec_of(row)
     shown = value_json(codec.schema.as_optional(), codec.unavailable, converter(row)).decode()
     assert shown == row["json"]

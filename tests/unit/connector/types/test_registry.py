@@ -3,16 +3,17 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from catalog import OIDS, TYPES, column, settings
 
-from connector.json_converter import value_json
-from connector.schema import NO_DEFAULT
+from connector.emulation import DEBEZIUM_2_3_4
+from connector.record.json_converter import value_json
+from connector.record.schema import NO_DEFAULT
 from connector.types.codec import Column, TypeInfo, TypeSettings
 from connector.types.defaults import default_value
 from connector.types.registry import resolve
+from tests.support.type_catalog import OIDS, TYPES, column, settings
 
 PLAIN = TypeSettings()
-VERSION_2 = TypeSettings(version=(2, 3, 4))
+VERSION_2 = TypeSettings(emulation=DEBEZIUM_2_3_4)
 
 
 def extension(name: str, kind: str = "b") -> dict[int, TypeInfo]:
@@ -86,7 +87,7 @@ def test_arrays_of_postgis_types_have_colons_between_their_elements() -> None:
     ("text", "length"),
     [(b"{{1,2},{3,4}}", 2), (b'{{"a,{","\\""},{"}","b"},{x,y}}', 3), (b"[1:1][2:3]={{1,2}}", 1), (b"{{{1},{2}},{{3},{4}}}", 2)],
 )
-def test_of_more_dimensions_only_the_first_ones_length_is_told(text: bytes, length: int) -> None:
+def test_of_several_dimensions_only_the_first_one_has_its_length(text: bytes, length: int) -> None:
     codec = resolve(column("text[]"), TYPES, PLAIN)
     numbers = resolve(column("int4[]"), TYPES, PLAIN)
     assert codec is not None
@@ -130,7 +131,7 @@ def test_enum_arrays_hold_no_nulls() -> None:
         ("geometry", b"0101"),
     ],
 )
-def test_text_that_the_type_cannot_have_is_refused_without_being_told(name: str, text: bytes) -> None:
+def test_invalid_text_of_a_type_is_refused_without_being_quoted(name: str, text: bytes) -> None:
     codec = resolve(column(name), TYPES, PLAIN)
     assert codec is not None
     with pytest.raises(ValueError, match=r"^[A-Z]") as refused:

@@ -1,0 +1,67 @@
+"""A table as the catalog describes it, and the columns of its key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from connector.catalog.name_matcher import Matcher
+from connector.types.codec import Column
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogTable:
+    """A table as the catalog describes it at one moment.
+
+    ``primary_key`` and ``unique_key`` (of the first unique index over plain columns) are in index order. ``kind`` is relkind.
+    """
+
+    oid: int
+    schema: str
+    table: str
+    columns: tuple[Column, ...]
+    primary_key: tuple[str, ...] = ()
+    unique_key: tuple[str, ...] = ()
+    kind: str = "r"
+    identity: str = "d"
+    estimate: int = -1
+    """The planner's estimate of the number of rows (pg_class.reltuples), -1 if the table was never analysed."""
+    streamed: bool = False
+    """Whether the columns come from a RELATION message; Debezium maps some types differently then."""
+
+    @property
+    def name(self) -> str:
+        """``schema.table``, as filters and logs name it."""
+        return f"{self.schema}.{self.table}"
+
+
+def key_columns(table: CatalogTable, rules: Sequence[Matcher]) -> tuple[str, ...]:
+    """Return the key's columns in order.
+
+    They are the columns of ``message.key.columns``, else of the primary key, else of the first unique index, else none. The rules match
+    whole names of columns (schema.table.column) and apply in their order. A rule that matches no column has no effect.
+    """
+    chosen = dict.fromkeys(column.name for rule in rules for column in table.columns if rule(f"{table.name}.{column.name}"))
+    return tuple(chosen) or table.primary_key or table.unique_key
+
+
+def case_duplicates(columns: Sequence[Column]) -> list[str]:
+    """Return the names of columns that differ from another only by case. Debezium refuses such tables."""
+    seen: dict[str, str] = {}
+    found = []
+    for column in columns:
+        if column.name.lower() in seen:
+            found += [seen[column.name.lower()], column.name]
+        seen[column.name.lower()] = column.name
+    return found
+
+
+def row_places(table: CatalogTable, key_at: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the places of the columns that identify a row: the primary key's, else the message key's, which are at ``key_at``.
+
+    Old rows contain the primary key, unless the replica identity is another index. They need not contain a message key that the user chose.
+    """
+    places = {column.name: place for place, column in enumerate(table.columns)}
+    if table.primary_key and table.identity != "i" and all(name in places for name in table.primary_key):
+        return tuple(places[name] for name in table.primary_key)
+    return key_at

@@ -1,0 +1,139 @@
+"""The transformation, predicate and converter classes of Connect 4.3 and Debezium, and the search for a class by name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from connector.config.keys.versions import BadVersionError, newest
+from connector.configdef.key import CONNECTOR_CLASS, UNTIL_2, VERSIONS
+from connector.emulation import emulation_of
+
+CONNECT_VERSION: Final = "4.3.0"
+"""The version of Kafka's own classes."""
+
+_KAFKA: Final = "org.apache.kafka.connect."
+_KAFKA_TRANSFORMATIONS: Final = tuple(
+    f"{_KAFKA}transforms.{name}"
+    for name in (
+        "Cast$Key",
+        "Cast$Value",
+        "DropHeaders",
+        "ExtractField$Key",
+        "ExtractField$Value",
+        "Filter",
+        "Flatten$Key",
+        "Flatten$Value",
+        "HeaderFrom$Key",
+        "HeaderFrom$Value",
+        "HoistField$Key",
+        "HoistField$Value",
+        "InsertField$Key",
+        "InsertField$Value",
+        "InsertHeader",
+        "MaskField$Key",
+        "MaskField$Value",
+        "RegexRouter",
+        "ReplaceField$Key",
+        "ReplaceField$Value",
+        "SetSchemaMetadata$Key",
+        "SetSchemaMetadata$Value",
+        "TimestampConverter$Key",
+        "TimestampConverter$Value",
+        "TimestampRouter",
+        "ValueToKey",
+    )
+)
+_DEBEZIUM_TRANSFORMATIONS: Final = tuple(
+    f"io.debezium.{name}"
+    for name in (
+        "connector.postgresql.transforms.DecodeLogicalDecodingMessageContent",
+        "connector.postgresql.transforms.timescaledb.TimescaleDb",
+        "transforms.ByLogicalTableRouter",
+        "transforms.EnforceRecordSize",
+        "transforms.ExtractChangedRecordState",
+        "transforms.ExtractNewRecordState",
+        "transforms.ExtractSchemaToNewRecord",
+        "transforms.GeometryFormatTransformer",
+        "transforms.HeaderToValue",
+        "transforms.SchemaChangeEventFilter",
+        "transforms.SwapGeometryCoordinates",
+        "transforms.TimezoneConverter",
+        "transforms.VectorToJsonConverter",
+        "transforms.openlineage.OpenLineage",
+        "transforms.outbox.EventRouter",
+        "transforms.partitions.PartitionRouting",
+        "transforms.tracing.ActivateTracingSpan",
+    )
+)
+_DEBEZIUM_TRANSFORMATIONS_UNTIL_2: Final = tuple(
+    f"io.debezium.transforms.{name}"
+    for name in (
+        "ByLogicalTableRouter",
+        "ExtractChangedRecordState",
+        "ExtractNewRecordState",
+        "HeaderToValue",
+        "outbox.EventRouter",
+        "partitions.ComputePartition",
+        "partitions.PartitionRouting",
+        "tracing.ActivateTracingSpan",
+    )
+)
+
+TRANSFORMATIONS: Final[dict[str, tuple[str, ...]]] = {
+    version: (_DEBEZIUM_TRANSFORMATIONS_UNTIL_2 if version in UNTIL_2 else _DEBEZIUM_TRANSFORMATIONS) + _KAFKA_TRANSFORMATIONS
+    for version in VERSIONS
+}
+"""For each emulated version, its classes in Connect's order."""
+
+PREDICATES: Final[tuple[str, ...]] = tuple(
+    f"{_KAFKA}transforms.predicates.{name}" for name in ("HasHeaderKey", "RecordIsTombstone", "TopicNameMatches")
+)
+
+CONVERTERS: Final[tuple[str, ...]] = (
+    "io.debezium.converters.BinaryDataConverter",
+    "io.debezium.converters.ByteArrayConverter",
+    *(
+        f"{_KAFKA}{name}"
+        for name in (
+            "converters.BooleanConverter",
+            "converters.ByteArrayConverter",
+            "converters.DoubleConverter",
+            "converters.FloatConverter",
+            "converters.IntegerConverter",
+            "converters.LongConverter",
+            "converters.ShortConverter",
+            "json.JsonConverter",
+            "storage.StringConverter",
+        )
+    ),
+)
+
+HEADER_CONVERTERS: Final[tuple[str, ...]] = (*CONVERTERS[:-1], f"{_KAFKA}storage.SimpleHeaderConverter", CONVERTERS[-1])
+
+_OTHERS: Final = frozenset({CONNECTOR_CLASS, *PREDICATES, *HEADER_CONVERTERS})
+
+
+def is_there(text: str, played: str) -> bool:
+    """Return whether ``text`` is the full name of a class of any kind."""
+    return text in _OTHERS or text in TRANSFORMATIONS[played]
+
+
+def class_version(name: str, played: str) -> str:
+    """Return the version that Connect shows for the class ``name``. Not every version of Debezium declares one."""
+    if name.startswith(_KAFKA):
+        return CONNECT_VERSION
+    return played if emulation_of(played).has_plugin_versions else "undefined"
+
+
+def version_problem(name: str, played: str, wanted: str | None, *, kinds: int = 1) -> str | None:
+    """Return Connect's error message if the class ``name`` does not exist in the version ``wanted``; else None.
+
+    The message lists a version once for each of the ``kinds`` of plugin that the class is.
+    """
+    if wanted is None:
+        return None
+    try:
+        newest(wanted, name, (class_version(name, played),) * kinds)
+    except BadVersionError as problem:
+        return str(problem)
+    return None

@@ -1,0 +1,5 @@
+"""One configuration property as Kafka's ``ConfigDef`` defines it: name, type, default, documentation, checks.
+
+The rooms that have properties (:mod:`connector.transforms`, :mod:`connector.converters`, :mod:`connector.config`) make their tables of
+these. Imports :mod:`connector.java` and the emulation.
+"""

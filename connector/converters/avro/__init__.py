@@ -1,0 +1,1 @@
+"""Avro: the schemas and bytes that Confluent's and Apicurio's AvroConverter make of Connect's."""

@@ -1,0 +1,19 @@
+"""The property that every converter has in its ``ConfigDef`` (Kafka's ``ConverterConfig``)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from connector.configdef.key import Key
+
+TYPE_KEY: Final = Key(
+    "converter.type",
+    "STRING",
+    None,
+    "LOW",
+    "converter.type",
+    "Whether keys, values or headers are converted; set by the worker.",
+    required=True,
+    framework=True,
+    fixed_order=-1,
+)

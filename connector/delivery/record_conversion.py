@@ -1,0 +1,259 @@
+"""From the project's own records to what is written: transforms, then converters (``AbstractWorkerSourceTask.sendRecords``).
+
+The core makes every record as JSON with its schema (:data:`INTERNAL`). A connector with transforms, or with other converters than
+JsonConverter, has its records read back, transformed and converted here; all others never come here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from connector.configdef.options import Options
+from connector.converters import json as json_converter
+from connector.converters import simple_header
+from connector.converters.catalog import make_converter, make_header_converter
+from connector.converters.converter import Converter, ConverterChoice, HeaderConverter, RawHeader
+from connector.delivery.compiled_path import CompiledPath, compiled_path, compiles
+from connector.emulation import DEFAULT, Emulation
+from connector.errors import CdcError, ErrorKind
+from connector.log import Warn
+from connector.plugins.allowed import NO_PLUGINS, AllowedPlugins
+from connector.record.batch import NO_HEADERS, encode_headers, read_headers
+from connector.record.connect_record import ConnectRecord, DataError, Header
+from connector.record.json_converter import ConverterSettings
+from connector.record.json_reader import opening_of, read_schema, split_opening, value_reader
+from connector.record.schema import STRING, Schema
+from connector.transforms.chain import Chain, StepError
+from connector.transforms.steps import listed, make_steps
+
+INTERNAL: Final = ConverterSettings(schemas_enable=True, decimal_format="BASE64", replace_null_with_default=False)
+"""How the core writes records that are to be transformed or converted: nothing of a value is lost."""
+_SHORT: Final = frozenset(
+    {
+        "org.apache.kafka.connect.transforms.RegexRouter",
+        "RegexRouter",
+        "io.debezium.transforms.ExtractNewRecordState",
+        "ExtractNewRecordState",
+    }
+)
+_OTHER_KEYS: Final = frozenset({"__debezium.newkey", "__debezium.oldkey"})
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionPlan:
+    """What a task does to its records; a process that reads a snapshot is given it too. ``config`` has its secrets resolved."""
+
+    config: Mapping[str, str]
+    key: ConverterChoice
+    value: ConverterChoice
+    header: ConverterChoice
+    emulation: Emulation = DEFAULT
+    plugins: AllowedPlugins = NO_PLUGINS
+
+    @property
+    def tolerant(self) -> bool:
+        """Whether a record that fails is left out (``errors.tolerance=all``)."""
+        return self.config.get("errors.tolerance", "none").strip().lower() == "all"
+
+    def core_settings(self) -> tuple[ConverterSettings, ConverterSettings]:
+        """Return how the core writes keys and values for this plan. Raises CdcError(CONFIG_INVALID).
+
+        Where events go the short way, nulls are written as the converters want them: with these steps it makes no difference who puts a
+        default in the place of null.
+        """
+        short = self.short_way()
+        if short is None:
+            return INTERNAL, INTERNAL
+        key, value = (replace(INTERNAL, replace_null_with_default=each.replace_null_with_default) for each in short)
+        return key, value
+
+    def short_way(self) -> tuple[ConverterSettings, ConverterSettings] | None:
+        """Return the converters' settings where events may go the short way (:mod:`connector.delivery.compiled_path`), else None.
+
+        Raises CdcError(CONFIG_INVALID) for options of a step that it cannot be made of.
+        """
+        if (self.key.name, self.value.name, self.header.name) != (json_converter.NAME, json_converter.NAME, simple_header.NAME):
+            return None
+        if not all(self.config.get(f"transforms.{alias}.type", "").strip() in _SHORT for alias in listed(self.config, "transforms")):
+            return None
+        if not compiles(Chain(make_steps(self.config, self.emulation, self.plugins))):
+            return None
+        key, value = (
+            json_converter.settings_of(Options(json_converter.KEYS, choice.options, self.emulation)) for choice in (self.key, self.value)
+        )
+        return (key, value) if key.decimal_format == value.decimal_format == "BASE64" else None
+
+
+class Written(NamedTuple):
+    """A record as it goes to Kafka. ``partition`` is None where the key decides; ``timestamp`` None for the time of sending."""
+
+    topic: str
+    partition: int | None
+    key: bytes | None
+    prefix: bytes
+    payload: bytes | None
+    headers: bytes
+    timestamp: int | None
+
+
+class _Shape(NamedTuple):
+    """A schema, and what reads its values."""
+
+    schema: Schema
+    read: Callable[[Any], Any]
+
+
+@dataclass(slots=True)
+class RecordReader:
+    """Reads the core's records back. One for a topic's records, which have few schemas."""
+
+    _values: dict[bytes, _Shape] = field(default_factory=dict)
+    _keys: dict[bytes, _Shape] = field(default_factory=dict)
+    _usual: tuple[bytes, tuple[Header, ...]] = (NO_HEADERS, ())
+    """The headers of most records, encoded and read: all records of a run have the same but for changes of keys."""
+
+    def read(self, topic: str, key: bytes | None, prefix: bytes, payload: bytes | None, headers: bytes) -> ConnectRecord:
+        """Return the record that the core wrote as these bytes."""
+        key_shape, key_value = (None, None) if key is None else self._key(key)
+        if payload is None:
+            value_schema = value = None
+        else:
+            shape = self._values.get(prefix)
+            if shape is None:
+                shape = self._values[prefix] = _shape(prefix)
+            # The closing brace of the document ends the payload.
+            value_schema, value = shape.schema, shape.read(orjson.loads(memoryview(payload)[:-1]))
+        key_schema = None if key_shape is None else key_shape.schema
+        return ConnectRecord(topic, key_schema, key_value, value_schema, value, None, self._headers(headers, key_shape))
+
+    def _key(self, key: bytes) -> tuple[_Shape, Any]:
+        opening = next((known for known in self._keys if key.startswith(known)), None)
+        if opening is None:
+            opening = opening_of(key)
+            self._keys[opening] = _shape(opening)
+        shape = self._keys[opening]
+        return shape, shape.read(orjson.loads(memoryview(key)[len(opening) : -1]))
+
+    def _headers(self, headers: bytes, key: _Shape | None) -> tuple[Header, ...]:
+        encoded, usual = self._usual
+        if headers == encoded:
+            return usual
+        found = tuple(_header(name, value, key) for name, value in read_headers(headers))
+        if not any(header.name in _OTHER_KEYS for header in found):
+            self._usual = headers, found
+        return found
+
+
+def _shape(opening: bytes) -> _Shape:
+    schema = read_schema(split_opening(opening))
+    return _Shape(schema, value_reader(schema))
+
+
+def _header(name: str, value: bytes | None, key: _Shape | None) -> Header:
+    """Debezium's headers are texts, but for the other key of a row whose key changed."""
+    if name in _OTHER_KEYS and key is not None and value is not None:
+        return Header(name, key.schema, value_reader(key.schema, numeric=True)(json.loads(value, parse_float=Decimal)))
+    return Header(name, STRING, None if value is None else value.decode())
+
+
+class RecordConversion:
+    """The chain and the converters of one task. Raises CdcError(CONFIG_INVALID) when they cannot be made."""
+
+    def __init__(self, plan: ConversionPlan, warn: Warn) -> None:
+        self.chain = Chain(make_steps(plan.config, plan.emulation, plan.plugins))
+        self._key: Converter = make_converter(plan.key, "key", plan.emulation, plan.plugins)
+        self._value: Converter = make_converter(plan.value, "value", plan.emulation, plan.plugins)
+        self._header: HeaderConverter = make_header_converter(plan.header, plan.emulation, plan.plugins)
+        self._usual: tuple[tuple[Header, ...], Sequence[RawHeader], bytes] = ((), (), NO_HEADERS)
+        """The headers that were converted last: the same object comes with most records."""
+        self._short = plan.short_way()
+        self._warn = warn
+        self._tolerant = plan.tolerant
+        self._logs = plan.config.get("errors.log.enable", "false").strip().lower() == "true"
+
+    def short_way(self, topic: str, prefix: bytes, key: bytes | None) -> CompiledPath | None:
+        """Return the short way of a topic's events with this schema, and keys like this one; None where there is none."""
+        if self._short is None:
+            return None
+        return compiled_path(self.chain, topic, prefix, key, *self._short)
+
+    def transform(self, record: ConnectRecord) -> ConnectRecord | None:
+        """Return the record after all transforms; None when it is dropped, or left out by ``errors.tolerance=all``.
+
+        Raises CdcError(TRANSFORM).
+        """
+        return self.transform_with_shared(record)[0]
+
+    def transform_with_shared(self, record: ConnectRecord) -> tuple[ConnectRecord | None, tuple[Header, ...]]:
+        """Do the same, and return the headers that a tombstone of the record has too (:meth:`Chain.apply_with_shared`)."""
+        try:
+            return self.chain.apply_with_shared(record)
+        except StepError as problem:
+            step = problem.step
+            self._fail(
+                CdcError(
+                    ErrorKind.TRANSFORM,
+                    f"Transform {step.alias} ({step.name}) failed on a record of topic {problem.record.topic}"
+                    f"{_key_fields(problem.record)}: {problem}",
+                    f"Correct transforms.{step.alias}, or set errors.tolerance=all to leave such records out",
+                )
+            )
+            return None, ()
+
+    def convert(self, record: ConnectRecord) -> Written | None:
+        """Return the record's bytes; None when it is left out. Raises CdcError(TRANSFORM); SchemaNeededError."""
+        side = "key"
+        try:
+            key = self._key.convert(record.topic, record.key_schema, record.key, record.headers)
+            side = "value"
+            value = self._value.convert(record.topic, record.value_schema, record.value, record.headers)
+            side = "header"
+            headers, encoded = self._headers(record)
+        except (DataError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as problem:
+            reason = str(problem) if isinstance(problem, DataError) else type(problem).__name__
+            self._fail(
+                CdcError(
+                    ErrorKind.TRANSFORM,
+                    f"The {side}.converter cannot convert the {side} of a record of topic {record.topic}{_key_fields(record)}: {reason}",
+                    f"Choose another {side}.converter, or set errors.tolerance=all to leave such records out",
+                )
+            )
+            return None
+        if key.headers or value.headers:
+            encoded = encode_headers([*headers, *key.headers, *value.headers])
+        whole_key = None if key.payload is None else key.prefix + key.payload
+        return Written(record.topic, record.partition, whole_key, value.prefix, value.payload, encoded, record.timestamp)
+
+    def _headers(self, record: ConnectRecord) -> tuple[Sequence[RawHeader], bytes]:
+        """The headers' bytes, apart and together."""
+        known, converted, encoded = self._usual
+        if record.headers is known:
+            return converted, encoded
+        converted = [(each.name, self._header.convert(record.topic, each.name, each.schema, each.value)) for each in record.headers]
+        encoded = encode_headers(converted)
+        self._usual = record.headers, converted, encoded
+        return converted, encoded
+
+    def _fail(self, error: CdcError) -> None:
+        if self._logs or self._tolerant:
+            self._warn("record left out" if self._tolerant else "record failed", reason=error.message)
+        if not self._tolerant:
+            raise error
+
+
+def _key_fields(record: ConnectRecord) -> str:
+    schema = record.key_schema
+    if schema is None or not schema.fields:
+        return ""
+    return f" (key fields: {', '.join(each.name for each in schema.fields)})"
+
+
+def needs_conversion(config: Mapping[str, str], *choices: ConverterChoice) -> bool:
+    """Whether records go through this module: there are transforms, or converters other than those that the core writes itself."""
+    return bool(listed(config, "transforms")) or any(choice.name for choice in choices)

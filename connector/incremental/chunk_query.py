@@ -1,0 +1,148 @@
+"""The SQL of incremental snapshots: a table's last row, and its next chunk (PostgreSQL manual, "Row and Array Comparisons").
+
+A chunk's rows are in the order of the key, with NULLs last, which is PostgreSQL's default. A position consists of the key's texts. In the
+statement they are constants of the column's own type, so the column's collation or enum order applies. A user's condition is enclosed in
+parentheses. The closing parenthesis is on a separate line, because a comment at the end of the condition would hide it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from connector.catalog.identifiers import quote_identifier, quote_literal, quote_table
+from connector.catalog.table import CatalogTable
+from connector.types.codec import Types
+
+KeyTexts = tuple[str | None, ...]
+"""A position: the texts of the ordering columns' values, None for NULL."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderColumn:
+    """A column that orders the chunks. ``type_name`` is quoted and has no modifier, as a cast requires."""
+
+    name: str
+    type_name: str
+    nullable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkOrder:
+    """How a table is divided into chunks: ``columns`` order its rows; ``unique`` says that no two rows are equal in them.
+
+    Rows that are equal in these columns are always in one chunk: a chunk includes all rows that tie with its last row.
+    """
+
+    columns: tuple[OrderColumn, ...]
+    unique: bool
+
+
+def chunk_order(table: CatalogTable, names: Sequence[str], types: Types) -> ChunkOrder:
+    """Return the order by the columns ``names``. Raises KeyError if the table lacks one of them."""
+    by_name = {column.name: column for column in table.columns}
+    chosen = [by_name[name] for name in names]
+    columns = tuple(OrderColumn(c.name, _type_name(types, c.type_oid), not c.not_null) for c in chosen)
+    whole = set(names)
+    unique = any(key and whole >= set(key) for key in (table.primary_key, table.unique_key))
+    return ChunkOrder(columns, unique and not any(column.nullable for column in columns))
+
+
+def _type_name(types: Types, oid: int) -> str:
+    known = types[oid]
+    return f"{quote_identifier(known.schema)}.{quote_identifier(known.name)}"
+
+
+def maximum_statement(table: CatalogTable, order: ChunkOrder, condition: str | None) -> str:
+    """Return the query for the key of the table's last row. Its result is empty if no row fulfils ``condition``."""
+    names = ", ".join(quote_identifier(column.name) for column in order.columns)
+    descending = ", ".join(f"{quote_identifier(column.name)} DESC" for column in order.columns)
+    where = f" WHERE ({condition}\n)" if condition else ""
+    return f"SELECT {names} FROM {quote_table(table.schema, table.table)}{where} ORDER BY {descending} LIMIT 1"
+
+
+def lock_statement(table: CatalogTable, columns: Collection[str]) -> str:
+    """Return the statement that locks the table against ALTER TABLE until the transaction ends. It requires only the SELECT privilege."""
+    return f"SELECT {_chosen(table, columns)} FROM {quote_table(table.schema, table.table)} LIMIT 0"
+
+
+def condition_statement(table: CatalogTable, condition: str) -> str:
+    """Return a statement that reads no rows and fails unless ``condition`` alone is a complete expression.
+
+    Any other text could close the parentheses around it. With ``true) OR (true`` a chunk would have no bounds, and the snapshot would
+    never end.
+    """
+    return f"SELECT FROM {quote_table(table.schema, table.table)} WHERE {condition}\nLIMIT 0"
+
+
+def _chosen(table: CatalogTable, columns: Collection[str]) -> str:
+    return ", ".join(quote_identifier(column.name) for column in table.columns if column.name in columns)
+
+
+def chunk_statement(
+    table: CatalogTable,
+    columns: Collection[str],
+    order: ChunkOrder,
+    *,
+    after: KeyTexts | None,
+    upto: KeyTexts,
+    condition: str | None,
+    rows: int,
+) -> str:
+    """Return the query for the first ``rows`` rows after ``after``, up to and including ``upto``, that fulfil ``condition`` (SQL)."""
+    wanted = [f"NOT ({_after(order, upto)})" if _has_null(order, upto) else _bounded(order, "<=", upto)]
+    if after is not None:
+        wanted.insert(0, f"({_after(order, after)})" if _has_null(order, after) else _bounded(order, ">", after))
+    if condition:
+        wanted.append(f"({condition}\n)")
+    ordered = ", ".join(quote_identifier(column.name) for column in order.columns)
+    limit = f"LIMIT {rows}" if order.unique else f"FETCH FIRST {rows} ROWS WITH TIES"
+    chosen, quoted = _chosen(table, columns), quote_table(table.schema, table.table)
+    return f"SELECT {chosen} FROM {quoted} WHERE {' AND '.join(wanted)} ORDER BY {ordered} {limit}"
+
+
+def _has_null(order: ChunkOrder, position: KeyTexts) -> bool:
+    return None in position or any(column.nullable for column in order.columns)
+
+
+def _bounded(order: ChunkOrder, operator: str, position: KeyTexts) -> str:
+    """Return a row comparison, for which PostgreSQL can use an index on the columns."""
+    names = ", ".join(quote_identifier(column.name) for column in order.columns)
+    values = ", ".join(_constant(column, text) for column, text in zip(order.columns, position, strict=True))
+    return f"({names}) {operator} ({values})"
+
+
+def _after(order: ChunkOrder, position: KeyTexts) -> str:
+    """Return the condition for rows after ``position`` when values may be NULL. A row comparison would return NULL for them."""
+    ways = []
+    for number, (column, text) in enumerate(zip(order.columns, position, strict=True)):
+        name = quote_identifier(column.name)
+        if text is None:
+            continue
+        same = [_same(former, value) for former, value in zip(order.columns[:number], position[:number], strict=True)]
+        above = f"{name} > {_constant(column, text)}"
+        ways.append(" AND ".join([*same, f"({above} OR {name} IS NULL)" if column.nullable else above]))
+    return " OR ".join(f"({way})" for way in ways) or "FALSE"
+
+
+def _same(column: OrderColumn, text: str | None) -> str:
+    name = quote_identifier(column.name)
+    return f"{name} IS NULL" if text is None else f"{name} IS NOT DISTINCT FROM {_constant(column, text)}"
+
+
+def _constant(column: OrderColumn, text: str | None) -> str:
+    return "NULL" if text is None else f"{quote_literal(text)}::{column.type_name}"
+
+
+LEAST_FACTOR: Final = 0.5
+MOST_FACTOR: Final = 2.0
+
+
+def next_size(rows: int, seconds: float, *, target: float, least: int, most: int) -> int:
+    """Return the number of rows of the next chunk, given that ``rows`` took ``seconds`` and a chunk should take ``target`` seconds.
+
+    The number at most doubles or halves, and it stays between ``least`` and ``most``.
+    """
+    factor = min(MOST_FACTOR, max(LEAST_FACTOR, target / seconds)) if seconds > 0 else MOST_FACTOR
+    return max(least, min(most, round(rows * factor)))

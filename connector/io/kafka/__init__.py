@@ -1,0 +1,1 @@
+"""Kafka through aiokafka: producers, topics and logins."""

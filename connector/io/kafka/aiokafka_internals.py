@@ -1,0 +1,108 @@
+"""The only module that uses undocumented parts of aiokafka: names that begin with ``_``, and inner modules.
+
+aiokafka's version is pinned. If a release changes one of these names, ``tests/unit/connector/io/kafka/test_aiokafka_internals.py`` fails
+and reports the name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from aiokafka.conn import create_conn, get_ip_port_afi
+from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
+from aiokafka.producer import sender
+from aiokafka.producer.message_accumulator import BatchBuilder
+from aiokafka.protocol.group import LeaveGroupRequest
+from aiokafka.record.util import calc_crc32c
+
+from connector.record.batch import ProducerState, Record, frame_batch
+
+__all__ = [
+    "PreparedBatch",
+    "generation",
+    "leave_group",
+    "member_assignment",
+    "member_id",
+    "member_metadata",
+    "request_rejoin",
+    "set_pause_between_transactions",
+    "try_connection",
+]
+
+
+class PreparedBatch(BatchBuilder):  # type: ignore[misc]
+    """A batch builder for aiokafka's sender whose records are already encoded.
+
+    ``body`` contains the encoded records, compressed by the codec with Kafka's number ``codec``.
+    """
+
+    def __init__(self, records: list[Record], body: bytes, codec: int, *, transactional: bool) -> None:
+        # The base class's constructor is not called, because it would allocate the builder that this class replaces.
+        self._records = records
+        self._body = body
+        self._codec = codec
+        self._transactional = transactional
+        self._state = ProducerState()
+        self._buffer: bytearray | None = None
+        self._closed = True
+        self._relative_offset = len(records)
+
+    def _set_producer_state(self, producer_id: int, producer_epoch: int, base_sequence: int) -> None:
+        self._state = ProducerState(producer_id, producer_epoch, base_sequence, self._transactional)
+
+    def _build(self) -> bytearray:
+        if self._buffer is None:
+            self._buffer = frame_batch(self._records, self._body, self._codec, self._state, calc_crc32c)
+        return self._buffer
+
+    def size(self) -> int:
+        """Return the size in bytes, which aiokafka uses to limit requests."""
+        return len(self._body)
+
+
+def set_pause_between_transactions(seconds: float) -> None:
+    """Set, for all producers, how long aiokafka waits before it retries to begin the next transaction."""
+    sender.BACKOFF_OVERRIDE = seconds
+
+
+async def try_connection(server: str, arguments: Mapping[str, Any]) -> None:
+    """Connect to ``server`` (``host:port``), log in and disconnect.
+
+    ``arguments`` are a client's arguments that also apply to a single connection. Raises KafkaError, OSError or TimeoutError.
+    """
+    host, port, _ = get_ip_port_afi(server)
+    (await create_conn(host, port, **arguments)).close()
+
+
+def request_rejoin(consumer: Any) -> None:
+    """Make ``consumer`` request a new generation of its group."""
+    consumer._coordinator.request_rejoin()  # noqa: SLF001
+
+
+def member_id(consumer: Any) -> str:
+    """Return the member id that the group assigned to ``consumer``; empty if it is not a member."""
+    found: str = consumer._coordinator.member_id  # noqa: SLF001
+    return found
+
+
+def generation(consumer: Any) -> int:
+    """Return the group generation of which ``consumer`` is a member."""
+    found: int = consumer._coordinator.generation  # noqa: SLF001
+    return found
+
+
+async def leave_group(consumer: Any, group_id: str) -> None:
+    """Make ``consumer`` leave ``group_id``, which aiokafka does not do for static members. Raises KafkaError."""
+    coordinator = consumer._coordinator  # noqa: SLF001
+    await coordinator._send_req(LeaveGroupRequest(group_id, coordinator.member_id))  # noqa: SLF001
+
+
+def member_metadata(topics: Iterable[str], user_data: bytes) -> Any:
+    """Return the metadata that a member sends when it joins a group."""
+    return ConsumerProtocolMemberMetadata(0, list(topics), user_data)
+
+
+def member_assignment(user_data: bytes) -> Any:
+    """Return the assignment that the group's leader gives to a member: ``user_data`` and no partitions."""
+    return ConsumerProtocolMemberAssignment(0, [], user_data)

@@ -1,0 +1,373 @@
+"""Sends records to Kafka: each topic partition has one open batch, which is sent when Kafka has acknowledged the previous batch.
+
+While a batch is in flight, the next one fills. A connector with few events therefore sends each event at once, and a busy one sends large
+batches, without a linger time. aiokafka implements the protocol (metadata, idempotence, retries, order). :mod:`connector.record.batch`
+builds the batches, because aiokafka's own builder took the largest part of the worker's time (measured there).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from itertools import repeat
+from typing import Any, Final
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import (
+    InvalidTopicError,
+    KafkaConnectionError,
+    KafkaError,
+    KafkaTimeoutError,
+    MessageSizeTooLargeError,
+    OutOfOrderSequenceNumber,
+    ProducerFenced,
+    RecordListTooLargeError,
+    TopicAuthorizationFailedError,
+    TransactionalIdAuthorizationFailed,
+    UnknownTopicOrPartitionError,
+)
+
+from connector import failpoints
+from connector.delivery.flush import AckLedger
+from connector.delivery.frontier import Frontier, Mark
+from connector.delivery.kafka_settings import KafkaSettings
+from connector.delivery.offsets import Position
+from connector.errors import CdcError, ErrorKind
+from connector.io.kafka.aiokafka_internals import PreparedBatch
+from connector.io.kafka.client import connection_problem
+from connector.io.kafka.compression import Compressor, compressor_of
+from connector.io.kafka.partitioner import partition_of
+from connector.io.kafka.producer_settings import max_request_size, producer_arguments
+from connector.io.kafka.topic_creation import TopicCreator
+from connector.record.batch import Record, RecordBatch, encode_records
+
+_CHUNK_WEIGHT: Final = 900_000
+"""The most bytes of one batch, without the constant text that compresses away. It is below the broker's default limit of 1 MiB."""
+_CHUNK_SIZE: Final = 4_000_000
+"""The most bytes of one batch before compression, which limits the memory that consumers need."""
+_CHUNK_RECORDS: Final = 4_000
+
+
+class Partition:
+    """The open batch of one topic partition, and its sender."""
+
+    __slots__ = ("batch", "number", "partition", "sender", "topic")
+
+    def __init__(self, topic: str, partition: int) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.batch = RecordBatch()
+        self.number = 0
+        """The open batch's number in the ledger; 0 while it is empty."""
+        self.sender: asyncio.Task[None] | None = None
+
+
+class TopicOut:
+    """Takes the records of one topic (:class:`connector.ports.Out`)."""
+
+    __slots__ = ("apart", "append", "extend", "name", "partitions", "pending")
+
+    def __init__(self, name: str, *, apart: bool = False) -> None:
+        self.name = name
+        self.apart = apart
+        """Whether the records have no place in the stream, so that they do not wait for a position."""
+        self.pending = RecordBatch()
+        """Records appended before the topic's partitions are known."""
+        self.partitions: list[Partition] = []
+        self.append: Callable[[bytes | None, bytes, bytes | None, bytes, int], None]
+        self.extend: Callable[[Sequence[bytes] | None, bytes, Sequence[bytes], bytes, int], None]
+        self.use(self.pending)
+
+    def resolve(self, count: int) -> None:
+        """Distribute the waiting records among the topic's ``count`` partitions."""
+        self.partitions = [Partition(self.name, number) for number in range(count)]
+        if count == 1:
+            self.use(self.partitions[0].batch)
+        else:
+            self.append, self.extend = self._spread, self._spread_all
+        for record in self.pending.records:
+            self.append(*record)
+        self.pending = RecordBatch()
+
+    def append_to(self, partition: int, record: Record) -> None:
+        """Append to this partition of a topic that is prepared. Raises CdcError(SINK_REFUSED) for one that does not exist."""
+        if not 0 <= partition < len(self.partitions):
+            raise CdcError(
+                ErrorKind.SINK_REFUSED,
+                f"A transform sends a record to partition {partition} of topic {self.name}, which has {len(self.partitions)} partitions",
+                "Add partitions to the topic, or correct the transform",
+            )
+        self.partitions[partition].batch.append(*record)
+
+    def use(self, batch: RecordBatch) -> None:
+        """Append to ``batch`` from now on. Its bound methods become this object's, which saves a call for each record."""
+        self.append, self.extend = batch.append, batch.extend
+
+    def _spread_all(self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int) -> None:
+        partitions = self.partitions
+        count = len(partitions)
+        for key, payload in zip(keys or repeat(None), payloads, strict=False):
+            if key is None:
+                self._spread(key, prefix, payload, headers, timestamp)
+            else:
+                partitions[partition_of(key, count)].batch.append(key, prefix, payload, headers, timestamp)
+
+    def _spread(self, key: bytes | None, prefix: bytes, payload: bytes | None, headers: bytes, timestamp: int) -> None:
+        partitions = self.partitions
+        # Records without a key need no order, so they go to the partition with the smallest batch.
+        target = min(partitions, key=lambda p: p.batch.size) if key is None else partitions[partition_of(key, len(partitions))]
+        target.batch.append(key, prefix, payload, headers, timestamp)
+
+
+class KafkaSink:
+    """The producer of one task (:class:`connector.delivery.sink.Sink`). ``connect`` creates its client without starting it."""
+
+    stores_offsets = False
+
+    def __init__(
+        self,
+        settings: KafkaSettings,
+        creator: TopicCreator,
+        *,
+        limit: int = 8_000_000,
+        connect: Callable[..., Any] = AIOKafkaProducer,
+    ) -> None:
+        self._settings = settings
+        self._creator = creator
+        self._limit = limit
+        """The most bytes (without constant prefixes) that may wait or be in flight before the task stops reading from the source."""
+        self._connect = connect
+        self._producer: Any = None
+        self._compressor: Compressor = compressor_of(settings.producer)
+        self._max_request = max_request_size(settings.producer)
+        self._outs: dict[str, TopicOut] = {}
+        self._resolving: asyncio.Task[None] | None = None
+        self._waiting = 0
+        self._changed = asyncio.Event()
+        self._failure: BaseException | None = None
+        self.frontier: Final = Frontier()
+        self._ledger: AckLedger[Mark] = AckLedger()
+        self._waiting_mark: Mark | None = None
+
+    async def start(self) -> None:
+        """Connect. Raises CdcError: SINK_UNREACHABLE if no broker answers, SINK_PERMISSION if no broker accepts the login."""
+        arguments = self._arguments()
+        self._producer = self._connect(**arguments)
+        try:
+            await self._producer.start()
+            await self._creator.start()
+        except KafkaError as error:
+            await self._producer.stop()
+            raise await connection_problem(arguments) or sink_error(error, "Kafka") from error
+
+    def _arguments(self) -> dict[str, Any]:
+        return producer_arguments(self._settings.producer)
+
+    async def stop(self) -> None:
+        """Discard unsent records, and disconnect."""
+        tasks = [p.sender for out in self._outs.values() for p in out.partitions if p.sender is not None]
+        if self._resolving is not None:
+            tasks.append(self._resolving)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._creator.stop()
+        if self._producer is not None:
+            await self._producer.stop()
+
+    def out(self, topic: str, *, apart: bool = False) -> TopicOut:
+        """Return the object to which the records of ``topic`` are appended. The topic is created when the first record is sent."""
+        found = self._outs.get(topic)
+        if found is None:
+            found = self._outs[topic] = TopicOut(topic, apart=apart)
+        return found
+
+    def bind(self, *, to_marks: bool) -> None:
+        """No-op: without transactions, records never wait for a position."""
+
+    def pump(self) -> None:
+        """Begin to send the appended records. Raises the failure of an earlier batch."""
+        if self._failure is not None:
+            raise self._failure
+        unresolved = False
+        for out in self._outs.values():
+            if out.pending.records:
+                unresolved = True
+            for part in out.partitions:
+                if part.batch.records and not part.number:
+                    part.number = self._ledger.open_batch()
+                if part.number and part.sender is None:
+                    part.sender = asyncio.create_task(self._send(out, part), name=f"send {part.topic}-{part.partition}")
+                    part.sender.add_done_callback(self._sender_done)
+        if unresolved and self._resolving is None:
+            self._resolving = asyncio.create_task(self._resolve(), name="create topics")
+            self._resolving.add_done_callback(self._sender_done)
+
+    def send(self, position: Position) -> None:
+        """Begin to send the appended records. ``position`` is reached when Kafka has them. Raises the failure of an earlier batch."""
+        self.pump()
+        mark = self.frontier.mark(position)
+        if self._resolving is None:
+            self._ledger.mark(mark)
+        else:
+            # Some records wait for their topic and are not in the ledger yet, so the mark waits too.
+            self._waiting_mark = mark
+
+    @property
+    def reached(self) -> Mark | None:
+        """The last mark before which Kafka has everything."""
+        return self._ledger.reached
+
+    @property
+    def idle(self) -> bool:
+        """Whether no record waits and none is in flight."""
+        return self._ledger.idle and self._resolving is None and not any(out.pending.records for out in self._outs.values())
+
+    @property
+    def waiting(self) -> int:
+        """The number of bytes that are not acknowledged, without constant prefixes."""
+        return self._waiting + sum(out.pending.weight + sum(part.batch.weight for part in out.partitions) for out in self._outs.values())
+
+    async def room(self) -> None:
+        """Wait until the unacknowledged bytes are below the limit. Raises the failure of a batch."""
+        while self.waiting > self._limit:
+            await self._next_change()
+
+    async def drained(self) -> None:
+        """Wait until all appended records are acknowledged. Raises the failure of a batch."""
+        self.pump()
+        while not self.idle:
+            await self._next_change()
+            self.pump()
+
+    async def _next_change(self) -> None:
+        if self._failure is None:
+            self._changed.clear()
+            await self._changed.wait()
+        if self._failure is not None:
+            raise self._failure
+
+    def _sender_done(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._failure = self._failure or error
+        self._changed.set()
+
+    async def _resolve(self) -> None:
+        while waiting := [out for out in self._outs.values() if out.pending.records]:
+            # Topics are created concurrently. Otherwise a snapshot of many tables would wait for each topic in turn.
+            await asyncio.gather(*(self._resolve_topic(out) for out in waiting))
+        self._resolving = None
+        self.pump()
+        if self._waiting_mark is not None:
+            self._ledger.mark(self._waiting_mark)
+            self._waiting_mark = None
+
+    async def prepare(self, topic: str) -> None:
+        """Make the topic if need be, and learn its partitions: a record that names one needs them. Raises CdcError."""
+        out = self.out(topic)
+        if not out.partitions:
+            await self._resolve_topic(out)
+
+    async def _resolve_topic(self, out: TopicOut) -> None:
+        try:
+            await self._creator.ensure(out.name)
+            partitions = await self._producer.partitions_for(out.name)
+        except KafkaError as error:
+            raise sink_error(error, f"topic {out.name}") from error
+        if not out.partitions:
+            out.resolve(len(partitions))
+
+    async def _send(self, out: TopicOut, part: Partition) -> None:
+        try:
+            while part.number:
+                batch, number = part.batch, part.number
+                part.batch, part.number = RecordBatch(), 0
+                if len(out.partitions) == 1:
+                    out.use(part.batch)
+                self._waiting += batch.weight
+                await self._deliver(part, batch)
+                self._waiting -= batch.weight
+                self._creator.used(part.topic)
+                self._ledger.acknowledge(number)
+                self._changed.set()
+                if part.batch.records and not part.number:
+                    part.number = self._ledger.open_batch()
+        except Exception as error:
+            # The failure is set before the event loop runs other tasks, so that no later batch of the partition is sent.
+            self._failure = self._failure or error
+            raise
+        finally:
+            part.sender = None
+
+    async def _deliver(self, part: Partition, batch: RecordBatch) -> None:
+        try:
+            acks = [
+                await self._producer.send_batch(prepared, part.topic, partition=part.partition)
+                for chunk in _chunks(batch)
+                for prepared in self._prepare(chunk)
+            ]
+            failpoints.reached(failpoints.AFTER_SEND)
+            for ack in acks:
+                await ack
+        except KafkaError as error:
+            raise sink_error(error, f"topic {part.topic}") from error
+
+    def _prepare(self, records: list[Record]) -> list[PreparedBatch]:
+        """Compress the records. While a batch exceeds the size limit and has several records, divide it in two."""
+        body = encode_records(records)
+        codec, packed = self._compressor.compress(body)
+        if len(packed) > self._max_request - 512 and len(records) > 1:
+            middle = len(records) // 2
+            return self._prepare(records[:middle]) + self._prepare(records[middle:])
+        return [PreparedBatch(records, packed, codec, transactional=self.stores_offsets)]
+
+
+def _chunks(batch: RecordBatch) -> list[list[Record]]:
+    """Divide the records into lists of equal length for one batch each. The limits decide the number of lists.
+
+    :meth:`KafkaSink._prepare` divides a list further if it is too large after compression.
+    """
+    records = batch.records
+    count = max(-(-batch.weight // _CHUNK_WEIGHT), -(-batch.size // _CHUNK_SIZE), -(-len(records) // _CHUNK_RECORDS))
+    if count <= 1:
+        return [records]
+    step = -(-len(records) // count)
+    return [records[begin : begin + step] for begin in range(0, len(records), step)]
+
+
+def sink_error(error: KafkaError, where: str) -> CdcError:
+    """Return the CdcError for an error of Kafka or aiokafka at ``where``."""
+    told = type(error).__name__
+    if isinstance(error, (MessageSizeTooLargeError, RecordListTooLargeError)):
+        return CdcError(
+            ErrorKind.SINK_RECORD_TOO_LARGE,
+            f"A record for {where} is larger than Kafka takes",
+            "Raise max.message.bytes of the topic (or message.max.bytes of the broker) and producer.override.max.request.size",
+            told,
+        )
+    if isinstance(error, TopicAuthorizationFailedError):
+        return CdcError(
+            ErrorKind.SINK_PERMISSION, f"Kafka does not let this principal write to {where}", "Grant Write (and Create) on it", told
+        )
+    if isinstance(error, TransactionalIdAuthorizationFailed):
+        return CdcError(
+            ErrorKind.SINK_PERMISSION,
+            f"Kafka does not let this principal use the transactional id {error.args[0] if error.args else where}",
+            "Grant Write and Describe on that TransactionalId, or set exactly.once.source.support=disabled in the worker",
+            told,
+        )
+    if isinstance(error, InvalidTopicError):
+        return CdcError(ErrorKind.SINK_REFUSED, f"Kafka does not accept the name of {where}", "Set topic.prefix or topic.delimiter", told)
+    if isinstance(error, (ProducerFenced, OutOfOrderSequenceNumber)):
+        return CdcError(ErrorKind.SINK_UNREACHABLE, f"Kafka lost the order of this producer's batches for {where}", "", told)
+    if isinstance(error, UnknownTopicOrPartitionError):
+        return CdcError(
+            ErrorKind.SINK_REFUSED,
+            f"Kafka has no {where} and does not create it",
+            "Set auto.create.topics.enable on the broker, or topic.creation.default.partitions and .replication.factor in the connector",
+            told,
+        )
+    # aiokafka's own timeout is not marked as retriable. It occurs if a broker does not answer within request.timeout.ms.
+    if isinstance(error, (KafkaConnectionError, KafkaTimeoutError)) or error.retriable:
+        return CdcError(ErrorKind.SINK_UNREACHABLE, f"Kafka did not answer for {where}", "Check bootstrap.servers and the brokers", told)
+    return CdcError(ErrorKind.SINK_REFUSED, f"Kafka refused records for {where}", "", f"{told}: {error}")

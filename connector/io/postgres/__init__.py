@@ -1,0 +1,1 @@
+"""PostgreSQL through libpq: connections, COPY, the replication protocol, the catalog."""

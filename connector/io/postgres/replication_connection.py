@@ -1,0 +1,130 @@
+"""The replication connection. psycopg has no replication API, so this module drives libpq's COPY BOTH.
+
+PostgreSQL manual, 55.4 Streaming Replication Protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+import psycopg
+from psycopg import pq
+
+from connector.catalog.identifiers import quote_identifier, quote_literal
+from connector.errors import CdcError, ErrorKind
+from connector.io.postgres.connection import Connection, source_error
+from connector.io.postgres.copy import CopyReader, send_command
+from connector.io.postgres.statement import flush
+from connector.preflight.server import no_replication_protocol
+from connector.wire.lsn import format_lsn, parse_lsn
+from connector.wire.pgoutput import standby_status
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedSlot:
+    """A new slot. A stream from ``consistent_point`` begins exactly where the exported ``snapshot`` ends."""
+
+    name: str
+    consistent_point: int
+    snapshot: str | None
+
+
+class Replication:
+    """A connection in ``replication=database`` mode. After :meth:`start` it is a :class:`connector.ports.ReplicationStream`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._reader: CopyReader | None = None
+        self.translate: Callable[[list[bytes]], Awaitable[list[bytes]]] | None = None
+        """Converts another output plugin's frames to pgoutput's form; None for pgoutput itself."""
+
+    async def create_slot(
+        self, name: str, plugin: str, *, temporary: bool = False, failover: bool = False, timeout_s: int = 90
+    ) -> CreatedSlot:
+        """Run ``CREATE_REPLICATION_SLOT`` with an exported snapshot, which is valid until this connection's next command.
+
+        The server waits for the end of open transactions. Raises CdcError: SOURCE_TIMEOUT after ``timeout_s``, or the server's error.
+        """
+        options = " ".join(("TEMPORARY" if temporary else "", "LOGICAL", plugin)).strip()
+        tail = " (FAILOVER)" if failover else " EXPORT_SNAPSHOT"
+        try:
+            await self._connection.execute(f"SET lock_timeout = {timeout_s * 1000}".encode())
+            await self._connection.execute(f"SET statement_timeout = {timeout_s * 1000}".encode())
+            # The exported snapshot is an open and idle transaction until another session has imported it.
+            await self._connection.execute(b"SET idle_in_transaction_session_timeout = 0")
+            cursor = await self._connection.execute(f"CREATE_REPLICATION_SLOT {quote_identifier(name)} {options}{tail}".encode())
+            row = await cursor.fetchone()
+        except (psycopg.errors.UndefinedFile, psycopg.errors.InsufficientPrivilege) as error:
+            unlisted = "output_plugin_libraries" in (error.diag.message_hint or "")
+            if not unlisted and isinstance(error, psycopg.errors.InsufficientPrivilege):
+                raise source_error(error, f"creating replication slot {name}") from error
+            raise CdcError(
+                ErrorKind.SOURCE_OBJECT_MISSING,
+                f"Replication slot {name} cannot be made: the server {'allows no' if unlisted else 'has no'} output plugin {plugin}",
+                ("Add it to output_plugin_libraries and reload" if unlisted else "Install it in")
+                + " the server, or set plugin.name=pgoutput",
+                f"SQLSTATE {error.sqlstate}",
+            ) from error
+        except psycopg.errors.SyntaxError as error:
+            # A pooler ignored the startup parameter and provided an ordinary session, which does not know the command.
+            info = self._connection.info
+            raise no_replication_protocol(f"{info.host}:{info.port}") from error
+        except psycopg.Error as error:
+            raise source_error(error, f"creating replication slot {name}") from error
+        if row is None:
+            raise CdcError(ErrorKind.PROTOCOL, f"The server answered nothing to the creation of slot {name}")
+        return CreatedSlot(row[0], parse_lsn(row[1]), row[2])
+
+    async def drop_slot(self, name: str) -> None:
+        """Run ``DROP_REPLICATION_SLOT``, which waits until the slot is free. Raises CdcError."""
+        try:
+            await self._connection.execute(f"DROP_REPLICATION_SLOT {quote_identifier(name)} WAIT".encode())
+        except psycopg.Error as error:
+            raise source_error(error, f"dropping replication slot {name}") from error
+
+    async def start(self, slot: str, lsn: int, options: Mapping[str, str]) -> None:
+        """Run ``START_REPLICATION``. The server sends every transaction that ends after ``lsn``; 0 is the slot's LSN. Raises CdcError."""
+        given = ", ".join(f"{quote_identifier(key)} {quote_literal(value)}" for key, value in options.items())
+        listed = f" ({given})" if given else ""
+        command = f"START_REPLICATION SLOT {quote_identifier(slot)} LOGICAL {format_lsn(lsn)}{listed}"
+        doing = f"starting replication from slot {slot}"
+        await send_command(self._connection, command, pq.ExecStatus.COPY_BOTH, doing, alone=False)
+        self._reader = CopyReader(self._connection, f"streaming from slot {slot}")
+
+    async def frames(self, most: int, most_bytes: int) -> list[bytes]:
+        """Return the frames that have arrived; wait for the first. Raises CdcError(SOURCE_CONNECTION_LOST) at the end of the stream."""
+        if self._reader is None:
+            raise RuntimeError("The stream was not started")
+        frames = await self._reader.burst(most, most_bytes)
+        if not frames:
+            raise CdcError(
+                ErrorKind.SOURCE_CONNECTION_LOST, "PostgreSQL ended the replication stream", "Nothing to do: the task starts it again"
+            )
+        return frames if self.translate is None else await self.translate(frames)
+
+    async def confirm(self, written: int, flushed: int, now_ns: int) -> None:
+        """Send a standby status update (:func:`connector.wire.pgoutput.standby_status`). Raises CdcError."""
+        await self._tell(written, flushed, now_ns, ask=False)
+
+    async def ask(self, written: int, flushed: int, now_ns: int) -> None:
+        """Send a standby status update that the server answers with a keepalive at once. Raises CdcError."""
+        await self._tell(written, flushed, now_ns, ask=True)
+
+    async def _tell(self, written: int, flushed: int, now_ns: int, *, ask: bool) -> None:
+        try:
+            self._connection.pgconn.put_copy_data(standby_status(written, flushed, now_ns // 1000, reply=ask))
+            await flush(self._connection)
+        except psycopg.Error as error:
+            raise source_error(error, "confirming to the replication slot") from error
+
+    async def close(self) -> None:
+        """End the stream, which frees the slot at once, and disconnect."""
+        if self._reader is not None and not self._reader.ended and self._connection.pgconn.status == pq.ConnStatus.OK:
+            try:
+                self._connection.pgconn.put_copy_end()
+                await flush(self._connection)
+            except psycopg.Error:
+                # The connection is broken, so the server frees the slot by itself.
+                pass
+        await self._connection.close()

@@ -1,0 +1,58 @@
+"""Reads TimescaleDB's catalog for the transform TimescaleDb (:class:`connector.transforms.debezium.timescaledb.TimescaleMetadata`).
+
+The transform asks in the middle of a record, at the first event of a chunk that it does not know. So the query is not awaited: the worker
+waits for it, for at most :data:`_SECONDS` each time. Chunks are few, and the catalog's tables are small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import psycopg
+
+from connector.errors import CdcError, ErrorKind
+from connector.transforms.debezium.timescaledb import AGGREGATES, CHUNKS, Table
+
+_SECONDS: Final = 5
+_OPTIONS: Final = {"hostname": "host", "port": "port", "user": "user", "password": "password", "dbname": "dbname", "sslmode": "sslmode"}
+
+
+class PostgresTimescale:
+    """The catalog of the database that the transform's options ``database.*`` name; those that it lacks are the connector's own.
+
+    Its methods raise CdcError(SOURCE_UNREACHABLE, SOURCE_QUERY).
+    """
+
+    def __init__(self, options: Mapping[str, str], connector: Mapping[str, str]) -> None:
+        own = {name: connector.get(f"database.{name}") for name in _OPTIONS}
+        self._arguments = {argument: value for name, argument in _OPTIONS.items() if (value := options.get(name, own[name]) or "").strip()}
+
+    def chunks(self) -> Mapping[Table, Table | None]:
+        """Return each chunk's hypertable, or None for a chunk whose hypertable is gone."""
+        rows = self._rows(CHUNKS)
+        return {Table(schema, name): None if owner is None else Table(owner_schema, owner) for schema, name, owner_schema, owner in rows}
+
+    def aggregates(self) -> Mapping[Table, Table]:
+        """Return the view of each hypertable that holds a continuous aggregate."""
+        return {Table(schema, name): Table(view_schema, view) for schema, name, view_schema, view in self._rows(AGGREGATES)}
+
+    def _rows(self, query: str) -> Sequence[tuple[str, str, str, str]]:
+        timeouts = {"connect_timeout": _SECONDS, "options": f"-c statement_timeout={_SECONDS * 1000}"}
+        try:
+            with psycopg.connect(**self._arguments, **timeouts, application_name="Understudy TimescaleDB") as connection:  # type: ignore[arg-type]
+                return connection.execute(query.encode()).fetchall()
+        except psycopg.OperationalError as error:
+            raise CdcError(
+                ErrorKind.SOURCE_UNREACHABLE,
+                "The transform TimescaleDb cannot reach the database",
+                "Set the options database.* of the transform, or check the database.",
+                type(error).__name__,
+            ) from None
+        except psycopg.Error as error:
+            raise CdcError(
+                ErrorKind.SOURCE_QUERY,
+                "The transform TimescaleDb cannot read TimescaleDB's catalog",
+                "Install the extension timescaledb in this database, and allow the user to read its catalog.",
+                error.diag.message_primary or "",
+            ) from None

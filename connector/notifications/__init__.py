@@ -1,0 +1,1 @@
+"""Notifications about snapshots, and the records that carry them. Imports :mod:`connector.incremental` and the rooms below it."""

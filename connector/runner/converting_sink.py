@@ -1,0 +1,220 @@
+"""A sink whose records are transformed and converted on their way to Kafka.
+
+Records and positions keep their order. When a record needs an answer of the network before it can be written (the id of its schema, the
+partitions of its topic), it waits in a queue, and so does everything that comes after it, positions included. Nothing is confirmed that
+is still in the queue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from connector.converters.converter import SchemaNeededError, SchemaRequest
+from connector.delivery.compiled_path import CompiledPath
+from connector.delivery.frontier import Frontier, Mark
+from connector.delivery.offsets import Position
+from connector.delivery.record_conversion import RecordConversion, RecordReader, Written
+from connector.io.kafka.sink import KafkaSink
+from connector.ports import Out
+from connector.record.connect_record import ConnectRecord, Header
+
+ResolveSchema = Callable[[Any, SchemaRequest], Awaitable[None]]
+"""Asks a schema registry what a SchemaNeededError names, and tells the registry's cache. Raises CdcError when it does not answer."""
+
+_MOST_QUEUED: Final = 10_000
+"""Records that may wait in the queue while the source is still read."""
+
+
+class ConvertingOut:
+    """Takes the core's records of one topic (:class:`connector.ports.Out`)."""
+
+    __slots__ = ("_apart", "_reader", "_shared", "_short", "_sink", "_topic")
+
+    def __init__(self, sink: ConvertingSink, topic: str, *, apart: bool) -> None:
+        self._sink = sink
+        self._topic = topic
+        self._apart = apart
+        self._reader = RecordReader()
+        self._short: dict[tuple[bytes, bool], CompiledPath | None] = {}
+        """The short way of events with this schema, with a key or without."""
+        self._shared: tuple[Header, ...] = ()
+        """What the last record's transforms added to the headers that a tombstone of it has too."""
+
+    def append(self, key: bytes | None, prefix: bytes, payload: bytes | None, headers: bytes, timestamp: int) -> None:
+        """Transform, convert and append one record. Raises CdcError(TRANSFORM)."""
+        path = None if payload is None else self._path(prefix, key)
+        if path is not None and payload is not None and path.takes(key, payload):
+            [written] = path.payloads([payload])
+            [new_key] = [None] if key is None else path.keys([key])
+            self._sink.inner_out(path.topic, apart=self._apart).append(new_key, path.prefix, written, headers, timestamp)
+            return
+        record = self._reader.read(self._topic, key, prefix, payload, headers)
+        if payload is None and self._shared:
+            # The tombstone comes right after the event of the deleted row.
+            record = replace(record, headers=record.headers + self._shared)
+        found, self._shared = self._sink.conversion.transform_with_shared(record)
+        if found is not None:
+            self._sink.take(found, timestamp, apart=self._apart)
+
+    def extend(self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int) -> None:
+        """:meth:`append` for each payload."""
+        every: Sequence[bytes | None] = keys if keys is not None else [None] * len(payloads)
+        path = self._path(prefix, every[0]) if payloads else None
+        if path is not None and all(map(path.takes, every, payloads)):
+            out = self._sink.inner_out(path.topic, apart=self._apart)
+            out.extend(None if keys is None else path.keys(keys), path.prefix, path.payloads(payloads), headers, timestamp)
+            return
+        for key, payload in zip(every, payloads, strict=True):
+            self.append(key, prefix, payload, headers, timestamp)
+
+    def _path(self, prefix: bytes, key: bytes | None) -> CompiledPath | None:
+        at = prefix, key is None
+        if at not in self._short:
+            self._short[at] = self._sink.conversion.short_way(self._topic, prefix, key)
+        return self._short[at]
+
+
+class ConvertingSink:
+    """:class:`connector.delivery.sink.Sink` in front of a :class:`KafkaSink`, which it owns no more than that."""
+
+    def __init__(self, sink: KafkaSink, conversion: RecordConversion, resolve: ResolveSchema) -> None:
+        self._sink = sink
+        self.stores_offsets = sink.stores_offsets
+        self.conversion = conversion
+        self._resolve = resolve
+        self._outs: dict[tuple[str, bool], ConvertingOut] = {}
+        self._queue: deque[tuple[ConnectRecord, int, bool] | Position] = deque()
+        self._working: asyncio.Task[None] | None = None
+        self._moved = asyncio.Event()
+        self._failure: BaseException | None = None
+
+    @property
+    def frontier(self) -> Frontier:
+        """The positions of this task."""
+        return self._sink.frontier
+
+    @property
+    def reached(self) -> Mark | None:
+        """The last mark before which Kafka has everything."""
+        return self._sink.reached
+
+    @property
+    def idle(self) -> bool:
+        """Nothing waits and nothing is in flight."""
+        return not self._queue and self._sink.idle
+
+    def out(self, topic: str, *, apart: bool = False) -> ConvertingOut:
+        """Return where the core appends the records of ``topic``; a transform may send them elsewhere."""
+        found = self._outs.get((topic, apart))
+        if found is None:
+            found = self._outs[topic, apart] = ConvertingOut(self, topic, apart=apart)
+        return found
+
+    def inner_out(self, topic: str, *, apart: bool) -> Out:
+        """Return where records that are written already are appended. On the short way nothing ever waits."""
+        return self._sink.out(topic, apart=apart)
+
+    def bind(self, *, to_marks: bool) -> None:
+        """As :meth:`KafkaSink.bind`."""
+        self._sink.bind(to_marks=to_marks)
+
+    def take(self, record: ConnectRecord, timestamp: int, *, apart: bool) -> None:
+        """Convert and append a transformed record, or let it wait. Raises CdcError(TRANSFORM)."""
+        if self._queue or not self._written(record, timestamp, apart=apart):
+            self._queue.append((record, timestamp, apart))
+
+    def _written(self, record: ConnectRecord, timestamp: int, *, apart: bool) -> bool:
+        """Append the record. Returns False when the network must be asked first."""
+        try:
+            written = self.conversion.convert(record)
+        except SchemaNeededError:
+            return False
+        return written is None or self._appended(written, timestamp, apart=apart)
+
+    def _appended(self, written: Written, timestamp: int, *, apart: bool) -> bool:
+        topic, partition, key, prefix, payload, headers, own = written
+        out = self._sink.out(topic, apart=apart)
+        at = timestamp if own is None else own
+        if partition is None:
+            out.append(key, prefix, payload, headers, at)
+        elif not out.partitions:
+            return False
+        else:
+            out.append_to(partition, (key, prefix, payload, headers, at))
+        return True
+
+    def pump(self) -> None:
+        """Begin to send what was appended. Raises the failure of an earlier record or batch."""
+        if self._failure is not None:
+            raise self._failure
+        self._sink.pump()
+        if self._queue and self._working is None:
+            self._working = asyncio.create_task(self._work(), name="ask for schemas and topics")
+            self._working.add_done_callback(self._worked)
+
+    def send(self, position: Position) -> None:
+        """Begin to send everything before ``position``. Raises the failure of an earlier record or batch."""
+        if not self._queue:
+            self._sink.send(position)
+            return
+        self._queue.append(position)
+        self.pump()
+
+    async def room(self) -> None:
+        """Wait until there is room for more. Raises the failure of a record or batch."""
+        while len(self._queue) > _MOST_QUEUED:
+            await self._next_move()
+        await self._sink.room()
+
+    async def drained(self) -> None:
+        """Wait until everything appended is acknowledged. Raises the failure of a record or batch."""
+        self.pump()
+        while self._queue:
+            await self._next_move()
+        await self._sink.drained()
+
+    async def stop(self) -> None:
+        """Abandon what waits. The inner sink is stopped by its owner."""
+        if self._working is not None:
+            self._working.cancel()
+            await asyncio.gather(self._working, return_exceptions=True)
+
+    async def _next_move(self) -> None:
+        if self._failure is None:
+            self._moved.clear()
+            await self._moved.wait()
+        if self._failure is not None:
+            raise self._failure
+
+    async def _work(self) -> None:
+        while self._queue:
+            head = self._queue[0]
+            if isinstance(head, Position):
+                self._sink.send(head)
+            else:
+                await self._write_head(*head)
+            self._queue.popleft()
+            self._moved.set()
+        self._sink.pump()
+
+    async def _write_head(self, record: ConnectRecord, timestamp: int, apart: bool) -> None:
+        while True:
+            try:
+                written = self.conversion.convert(record)
+            except SchemaNeededError as needed:
+                await self._resolve(needed.registry, needed.request)
+                continue
+            if written is not None and not self._appended(written, timestamp, apart=apart):
+                await self._sink.prepare(written.topic)
+                continue
+            return
+
+    def _worked(self, task: asyncio.Task[None]) -> None:
+        self._working = None
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            self._failure = problem
+        self._moved.set()

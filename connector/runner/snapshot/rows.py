@@ -1,0 +1,143 @@
+"""Reads the rows of a snapshot and converts them to ``r`` events, in the worker and in its reader processes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from connector import failpoints
+from connector.catalog.table import CatalogTable
+from connector.config.connector_config import ConnectorConfig
+from connector.errors import CdcError, ErrorKind
+from connector.events.capture import Capture
+from connector.events.encoders import HEAD, TableEncoder
+from connector.events.envelope import SourceFacts, SourceText, TableSource
+from connector.log import EventLog
+from connector.ports import Out
+from connector.snapshot.plan import Extent, projected, select_statement, split_copy_line
+from connector.snapshot.source import RowSink, SnapshotSource
+
+LOG: Final = EventLog(__name__)
+
+_FETCH_SIZE: Final = 512
+"""The most rows that are handled before other asyncio tasks run, unless snapshot.fetch.size is lower. They take about 5 ms."""
+
+
+Row = Sequence[bytes | None]
+"""A row's cells."""
+
+
+@dataclass(slots=True)
+class TableWork:
+    """A table that is being read. ``blocks`` are its source blocks by marker."""
+
+    encoder: TableEncoder
+    source: TableSource
+    out: Out
+    blocks: dict[str, bytes] = field(default_factory=dict)
+
+
+class RowWriter:
+    """Converts rows to ``r`` events and appends them to their table's topic."""
+
+    def __init__(self, lsn: int, facts: SourceFacts, headers: bytes, conversion_failure: str, *, placed: bool = True) -> None:
+        """Set the source of all rows: ``lsn`` is in ``source.sequence`` and, if ``placed``, also in ``source.lsn``."""
+        self._lsn = lsn
+        self._shown = b"%d" % lsn if placed else b"null"
+        self._facts = facts
+        self._headers = headers
+        self._conversion_failure = conversion_failure
+
+    def send(self, table: TableWork, lines: list[bytes], word: str, now_ns: int) -> None:
+        """Append ``lines`` (of COPY) with the marker ``word``; ``now_ns`` is the current time in nanoseconds since 1970.
+
+        Raises CdcError(VALUE) for a value that cannot be converted, unless the configuration allows null instead.
+        """
+        nulls = any(b"\\N" in line for line in lines)
+        self.send_rows(table, [split_copy_line(line) for line in lines], nulls, word, now_ns)
+
+    def send_rows(self, table: TableWork, rows: Sequence[Row], nulls: bool, word: str, now_ns: int) -> None:
+        """As :meth:`send`, for rows that are split into cells; ``nulls`` says whether a cell is NULL."""
+        if not rows:
+            return
+        block = table.blocks.get(word)
+        if block is None:
+            text = SourceText(table.source, self._facts, word)
+            block = table.blocks[word] = text.head + b"%d" % self._lsn + text.middle + self._shown + text.tail
+        encoder = table.encoder
+        end = block + table.source.form.end(b"r", now_ns) + encoder.closing
+        columns = list(zip(*rows, strict=True))
+        try:
+            payloads = encoder.snapshot(columns, nulls, [end] * len(rows))
+        except ValueError:
+            payloads = [b"".join((HEAD, self._tolerant(encoder, cells), end)) for cells in rows]
+        try:
+            keys = encoder.keys(columns, nulls) if encoder.has_key else None
+        except ValueError as error:
+            raise CdcError(
+                ErrorKind.VALUE,
+                f"The key of a row of table {encoder.table.name} cannot be converted: {error}",
+                "Choose other columns with message.key.columns, or correct the converter of the column",
+            ) from error
+        table.out.extend(keys, encoder.prefix, payloads, self._headers, now_ns // 1_000_000)
+
+    def _tolerant(self, encoder: TableEncoder, cells: Row) -> bytes:
+        after, failures = encoder.tolerant(cells)
+        for failure in failures:
+            if self._conversion_failure == "fail":
+                raise CdcError(
+                    ErrorKind.VALUE,
+                    f"A value of column {failure.column} of table {encoder.table.name} cannot be converted: {failure.reason}",
+                    "Set event.converting.failure.handling.mode to warn to send null in its place",
+                )
+            if self._conversion_failure == "warn":
+                LOG.warning("value sent as null", table=encoder.table.name, column=failure.column, reason=failure.reason)
+        return after
+
+
+class TableReader:
+    """Reads tables, or parts of them, in the transaction of ``source``, for topics of ``sink``.
+
+    ``statements`` are the statements of a user's class or a signal for some tables (schema.table).
+    """
+
+    def __init__(
+        self,
+        config: ConnectorConfig,
+        capture: Capture,
+        sink: RowSink,
+        source: SnapshotSource,
+        statements: Mapping[str, str] | None = None,
+    ) -> None:
+        self._statements = statements or {}
+        self._config = config
+        self._capture = capture
+        self._sink = sink
+        self._source = source
+        self._fetch = min(config.snapshot_fetch_size or _FETCH_SIZE, _FETCH_SIZE)
+
+    def open(self, table: CatalogTable) -> TableWork:
+        """Compile the table's encoder and find its topic. Raises CdcError(SCHEMA, CONFIG_INVALID) for a table that cannot be captured."""
+        encoder = self._capture.encoder(projected(table, self._capture.needed_columns(table)))
+        return TableWork(encoder, self._capture.source(table), self._sink.out(encoder.topic))
+
+    async def bursts(self, table: CatalogTable, extent: Extent | None = None) -> AsyncIterator[list[bytes]]:
+        """Yield the table's rows as non-empty lists of COPY lines.
+
+        Before the next list, the records that the caller appended are sent, and other asyncio tasks run.
+        """
+        needed = self._capture.needed_columns(table)
+        given = self._statements.get(table.name)
+        override = given or self._capture.selection.override(table)
+        setting = "snapshot.query.mode.custom.name" if given else "snapshot.select.statement.overrides"
+        names = await self._source.columns(override, f"{setting} for table {table.name}") if override else ()
+        query = select_statement(table, needed, override, names, extent)
+        async for lines in self._source.rows(query, f"reading table {table.name}", most=self._fetch):
+            yield lines
+            self._sink.pump()
+            failpoints.reached(failpoints.SNAPSHOT_PART)
+            # The producer's tasks run on this event loop too.
+            await asyncio.sleep(0)
+            await self._sink.room()

@@ -1,0 +1,109 @@
+"""The publication that a connector needs, and the SQL that creates or changes it (``publication.autocreate.mode``).
+
+Pure: this module returns SQL; :mod:`connector.io.postgres.publication_setup` reads the publication's state and executes the SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from connector.catalog.identifiers import quote_identifier, quote_table
+from connector.catalog.selection import TableName
+from connector.errors import CdcError, ErrorKind
+
+_OPERATIONS = (("c", "insert"), ("u", "update"), ("d", "delete"), ("t", "truncate"))
+
+
+@dataclass(frozen=True, slots=True)
+class PublicationState:
+    """A publication as ``pg_publication`` and ``pg_publication_rel`` describe it."""
+
+    all_tables: bool
+    tables: frozenset[TableName]
+
+
+def publish_list(skipped: Collection[str] | None) -> str | None:
+    """Return the value of the option ``publish`` without the operations ``skipped``.
+
+    Return None, for the server's default, if ``skipped`` is None because ``skipped.operations`` is not set.
+    """
+    if skipped is None:
+        return None
+    return ", ".join(word for letter, word in _OPERATIONS if letter not in skipped)
+
+
+def no_publication(statement: str) -> CdcError:
+    """Return the error, in Debezium's words, for a missing publication that the connector must not create; ``statement`` creates it."""
+    return CdcError(
+        ErrorKind.SOURCE_OBJECT_MISSING,
+        "Publication autocreation is disabled, please create one and restart the connector",
+        f"Run {statement};",
+    )
+
+
+def publication_for_all_tables(name: str) -> CdcError:
+    """Return the error for a publication that is for all tables although the configuration requires a filtered one."""
+    return CdcError(
+        ErrorKind.SOURCE_SETTING,
+        f"Publication {name} is for all tables, and publication.autocreate.mode is filtered",
+        f"Drop it (DROP PUBLICATION {quote_identifier(name)};), name another in publication.name,"
+        " or set publication.autocreate.mode to all_tables",
+    )
+
+
+def publication_on_standby(name: str, statement: str) -> CdcError:
+    """Return the error for a publication that must be created on a standby, which cannot create one."""
+    return CdcError(
+        ErrorKind.SOURCE_SETTING,
+        f"Publication {name} does not exist, and the server is a standby, which cannot create it",
+        f"Run {statement}; on the primary",
+    )
+
+
+def plan_publication(
+    name: str,
+    mode: str,
+    state: PublicationState | None,
+    captured: Sequence[TableName],
+    *,
+    via_root: bool = False,
+    publish: str | None = None,
+) -> str | None:
+    """Return the statement that creates or changes the publication; None if it needs no change.
+
+    ``captured`` are the tables that the filters select. Raises CdcError if the mode forbids the statement; its remedy names a statement
+    for a privileged role.
+    """
+    quoted = quote_identifier(name)
+    options = [f"publish = '{publish}'"] if publish is not None else []
+    if via_root:
+        options.append("publish_via_partition_root = true")
+    clause = f" WITH ({', '.join(options)})" if options else ""
+    listed = ", ".join(quote_table(schema, table) for schema, table in sorted(captured))
+    if state is None:
+        if mode == "disabled":
+            raise no_publication(f"CREATE PUBLICATION {quoted} FOR TABLE {listed or '…'}")
+        if mode == "all_tables":
+            return f"CREATE PUBLICATION {quoted} FOR ALL TABLES{clause}"
+        if mode == "no_tables":
+            return f"CREATE PUBLICATION {quoted}{clause}"
+        _require_tables(name, captured)
+        return f"CREATE PUBLICATION {quoted} FOR TABLE {listed}{clause}"
+    if mode != "filtered":
+        return None
+    _require_tables(name, captured)
+    if state.all_tables:
+        raise publication_for_all_tables(name)
+    if state.tables == frozenset(captured):
+        return None
+    return f"ALTER PUBLICATION {quoted} SET TABLE {listed}"
+
+
+def _require_tables(name: str, captured: Sequence[TableName]) -> None:
+    if not captured:
+        raise CdcError(
+            ErrorKind.CONFIG_INVALID,
+            f"No table filters found for filtered publication {name}: no table of the database matches",
+            "Correct schema.include.list and table.include.list (whole names, schema.table), or create the tables first",
+        )

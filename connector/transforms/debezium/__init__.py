@@ -1,0 +1,1 @@
+"""Debezium's transforms (Debezium documentation, "Transformations")."""

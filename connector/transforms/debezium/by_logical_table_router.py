@@ -1,0 +1,237 @@
+"""``ByLogicalTableRouter``: one topic for several tables (Debezium documentation, "Topic routing").
+
+The schemas get the new topic's name, and the key tells which table the record comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final
+
+from connector.configdef.key import VERSIONS
+from connector.configdef.options import OptionError, Options
+from connector.java.regex.matching import Pattern, ReplacementError
+from connector.record.connect_record import ConnectRecord, DataError
+from connector.record.name_adjustment import NameAdjuster, name_adjuster
+from connector.record.schema import STRING, Field, Schema
+from connector.record.struct import SchemaCache, with_fields
+from connector.transforms.debezium.differences import differences_of
+from connector.transforms.debezium.envelope import copied, filled, is_change_event, with_defaults
+from connector.transforms.debezium.extract_new_record_state_keys import option
+from connector.transforms.transform import TransformDefinition
+
+_TABLE: Final = "__dbz__physicalTableIdentifier"
+_MODES: Final = ("none", "avro", "avro_unicode")
+_MOST: Final = 1_000
+_ROWS: Final = ("before", "after")
+
+
+Defaults = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A key's renamed schema, and the defaults that take the place of nulls."""
+
+    schema: Schema
+    defaults: Defaults
+
+
+@dataclass(frozen=True, slots=True)
+class _Envelope:
+    """An event's renamed schema, and the defaults that take the place of nulls in the event and in its rows."""
+
+    schema: Schema
+    defaults: Defaults
+    rows: tuple[tuple[str, bool, Defaults], ...]
+    """Name, whether it may be null, and its defaults."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByLogicalTableRouter:
+    """Renames topics that ``topic`` matches as a whole, and the schemas of their records."""
+
+    topic: Pattern
+    topic_replacement: str
+    key_field: str | None
+    """None: keys get no field."""
+    key_regex: Pattern | None
+    key_replacement: str
+    adjusted: NameAdjuster
+    fills: bool
+    """Nulls of rows and keys become the defaults of their columns."""
+    _keys: SchemaCache[_Key] = field(default_factory=SchemaCache)
+    _envelopes: SchemaCache[_Envelope] = field(default_factory=SchemaCache)
+    """By schema alone, as in the reference: when the same schema comes by two topics, its first new name stays."""
+    _topics: dict[str, tuple[str | None, str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, options: Options) -> ByLogicalTableRouter:
+        """Make it of its options. Raises OptionError."""
+        mode = options.raw.get("schema.name.adjustment.mode", "none").strip().lower()
+        if mode not in _MODES:
+            raise _invalid("schema.name.adjustment.mode", f"Value must be one of {', '.join(_MODES)}")
+        _checked_number(options)
+        unique = _flag(options, "key.enforce.uniqueness")
+        key_regex, key_replacement = options.raw.get("key.field.regex", ""), options.raw.get("key.field.replacement", "")
+        if key_regex and not key_replacement:
+            raise _invalid("key.field.replacement", "key.field.replacement must be non-empty if key.field.regex is set.")
+        return cls(
+            _regex("topic.regex", _required(options, "topic.regex")),
+            _required(options, "topic.replacement"),
+            options.raw.get("key.field.name", _TABLE) if unique else None,
+            _regex("key.field.regex", key_regex) if key_regex else None,
+            key_replacement,
+            name_adjuster(mode, dots=True),
+            differences_of(options.emulation).fills_defaults,
+        )
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord | None:
+        """Return the record with its new topic, or as it is where the topic does not match or becomes empty. Raises DataError."""
+        found = self._topics.get(record.topic)
+        if found is None:
+            if len(self._topics) >= _MOST:
+                self._topics.clear()
+            found = self._topics[record.topic] = self._routed(record.topic)
+        topic, table = found
+        if not topic:
+            return record
+        key_schema, key = record.key_schema, record.key
+        if key is not None and key_schema is not None:
+            key_schema, key = self._with_key(key_schema, key, topic, table)
+        value_schema, value = record.value_schema, record.value
+        if value is not None and value_schema is not None and is_change_event(record):
+            envelope = self._envelopes.get(value_schema, partial(self._envelope, topic))
+            value_schema, value = envelope.schema, self._value(envelope, value)
+        return replace(record, topic=topic, key_schema=key_schema, key=key, value_schema=value_schema, value=value)
+
+    def _routed(self, topic: str) -> tuple[str | None, str]:
+        """The new topic, if any, and what the key says of the old one."""
+        new = self._replaced(self.topic, topic, self.topic_replacement)
+        table = None if self.key_regex is None or not new else self._replaced(self.key_regex, topic, self.key_replacement)
+        return new, topic if table is None else table
+
+    def _with_key(self, schema: Schema, struct: Mapping[str, Any], topic: str, table: str) -> tuple[Schema, dict[str, Any]]:
+        if schema.type != "struct":
+            raise DataError(f"Only structs can be keys of routed records, and this key is of type {schema.type}")
+        known = self._keys.get(schema, partial(self._key, topic))
+        key = filled(struct, known.defaults)
+        if self.key_field is not None:
+            key[self.key_field] = table
+        return known.schema, key
+
+    def _key(self, topic: str, schema: Schema) -> _Key:
+        more = () if self.key_field is None else (Field(self.key_field, STRING),)
+        named = replace(copied(schema, (*schema.fields, *more)), name=self.adjusted(f"{topic}.Key"), optional=schema.optional)
+        return _Key(named, with_defaults(schema) if self.fills else ())
+
+    def _envelope(self, topic: str, schema: Schema) -> _Envelope:
+        row = self.adjusted(f"{topic}.Value")
+        fields = (Field(each.name, replace(each.schema, name=row)) if each.name in _ROWS else each for each in schema.fields)
+        rows = ((each.name, each.schema) for each in schema.fields if each.name in _ROWS)
+        return _Envelope(
+            replace(with_fields(schema, fields), name=self.adjusted(f"{topic}.Envelope")),
+            with_defaults(schema),
+            tuple((name, each.optional, with_defaults(each) if self.fills else ()) for name, each in rows),
+        )
+
+    @staticmethod
+    def _value(envelope: _Envelope, value: Mapping[str, Any]) -> dict[str, Any]:
+        out = filled(value, envelope.defaults)
+        for name, optional, defaults in envelope.rows:
+            row = out[name]
+            if row is not None:
+                out[name] = filled(row, defaults) if defaults else row
+            elif not optional:
+                raise DataError(f'Invalid value: null used for required field: "{name}", schema type: STRUCT')
+        return out
+
+    @staticmethod
+    def _replaced(pattern: Pattern, topic: str, replacement: str) -> str | None:
+        try:
+            return pattern.replace_whole(topic, replacement)
+        except ReplacementError as error:
+            raise DataError(str(error)) from None
+
+
+def _invalid(name: str, problem: str) -> OptionError:
+    return OptionError(f"Unable to validate config. The '{name}' value is invalid: {problem}")
+
+
+def _required(options: Options, name: str) -> str:
+    value = options.raw.get(name)
+    if not value:
+        raise _invalid(name, "A value is required")
+    return value
+
+
+def _regex(name: str, text: str) -> Pattern:
+    try:
+        return Pattern.compile(text)
+    except ValueError as error:
+        raise _invalid(name, f"A valid regular expressions is expected, but {error}") from None
+
+
+def _flag(options: Options, name: str) -> bool:
+    value = options.needed(name).lower()
+    if value not in ("true", "false"):
+        raise _invalid(name, "Either 'true' or 'false' is expected")
+    return value == "true"
+
+
+def _checked_number(options: Options) -> None:
+    """The size of the reference's cache has no effect here, but it is to be a number."""
+    options.number("logical.table.cache.size")
+
+
+_LONG: Final = ("LOW", "LONG")
+
+DEFINITIONS: Final = (
+    TransformDefinition(
+        "io.debezium.transforms.ByLogicalTableRouter",
+        (
+            option("topic.regex", "STRING", None, *_LONG, "Topic regex", "Regular expression for the whole names of the topics to rename."),
+            option(
+                "topic.replacement", "STRING", None, *_LONG, "Topic replacement", "Name of the new topic; $1 stands for the first group."
+            ),
+            option(
+                "key.enforce.uniqueness",
+                "BOOLEAN",
+                "true",
+                "LOW",
+                "SHORT",
+                "Add source topic name into key",
+                "Whether keys get a field that tells the tables apart, whose keys may be equal.",
+            ),
+            option(
+                "key.field.regex",
+                "STRING",
+                None,
+                *_LONG,
+                "Key field regex",
+                "Regular expression for the whole name of the former topic; key.field.replacement makes the key's field of it.",
+            ),
+            option(
+                "key.field.replacement",
+                "STRING",
+                None,
+                *_LONG,
+                "Key field replacement",
+                "Value of the key's field; $1 stands for the first group. Without it the field holds the former topic.",
+            ),
+            option(
+                "logical.table.cache.size",
+                "INT",
+                "16",
+                *_LONG,
+                "Logical table cache size",
+                "Size of a cache of schemas. No effect: as many schemas are kept as there are.",
+            ),
+        ),
+        ByLogicalTableRouter.of,
+        VERSIONS,
+        "Sends the records of several tables to one topic.",
+    ),
+)

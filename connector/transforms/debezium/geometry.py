@@ -1,0 +1,153 @@
+"""``GeometryFormatTransformer`` and ``SwapGeometryCoordinates``: PostGIS' geometries in other forms (Debezium documentation)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from connector.configdef.key import SINCE_3, Key
+from connector.configdef.options import OptionError, Options
+from connector.record.connect_record import ConnectRecord, DataError
+from connector.record.schema import Schema
+from connector.record.struct import SchemaCache
+from connector.transforms.debezium.nested_values import Change, nested_change
+from connector.transforms.transform import TransformDefinition
+from connector.types.wkb import has_srid, swapped, with_srid, without_srid
+
+FORMAT: Final = "format"
+SRIDS: Final = "srids"
+GEOMETRY: Final = "io.debezium.data.geometry.Geometry"
+
+_FORMATS: Final = ("ewkb", "wkb")
+_NOTHING: Final[Change] = lambda value: value  # noqa: E731 - what leaves a value without geometries as it is
+
+
+def _apply(record: ConnectRecord, changes: SchemaCache[Change], make: Any) -> ConnectRecord:
+    """The record with its value changed, unless it is no struct or has no geometry."""
+    schema = record.value_schema
+    if record.value is None or schema is None or schema.type != "struct":
+        return record
+    change = changes.get(schema, make)
+    return record if change is _NOTHING else replace(record, value=change(record.value))
+
+
+@dataclass(frozen=True, slots=True)
+class GeometryFormatTransformer:
+    """Takes the SRID out of geometries that have it written into them. ``adds``: it is written into all others.
+
+    The names of the formats promise otherwise: with wkb a geometry without SRID gets the one of its struct. So does the real transform.
+    """
+
+    adds: bool
+    _changes: SchemaCache[Change] = field(default_factory=SchemaCache)
+
+    @classmethod
+    def of(cls, options: Options) -> GeometryFormatTransformer:
+        """Make it of its options."""
+        written = options.raw.get(FORMAT, "wkb")
+        if written.strip().lower() not in _FORMATS:
+            raise OptionError(
+                f"Invalid value {written} for configuration {FORMAT}: The '{FORMAT}' value is invalid: Value must be one of ewkb, wkb"
+            )
+        return cls(written.strip().lower() == "wkb")
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Return the record with its geometries in the format. Raises DataError where an SRID is to be written and none is known."""
+        return _apply(record, self._changes, self._change)
+
+    def _change(self, schema: Schema) -> Change:
+        return nested_change(schema, lambda told: self._converted if told.name == GEOMETRY else None, arrays=False) or _NOTHING
+
+    def _converted(self, value: Any) -> Any:
+        wkb, srid = value["wkb"], value["srid"]
+        try:
+            if len(wkb) >= 5 and has_srid(wkb):
+                return {**value, "wkb": without_srid(wkb)}
+            if not self.adds:
+                return value
+            if srid is None:
+                raise DataError("Geometry has no SRID, so that it cannot become EWKB")
+            return {**value, "wkb": with_srid(wkb, srid)}
+        except ValueError as error:
+            raise DataError(str(error)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class SwapGeometryCoordinates:
+    """Exchanges the first two coordinates of geometries, of all or of those with one of the SRIDs."""
+
+    srids: frozenset[int] | None
+    _changes: SchemaCache[Change] = field(default_factory=SchemaCache)
+
+    @classmethod
+    def of(cls, options: Options) -> SwapGeometryCoordinates:
+        """Make it of its options."""
+        written = options.raw.get(SRIDS)
+        if written is None:
+            return cls(None)
+        srids = set()
+        for entry in written.split(","):
+            try:
+                srids.add(int(entry.strip()))
+            except ValueError:
+                raise OptionError(f'For input string: "{entry.strip()}"') from None
+        return cls(frozenset(srids))
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Return the record with its coordinates exchanged. Raises DataError for a geometry that cannot be read."""
+        return _apply(record, self._changes, self._change)
+
+    def _change(self, schema: Schema) -> Change:
+        return nested_change(schema, lambda told: self._swapped if told.name == GEOMETRY else None, arrays=True) or _NOTHING
+
+    def _swapped(self, value: Any) -> Any:
+        if self.srids is not None and value["srid"] not in self.srids:
+            return value
+        try:
+            return {**value, "wkb": swapped(value["wkb"])}
+        except ValueError as error:
+            raise DataError(f"Coordinates of a geometry cannot be exchanged: {error}") from None
+
+
+FORMAT_KEYS: Final = (
+    Key(
+        FORMAT,
+        "STRING",
+        "wkb",
+        "LOW",
+        "Target Format",
+        "wkb or ewkb. A geometry with an SRID written into it loses it with either; one without gets its struct's with wkb.",
+        width="MEDIUM",
+        framework=True,
+        fixed_order=1,
+    ),
+)
+SWAP_KEYS: Final = (
+    Key(
+        SRIDS,
+        "STRING",
+        None,
+        "LOW",
+        "Geometry SRIDs that should be considered for coordinate swapping",
+        "SRIDs of the geometries whose coordinates are exchanged, separated by commas. Without it all are.",
+        width="MEDIUM",
+        framework=True,
+        fixed_order=1,
+    ),
+)
+DEFINITIONS: Final = (
+    TransformDefinition(
+        "io.debezium.transforms.GeometryFormatTransformer",
+        FORMAT_KEYS,
+        GeometryFormatTransformer.of,
+        SINCE_3,
+        "Writes SRIDs into PostGIS' geometries, or takes them out.",
+    ),
+    TransformDefinition(
+        "io.debezium.transforms.SwapGeometryCoordinates",
+        SWAP_KEYS,
+        SwapGeometryCoordinates.of,
+        SINCE_3,
+        "Exchanges the first two coordinates of PostGIS' geometries.",
+    ),
+)

@@ -1,0 +1,231 @@
+"""``HeaderToValue``: headers copied or moved into the value (Debezium documentation, "HeaderToValue").
+
+A struct that gets a field is no longer optional. A struct that the event lacks is added: at the top with the first name of the path below
+it, further down without fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from connector.configdef.key import UNTIL_2, VERSIONS, Key
+from connector.configdef.options import OptionError, Options
+from connector.record.connect_record import ConnectRecord, DataError, Header
+from connector.record.schema import NO_DEFAULT, Field, Schema
+from connector.record.struct import SchemaCache
+from connector.transforms.transform import TransformDefinition
+
+HEADERS: Final = "headers"
+FIELDS: Final = "fields"
+OPERATION: Final = "operation"
+
+_OPERATIONS: Final = ("move", "copy")
+
+Path = tuple[str, ...]
+Found = Mapping[Path, Header]
+"""The path of a field → the header whose value it gets."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderToValue:
+    """Adds the values of headers as fields; the last header of a name counts. ``moves``: the headers are removed.
+
+    ``unique``: a header that is there twice is an error, as it is in 2.3.
+    """
+
+    fields: Mapping[str, Path]
+    moves: bool
+    unique: bool
+    _schemas: SchemaCache[dict[tuple[tuple[Path, Schema | None], ...], Schema]] = field(default_factory=SchemaCache)
+
+    @classmethod
+    def of(cls, options: Options) -> HeaderToValue:
+        """Make it of its options."""
+        headers, fields = _list(options, HEADERS), _list(options, FIELDS)
+        operation = options.raw.get(OPERATION)
+        if not operation:
+            raise _invalid(OPERATION, operation, "A value is required")
+        # 2.3 reads capitals when it validates, and then not.
+        known = operation if options.emulation.version in UNTIL_2 else operation.strip().lower()
+        if known not in _OPERATIONS:
+            raise _invalid(OPERATION, operation, f"Value must be one of {', '.join(_OPERATIONS)}")
+        if len(headers) != len(fields):
+            raise OptionError("'fields' config must have the same number of elements as 'headers' config.")
+        # Of a header that is named twice, the first field counts.
+        paths = {name: tuple(_path(path)) for name, path in reversed(list(zip(headers, fields, strict=True)))}
+        return cls({name: paths[name] for name in headers}, known == "move", options.emulation.version in UNTIL_2)
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Return the record with the fields. Raises DataError for a value that is no struct, and for a field that cannot be added."""
+        if record.value is None:
+            return record
+        schema = record.value_schema
+        if schema is None or schema.type != "struct":
+            raise DataError("HeaderToValue needs a struct with a schema as the record's value")
+        found = self._found(record)
+        if not found:
+            return record
+        made = self._schema(schema, found)
+        value = _value(schema, made, record.value, (), found)
+        headers = tuple(header for header in record.headers if header.name not in self.fields) if self.moves else record.headers
+        return replace(record, value_schema=made, value=value, headers=headers)
+
+    def _found(self, record: ConnectRecord) -> Found:
+        """The headers that are there, in their order; in 2.3 in that of the options."""
+        last: dict[str, Header] = {}
+        for header in record.headers:
+            if header.name in self.fields:
+                if self.unique and header.name in last:
+                    raise DataError(f"HeaderToValue finds more than one header {header.name}")
+                last[header.name] = header
+        found: dict[Path, Header] = {}
+        for name in self.fields if self.unique else last:
+            if name in last:
+                path = self.fields[name]
+                if path in found and found[path].schema != last[name].schema:
+                    raise DataError(f"HeaderToValue cannot put two headers of different types into the field {'.'.join(path)}")
+                found[path] = last[name]
+        return found
+
+    def _schema(self, schema: Schema, found: Found) -> Schema:
+        known = self._schemas.get(schema, lambda _schema: {})
+        key = tuple((path, header.schema) for path, header in found.items())
+        if key not in known:
+            known[key] = _grown(schema, (), found)
+        return known[key]
+
+
+def _below(at: Path, found: Found) -> dict[str, bool]:
+    """The names at one level that get something, in order; True for those whose fields get it."""
+    return {path[len(at)]: len(path) > len(at) + 1 for path in found if path[: len(at)] == at and len(path) > len(at)}
+
+
+def _grown(schema: Schema, at: Path, found: Found) -> Schema:
+    """The schema of one level with its new fields."""
+    below = _below(at, found)
+    fields = []
+    for member in schema.fields:
+        if not below.get(member.name, False):
+            fields.append(member)
+            continue
+        if member.schema.type != "struct":
+            raise DataError(f"Field {member.name} of the path {'.'.join((*at, member.name))} is no struct, so that it cannot get fields")
+        fields.append(Field(member.name, _grown(member.schema, (*at, member.name), found)))
+    known = {member.name for member in schema.fields}
+    new = [name for name in below if name not in known]
+    if "" in new or any("" in path for path in found):
+        raise DataError("HeaderToValue cannot add a field without a name")
+    for name in sorted(new, key=lambda name: below[name]):
+        if not below[name]:
+            fields.append(Field(name, _needed(name, found[(*at, name)])))
+        else:
+            told = {} if at else _first(name, found)
+            fields.append(Field(name, Schema("struct", optional=True, fields=tuple(Field(to, _needed(to, of)) for to, of in told.items()))))
+    return replace(schema, fields=tuple(fields), optional=False, default=NO_DEFAULT)
+
+
+def _first(name: str, found: Found) -> dict[str, Header]:
+    """What a new struct at the top gets: each header under the first name below it."""
+    return {path[1]: header for path, header in found.items() if path[0] == name}
+
+
+def _needed(name: str, header: Header) -> Schema:
+    if header.schema is None:
+        raise DataError(f"HeaderToValue cannot add the field {name}, because its header has no schema")
+    return header.schema
+
+
+def _value(schema: Schema, made: Schema, value: Any, at: Path, found: Found) -> Any:
+    if value is None:
+        return None
+    before = {member.name: member.schema for member in schema.fields}
+    below, filled = _below(at, found), {}
+    for member in made.fields:
+        name = member.name
+        if name not in below:
+            filled[name] = value[name]
+        elif not below[name]:
+            header = found[(*at, name)]
+            _check(member, header)
+            filled[name] = header.value
+        elif name in before:
+            filled[name] = _value(before[name], member.schema, value[name], (*at, name), found)
+        else:
+            filled[name] = {} if at else {to: of.value for to, of in _first(name, found).items()}
+    return filled
+
+
+def _check(member: Field, header: Header) -> None:
+    if header.value is None:
+        if not member.schema.optional:
+            raise DataError(f"HeaderToValue cannot put null into the required field {member.name}")
+        return
+    told = header.schema
+    if told is None or (told.type, told.name, told.fields) != (member.schema.type, member.schema.name, member.schema.fields):
+        raise DataError(f"HeaderToValue cannot put a header into the field {member.name}, which has another type")
+
+
+def _path(name: str) -> list[str]:
+    """The names between the dots; Java drops empty ones at the end."""
+    parts = name.split(".")
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return parts
+
+
+def _list(options: Options, name: str) -> Sequence[str]:
+    written = options.raw.get(name)
+    if not written:
+        raise _invalid(name, written, "A value is required")
+    entries = [entry.strip() for entry in written.split(",")]
+    while entries and not entries[-1]:
+        entries.pop()
+    if "" in entries:
+        raise _invalid(name, written, "Empty string element(s) not permitted")
+    return entries
+
+
+def _invalid(name: str, value: str | None, problem: str) -> OptionError:
+    shown = "null" if value is None else value
+    return OptionError(f"Invalid value {shown} for configuration {name}: The '{name}' value is invalid: {problem}")
+
+
+KEYS: Final = (
+    Key(
+        HEADERS,
+        "LIST",
+        None,
+        "HIGH",
+        "Header names list",
+        "Names of the headers whose values are copied or moved.",
+        framework=True,
+        fixed_order=1,
+    ),
+    Key(
+        FIELDS,
+        "LIST",
+        None,
+        "HIGH",
+        "Field names list",
+        "Names of the fields that get them, in the order of the headers; dots lead into structs.",
+        framework=True,
+        fixed_order=1,
+    ),
+    Key(
+        OPERATION,
+        "STRING",
+        None,
+        "HIGH",
+        "Operation: mover or copy",
+        "move removes the headers, copy keeps them.",
+        framework=True,
+        fixed_order=1,
+    ),
+)
+DEFINITIONS: Final = (
+    TransformDefinition(
+        "io.debezium.transforms.HeaderToValue", KEYS, HeaderToValue.of, VERSIONS, "Copies or moves headers into the value."
+    ),
+)

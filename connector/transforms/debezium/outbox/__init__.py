@@ -1,0 +1,1 @@
+"""Debezium's outbox event router (Debezium documentation, "Outbox event router"): rows of a table become messages."""

@@ -1,0 +1,254 @@
+"""``EventRouter``: the message that an outbox row describes (Debezium documentation, "Outbox event router").
+
+The key, the topic, the timestamp, headers and the value come from columns of the inserted row. Deletes are dropped: rows may be removed at
+once, since the message is in the log already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from connector.configdef.key import VERSIONS
+from connector.configdef.options import OptionError, Options
+from connector.java.regex.matching import Pattern, ReplacementError
+from connector.record.connect_record import ConnectRecord, DataError, Header
+from connector.record.schema import Field, Schema
+from connector.record.struct import SchemaCache, field_of, get
+from connector.transforms.debezium.differences import differences_of
+from connector.transforms.debezium.envelope import copied, int32_of, int64_of, is_change_event, schema_of, text_of
+from connector.transforms.debezium.outbox.json_payload import PayloadSchemas, Unexpandable, converted, parsed
+from connector.transforms.debezium.outbox.keys import KEYS
+from connector.transforms.debezium.outbox.placement import Placement
+from connector.transforms.transform import TransformDefinition
+
+_MILLISECONDS: Final[Mapping[str, int]] = {
+    "io.debezium.time.Timestamp": 1,
+    "io.debezium.time.MicroTimestamp": 1_000,
+    "io.debezium.time.NanoTimestamp": 1_000_000,
+}
+_PAYLOAD: Final = "payload"
+_MOST: Final = 1_000
+
+EnvelopeKey = tuple[int | None, tuple[Field, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Payload:
+    schema: Schema | None
+    value: Any
+
+
+class EventRouter:
+    """Turns inserted rows into messages, and drops their updates and deletes; records that are no change events pass."""
+
+    def __init__(self, options: Options) -> None:
+        differences = differences_of(options.emulation)
+        raw = options.raw.get
+        self._id: Final = raw("table.field.event.id", "id")
+        self._key: Final = raw("table.field.event.key", "aggregateid")
+        self._payload: Final = raw("table.field.event.payload", "payload")
+        self._timestamp: Final = raw("table.field.event.timestamp")
+        self._version: Final = raw("table.field.event.schema.version")
+        self._fails_on_update: Final = _choice(options, "table.op.invalid.behavior", ("warn", "error", "fatal")) == "fatal"
+        self._expands: Final = _flag(options, "table.expand.json.payload")
+        nulls = _choice(options, "table.json.payload.null.behavior", ("ignore", "optional_bytes"))
+        self._skips: Final = (
+            differences.may_miss_fields and _choice(options, "table.field.additional.missing", ("ignore", "error")) == "ignore"
+        )
+        self._route: Final = raw("route.by.field", "aggregatetype")
+        self._regex: Final = _pattern("route.topic.regex", raw("route.topic.regex", "(?<routedByValue>.*)"))
+        self._replacement: Final = raw("route.topic.replacement", "outbox.event.${routedByValue}")
+        self._tombstones: Final = _flag(options, "route.tombstone.on.empty.payload")
+        self._placements: Final = Placement.all_of(options, differences)
+        self._enveloped: Final = any(placement.place == "envelope" for placement in self._placements)
+        self._schemas: Final = PayloadSchemas(
+            keeps_nulls=nulls == "optional_bytes", names_nested_arrays_null=differences.names_nested_arrays_null
+        )
+        self._rows: Final[SchemaCache[Schema]] = SchemaCache()
+        self._known: Final[dict[Schema, Schema]] = {}
+        """Inferred schemas, each once: who makes something of a schema finds it by its identity."""
+        self._topics: Final[dict[str, str]] = {}
+        """By the values that they are made of."""
+        self._envelopes: Final[dict[EnvelopeKey, Schema]] = {}
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord | None:
+        """Return the message; None for a row that was updated or deleted. Raises DataError where the row lacks what the options name."""
+        if record.value is None:
+            return None
+        if not is_change_event(record) or record.value_schema is None:
+            return record
+        event = record.value
+        if event["op"] == "d":
+            return None
+        if event["op"] == "u":
+            if self._fails_on_update:
+                raise DataError("Unexpected update message received, fail.")
+            return None
+        row = event.get("after")
+        if row is None:
+            raise DataError("Only Struct objects supported for [Read Outbox Event], found: null")
+        schema = self._rows.get(record.value_schema, lambda envelope: schema_of(envelope, "after"))
+        payload = self._payload_of(schema, row)
+        message = self._value(schema, row, payload)
+        headers, partition = self._headers(schema, row)
+        return ConnectRecord(
+            topic=self._topic(schema, row),
+            key_schema=schema_of(schema, self._key),
+            key=get(schema, row, self._key),
+            value_schema=message.schema,
+            value=message.value,
+            timestamp=self._time(schema, row, event),
+            headers=(*record.headers, *headers),
+            partition=partition,
+        )
+
+    def _topic(self, schema: Schema, row: Mapping[str, Any]) -> str:
+        value = text_of(schema, row, self._route)
+        if value is None:
+            raise DataError(f"The outbox row has null in {self._route}, which its topic is made of")
+        topic = self._topics.get(value)
+        if topic is None:
+            try:
+                topic = self._regex.replace_whole(value, self._replacement)
+            except ReplacementError as error:
+                raise DataError(str(error)) from None
+            if len(self._topics) >= _MOST:
+                self._topics.clear()
+            topic = self._topics[value] = value if topic is None else topic
+        return topic
+
+    def _time(self, schema: Schema, row: Mapping[str, Any], event: Mapping[str, Any]) -> int | None:
+        """The time in ms: of the column, or else of the event."""
+        of_event: int | None = event.get("ts_ms")
+        if self._timestamp is None:
+            return of_event
+        field = field_of(schema, self._timestamp)
+        if field is None:
+            raise DataError(f"Unable to find timestamp field {self._timestamp} in event")
+        value = int64_of(schema, row, self._timestamp)
+        if value is None:
+            return of_event
+        divisor = _MILLISECONDS.get(field.schema.name or "")
+        if divisor is None:
+            told = field.schema.name or "INT64 (without logical schema name)"
+            raise DataError(f"Unsupported field type {told} for event timestamp")
+        return value // divisor if value >= 0 else -(-value // divisor)
+
+    def _payload_of(self, schema: Schema, row: Mapping[str, Any]) -> _Payload:
+        field = field_of(schema, self._payload)
+        if field is None:
+            raise DataError(f"Unable to find payload field {self._payload} in event")
+        return _Payload(field.schema, get(schema, row, self._payload))
+
+    def _headers(self, schema: Schema, row: Mapping[str, Any]) -> tuple[list[Header], int | None]:
+        """The headers that the row gives the message, and its partition."""
+        headers = [Header("id", schema_of(schema, self._id), get(schema, row, self._id))]
+        partition = None
+        for placement in self._placements:
+            if placement.place is None:
+                raise DataError(f"table.fields.additional.placement has an unknown place for {placement.column}")
+            if self._skips and field_of(schema, placement.column) is None:
+                continue
+            if placement.place == "header":
+                headers.append(Header(placement.name, schema_of(schema, placement.column), get(schema, row, placement.column)))
+            elif placement.place == "partition":
+                partition = int32_of(schema, row, placement.column)
+        return headers, partition
+
+    def _expanded(self, payload: _Payload) -> _Payload:
+        """The payload as a struct, where it is JSON text and wanted so."""
+        if not self._expands or not isinstance(payload.value, str):
+            return payload
+        try:
+            node = parsed(payload.value)
+            schema = self._schemas.schema(self._payload, node)
+        except Unexpandable:
+            return payload
+        if schema is None:
+            # An empty array has no schema, and its text stays.
+            return _Payload(None, payload.value)
+        if schema.type == "array":
+            # The reference gives the text the schema of an array, which no converter with schemas takes.
+            raise DataError("Invalid type for ARRAY: a payload that is a JSON array cannot be expanded")
+        schema = self._known.setdefault(schema, schema)
+        if len(self._known) > _MOST:
+            self._known.clear()
+        return _Payload(schema, converted(schema, node))
+
+    def _value(self, schema: Schema, row: Mapping[str, Any], payload: _Payload) -> _Payload:
+        """The message's value: the payload, alone or with other columns; a tombstone where the options want one."""
+        if self._tombstones and payload.value in (None, ""):
+            return _Payload(None, None)
+        payload = self._expanded(payload)
+        if not self._enveloped:
+            return payload
+        if payload.schema is None:
+            raise DataError("A payload without a schema cannot be placed in an envelope")
+        fields = [Field(_PAYLOAD, payload.schema)]
+        value = {_PAYLOAD: payload.value}
+        for placement in self._placements:
+            if placement.place != "envelope":
+                continue
+            field = field_of(schema, placement.column)
+            if field is None:
+                if self._skips:
+                    continue
+                raise DataError(f"Unable to find field {placement.column} in event")
+            fields.append(Field(placement.name, field.schema))
+            value[placement.name] = get(schema, row, placement.column)
+        version = None if self._version is None else int32_of(schema, row, self._version)
+        return _Payload(self._envelope(version, fields, schema, row), value)
+
+    def _envelope(self, version: int | None, fields: list[Field], schema: Schema, row: Mapping[str, Any]) -> Schema:
+        """The value's schema, which has the name of the table's with the routed value before its last part.
+
+        As in the reference the first name stays when another value comes with the same fields and version.
+        """
+        key = version, tuple(fields)
+        found = self._envelopes.get(key)
+        if found is None:
+            if len(self._envelopes) >= _MOST:
+                self._envelopes.clear()
+            kind = text_of(schema, row, self._route)
+            before, dot, last = (schema.name or "").rpartition(".")
+            name = f"{before}{dot}{kind}.{last}" if last else kind
+            found = self._envelopes[key] = copied(Schema("struct", name=name, version=version), fields)
+        return found
+
+
+def _choice(options: Options, name: str, choices: tuple[str, ...]) -> str:
+    value = options.needed(name)
+    if value.lower() not in choices:
+        raise _invalid(name, value, f"Value must be one of {', '.join(choices)}")
+    return value.lower()
+
+
+def _flag(options: Options, name: str) -> bool:
+    value = options.needed(name)
+    if value.lower() not in ("true", "false"):
+        raise _invalid(name, value, "Either 'true' or 'false' is expected")
+    return value.lower() == "true"
+
+
+def _pattern(name: str, text: str) -> Pattern:
+    try:
+        return Pattern.compile(text)
+    except ValueError as error:
+        raise _invalid(name, text, f"A valid regular expressions is expected, but {error}") from None
+
+
+def _invalid(name: str, value: str, problem: str) -> OptionError:
+    return OptionError(f"Invalid value {value} for configuration {name}: The '{name}' value is invalid: {problem}")
+
+
+DEFINITIONS: Final = (
+    TransformDefinition(
+        "io.debezium.transforms.outbox.EventRouter",
+        KEYS,
+        EventRouter,
+        VERSIONS,
+        "Sends the messages that the rows of an outbox table describe.",
+    ),
+)

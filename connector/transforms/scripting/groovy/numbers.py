@@ -1,0 +1,196 @@
+"""Groovy's arithmetic (Groovy language documentation, "Math operations" and "Number type promotion").
+
+A Double or Float on either side makes a Double; else the larger of BigDecimal, BigInteger, Long and Integer. Integers and Longs wrap
+around. Dividing whole numbers makes a BigDecimal.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Context, Decimal, Inexact, InvalidOperation, Overflow, Underflow
+from typing import Any, Final
+
+from connector.java.floats import java_float
+from connector.transforms.scripting.groovy.budget import MOST_BITS
+from connector.transforms.scripting.groovy.values import BigInteger, Float, Long, class_of
+from connector.transforms.scripting.problem import EvaluationError
+
+_EXACT: Final = Context(
+    prec=MOST_BITS, Emin=-100_000, Emax=100_000, rounding=ROUND_HALF_UP, traps=[Inexact, InvalidOperation, Overflow, Underflow]
+)
+_EXTRA_PRECISION: Final = 10
+_LEAST_SCALE: Final = 10
+_WHOLE: Final[dict[str, Callable[[Any, Any], Any]]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number for Java."""
+    return isinstance(value, (int, float, Decimal)) and value is not True and value is not False
+
+
+def arithmetic(sign: str, left: Any, right: Any) -> Any:
+    """Return ``left sign right`` for two numbers. Raises EvaluationError."""
+    if sign == "**":
+        return _power(left, right)
+    if isinstance(left, float) or isinstance(right, float):
+        return _floating(sign, float(left), float(right))
+    try:
+        if sign == "/":
+            return _divided(_decimal(left), _decimal(right))
+        if isinstance(left, Decimal) or isinstance(right, Decimal):
+            return _decimals(sign, _decimal(left), _decimal(right))
+    except (InvalidOperation, Inexact, Overflow, Underflow):
+        raise EvaluationError(f"A BigDecimal has more than {MOST_BITS} digits") from None
+    if sign == "%":
+        if not right:
+            raise EvaluationError("Division by zero")
+        found = abs(left) % abs(right)
+        return sized(-found if left < 0 else found, left, right)
+    return sized(_WHOLE[sign](int(left), int(right)), left, right)
+
+
+def sized(value: int, *operands: Any) -> int:
+    """Return a whole number in the larger of the operands' kinds: an Integer at least, which wraps around as a Long does."""
+    if any(isinstance(each, BigInteger) for each in operands):
+        if value.bit_length() > MOST_BITS:
+            raise EvaluationError(f"A BigInteger has more than {MOST_BITS} bits")
+        return BigInteger(value)
+    if any(isinstance(each, Long) for each in operands):
+        return Long(wrapped(value, 64))
+    return wrapped(value, 32)
+
+
+def wrapped(value: int, bits: int) -> int:
+    """Return the low bits of a number, as a signed one."""
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+def negated(value: Any) -> Any:
+    """Return ``-value``."""
+    if isinstance(value, Decimal):
+        return value.copy_negate() if value else value
+    return -float(value) if isinstance(value, float) else sized(-int(value), value)
+
+
+def compared(left: Any, right: Any) -> int:
+    """Return -1, 0 or 1 as ``left <=> right`` does for two numbers; NaN is equal to itself and larger than the rest."""
+    if isinstance(left, float) or isinstance(right, float):
+        left, right = _as_double(left), _as_double(right)
+        if left != left or right != right:  # noqa: PLR0124 - only NaN differs from itself
+            return int(left != left) - int(right != right)  # noqa: PLR0124 - likewise
+        if left == right == 0:
+            return int(math.copysign(1, left) > math.copysign(1, right)) - int(math.copysign(1, left) < math.copysign(1, right))
+    return int(left > right) - int(left < right)
+
+
+def whole(value: Any, bits: int) -> int:
+    """Return a number without its fraction and in so many bits, as Java's casts do."""
+    if isinstance(value, float):
+        if value != value:  # noqa: PLR0124 - only NaN differs from itself
+            return 0
+        most = 1 << (bits - 1)
+        return max(-most, min(most - 1, int(value))) if math.isfinite(value) else (most - 1 if value > 0 else -most)
+    if isinstance(value, Decimal) and value.adjusted() > MOST_BITS // 4:
+        raise EvaluationError(f"A BigDecimal has more than {MOST_BITS} digits")
+    return wrapped(int(value), bits)
+
+
+def decimal_of(value: Any) -> Decimal:
+    """Return a number as BigDecimal."""
+    return _decimal(value)
+
+
+def _as_double(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _decimal(value: Any) -> Decimal:
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise EvaluationError(f"A {class_of(value)} is no finite number")
+        return Decimal(java_float(value).decode() if isinstance(value, Float) else repr(float(value)))
+    return value if isinstance(value, Decimal) else Decimal(int(value))
+
+
+def _floating(sign: str, left: float, right: float) -> float:
+    try:
+        match sign:
+            case "+":
+                return left + right
+            case "-":
+                return left - right
+            case "*":
+                return left * right
+            case "%":
+                return math.fmod(left, right) if right and math.isfinite(left) else math.nan
+    except OverflowError:
+        return math.inf
+    if right:
+        return left / right
+    if not left or left != left:  # noqa: PLR0124 - only NaN differs from itself
+        return math.nan
+    return math.copysign(math.inf, left) * math.copysign(1, right)
+
+
+def _decimals(sign: str, left: Decimal, right: Decimal) -> Decimal:
+    match sign:
+        case "+":
+            return _EXACT.add(left, right)
+        case "-":
+            return _EXACT.subtract(left, right)
+        case "*":
+            return _EXACT.multiply(left, right)
+    if not right:
+        raise EvaluationError("Division by zero")
+    return _EXACT.remainder(left, right)
+
+
+def _divided(left: Decimal, right: Decimal) -> Decimal:
+    """Divide exactly, or else to ten digits more than the operands have."""
+    if not right:
+        raise EvaluationError("Division by zero")
+    precisions = len(left.as_tuple().digits), len(right.as_tuple().digits)
+    exact = Context(prec=precisions[0] + math.ceil(10 * precisions[1] / 3), rounding=ROUND_HALF_UP, traps=[])
+    found = exact.divide(left, right)
+    if not exact.flags[Inexact]:
+        return found
+    found = Context(prec=max(precisions) + _EXTRA_PRECISION, rounding=ROUND_HALF_UP, traps=[]).divide(left, right)
+    scale = max(_scale(left), _scale(right), _LEAST_SCALE)
+    return found.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _EXACT_ROUNDED) if _scale(found) > scale else found
+
+
+_EXACT_ROUNDED: Final = Context(prec=MOST_BITS, rounding=ROUND_HALF_UP, traps=[InvalidOperation])
+
+
+def _scale(value: Decimal) -> int:
+    return -int(value.as_tuple().exponent)
+
+
+def _power(left: Any, right: Any) -> Any:
+    if not isinstance(left, float) and isinstance(right, int) and right >= 0:
+        if abs(right) * max(1, int(abs(left)).bit_length(), len(_decimal(left).as_tuple().digits)) > MOST_BITS:
+            raise EvaluationError("A power is too large")
+        if isinstance(left, Decimal):
+            found: Any = Decimal(1)
+            for _ in range(right):
+                found = _EXACT.multiply(found, left)
+            return found
+        found = int(left) ** int(right)
+        if isinstance(left, BigInteger):
+            return BigInteger(found)
+        if isinstance(left, Long):
+            return Long(found) if -(2**63) <= found < 2**63 else BigInteger(found)
+        return found if -(2**31) <= found < 2**31 else BigInteger(found)
+    try:
+        found = math.pow(float(left), float(right))
+    except (OverflowError, ValueError):
+        raise EvaluationError("A power is too large or not a real number") from None
+    if found.is_integer() and abs(found) < 2**63:
+        return int(found) if abs(found) < 2**31 else Long(int(found))
+    return found

@@ -1,0 +1,261 @@
+"""The methods of numbers, booleans, dates, structs, schemas, matchers and the rest, and those that every value has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any, Final
+
+from connector.record.schema import NO_DEFAULT, Schema
+from connector.transforms.scripting.groovy import numbers, patterns
+from connector.transforms.scripting.groovy.comparison import compare, java_equal, truth
+from connector.transforms.scripting.groovy.conversion import to_type
+from connector.transforms.scripting.groovy.string_methods import hash_code
+from connector.transforms.scripting.groovy.text import text_of, type_name
+from connector.transforms.scripting.groovy.values import (
+    BigInteger,
+    Date,
+    JavaClass,
+    JavaMap,
+    Long,
+    Matcher,
+    SchemaType,
+    Struct,
+    StructField,
+    class_of,
+    plain,
+)
+from connector.transforms.scripting.problem import EvaluationError
+
+Method = Callable[..., Any]
+_INTEGERS: Final = {"int8": "getInt8", "int16": "getInt16", "int32": "getInt32", "int64": "getInt64"}
+
+
+def _hash(value: Any) -> int:
+    """``hashCode`` of the values that have one here."""
+    if isinstance(value, bool):
+        return 1231 if value else 1237
+    if isinstance(value, str):
+        return hash_code(str(value))
+    if isinstance(value, Long):
+        return numbers.wrapped((value ^ ((value & (2**64 - 1)) >> 32)), 32)
+    if isinstance(value, int) and not isinstance(value, BigInteger):
+        return int(value)
+    raise EvaluationError(f"hashCode of a {class_of(value)} is not supported")
+
+
+def class_named(value: Any) -> JavaClass:
+    """``value.class``."""
+    return JavaClass(class_of(value))
+
+
+COMMON: Final[dict[str, Method]] = {
+    "equals": java_equal,
+    "toString": text_of,
+    "hashCode": _hash,
+    "getClass": class_named,
+    "compareTo": compare,
+    "asBoolean": truth,
+}
+
+
+def _rounded(value: Any, digits: Any = None) -> Any:
+    if isinstance(value, Decimal):
+        places = 0 if digits is None else int(digits)
+        return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+    if isinstance(value, float) and digits is None:
+        return Long(
+            numbers.whole(float(int(value + 0.5) if value + 0.5 >= 0 else -int(-(value + 0.5)) - (value + 0.5 < int(value + 0.5))), 64)
+        )
+    raise EvaluationError(f"round is not supported for a {class_of(value)}")
+
+
+def _intdiv(left: Any, right: Any) -> Any:
+    if not isinstance(left, int) or not isinstance(right, int):
+        raise EvaluationError("intdiv takes whole numbers")
+    if not right:
+        raise EvaluationError("Division by zero")
+    found = abs(left) // abs(right)
+    return numbers.sized(-found if (left < 0) != (right < 0) else found, left, right)
+
+
+def _mod(left: Any, right: Any) -> Any:
+    return numbers.arithmetic("%", left, right)
+
+
+def _absolute(value: Any) -> Any:
+    return numbers.negated(value) if value < 0 else value
+
+
+NUMBERS: Final[dict[str, Method]] = {
+    "intValue": lambda value: numbers.whole(value, 32),
+    "toInteger": lambda value: numbers.whole(value, 32),
+    "longValue": lambda value: Long(numbers.whole(value, 64)),
+    "toLong": lambda value: Long(numbers.whole(value, 64)),
+    "shortValue": lambda value: to_type(value, "Short"),
+    "byteValue": lambda value: to_type(value, "Byte"),
+    "doubleValue": float,
+    "toDouble": float,
+    "floatValue": lambda value: to_type(value, "Float"),
+    "toFloat": lambda value: to_type(value, "Float"),
+    "toBigDecimal": numbers.decimal_of,
+    "toBigInteger": lambda value: to_type(value, "BigInteger"),
+    "abs": _absolute,
+    "plus": lambda left, right: numbers.arithmetic("+", left, right),
+    "minus": lambda left, right: numbers.arithmetic("-", left, right),
+    "multiply": lambda left, right: numbers.arithmetic("*", left, right),
+    "div": lambda left, right: numbers.arithmetic("/", left, right),
+    "mod": _mod,
+    "remainder": _mod,
+    "intdiv": _intdiv,
+    "power": lambda left, right: numbers.arithmetic("**", left, right),
+    "round": _rounded,
+}
+DECIMALS: Final[dict[str, Method]] = {
+    "negate": numbers.negated,
+    "signum": lambda value: (value > 0) - (value < 0),
+    "scale": lambda value: -value.as_tuple().exponent,
+    "precision": lambda value: len(value.as_tuple().digits),
+    "stripTrailingZeros": lambda value: value.normalize(),
+    "toPlainString": lambda value: f"{value:f}",
+}
+FLOATS: Final[dict[str, Method]] = {
+    "isNaN": lambda value: value != value,  # noqa: PLR0124 - only NaN differs from itself
+    "isInfinite": lambda value: value in (float("inf"), float("-inf")),
+}
+BOOLEANS: Final[dict[str, Method]] = {
+    "booleanValue": lambda value: value,
+    "and": lambda left, right: left and bool(right),
+    "or": lambda left, right: left or bool(right),
+    "xor": lambda left, right: left != bool(right),
+}
+DATES: Final[dict[str, Method]] = {
+    "getTime": lambda date: Long(date.time),
+    "before": lambda date, other: _date(date).time < _date(other).time,
+    "after": lambda date, other: _date(date).time > _date(other).time,
+}
+
+
+def _date(value: Any) -> Date:
+    if not isinstance(value, Date):
+        raise EvaluationError(f"A Date is expected, not a {class_of(value)}")
+    return value
+
+
+def _typed(*types: str) -> Method:
+    def read(struct: Struct, name: Any) -> Any:
+        found = struct.get(_field_name(name))
+        schema = next(field.schema for field in struct.reader.schema.fields if field.name == name)
+        if schema.type not in types:
+            raise EvaluationError(f"Field '{name}' is not of type {'or'.join(types).upper()}")
+        return found
+
+    return read
+
+
+def _field_name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise EvaluationError(f"A field is named by a String, not by a {class_of(name)}")
+    return str(name)
+
+
+def _without_default(struct: Struct, name: Any) -> Any:
+    found = struct.get(_field_name(name))
+    return None if struct.row[name] is None else found
+
+
+STRUCTS: Final[dict[str, Method]] = {
+    "get": lambda struct, name: struct.get(name.name if isinstance(name, StructField) else _field_name(name)),
+    "getAt": lambda struct, name: struct.get(_field_name(name)),
+    "getWithoutDefault": _without_default,
+    "schema": lambda struct: struct.reader.schema,
+    "getString": _typed("string"),
+    "getBoolean": _typed("boolean"),
+    "getFloat32": _typed("float"),
+    "getFloat64": _typed("double"),
+    "getBytes": _typed("bytes"),
+    "getStruct": _typed("struct"),
+    "getArray": _typed("array"),
+    "getMap": _typed("map"),
+    **{method: _typed(kind) for kind, method in _INTEGERS.items()},
+}
+
+
+def fields_of(schema: Schema) -> list[Any]:
+    """``Schema.fields``. Raises EvaluationError for a schema of another type."""
+    if schema.type != "struct":
+        raise EvaluationError(f"Cannot list fields on non-struct type {type_name(schema)}")
+    return [StructField(field.name, at, field.schema) for at, field in enumerate(schema.fields)]
+
+
+def _field(schema: Schema, name: Any) -> StructField | None:
+    return next((field for field in fields_of(schema) if field.name == name), None)
+
+
+SCHEMAS: Final[dict[str, Method]] = {
+    "name": lambda schema: schema.name,
+    "version": lambda schema: schema.version,
+    "doc": lambda schema: schema.doc,
+    "type": lambda schema: SchemaType(type_name(schema)),
+    "isOptional": lambda schema: schema.optional,
+    "defaultValue": lambda schema: None if schema.default is NO_DEFAULT else plain(schema.default),
+    "parameters": lambda schema: JavaMap(schema.parameters) if schema.parameters else None,
+    "fields": fields_of,
+    "field": _field,
+    "keySchema": lambda schema: schema.keys,
+    "valueSchema": lambda schema: schema.values if schema.items is None else schema.items,
+}
+FIELDS: Final[dict[str, Method]] = {
+    "name": lambda field: field.name,
+    "index": lambda field: field.index,
+    "schema": lambda field: field.schema,
+}
+SCHEMA_TYPES: Final[dict[str, Method]] = {
+    "name": lambda kind: kind.name,
+    "getName": lambda kind: kind.name.lower(),
+    "isPrimitive": lambda kind: kind.name not in ("STRUCT", "ARRAY", "MAP"),
+}
+CLASSES: Final[dict[str, Method]] = {"getName": lambda kind: kind.name, "getSimpleName": lambda kind: kind.simple}
+
+
+def _group(matcher: Matcher, number: Any = 0) -> Any:
+    if matcher.found is None:
+        raise EvaluationError("No match found")
+    if isinstance(number, str):
+        name, number = str(number), matcher.pattern.names.get(str(number))
+        if number is None:
+            raise EvaluationError(f"No group with name <{name}>")
+    if not isinstance(number, int) or not 0 <= number <= matcher.pattern.program.groups:
+        raise EvaluationError("A matcher has fewer groups than the script asks for")
+    return matcher.found[f"g{number}"] if number else matcher.found[0]
+
+
+def _matches(matcher: Matcher) -> bool:
+    matcher.found = matcher.pattern.program.fullmatch(matcher.text)
+    return matcher.found is not None
+
+
+def _count(matcher: Matcher) -> int:
+    return sum(1 for _ in matcher.pattern.program.finditer(matcher.text))
+
+
+def looking(matcher: Matcher) -> bool:
+    """``Matcher.lookingAt``."""
+    matcher.found = matcher.pattern.program.match(matcher.text)
+    return matcher.found is not None
+
+
+MATCHERS: Final[dict[str, Method]] = {
+    "find": patterns.finds,
+    "matches": _matches,
+    "lookingAt": looking,
+    "group": _group,
+    "groupCount": lambda matcher: matcher.pattern.program.groups,
+    "hasGroup": lambda matcher: matcher.pattern.program.groups > 0,
+    "getCount": _count,
+    "size": lambda matcher: Long(_count(matcher)),
+}
+PATTERNS: Final[dict[str, Method]] = {
+    "matcher": lambda pattern, text: patterns.matcher(text_of(text), pattern.source),
+    "pattern": lambda pattern: pattern.source,
+}

@@ -1,0 +1,109 @@
+"""The operators between two values, for all kinds of values (Groovy language documentation, "Operators")."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from connector.java.regex.matching import Pattern
+from connector.transforms.scripting.groovy import patterns
+from connector.transforms.scripting.groovy.budget import list_of_length, text_of_length
+from connector.transforms.scripting.groovy.comparison import compare, equal, java_equal, truth
+from connector.transforms.scripting.groovy.conversion import is_instance
+from connector.transforms.scripting.groovy.lambdas import Lambda, passes
+from connector.transforms.scripting.groovy.numbers import arithmetic, is_number, sized
+from connector.transforms.scripting.groovy.text import text_of
+from connector.transforms.scripting.groovy.values import GString, JavaClass, JavaMap, JavaSet, Range, class_of
+from connector.transforms.scripting.problem import EvaluationError
+
+
+def binary(sign: str, left: Any, right: Any) -> Any:
+    """``left sign right`` for arithmetic. Raises EvaluationError."""
+    if sign in ("&", "|", "^"):
+        return _bits(sign, left, right)
+    if is_number(left) and is_number(right) and sign != "<<":
+        return arithmetic(sign, left, right)
+    match sign:
+        case "+" if isinstance(left, str) or (isinstance(right, str) and (left is None or is_number(left))):
+            return _joined(left, right)
+        case "+" if isinstance(left, list):
+            return _appended(left, right)
+        case "+" if isinstance(left, JavaMap) and isinstance(right, JavaMap):
+            return JavaMap([*left.items(), *right.items()])
+        case "<<" if type(left) in (list, JavaSet):
+            list_of_length(len(left) + 1)
+            left.append(right)
+            return left
+        case "-" if isinstance(left, str):
+            return str(left).replace(text_of(right), "", 1)
+        case "-" if isinstance(left, list):
+            return _without(left, right)
+        case "*" if isinstance(left, (str, list)) and is_number(right):
+            return _times(left, int(right))
+    raise EvaluationError(f"The operator '{sign}' is not defined for {class_of(left)} and {class_of(right)}")
+
+
+def _joined(left: Any, right: Any) -> str:
+    made = text_of(left) + (text_of(right, groovy=False) if isinstance(right, Range) else text_of(right))
+    text_of_length(len(made))
+    return GString(made) if isinstance(left, GString) else made
+
+
+def _appended(left: list[Any], right: Any) -> list[Any]:
+    made = [*left, *(right if isinstance(right, list) else right.items() if isinstance(right, JavaMap) else [right])]
+    list_of_length(len(made))
+    return JavaSet(dict.fromkeys(made)) if isinstance(left, JavaSet) else made
+
+
+def _without(left: list[Any], right: Any) -> list[Any]:
+    removed = right if isinstance(right, list) else [right]
+    kept = [each for each in left if not any(equal(each, other) for other in removed)]
+    return JavaSet(kept) if isinstance(left, JavaSet) else kept
+
+
+def _times(value: Any, count: int) -> Any:
+    if count < 0:
+        raise EvaluationError("A string or list is repeated a negative number of times")
+    if isinstance(value, str):
+        text_of_length(len(value) * count)
+        return str(value) * count
+    list_of_length(len(value) * count)
+    return list(value) * count
+
+
+def _bits(sign: str, left: Any, right: Any) -> Any:
+    if isinstance(left, bool) and (isinstance(right, bool) or right is None):
+        other = bool(right)
+        return left & other if sign == "&" else left | other if sign == "|" else left ^ other
+    if isinstance(left, int) and isinstance(right, int) and not isinstance(left, bool) and not isinstance(right, bool):
+        one, two = int(left), int(right)
+        return sized(one & two if sign == "&" else one | two if sign == "|" else one ^ two, left, right)
+    raise EvaluationError(f"The operator '{sign}' is not defined for {class_of(left)} and {class_of(right)}")
+
+
+def ordered(left: Any, right: Any) -> bool:
+    """Whether two values can be compared."""
+    try:
+        compare(left, right)
+    except EvaluationError:
+        return False
+    return True
+
+
+def within(value: Any, container: Any) -> bool:
+    """``value in container``, and what a ``case`` asks of its label (``isCase``)."""
+    match container:
+        case None:
+            return value is None
+        case list():
+            return any(java_equal(value, each) for each in container)
+        case JavaMap():
+            return truth(container.get(value))
+        case Pattern():
+            return value is not None and patterns.matches(text_of(value), container.source)
+        case Lambda():
+            return passes(container, value)
+        case JavaClass():
+            return is_instance(value, container.simple)
+        case str():
+            return value is not None and text_of(value) == container
+    return equal(container, value)

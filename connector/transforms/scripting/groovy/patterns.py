@@ -1,0 +1,177 @@
+"""Regular expressions within scripts, with a bound on the work that one may take on one text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import re2
+
+from connector.java.regex.findings import Malformed, Unsupported
+from connector.java.regex.matching import Pattern, ReplacementError
+from connector.java.regex.syntax import parse_named
+from connector.java.regex.translation import translate
+from connector.java.regex.tree import Atomic, Either, Group, Look, Repeat, Sequence
+from connector.transforms.scripting.groovy.budget import MOST_MATCHING, text_of_length
+from connector.transforms.scripting.groovy.values import Matcher
+from connector.transforms.scripting.problem import EvaluationError
+
+_MANY: Final = 10
+"""A repetition of more than this is counted as one without an end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A pattern and how its work grows: with this power of the text's length, or exponentially."""
+
+    pattern: Pattern
+    power: int
+    exponential: bool
+    linear: Any = None
+    """RE2's program for whole texts, where RE2 can match the pattern: its work needs no bound."""
+
+    def check(self, text: str) -> None:
+        """Raises EvaluationError where matching the text may take too long."""
+        length = len(text) + 1
+        if (self.exponential and length > 24) or length**self.power > MOST_MATCHING:
+            raise EvaluationError("A regular expression may take too long on a text of this length; write it with fewer repetitions")
+
+
+@lru_cache(maxsize=256)
+def bounded(source: str) -> Bounded:
+    """Compile a pattern. Raises ValueError."""
+    pattern = Pattern.compile(source)
+    try:
+        tree, _ = parse_named(source)
+    except (Malformed, Unsupported) as error:
+        raise ValueError(str(error)) from None
+    power, exponential = _growth(tree)
+    return Bounded(pattern, power + 1, exponential, _linear(source))
+
+
+def _linear(source: str) -> Any:
+    try:
+        translation = translate(source, ignore_case=False)
+        if not translation.linear:
+            return None
+        options = re2.Options()
+        options.log_errors = False
+        return re2.compile(translation.text.encode(), options)
+    except (Malformed, Unsupported, re2.error, UnicodeEncodeError):
+        return None
+
+
+def compiled(source: str) -> Bounded:
+    """The same for a pattern that a script makes. Raises EvaluationError."""
+    try:
+        return bounded(source)
+    except ValueError:
+        raise EvaluationError("A regular expression of the script is malformed or not supported") from None
+
+
+def matches(text: str, source: str) -> bool:
+    """``text ==~ pattern``."""
+    found = compiled(source)
+    if found.linear is not None:
+        try:
+            return found.linear.fullmatch(text.encode()) is not None
+        except UnicodeEncodeError:
+            # A text with half a surrogate pair is for the other engine.
+            pass
+    found.check(text)
+    return found.pattern.matches(text)
+
+
+def replaced(text: str, source: str, replacement: str, *, first: bool = False) -> str:
+    """``replaceAll`` and ``replaceFirst``. Raises EvaluationError."""
+    found = compiled(source)
+    found.check(text)
+    text_of_length((len(text) + 1) * (len(replacement) + 1))
+    try:
+        made = found.pattern.replace_first(text, replacement) if first else found.pattern.replace_all(text, replacement)
+    except ReplacementError:
+        raise EvaluationError("A replacement refers to a group that the regular expression has not") from None
+    text_of_length(len(made))
+    return made
+
+
+def split(text: str, source: str, limit: int = 0) -> list[Any]:
+    """``String.split``: a match of nothing at the start splits nothing off; empty parts at the end are left out unless there is a limit."""
+    found = compiled(source)
+    found.check(text)
+    parts: list[Any] = []
+    at = 0
+    for match in found.pattern.program.finditer(text):
+        if limit > 0 and len(parts) == limit - 1:
+            break
+        if match.end() == 0:
+            continue
+        if match.start() == match.end() == len(text):
+            continue
+        parts.append(text[at : match.start()])
+        at = match.end()
+    parts.append(text[at:])
+    if limit == 0:
+        while len(parts) > 1 and not parts[-1]:
+            parts.pop()
+        if len(parts) == 1 and not parts[0] and text:
+            parts.pop()
+    return parts
+
+
+def matcher(text: str, source: str) -> Matcher:
+    """``text =~ pattern``."""
+    found = compiled(source)
+    found.check(text)
+    return Matcher(found.pattern, text)
+
+
+def finds(found: Matcher) -> bool:
+    """``Matcher.find``: go on to the next match."""
+    if found.at > len(found.text):
+        found.found = None
+        return False
+    found.found = found.pattern.program.search(found.text, found.at)
+    if found.found is not None:
+        end = found.found.end()
+        found.at = end + (end == found.found.start())
+    return found.found is not None
+
+
+def groups(match: Any, pattern: Pattern) -> Any:
+    """A match as ``matcher[0]`` gives it: its text, or a list with the text of each group where the pattern has groups."""
+    count = pattern.program.groups
+    return [match[0], *(match[f"g{number}"] for number in range(1, count + 1))] if count else match[0]
+
+
+def _growth(node: Any) -> tuple[int, bool]:
+    """How many repetitions without an end a pattern has, and whether one of them holds another or a choice."""
+    match node:
+        case Repeat(part, _, high, _):
+            power, exponential = _growth(part)
+            if high is not None and high <= _MANY:
+                return power * max(high, 1), exponential or (high > 1 and _ambiguous(part))
+            return power + 1, exponential or power > 0 or _ambiguous(part)
+        case Sequence(parts):
+            found = [_growth(part) for part in parts]
+            return sum(power for power, _ in found), any(exponential for _, exponential in found)
+        case Either(options):
+            found = [_growth(option) for option in options]
+            return max((power for power, _ in found), default=0), any(exponential for _, exponential in found)
+        case Group() | Look() | Atomic():
+            return _growth(node.part)
+    return 0, False
+
+
+def _ambiguous(node: Any) -> bool:
+    match node:
+        case Either(options):
+            return any(isinstance(option, (Sequence, Either, Repeat, Group)) for option in options)
+        case Sequence(parts):
+            return any(map(_ambiguous, parts))
+        case Repeat(part, low, high, _):
+            return low != high or _ambiguous(part)
+        case Group() | Look() | Atomic():
+            return _ambiguous(node.part)
+    return False

@@ -1,0 +1,101 @@
+"""The steps that a configuration names in ``transforms`` and ``predicates``, made of their options (KIP-66, KIP-585)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from connector.configdef.class_names import find_class
+from connector.configdef.options import OptionError, Options
+from connector.emulation import Emulation
+from connector.errors import CdcError, ErrorKind
+from connector.plugins.allowed import AllowedPlugins
+from connector.transforms.catalog import PREDICATES, TRANSFORMS
+from connector.transforms.chain import Step
+from connector.transforms.custom import custom_transform
+from connector.transforms.transform import Predicate, Transform
+
+_NOT_OPTIONS: Final = frozenset({"type", "plugin.version"})
+_OF_STEPS: Final = _NOT_OPTIONS | {"predicate", "negate"}
+
+
+def listed(config: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """Return the aliases that ``transforms`` or ``predicates`` lists, each once, in order."""
+    return tuple(dict.fromkeys(alias.strip() for alias in config.get(name, "").split(",") if alias.strip()))
+
+
+def under(config: Mapping[str, str], prefix: str, *, without: frozenset[str] = frozenset()) -> dict[str, str]:
+    """Return the properties below a prefix, without it."""
+    found = {name.removeprefix(prefix): value for name, value in config.items() if name.startswith(prefix)}
+    return {name: value for name, value in found.items() if name not in without}
+
+
+def make_steps(config: Mapping[str, str], emulation: Emulation, plugins: AllowedPlugins) -> tuple[Step, ...]:
+    """Make every step of a configuration, in order. Raises CdcError(CONFIG_INVALID) that names the property."""
+    predicates = {alias: _predicate(config, alias, emulation) for alias in listed(config, "predicates")}
+    return tuple(_step(config, alias, emulation, plugins, predicates) for alias in listed(config, "transforms"))
+
+
+def refused_steps(config: Mapping[str, str], emulation: Emulation) -> list[tuple[str, str]]:
+    """Return (property, one sentence) for each step whose options refuse the configuration when it is saved."""
+    found: list[tuple[str, str]] = []
+    for alias in listed(config, "transforms"):
+        prefix = f"transforms.{alias}."
+        name = find_class(config.get(f"{prefix}type", "").strip(), TRANSFORMS, "Transformation")
+        if name is None or not TRANSFORMS[name].refused_when_saved:
+            continue
+        definition = TRANSFORMS[name]
+        try:
+            definition.make(Options(definition.keys_in(emulation.version), under(config, prefix, without=_OF_STEPS), emulation))
+        except OptionError as problem:
+            found.append((f"{prefix}type", f"Transform {alias} cannot be used: {problem}"))
+    return found
+
+
+def _step(
+    config: Mapping[str, str], alias: str, emulation: Emulation, plugins: AllowedPlugins, predicates: Mapping[str, Predicate]
+) -> Step:
+    prefix = f"transforms.{alias}."
+    wanted = config.get(f"{prefix}type", "").strip()
+    transform = _transform(wanted, under(config, prefix, without=_OF_STEPS), f"{prefix}type", emulation, plugins)
+    named = config.get(f"{prefix}predicate", "").strip()
+    if named and named not in predicates:
+        raise _invalid(f"{prefix}predicate", f"it names {named}, which predicates does not list", "Add it to predicates, or leave it out.")
+    negate = config.get(f"{prefix}negate", "false").strip().lower() == "true"
+    return Step(alias, wanted.replace("$", ".").rpartition(".")[2], transform, predicates[named] if named else None, negate)
+
+
+def _transform(wanted: str, options: Mapping[str, str], setting: str, emulation: Emulation, plugins: AllowedPlugins) -> Transform:
+    if ":" in wanted:
+        return custom_transform(wanted, options, setting, plugins)
+    available = [name for name, definition in TRANSFORMS.items() if emulation.version in definition.versions]
+    name = find_class(wanted, available, "Transformation")
+    if name is None:
+        raise _invalid(
+            setting,
+            f"there is no transformation {wanted}",
+            "Correct the class name; write a transform of your own in Python, and name it as package.module:Class or give the worker "
+            f"class.map.{wanted or '<class>'}=package.module:Class (docs/extending.md).",
+        )
+    definition = TRANSFORMS[name]
+    try:
+        return definition.make(Options(definition.keys_in(emulation.version), options, emulation))
+    except OptionError as problem:
+        raise _invalid(setting.removesuffix(".type"), str(problem), "Correct the options of this transformation.") from None
+
+
+def _predicate(config: Mapping[str, str], alias: str, emulation: Emulation) -> Predicate:
+    prefix = f"predicates.{alias}."
+    wanted = config.get(f"{prefix}type", "").strip()
+    name = find_class(wanted, PREDICATES, "Predicate")
+    if name is None:
+        raise _invalid(f"{prefix}type", f"there is no predicate {wanted}", "Correct the class name.")
+    definition = PREDICATES[name]
+    try:
+        return definition.make(Options(definition.keys, under(config, prefix, without=_NOT_OPTIONS), emulation))
+    except OptionError as problem:
+        raise _invalid(f"predicates.{alias}", str(problem), "Correct the options of this predicate.") from None
+
+
+def _invalid(setting: str, reason: str, remedy: str) -> CdcError:
+    return CdcError(ErrorKind.CONFIG_INVALID, f"Property {setting} cannot be used: {reason}", remedy)

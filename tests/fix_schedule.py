@@ -1,0 +1,73 @@
+"""Which process runs which test file, and in which order, when tests run in several processes (pytest-xdist).
+
+Files stay whole, so that a file's fixtures start once. The files that take longest begin first: one of them at the end would keep a single
+process busy while the others wait. All files that use a Spark session share two processes: a session costs a JVM of its own, and its first
+minute is its slowest.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
+
+FIRST: Final = (
+    "tests/spark/test_mirror_workload.py",
+    "tests/spark/test_live.py",
+    "tests/integration/workers/test_demo.py",
+    "tests/spark/test_keys_live.py",
+    "tests/spark/test_command.py",
+    "tests/integration/workers/test_takeover.py",
+    "tests/faults/test_incremental_kill.py",
+    "tests/integration/bulk/test_bulk_snapshot.py",
+    "tests/faults/test_exactly_once_kill.py",
+    "tests/parity/test_parity.py",
+    "tests/integration/connector/test_releases.py",
+    "tests/faults/test_kill.py",
+    "tests/integration/workers/test_many_workers.py",
+)
+"""Longest first, as `make test` and `make test-long` print them."""
+SESSIONS: Final = (
+    frozenset({"changes", "history", "kinds", "live", "missing", "rebuild", "transactions"}),
+    frozenset({"avro", "delta", "keys", "kinds_pg", "messages", "mirror", "postgres", "sinks", "topics_live", "verify", "verify_command"}),
+)
+"""The files of tests/spark that share a process."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the long files first, in the same order in every process."""
+    places = {path: place for place, path in enumerate(FIRST)}
+    items.sort(key=lambda item: places.get(_scope(item.nodeid), places.get(_file(item.nodeid), len(FIRST))))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
+    """Answer for ``--dist loadfile`` alone."""
+    return _ByServers(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+class _ByServers(LoadFileScheduling):  # type: ignore[misc]  # the base class has no types
+    def __init__(self, config: pytest.Config, log: Producer) -> None:
+        super().__init__(config, log)
+        # The order is that of the collection, not that of the counts of tests.
+        config.option.loadscopereorder = False
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _scope(nodeid)
+
+
+def _file(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
+
+
+def _scope(nodeid: str) -> str:
+    """The file, or the first file of its group."""
+    path = _file(nodeid)
+    folder, _, name = path.rpartition("/test_")
+    if folder == "tests/spark":
+        for number, names in enumerate(SESSIONS):
+            if name.removesuffix(".py") in names:
+                return ("tests/spark/test_live.py", "tests/spark/test_command.py")[number]
+    return path

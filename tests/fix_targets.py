@@ -1,0 +1,50 @@
+"""Which of ``make test-fast``, ``make test`` and ``make test-long`` runs a test.
+
+Two marks decide. ``server`` is set here, on each test that asks for a fixture which starts a server or a JVM; a test that
+starts one by itself sets it at its own place. ``long`` is set by hand on a test that repeats at length what another test
+proves in short, and by ``fix_pg`` on the runs of a test on further PostgreSQL servers.
+
+| target | runs |
+|---|---|
+| ``test-fast`` | neither ``server`` nor ``long``; property tests with a fifth of their examples |
+| ``test`` | the same, then ``server`` without ``long`` |
+| ``test-long`` | ``long``, and the property tests once more with all their examples |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import Final
+
+import pytest
+from hypothesis import settings
+
+from workers.quickstart.embedded.watch import watched
+
+SERVERS: Final = frozenset({"pg", "kafka", "kafka_bootstrap", "secured_kafka", "spark", "jvm", "connect_runtime", "pg_release"})
+"""Fixtures that start a server or a JVM; the others that do so ask for one of these."""
+
+# No deadlines: how long an example takes says nothing on a machine with other work.
+settings.register_profile("full", settings(), max_examples=100, deadline=None)
+settings.register_profile("fast", settings(), max_examples=20, deadline=None)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark a test that needs a server."""
+    if isinstance(item, pytest.Function) and not SERVERS.isdisjoint(item.fixturenames):
+        item.add_marker("server")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Reports travel between processes as UTF-8, which has no lone surrogates; some tests print them."""
+    report = yield
+    report.sections = [(name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections]
+    return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_server_outlives_the_tests() -> Iterator[None]:
+    """The servers end also if pytest is killed."""
+    with watched():
+        yield

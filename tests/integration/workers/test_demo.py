@@ -1,0 +1,93 @@
+"""The demo as a command: it succeeds, and after a stop no process or file of it remains."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.project import ROOT
+from workers.quickstart.demo import record, shop
+from workers.quickstart.demo.stack import Stack
+from workers.quickstart.embedded.process import command_line
+from workers.quickstart.embedded.wait import wait_until
+
+pytestmark = pytest.mark.server
+
+
+def start(folder: Path, command: str = "run") -> tuple[subprocess.Popen[bytes], Path]:
+    """A demo whose servers keep their files below ``folder``; its output goes to the file."""
+    folder.chmod(0o755)
+    output = folder / "output"
+    temporary = folder / "t"
+    temporary.mkdir(mode=0o777)
+    temporary.chmod(0o777)
+    with output.open("wb") as sink:
+        environment = {**os.environ, "TMPDIR": str(temporary)}
+        arguments = [sys.executable, "-P", "-m", "workers.quickstart.demo", command]
+        # A session of its own, so that a shell which ignores Ctrl-C for its background jobs does not hide the signal.
+        # If this process ignores Ctrl-C, its children would too.
+        former = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            process = subprocess.Popen(arguments, stdout=sink, stderr=sink, cwd=ROOT, env=environment, start_new_session=True)
+        finally:
+            signal.signal(signal.SIGINT, former)
+    return process, output
+
+
+def servers(folder: Path) -> list[str]:
+    listed = subprocess.run(["ps", "-ww", "-eo", "args="], capture_output=True, text=True, check=True).stdout
+    return [words for words in listed.splitlines() if str(folder / "t") in words]
+
+
+@pytest.fixture
+def short_tmp() -> Iterator[Path]:
+    """A folder that PostgreSQL's account can reach: pytest's own are closed to others."""
+    with tempfile.TemporaryDirectory(prefix="demo-", dir="/tmp") as folder:
+        yield Path(folder)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130)])
+def test_a_stopped_demo_leaves_nothing(short_tmp: Path, number: signal.Signals, code: int) -> None:
+    process, output = start(short_tmp)
+    wait_until(lambda: "The snapshot of the existing rows" in output.read_text(), lambda: f"the first events:\n{output.read_text()}", 120)
+    assert len(servers(short_tmp)) >= 3
+    process.send_signal(number)
+    assert process.wait(60) == code, output.read_text()
+    assert servers(short_tmp) == []
+    assert list((short_tmp / "t").iterdir()) == []
+
+
+def test_the_demo_shows_every_change_and_ends_well(short_tmp: Path) -> None:
+    process, output = start(short_tmp)
+    assert process.wait(300) == 0, output.read_text()
+    shown = output.read_text()
+    events = re.findall(r"^\d\d:\d\d:\d\d\.\d{3}  (shop\.public\.\w+) +(\w+)", shown, re.MULTILINE)
+    assert len(events) == shop.FIRST_ROWS + sum(change.records for change in shop.CHANGES)
+    assert [kind for _, kind in events[: shop.FIRST_ROWS]] == ["read"] * shop.FIRST_ROWS
+    assert "price: 12.50 -> 13.90" in shown
+    assert "All tables are equal." in shown or "This part was skipped" in shown
+    assert list((short_tmp / "t").iterdir()) == []
+
+
+def test_down_ends_what_up_left(short_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Kafka's jars come from the project's cache, the record goes elsewhere.
+    monkeypatch.setattr(record, "cache_folder", lambda: short_tmp)
+    with Stack() as stack:
+        record.write(stack, "the addresses")
+        known = record.read()
+        assert known is not None
+        assert known.alive
+        assert known.addresses == "the addresses"
+        assert record.end(known) == ["worker", "kafka", "postgres"]
+        assert not known.alive
+        assert [command_line(server.pid) for server in known.servers if server.folder in command_line(server.pid)] == []
+        assert not any(Path(server.folder).exists() for server in known.servers)
+        assert record.read() is None

@@ -1,0 +1,96 @@
+"""What the Delta sink does beyond the suite of all sinks; and the statement that fills a new table of its and of Iceberg's."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.support.spark.sink_rig import INT, PLAIN, down, effects, shown, table, up
+from workers.spark.failure import JobError
+from workers.spark.sinks import DeltaPlace, sink_of
+from workers.spark.sinks.incoming import Incoming
+from workers.spark.sinks.merge import insert_statement
+from workers.spark.tables.table import DELETE, LSN, POSITION, UPSERT, Column, Table
+
+pytestmark = pytest.mark.pg_once
+
+
+def test_delta_passes_over_files_by_the_keys(spark: SparkSession, tmp_path: Path) -> None:
+    sink = sink_of(DeltaPlace(str(tmp_path)), spark)
+    for number in range(3):
+        sink.apply(number, [effects(spark, PLAIN, [up(number * 100 + one, "x", one) for one in range(3)])])
+    sink.apply(3, [effects(spark, PLAIN, [up(101, "y", 1), down(102)])])
+    identifier = f"delta.`{tmp_path}/s/t`"
+    history = spark.sql(f"DESCRIBE HISTORY {identifier}").where("version = 4").first()
+    assert history is not None
+    metrics = history["operationMetrics"]
+    assert (metrics["numTargetRowsUpdated"], metrics["numTargetRowsDeleted"]) == ("1", "1")
+    # Only the file with the keys 100 to 102 was read, and it was not rewritten.
+    assert (metrics["numTargetFilesRemoved"], metrics["numTargetRowsCopied"]) == ("0", "0")
+    assert metrics["numTargetDeletionVectorsAdded"] == "1"
+    assert shown(sink, PLAIN) == sorted(
+        [(n * 100 + o, "x", o) for n in (0, 2) for o in range(3)] + [(100, "x", 0), (101, "y", 1)], key=repr
+    )
+
+
+def test_delta_in_a_catalog(spark: SparkSession, tmp_path: Path) -> None:
+    sink = sink_of(DeltaPlace(str(tmp_path), "spark_catalog"), spark)
+    mine = Table("sinks_schema", "t", PLAIN.columns, PLAIN.key)
+    sink.apply(0, [effects(spark, mine, [up(1, "x", 1)])])
+    assert [tuple(row) for row in spark.sql("SELECT id, a FROM sinks_schema.t").collect()] == [(1, "x")]
+    wide = replace(mine, columns=(*mine.columns, Column("d", INT, 3)))
+    sink.apply(1, [effects(spark, wide, [up(2, "y", 2, 2)])])
+    assert shown(sink, wide) == [(1, "x", 1, 3), (2, "y", 2, 2)]
+    spark.sql("DROP TABLE sinks_schema.t")
+    spark.sql("DROP SCHEMA sinks_schema")
+
+
+def test_delta_refuses_columns_that_differ_in_case(spark: SparkSession, tmp_path: Path) -> None:
+    sink = sink_of(DeltaPlace(str(tmp_path)), spark)
+    with pytest.raises(JobError, match="cannot distinguish the columns id, Id"):
+        sink.apply(0, [effects(spark, table(Column("id", INT), Column("Id", INT)), [])])
+
+
+# Of each row: op, lsn, kept, k0, then the columns of PLAIN as c0 to c2. What a delete holds in them must not be seen.
+SENT = [
+    (UPSERT, 101, "", "p1", 1, "x", 10),
+    (UPSERT, 102, "a old", "p2", 2, "no row to keep of", 20),
+    (DELETE, 103, "", "p3", 3, "gone", 30),
+    (UPSERT, None, None, "p4", 4, "y", 40),
+]
+
+
+def inserted(of: Table, there: list[str]) -> list[tuple[Any, ...]]:
+    """The rows of a new table with the columns ``there`` after SENT. SQLite runs the plain SQL, without Spark."""
+    batch = Incoming(of, cast(DataFrame, None), len(SENT), None, frozenset({"a"}), frozenset(), None)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.create_function("array_contains", 2, lambda kept, name: None if kept is None else name in kept.split())
+        connection.execute("CREATE TABLE batch (op, lsn, kept, k0, c0, c1, c2)")
+        connection.executemany("INSERT INTO batch VALUES (?, ?, ?, ?, ?, ?, ?)", SENT)
+        # The default shows where the statement leaves a column out.
+        columns = ", ".join(f"{name} DEFAULT 'left out'" for name in there)
+        connection.execute(f"CREATE TABLE mirror ({columns})")
+        connection.execute(insert_statement("mirror", "batch", batch, there))
+        return sorted(connection.execute("SELECT * FROM mirror").fetchall(), key=repr)
+
+
+def test_new_table_is_filled_with_the_rows_that_stay() -> None:
+    assert inserted(PLAIN, ["id", "a", "b", LSN]) == [(1, "x", 10, 101), (2, None, 20, 102), (4, "y", 40, None)]
+
+
+def test_new_table_is_filled_by_the_names_of_its_columns() -> None:
+    assert inserted(PLAIN, [LSN, "b", "old", "id", "a"]) == [(101, 10, None, 1, "x"), (102, 20, None, 2, None), (None, 40, None, 4, "y")]
+
+
+def test_new_table_without_key_is_filled_with_positions() -> None:
+    rows = [(1, "x", 10, 101, "p1"), (2, None, 20, 102, "p2"), (4, "y", 40, None, "p4")]
+    assert inserted(replace(PLAIN, key=()), ["id", "a", "b", LSN, POSITION]) == rows

@@ -1,0 +1,140 @@
+"""Rebuilds of tables whose topics have a past: changed keys, moves that wait for their other half, histories. Lists stand for Kafka."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+
+from tests.support.spark.memory_sink import Crash, MemorySink
+from tests.support.spark.topic_log import ID, NAME, Json, Record, TopicLog, frame
+from workers.spark.jobs.batches import Batches, Done, Job
+from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.history import History
+from workers.spark.jobs.mirror import Mirror
+from workers.spark.jobs.ownership import Ownership
+from workers.spark.jobs.rebuild import Rebuild
+from workers.spark.kinds import UNAVAILABLE
+from workers.spark.topics.broker import Broker, Offsets
+from workers.spark.topics.formats import json_format
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SHOP: Json = {"type": "int32", "optional": False, "field": "shop"}
+FORM = json_format(UNAVAILABLE, None)
+
+
+class Topics:
+    """The records in Kafka: those of all batches, none of them removed."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self.records: list[Record] = []
+
+    def begins(self, topics: Collection[str]) -> Offsets:
+        return dict.fromkeys(self.ends(topics), 0)
+
+    def ends(self, topics: Collection[str]) -> Mapping[tuple[str, int], int]:
+        ends: dict[tuple[str, int], int] = {}
+        for topic, partition, offset, *_ in self.records:
+            if topic in topics:
+                ends[topic, partition] = max(offset + 1, ends.get((topic, partition), 0))
+        return ends
+
+    def read(self, begins: Offsets, ends: Offsets) -> DataFrame:
+        some = [one for one in self.records if one[:2] in begins and begins[one[0], one[1]] <= one[2] < ends[one[0], one[1]]]
+        return frame(self._spark, some)
+
+
+class Rig:
+    """A job that follows topics into a sink in memory, and rebuilds; each step by a new process."""
+
+    def __init__(self, spark: SparkSession, folder: Path, job: Callable[[MemorySink], Job]) -> None:
+        self.spark = spark
+        self.sink = MemorySink(spark)
+        self.topics = Topics(spark)
+        self._folder = folder
+        self._job = job
+        self._next = 0
+
+    def batch(self, *logs: TopicLog) -> None:
+        new = [record for log in logs for record in log.new()]
+        self.topics.records += new
+        checkpoint = Checkpoint(self.spark, str(self._folder))
+        self._batches(checkpoint).apply(frame(self.spark, new), self._next)
+        ends: dict[str, dict[str, int]] = {}
+        for (topic, partition), end in self.topics.ends({record[0] for record in self.topics.records}).items():
+            ends.setdefault(topic, {})[str(partition)] = end
+        # As Spark writes it.
+        for name, text in (("offsets", f"v1\n{{}}\n{json.dumps(ends)}"), ("commits", "v1\n{}")):
+            path = self._folder / "stream" / name / str(self._next)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        self._next += 1
+
+    def rebuild(self, *names: str) -> Done | None:
+        checkpoint, broker = Checkpoint(self.spark, str(self._folder)), cast(Broker, self.topics)
+        there = {record[0] for record in self.topics.records}
+        return Rebuild(checkpoint, broker, there, FORM, self.topics.read).run(names, self._batches(checkpoint, names))
+
+    def _batches(self, checkpoint: Checkpoint, rebuild: Collection[str] = ()) -> Batches:
+        return Batches(checkpoint, FORM, self.sink, self._job(self.sink), ownership=Ownership(checkpoint, self.sink, rebuild))
+
+
+def past() -> TopicLog:
+    """A table whose key became another one, in three partitions."""
+    log = TopicLog((ID, SHOP, NAME))
+    log.change("c", {"id": 1, "shop": 5, "name": "a"}, lsn=10)
+    log.change("c", {"id": 2, "shop": 5, "name": "x"}, lsn=20)
+    log.change("u", {"id": 1, "shop": 5, "name": "b"}, lsn=30)
+    log.key = (SHOP, ID)
+    log.change("u", {"id": 1, "shop": 5, "name": UNAVAILABLE}, lsn=40, partition=1)
+    log.change("d", {"id": 2, "shop": 5}, lsn=50, partition=1)
+    return log
+
+
+@pytest.mark.parametrize(("job", "table"), [(Mirror, "public.items"), (History, "public.items_history")], ids=["mirror", "history"])
+def test_a_rebuilt_table_equals_the_former_one_and_continues(
+    spark: SparkSession, tmp_path: Path, job: Callable[[MemorySink], Job], table: str
+) -> None:
+    rig, log, other = Rig(spark, tmp_path, job), past(), TopicLog(topic="shop.public.others")
+    other.change("c", {"id": 1, "name": "o"})
+    rig.batch(log, other)
+    expected, untouched = rig.sink.rows(table), rig.sink.tables[table.replace("items", "others")]
+    rig.sink.tables[table] = {("wrong",): {**next(iter(rig.sink.tables[table].values())), "id": 99}}
+    for moment in ("before", "after"):
+        rig.sink.crash = moment
+        with pytest.raises(Crash):
+            rig.rebuild("public.items")
+    # It begins again without a request.
+    done = rig.rebuild()
+    assert done is not None
+    assert (done.records, rig.sink.rows(table)) == (6, expected)
+    assert rig.rebuild() is None
+    assert rig.sink.tables[table.replace("items", "others")] is untouched
+    log.change("u", {"id": 1, "shop": 5, "name": "c"}, lsn=60, partition=1)
+    rig.batch(log)
+    assert [row["name"] for row in rig.sink.rows(table) if row.get("ended") is None] == ["c"]
+
+
+def test_half_of_a_move_that_waits_is_not_read_twice(spark: SparkSession, tmp_path: Path) -> None:
+    rig, log = Rig(spark, tmp_path, Mirror), TopicLog()
+    log.change("c", {"id": 1, "name": "kept"})
+    rig.batch(log)
+    log.move({"id": 1}, {"id": 9, "name": UNAVAILABLE}, to=1)
+    # The create comes first: it waits for the delete, which has the value.
+    *left, come = log.new()
+    create, delete = TopicLog(), TopicLog()
+    create.records, delete.records = [come], left
+    rig.batch(create)
+    assert rig.sink.rows() == [{"id": 1, "name": "kept"}]
+    rig.rebuild("public.items")
+    assert rig.sink.rows() == [{"id": 1, "name": "kept"}]
+    rig.batch(delete)
+    assert rig.sink.rows() == [{"id": 9, "name": "kept"}]

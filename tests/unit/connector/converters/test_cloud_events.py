@@ -1,0 +1,92 @@
+"""The converter of CloudEvents against what Debezium's made of the same events.
+
+3.7.0 with Connect 4.3 and 3.6.3 with Connect 3.9 gave the same answers; 2.3.4 was recorded with Connect 3.4, beside which it loads. Where
+the options ask for Avro, both sides have a JsonConverter in its place. :mod:`tests.support.record_cloud_events` records them.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from connector.configdef.options import OptionError, Options
+from connector.converters.cloud_event_settings import KEYS, CloudEventSettings, avro_choice
+from connector.converters.cloud_events import CloudEventsConverter
+from connector.converters.json import JsonConverter
+from connector.emulation import DEBEZIUM_2_3_4, DEFAULT, Emulation
+from connector.record.connect_record import DataError, Header
+from connector.record.json_converter import ConverterSettings
+from connector.record.json_reader import read_schema, value_reader
+from connector.record.schema import Schema
+from tests.support.cloud_event_cases import HEADERS
+
+TOPIC: Final = "server.public.t"
+
+
+def _recorded(name: str) -> Any:
+    return json.loads(Path(__file__).with_name(name).read_text())
+
+
+NEW: Final = _recorded("cloud_events_recorded.json")
+OLD: Final = _recorded("cloud_events_2_3_4_recorded.json")
+
+
+def _read(schema: Any, value: Any) -> tuple[Schema | None, Any]:
+    if schema is None:
+        return None, value
+    made = read_schema(json.dumps(schema).encode())
+    return made, value_reader(made)(json.loads(json.dumps(value)))
+
+
+def _converter(options: dict[str, str], emulation: Emulation) -> CloudEventsConverter:
+    read = Options(KEYS, options, emulation)
+    return CloudEventsConverter(CloudEventSettings.of(read), JsonConverter(ConverterSettings()) if avro_choice(read) else None)
+
+
+def _found(converter: CloudEventsConverter, schema: Schema | None, value: Any, headers: tuple[Header, ...]) -> object:
+    try:
+        found = converter.convert(TOPIC, schema, value, headers)
+    except DataError:
+        return "error"
+    return None if found.payload is None else found.prefix + found.payload
+
+
+def _wanted(answer: Any) -> object:
+    if isinstance(answer, dict):
+        return b64decode(answer["base64"]) if "base64" in answer else "error"
+    return None if answer is None else answer.encode()
+
+
+CASES: Final = [
+    pytest.param(recorded, index, emulation, id=f"{emulation.version}-{recorded['answers'][index][0]}")
+    for recorded, emulation in ((NEW, DEFAULT), (OLD, DEBEZIUM_2_3_4))
+    for index in range(len(recorded["answers"]))
+]
+
+
+@pytest.mark.parametrize(("recorded", "index", "emulation"), CASES)
+def test_events_become_the_recorded_ones(recorded: Any, index: int, emulation: Emulation) -> None:
+    options, places, answers = recorded["answers"][index]
+    if "error" in answers:
+        with pytest.raises(OptionError):
+            _converter(options, emulation)
+        return
+    converter = _converter(options, emulation)
+    values = [_read(*recorded["values"][place]) for place in places]
+    for name, told in HEADERS.items():
+        headers = tuple(Header(header, *_read(schema, value)) for header, schema, value in told)
+        texts = [recorded["texts"][number] for number in answers.get(name, answers["none"])]
+        if len(texts) == len(values):
+            assert [_found(converter, *each, headers) for each in values] == [_wanted(each) for each in texts], name
+
+
+@pytest.mark.parametrize(("recorded", "emulation"), [(NEW, DEFAULT), (OLD, DEBEZIUM_2_3_4)])
+def test_options_that_the_reference_refuses_are_refused(recorded: Any, emulation: Emulation) -> None:
+    for options, problem in recorded["wrong"]:
+        if problem is not None:
+            with pytest.raises(OptionError):
+                _converter(options, emulation)

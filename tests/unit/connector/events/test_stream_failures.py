@@ -1,0 +1,99 @@
+"""``event.processing.failure.handling.mode``: the effect of a change that cannot be converted to an event."""
+
+from __future__ import annotations
+
+import pytest
+
+from connector.errors import CdcError, ErrorKind
+from connector.events.changes import StreamSettings
+from connector.types.codec import Column
+from tests.support.stream_rig import INT4, TEXT, StreamRig, catalog_table, relation_of
+from tests.support.wal_script import WalScript
+
+NUMERIC_10_2 = 655366
+# A key that cannot hold every value of its column: NaN is no Decimal.
+KEYED = catalog_table("keyed", Column("n", 1700, NUMERIC_10_2, not_null=True), Column("v", TEXT), primary_key=["n"])
+PLAIN = catalog_table("plain", Column("id", INT4, not_null=True), Column("n", 1700, NUMERIC_10_2), oid=5001, primary_key=["id"])
+R_KEYED, R_PLAIN = relation_of(KEYED), relation_of(PLAIN)
+
+
+def started(processing: str, converting: str = "warn") -> tuple[StreamRig, WalScript]:
+    settings = StreamSettings(skipped=frozenset(), conversion_failure=converting, processing_failure=processing)
+    rig, wal = StreamRig(KEYED, PLAIN, settings=settings), WalScript()
+    wal.begin(42)
+    wal.relation(R_KEYED)
+    wal.relation(R_PLAIN)
+    return rig, wal
+
+
+@pytest.mark.parametrize("change", ["insert", "update", "update with the old key", "delete"])
+def test_fail_names_table_and_remedy(change: str) -> None:
+    rig, wal = started("fail")
+    if change == "insert":
+        wal.insert(R_KEYED, "NaN", "x")
+    elif change == "update":
+        wal.update(R_KEYED, "NaN", "x")
+    elif change == "update with the old key":
+        wal.update(R_KEYED, "NaN", "x", key=("1.00", None))
+    else:
+        wal.delete(R_KEYED, key=("NaN", None))
+    with pytest.raises(CdcError, match=r"public\.keyed") as told:
+        rig.feed(wal.take())
+    assert told.value.kind is ErrorKind.VALUE
+    assert "event.processing.failure.handling.mode" in told.value.remedy
+    assert "NaN" not in str(told.value).replace("NaN/Infinity", "")
+    assert rig.sent["srv.public.keyed"] == []
+
+
+@pytest.mark.parametrize(("mode", "told"), [("warn", True), ("skip", False), ("ignore", False)])
+def test_the_event_is_left_out_and_all_others_are_sent(mode: str, told: bool) -> None:
+    rig, wal = started(mode)
+    wal.insert(R_KEYED, "1.00", "a")
+    first = wal.insert(R_KEYED, "NaN", "b")
+    wal.insert(R_KEYED, "2.00", "c")
+    second = wal.update(R_KEYED, "NaN", "x", key=("1.00", None))
+    third = wal.delete(R_KEYED, key=("NaN", None))
+    wal.delete(R_KEYED, key=("2.00", None))
+    end = wal.commit()
+    rig.feed(wal.take())
+    assert [sent.op for sent in rig.sent["srv.public.keyed"]] == ["c", "c", "d", None]
+    assert [sent.payload["after"]["v"] for sent in rig.sent["srv.public.keyed"][:2]] == ["a", "c"]
+    assert [(table, lsn) for table, lsn, _ in rig.failures.left_out] == (
+        [("public.keyed", lsn) for lsn in (first, second, third)] if told else []
+    )
+    assert rig.stream.events == 4
+    assert rig.stream.position is not None
+    assert rig.stream.position.event == end
+
+
+@pytest.mark.parametrize("unchanged", [False, True])
+def test_a_value_that_must_not_be_null_fails_its_event(unchanged: bool) -> None:
+    rig, wal = started("warn", "fail")
+    wal.insert(R_PLAIN, "1", "1.00")
+    if unchanged:
+        wal.update(R_PLAIN, "2", "NaN", key=("1", None))
+    else:
+        wal.insert(R_PLAIN, "2", "NaN")
+    wal.insert(R_PLAIN, "3", None)
+    rig.feed(wal.take())
+    assert [sent.key_json["id"] for sent in rig.sent["srv.public.plain"]] == [1, 3]
+    ((table, _, reason),) = rig.failures.left_out
+    assert table == "public.plain"
+    assert "column n" in reason.lower()
+
+
+def test_converting_comes_first() -> None:
+    rig, wal = started("fail", "warn")
+    wal.insert(R_PLAIN, "2", "NaN")
+    rig.feed(wal.take())
+    assert rig.sent["srv.public.plain"][0].payload["after"] == {"id": 2, "n": None}
+    assert [failure[:2] for failure in rig.failures.told] == [("public.plain", "n")]
+
+
+def test_faults_of_the_protocol_are_never_left_out() -> None:
+    rig, wal = started("skip")
+    wal.insert(catalog_relation := relation_of(catalog_table("unknown", Column("id", INT4), oid=9999)), "1")
+    assert catalog_relation.oid == 9999
+    with pytest.raises(CdcError, match="9999") as told:
+        rig.feed(wal.take())
+    assert told.value.kind is ErrorKind.PROTOCOL

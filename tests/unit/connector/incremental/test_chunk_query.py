@@ -1,0 +1,98 @@
+"""The SQL of chunks as text; what it finds on a real server is in tests/integration/connector/test_incremental_chunks.py."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from connector.incremental.chunk_query import (
+    ChunkOrder,
+    OrderColumn,
+    chunk_order,
+    chunk_statement,
+    condition_statement,
+    lock_statement,
+    maximum_statement,
+    next_size,
+)
+from connector.types.codec import Column
+from tests.support.stream_rig import INT4, TEXT, TYPES, catalog_table
+
+TABLE = catalog_table(
+    'it"em',
+    Column("id", INT4, not_null=True),
+    Column("na me", TEXT, not_null=True),
+    Column("note", TEXT),
+    primary_key=["na me", "id"],
+    unique_key=["note"],
+)
+ALL = ["id", "na me", "note"]
+QUOTED = '"public"."it""em"'
+
+
+def test_the_order_is_that_of_the_names_not_of_the_columns() -> None:
+    order = chunk_order(TABLE, ["na me", "id"], TYPES)
+    assert order == ChunkOrder((OrderColumn("na me", '"pg_catalog"."text"'), OrderColumn("id", '"pg_catalog"."int4"')), unique=True)
+
+
+@pytest.mark.parametrize(
+    ("names", "unique"),
+    [(["na me", "id"], True), (["id", "na me", "note"], False), (["id"], False), (["note"], False)],
+    ids=["the primary key", "more, but nullable", "a part of it", "unique, but nullable"],
+)
+def test_rows_are_unique_only_in_a_whole_key_without_nulls(names: list[str], unique: bool) -> None:
+    assert chunk_order(TABLE, names, TYPES).unique is unique
+
+
+def test_a_column_that_is_not_there_is_a_key_error() -> None:
+    with pytest.raises(KeyError):
+        chunk_order(TABLE, ["gone"], TYPES)
+
+
+def test_an_index_can_serve_a_chunk_of_a_key_without_nulls() -> None:
+    order = chunk_order(TABLE, ["na me", "id"], TYPES)
+    statement = chunk_statement(TABLE, ALL, order, after=("O'Hara", "7"), upto=("z", "9"), condition="(id > 2)", rows=10)
+    assert statement == (
+        f'SELECT "id", "na me", "note" FROM {QUOTED} WHERE ("na me", "id") > '
+        """('O''Hara'::"pg_catalog"."text", '7'::"pg_catalog"."int4") AND ("na me", "id") <= """
+        """('z'::"pg_catalog"."text", '9'::"pg_catalog"."int4") AND ((id > 2)\n) ORDER BY "na me", "id" LIMIT 10"""
+    )
+
+
+def test_the_first_chunk_has_no_lower_bound() -> None:
+    order = chunk_order(TABLE, ["id"], TYPES)
+    statement = chunk_statement(TABLE, ["id"], order, after=None, upto=("9",), condition=None, rows=1)
+    assert (
+        statement == f"""SELECT "id" FROM {QUOTED} WHERE ("id") <= ('9'::"pg_catalog"."int4") ORDER BY "id" FETCH FIRST 1 ROWS WITH TIES"""
+    )
+
+
+def test_the_end_the_condition_and_the_lock_of_a_table() -> None:
+    order = chunk_order(TABLE, ["na me", "id"], TYPES)
+    assert maximum_statement(TABLE, order, "(id > 2)") == (
+        f'SELECT "na me", "id" FROM {QUOTED} WHERE ((id > 2)\n) ORDER BY "na me" DESC, "id" DESC LIMIT 1'
+    )
+    assert maximum_statement(TABLE, order, None).count("WHERE") == 0
+    assert condition_statement(TABLE, "id > 2 -- few") == f"SELECT FROM {QUOTED} WHERE id > 2 -- few\nLIMIT 0"
+    assert lock_statement(TABLE, ["note", "id"]) == f'SELECT "id", "note" FROM {QUOTED} LIMIT 0'
+
+
+@given(
+    rows=st.integers(1, 100_000),
+    seconds=st.floats(0, 100),
+    target=st.floats(0.001, 10),
+    bounds=st.tuples(st.integers(1, 5000), st.integers(1, 64)),
+)
+def test_a_chunk_at_most_doubles_or_halves_and_keeps_its_bounds(rows: int, seconds: float, target: float, bounds: tuple[int, int]) -> None:
+    least, factor = bounds
+    size = next_size(rows, seconds, target=target, least=least, most=least * factor)
+    assert least <= size <= least * factor
+    if least <= rows <= least * factor:
+        assert rows // 2 <= size <= rows * 2
+
+
+def test_a_chunk_grows_towards_its_time() -> None:
+    assert next_size(1000, 0.1, target=0.15, least=10, most=10_000) == 1500
+    assert next_size(1000, 0.3, target=0.15, least=10, most=10_000) == 500
+    assert next_size(1000, 0.0, target=0.15, least=10, most=10_000) == 2000

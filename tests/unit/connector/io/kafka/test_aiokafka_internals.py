@@ -1,0 +1,150 @@
+"""The undocumented parts of aiokafka are where the connector expects them; each failure names the part that a release has moved."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+from aiokafka import AIOKafkaConsumer
+from aiokafka.conn import create_conn, get_ip_port_afi
+from aiokafka.consumer.group_coordinator import GroupCoordinator
+from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
+from aiokafka.producer import message_accumulator, sender
+from aiokafka.producer.message_accumulator import BatchBuilder, MessageBatch
+from aiokafka.record.default_records import DefaultRecordBatch
+from aiokafka.structs import TopicPartition
+
+import connector
+from connector.io.kafka import aiokafka_internals as internals
+from connector.io.kafka.aiokafka_internals import PreparedBatch
+from connector.record.batch import NO_HEADERS, RecordBatch, encode_records
+
+ROOT = Path(connector.__file__).parents[1]
+DOCUMENTED = {"aiokafka", "aiokafka.abc", "aiokafka.admin", "aiokafka.admin.config_resource", "aiokafka.errors", "aiokafka.structs"}
+OURS = {"append"}
+"""What :class:`MessageBatch` asks only of builders that aiokafka made: ours are closed."""
+
+
+def prepared(*, transactional: bool = False) -> PreparedBatch:
+    batch = RecordBatch()
+    batch.append(b"k", b"", b"v", NO_HEADERS, 7)
+    return PreparedBatch(batch.records, encode_records(batch.records), 0, transactional=transactional)
+
+
+def test_the_sender_asks_a_batch_for_nothing_more() -> None:
+    asked = set(
+        re.findall(r"\b_?builder\.(\w+)", inspect.getsource(MessageBatch) + inspect.getsource(message_accumulator.MessageAccumulator))
+    )
+    assert asked - OURS == {"_build", "_set_producer_state", "close", "closed", "record_count"}, (
+        "aiokafka asks PreparedBatch for something else"
+    )
+
+
+def test_a_batch_has_the_attributes_of_aiokafka_s() -> None:
+    own = {name for name in vars(BatchBuilder(1000, 0)) if name not in ("_builder", "_key_serializer", "_value_serializer")}
+    assert own <= set(vars(prepared())), "BatchBuilder keeps its state in other attributes than PreparedBatch sets"
+
+
+@pytest.mark.parametrize("name", ["_build", "_set_producer_state", "size"])
+def test_what_a_batch_overrides_is_there(name: str) -> None:
+    assert hasattr(BatchBuilder, name), f"BatchBuilder.{name} has moved"
+    overridden = inspect.signature(getattr(BatchBuilder, name)).parameters
+    assert list(inspect.signature(getattr(PreparedBatch, name)).parameters) == list(overridden), (
+        f"BatchBuilder.{name} takes other arguments"
+    )
+
+
+async def test_a_message_batch_drives_a_prepared_one() -> None:
+    batch = MessageBatch(TopicPartition("t", 0), prepared(transactional=True), 10, 0)
+    batch.set_producer_state(5, 3, 9)
+    assert not batch.is_empty()
+    assert batch.record_count == 1
+    read = DefaultRecordBatch(bytearray(batch.get_data_buffer()))
+    assert (read.producer_id, read.producer_epoch, read.base_sequence) == (5, 3, 9)
+    assert read.is_transactional
+    assert read.validate_crc()
+    assert [(record.key, record.value) for record in read] == [(b"k", b"v")]
+
+
+def test_the_pause_between_transactions_is_the_sender_s() -> None:
+    assert "return BACKOFF_OVERRIDE" in inspect.getsource(sender), "aiokafka's sender does not wait for BACKOFF_OVERRIDE any more"
+    known = sender.BACKOFF_OVERRIDE
+    try:
+        internals.set_pause_between_transactions(0.5)
+        assert sender.BACKOFF_OVERRIDE == 0.5
+    finally:
+        internals.set_pause_between_transactions(known)
+
+
+def test_a_consumer_has_a_coordinator() -> None:
+    assert "self._coordinator = GroupCoordinator(" in inspect.getsource(AIOKafkaConsumer), "AIOKafkaConsumer._coordinator has moved"
+    begun = inspect.getsource(GroupCoordinator.__init__)
+    for name in ("member_id", "generation"):
+        assert f"self.{name} = " in begun, f"GroupCoordinator.{name} has moved"
+    assert not inspect.signature(GroupCoordinator.request_rejoin).parameters.keys() - {"self"}
+    assert list(inspect.signature(GroupCoordinator._send_req).parameters) == ["self", "request"]
+
+
+class Coordinator:
+    """Records what is asked of a coordinator."""
+
+    member_id = "m-1"
+    generation = 4
+
+    def __init__(self) -> None:
+        self.asked: list[object] = []
+
+    def request_rejoin(self) -> None:
+        self.asked.append("rejoin")
+
+    async def _send_req(self, request: object) -> None:
+        self.asked.append(request)
+
+
+class Consumer:
+    def __init__(self) -> None:
+        self._coordinator = Coordinator()
+
+
+async def test_what_is_asked_of_a_coordinator() -> None:
+    consumer = Consumer()
+    internals.request_rejoin(consumer)
+    await internals.leave_group(consumer, "g")
+    rejoin, leave = consumer._coordinator.asked
+    assert rejoin == "rejoin"
+    assert (leave._group, leave._member_id) == ("g", "m-1")  # type: ignore[attr-defined]
+    assert (internals.member_id(consumer), internals.generation(consumer)) == ("m-1", 4)
+
+
+def test_what_members_and_leaders_send_can_be_read() -> None:
+    metadata = ConsumerProtocolMemberMetadata.decode(internals.member_metadata(["t"], b"claim").encode())
+    assert (metadata.subscription, metadata.user_data) == (["t"], b"claim")
+    assigned = ConsumerProtocolMemberAssignment.decode(internals.member_assignment(b"all").encode())
+    assert (assigned.partitions(), assigned.user_data) == ([], b"all")
+
+
+def test_a_connection_takes_what_clients_say() -> None:
+    taken = inspect.signature(create_conn).parameters
+    for name in ("client_id", "request_timeout_ms", "ssl_context", "security_protocol", "sasl_mechanism", "sasl_oauth_token_provider"):
+        assert name in taken, f"create_conn does not take {name} any more"
+    assert get_ip_port_afi("broker:9093")[:2] == ("broker", 9093)
+
+
+def test_no_other_module_uses_them() -> None:
+    found = []
+    for package in ("connector", "workers", "connect_api"):
+        for path in (ROOT / package).rglob("*.py"):
+            if path.name == "aiokafka_internals.py":
+                continue
+            for node in ast.walk(ast.parse(path.read_text())):
+                named = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+                named += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                found += [f"{path}: {name}" for name in named if name.split(".")[0] == "aiokafka" and name not in DOCUMENTED]
+                # An object's own attributes may have these names too.
+                own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+                if isinstance(node, ast.Attribute) and node.attr in ("_coordinator", "_send_req") and not own:
+                    found.append(f"{path}: {node.attr}")
+    assert found == []

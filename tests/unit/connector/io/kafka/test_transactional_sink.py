@@ -1,0 +1,74 @@
+"""What a transactional producer's refusals become: which of them may pass, and what each asks of whom."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from aiokafka.errors import (
+    InvalidProducerEpoch,
+    InvalidProducerIdMapping,
+    InvalidTxnState,
+    KafkaError,
+    MessageSizeTooLargeError,
+    ProducerFenced,
+    TransactionalIdAuthorizationFailed,
+)
+
+from connector.delivery.kafka_settings import KafkaSettings
+from connector.delivery.kafka_transaction import Step
+from connector.errors import CdcError, ErrorKind
+from connector.io.kafka.sink import sink_error
+from connector.io.kafka.topic_creation import TopicCreator
+from connector.io.kafka.transactional_sink import TransactionalSink
+
+
+def sink(timeout_ms: int = 60_000) -> TransactionalSink:
+    kafka = {"bootstrap.servers": "nowhere:1", "transaction.timeout.ms": str(timeout_ms)}
+    return TransactionalSink(KafkaSettings(kafka, kafka), TopicCreator(kafka, {}, lambda _topic: None), "g-c-0", None)
+
+
+def begun(one: TransactionalSink, seconds_ago: float) -> TransactionalSink:
+    one._life.step(Step.BEGIN, time.monotonic() - seconds_ago)
+    return one
+
+
+@pytest.mark.parametrize("error", [ProducerFenced(), InvalidProducerEpoch()])
+def test_another_producer_took_over(error: KafkaError) -> None:
+    one = begun(sink(), 1)
+    problem = one._problem(error)
+    assert problem.kind is ErrorKind.SINK_FENCED
+    assert "g-c-0" in problem.message
+    assert not one._life.abortable, "there is nothing of ours left to abort"
+
+
+def test_a_refused_batch_reports_it_too() -> None:
+    refused = CdcError(ErrorKind.SINK_UNREACHABLE, "x")
+    refused.__cause__ = ProducerFenced()
+    assert begun(sink(), 1)._problem(refused).kind is ErrorKind.SINK_FENCED
+
+
+def test_a_transaction_that_was_too_old_was_ended_by_the_broker() -> None:
+    problem = begun(sink(timeout_ms=5_000), 6)._problem(ProducerFenced())
+    assert (problem.kind, problem.passes) == (ErrorKind.SINK_UNREACHABLE, True)
+    assert "5000 ms" in problem.message
+
+
+@pytest.mark.parametrize("cause", [InvalidProducerIdMapping(), InvalidTxnState(), None])
+def test_a_producer_that_the_broker_forgot_may_be_replaced(cause: KafkaError | None) -> None:
+    error = KafkaError("Unexpected error during batch delivery")
+    error.__cause__ = cause
+    assert begun(sink(), 1)._problem(error).kind is ErrorKind.SINK_UNREACHABLE
+
+
+def test_other_refusals_stay_what_they_are() -> None:
+    one = begun(sink(), 1)
+    assert one._problem(sink_error(MessageSizeTooLargeError(), "topic t")).kind is ErrorKind.SINK_RECORD_TOO_LARGE
+    assert one._life.abortable, "readers of committed records would wait for it"
+
+
+def test_an_id_that_may_not_be_used_is_named() -> None:
+    problem = sink_error(TransactionalIdAuthorizationFailed("g-c-0"), "Kafka")
+    assert problem.kind is ErrorKind.SINK_PERMISSION
+    assert "transactional id g-c-0" in problem.message
+    assert "TransactionalId" in problem.remedy

@@ -1,0 +1,61 @@
+"""How the connector connects, and which of libpq's failures pass by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import psycopg
+import pytest
+
+from connector.config.connector_config import parse
+from connector.errors import CdcError, Directive
+from connector.io.postgres import connection as pg_connection
+from tests.support.stream_rig import configured
+
+AT = 'connection failed: connection to server at "10.0.0.1", port 5432 failed: '
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        f"{AT}FATAL:  the database system is starting up",
+        f"{AT}FATAL:  the database system is not yet accepting connections\nDETAIL:  Consistent recovery state has not been yet reached.",
+        f"{AT}FATAL:  the database system is in recovery mode",
+        f"{AT}FATAL:  the database system is shutting down",
+        f"{AT}FATAL:  sorry, too many clients already",
+        f"{AT}Connection refused\n\tIs the server running on that host and accepting TCP/IP connections?",
+        f"{AT}server closed the connection unexpectedly",
+        "consuming input failed: could not receive data from server: Connection timed out",
+        "the connection is closed",
+    ],
+)
+def test_a_server_that_is_away_for_a_while_is_tried_again(told: str) -> None:
+    assert pg_connection.source_error(psycopg.OperationalError(told), "connecting").directive is Directive.RETRY
+
+
+async def arguments(monkeypatch: pytest.MonkeyPatch, properties: Mapping[str, str]) -> dict[str, Any]:
+    """What libpq is given."""
+    given: dict[str, Any] = {}
+
+    async def connect(**arguments: Any) -> None:
+        given.update(arguments)
+        raise psycopg.OperationalError("no server here")
+
+    monkeypatch.setattr(psycopg.AsyncConnection, "connect", connect)
+    config, _ = parse({**configured().raw, **properties})
+    with pytest.raises(CdcError):
+        await pg_connection.connect(config, "test")
+    return given
+
+
+async def test_a_network_that_swallows_packets_is_noticed_within_half_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = await arguments(monkeypatch, {})
+    assert given["keepalives"] == 1
+    assert given["keepalives_idle"] + given["keepalives_interval"] * given["keepalives_count"] <= 30
+    assert given["tcp_user_timeout"] <= 20_000
+
+
+async def test_the_limits_of_the_configuration_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = await arguments(monkeypatch, {"driver.tcp_user_timeout": "60000", "driver.keepalives_idle": "120"})
+    assert (given["tcp_user_timeout"], given["keepalives_idle"]) == ("60000", "120")

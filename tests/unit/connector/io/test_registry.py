@@ -1,0 +1,198 @@
+"""The client of schema registries, against answers made by hand; tests/integration/connector/test_registry.py has the real one."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+
+from connector.converters.converter import SchemaRequest
+from connector.converters.registry import Reference, RegisteredSchema, Registry, RegistrySettings, SchemaAsk, TokenEndpoint
+from connector.errors import CdcError, ErrorKind
+from connector.io.registry import RegistryClient, RegistryClients
+
+Answer = Callable[[httpx.Request], httpx.Response]
+REGISTER = SchemaRequest("t/x-value", SchemaAsk("register", "AVRO", '"int"'))
+
+
+def settings(**fields: Any) -> RegistrySettings:
+    known: dict[str, Any] = {"api": "confluent", "urls": ("http://u:secret@one/api",), "retry_ms": 0}
+    return RegistrySettings(**(known | fields))
+
+
+class Server:
+    """Answers as it is told, and keeps what was asked."""
+
+    def __init__(self, *answers: httpx.Response | Exception) -> None:
+        self.answers = list(answers)
+        self.requests: list[httpx.Request] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def client(self, **fields: Any) -> RegistryClient:
+        return RegistryClient(settings(**fields), lambda: httpx.MockTransport(self))
+
+
+def ok(body: object) -> httpx.Response:
+    return httpx.Response(200, json=body)
+
+
+async def failing(server: Server, request: SchemaRequest = REGISTER, **fields: Any) -> CdcError:
+    with pytest.raises(CdcError) as error:
+        await server.client(**fields).resolve(request)
+    assert "secret" not in str(error.value)
+    assert request.subject in str(error.value)
+    return error.value
+
+
+async def test_a_schema_is_registered_with_the_login_of_the_url() -> None:
+    server = Server(ok({"id": 7}))
+    client = server.client()
+    assert await client.resolve(REGISTER) == RegisteredSchema(7)
+    assert await client.resolve(REGISTER) == RegisteredSchema(7)
+    (request,) = server.requests
+    assert (request.method, str(request.url)) == ("POST", "http://one/api/subjects/t%2Fx-value/versions")
+    assert orjson.loads(request.content) == {"schema": '"int"'}
+    assert request.headers["Authorization"] == "Basic " + base64.b64encode(b"u:secret").decode()
+
+
+async def test_what_was_learnt_is_known_to_the_converter() -> None:
+    server = Server(ok({"id": 7, "guid": "g"}))
+    clients, registry = RegistryClients(lambda: httpx.MockTransport(server)), Registry(settings())
+    await clients.resolve(registry, REGISTER)
+    assert registry.schema(REGISTER) == RegisteredSchema(7, guid="g")
+    await clients.close()
+
+
+@pytest.mark.parametrize(
+    ("ask", "method", "path", "answer", "found"),
+    [
+        (
+            SchemaAsk("register", "JSON", "{}", normalize=True),
+            "POST",
+            "/subjects/s/versions?normalize=true",
+            {"id": 1},
+            RegisteredSchema(1),
+        ),
+        (SchemaAsk("look up", "AVRO", "{}"), "POST", "/subjects/s", {"id": 1, "version": 4}, RegisteredSchema(1, version="4")),
+        (
+            SchemaAsk("latest", "AVRO"),
+            "GET",
+            "/subjects/s/versions/latest",
+            {"id": 1, "version": 4, "schema": "x"},
+            RegisteredSchema(1, text="x", version="4"),
+        ),
+        (SchemaAsk("by id", "AVRO", schema_id=5), "GET", "/schemas/ids/5?subject=s", {"schema": "x"}, RegisteredSchema(5, text="x")),
+    ],
+)
+async def test_confluents_requests(ask: SchemaAsk, method: str, path: str, answer: object, found: RegisteredSchema) -> None:
+    server = Server(ok(answer))
+    assert await server.client().resolve(SchemaRequest("s", ask)) == found
+    assert (server.requests[0].method, server.requests[0].url.raw_path.decode()) == (method, "/api" + path)
+
+
+@pytest.mark.parametrize("action", ["look up", "latest", "by id"])
+async def test_a_schema_that_is_not_there(action: Any) -> None:
+    error = await failing(Server(httpx.Response(404, json={"error_code": 40401})), SchemaRequest("s", SchemaAsk(action, "AVRO", "{}")))
+    assert error.kind is ErrorKind.SCHEMA
+    assert "auto.register.schemas=true" in error.remedy
+
+
+async def test_the_next_url_is_asked_after_the_attempts_at_the_first() -> None:
+    server = Server(httpx.ConnectError("no"), httpx.Response(503), httpx.Response(429), ok({"id": 1}))
+    client = server.client(urls=("http://one", "http://two"), retries=2)
+    assert await client.resolve(REGISTER) == RegisteredSchema(1)
+    assert [request.url.host for request in server.requests] == ["one", "one", "one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (httpx.ConnectError("secret"), ErrorKind.SINK_UNREACHABLE),
+        (httpx.Response(500, json={"message": "down"}), ErrorKind.SINK_UNREACHABLE),
+        (httpx.Response(401), ErrorKind.SINK_PERMISSION),
+        (httpx.Response(403), ErrorKind.SINK_PERMISSION),
+        (httpx.Response(409, json={"message": 'not compatible\nsecret {"a"}'}), ErrorKind.SCHEMA),
+        (httpx.Response(422, json={"message": "Invalid schema {secret}"}), ErrorKind.SCHEMA),
+        (httpx.Response(404, text="<html>secret"), ErrorKind.SCHEMA),
+        (ok({"no": "id"}), ErrorKind.SCHEMA),
+        (httpx.Response(200, text="<html>secret"), ErrorKind.SCHEMA),
+    ],
+)
+async def test_errors_name_the_subject_and_no_secret(answer: httpx.Response | Exception, kind: ErrorKind) -> None:
+    error = await failing(Server(answer), retries=0)
+    assert error.kind is kind
+    assert error.remedy
+
+
+async def test_a_refusal_is_not_repeated() -> None:
+    server = Server(httpx.Response(409))
+    await failing(server, urls=("http://one", "http://two"))
+    assert len(server.requests) == 1
+
+
+async def test_logins() -> None:
+    jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b";'
+    for fields, expected in (
+        ({"user_info": "x:y"}, "Basic " + base64.b64encode(b"x:y").decode()),
+        ({"login_module": jaas}, "Basic " + base64.b64encode(b"a:b").decode()),
+        ({"token": "abc"}, "Bearer abc"),
+        ({"urls": ("http://one",)}, None),
+    ):
+        server = Server(ok({"id": 1}))
+        await server.client(**fields).resolve(REGISTER)
+        assert server.requests[0].headers.get("Authorization") == expected
+
+
+async def test_a_token_is_fetched_once() -> None:
+    server = Server(ok({"access_token": "T", "expires_in": 3600}), ok({"id": 1}), ok({"id": 2}))
+    client = server.client(token_endpoint=TokenEndpoint("http://auth/token", "c", "secret", "s"))
+    await client.resolve(REGISTER)
+    await client.resolve(SchemaRequest("other", REGISTER.ask))
+    assert [request.url.host for request in server.requests] == ["auth", "one", "one"]
+    assert server.requests[0].content == b"grant_type=client_credentials&scope=s"
+    assert server.requests[2].headers["Authorization"] == "Bearer T"
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (httpx.Response(401, text="hidden"), ErrorKind.SINK_PERMISSION),
+        (httpx.ReadTimeout("hidden"), ErrorKind.SINK_UNREACHABLE),
+    ],
+)
+async def test_no_token(answer: httpx.Response | Exception, kind: ErrorKind) -> None:
+    client = Server(answer).client(token_endpoint=TokenEndpoint("http://auth/token", "c", "hidden"), retries=0)
+    with pytest.raises(CdcError) as error:
+        await client.resolve(REGISTER)
+    assert error.value.kind is kind
+    assert "auth" in str(error.value)
+    assert "hidden" not in str(error.value)
+
+
+async def test_references_are_registered_first() -> None:
+    inner = SchemaRequest("p.I", SchemaAsk("register", "AVRO", '"int"'))
+    outer = SchemaRequest("t-value", SchemaAsk("register", "AVRO", '"p.I"', (Reference("p.I", inner),)))
+    server = Server(
+        ok({"version": {"contentId": 1, "globalId": 2, "version": "3"}}), ok({"version": {"contentId": 4, "globalId": 5, "version": "1"}})
+    )
+    assert await server.client(api="apicurio-v3").resolve(outer) == RegisteredSchema(4, 5, version="1")
+    body = orjson.loads(server.requests[1].content)
+    assert body["artifactId"] == "t-value"
+    assert body["firstVersion"]["content"]["references"] == [{"artifactId": "p.I", "version": "3", "name": "p.I"}]
+
+
+async def test_tls_options_that_cannot_be_used() -> None:
+    with pytest.raises(CdcError, match="The TLS options for the schema registry cannot be used") as error:
+        RegistryClient(settings(urls=("https://one",), ssl=(("ssl.truststore.location", "/x.jks"), ("ssl.truststore.password", "secret"))))
+    assert error.value.kind is ErrorKind.CONFIG_INVALID
+    assert "secret" not in str(error.value)

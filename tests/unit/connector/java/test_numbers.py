@@ -1,0 +1,42 @@
+"""Texts are numbers here when they are numbers to Java: recorded answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from connector.java.floats import java_double, java_float
+from connector.java.numbers import NumberError, narrow_to_integer, parse_double, parse_float, parse_integer, wrap
+
+RECORDED: Final[dict[str, Any]] = json.loads((Path(__file__).parent / "numbers_recorded.json").read_text(encoding="utf-8"))
+READERS: Final[dict[str, Callable[[str], Any]]] = {
+    "byte": lambda text: parse_integer(text, 8),
+    "long": lambda text: parse_integer(text, 64),
+    "float": lambda text: java_float(parse_float(text)).decode().strip('"'),
+    "double": lambda text: java_double(parse_double(text)).decode().strip('"'),
+}
+
+
+@pytest.mark.parametrize("line", RECORDED["texts"], ids=lambda line: repr(line[0]))
+def test_texts_are_read_as_java_reads_them(line: list[Any]) -> None:
+    text, *answers = line
+    for kind, answer in zip(RECORDED["kinds"], answers, strict=True):
+        if isinstance(answer, dict):
+            with pytest.raises(NumberError):
+                READERS[kind](text)
+        else:
+            assert READERS[kind](text) == answer, kind
+
+
+def test_numbers_are_narrowed_as_java_narrows_them() -> None:
+    assert wrap(300, 8) == 44
+    assert wrap(-129, 8) == 127
+    assert narrow_to_integer(float("nan"), 32) == 0
+    assert narrow_to_integer(1e20, 64) == 2**63 - 1
+    assert narrow_to_integer(-1e20, 64) == -(2**63)
+    assert narrow_to_integer(1e20, 8) == -1
+    assert narrow_to_integer(-1.9, 16) == -1

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+from connector.java.properties import parse_properties
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a=b", {"a": "b"}),
+        ("a:b", {"a": "b"}),
+        ("a b", {"a": "b"}),
+        ("  a = b  ", {"a": "b  "}),
+        ("a\t:\t b", {"a": "b"}),
+        ("a", {"a": ""}),
+        ("a=", {"a": ""}),
+        ("# a=b\n! c=d\n\n   \n   # e=f", {}),
+        ("a=b#c", {"a": "b#c"}),
+        ("a=b=c:d", {"a": "b=c:d"}),
+        ("a==b", {"a": "=b"}),
+        ("a=one, \\\n    two, \\\n\tthree", {"a": "one, two, three"}),
+        ("a=one\\\r\n  two\r\nb=c\rd=e", {"a": "onetwo", "b": "c", "d": "e"}),
+        ("a=one\\\\\nb=two", {"a": "one\\", "b": "two"}),
+        ("a=one\\\n# not a comment", {"a": "one# not a comment"}),
+        ("a=last\\", {"a": "last"}),
+        ("a\\ b\\=c\\:d=e", {"a b=c:d": "e"}),
+        (r"a=\t\n\r\f\q\\", {"a": "\t\n\r\fq\\"}),
+        (r"a=\u00e9\u20AC", {"a": "é€"}),
+        (r"path=C:\\kafka\\x", {"path": r"C:\kafka\x"}),
+        ("a=1\na=2", {"a": "2"}),
+        ("=b", {"": "b"}),
+    ],
+)
+def test_reads_as_java_does(text: str, expected: dict[str, str]) -> None:
+    assert parse_properties(text) == expected
+
+
+def test_order_is_the_files() -> None:
+    assert list(parse_properties("z=1\na=2\nm=3")) == ["z", "a", "m"]
+
+
+@pytest.mark.parametrize("escape", [r"\u12", r"\uxyzw", r"\u", r"\u+123"])
+def test_malformed_escape_names_the_key(escape: str) -> None:
+    with pytest.raises(ValueError, match=r"'some\.key'"):
+        parse_properties(f"some.key={escape}")

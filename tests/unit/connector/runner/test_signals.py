@@ -1,0 +1,327 @@
+"""Signals, without servers: each is executed, refused or ignored according to its kind, and only a lost connection ends the task."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pytest
+
+from connector.catalog.table import CatalogTable
+from connector.errors import CdcError, ErrorKind
+from connector.events.transitions import SignalRow
+from connector.io.postgres import catalog as pg_catalog
+from connector.plugins.allowed import AllowedPlugins
+from connector.runner.signals import Signals, SignalSources
+from connector.signals.custom_action import SignalAction
+from connector.signals.signal import CLOSE, OPEN, Signal
+from tests.support.chunk_tables import SIGNALS, TABLES
+from tests.support.incremental_rig import SECONDS, IncrementalRig
+from tests.support.log_line import log_text
+from tests.support.stream_rig import relation_of
+from tests.support.task_context import task_context
+from tests.support.wal_script import WalScript
+
+LOST = CdcError(ErrorKind.SOURCE_CONNECTION_LOST, "The connection was lost")
+REFUSED = CdcError(ErrorKind.SOURCE_PERMISSION, "The server refused")
+
+
+class Mine(SignalAction):
+    """Keeps what it is given."""
+
+    type = "mine"
+    taken: list[Mapping[str, object]]
+    error: BaseException | None = None
+
+    def __init__(self) -> None:
+        self.taken = []
+
+    async def arrived(self, signal: Signal, data: Mapping[str, object]) -> None:
+        self.taken.append(data)
+        if self.error is not None:
+            raise self.error
+
+
+class Blocking:
+    """Takes blocking snapshots, and keeps which."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[list[str], dict[str, str], bool]] = []
+        self.error: BaseException | None = None
+        self.refusal: str | None = None
+
+    async def bulk_refusal(self) -> str | None:
+        return self.refusal
+
+    async def take(self, names: list[str], selects: dict[str, str], _last: object, _lsn: int, *, in_bulk: bool) -> None:
+        if self.error is not None:
+            raise self.error
+        self.taken.append((names, selects, in_bulk))
+
+
+class Rig(IncrementalRig):
+    """Signals of one run, with the incremental snapshots they ask for."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, read_only: bool = True, **properties: Any) -> None:
+        super().__init__(read_only=read_only, signal_actions=f"{__name__}:Mine", **properties)
+        self.listed: list[CatalogTable] | CdcError = [*TABLES.values(), SIGNALS]
+        monkeypatch.setattr(pg_catalog, "list_tables", self._list)
+        self.sources = SignalSources(task_context(self.config, plugins=AllowedPlugins.parse(__name__)), self.config)
+        self.blocking = Blocking()
+        self.refreshed: list[tuple[str, str]] = []
+        self.refresh_error: BaseException | None = None
+        self.changes: asyncio.Queue[None] = asyncio.Queue()
+        self.gate = asyncio.Lock()
+        none: Any = None
+        self.signals = Signals(
+            self.config,
+            self.stream_rig.capture,
+            none,
+            self.stream_rig.stream,
+            self.run,
+            cast("Any", self.blocking),
+            self.sources,
+            gate=self.gate,
+            refresh=self._refresh,
+            changed=lambda: self.changes.put_nowait(None),
+        )
+
+    @property
+    def mine(self) -> Mine:
+        return cast("Mine", self.sources.actions["mine"])
+
+    async def _list(self, _connection: object) -> list[CatalogTable]:
+        if isinstance(self.listed, CdcError):
+            raise self.listed
+        return self.listed
+
+    async def _refresh(self, schema: str, table: str) -> None:
+        if self.refresh_error is not None:
+            raise self.refresh_error
+        self.refreshed.append((schema, table))
+
+    async def row(self, kind: str, data: object = None, id: str = "s", *, deleted: bool = False) -> None:  # noqa: A002 (the column's name)
+        """A row of the signal table comes through the stream."""
+        text = None if data is None else json.dumps(data).encode()
+        await self.signals.row(SignalRow(deleted, (id.encode(), kind.encode(), text)))
+
+
+def execute(*tables: str, **data: object) -> dict[str, object]:
+    return {"data-collections": [f"public.{table}" for table in tables], **{key.replace("_", "-"): value for key, value in data.items()}}
+
+
+async def test_an_incremental_snapshot_is_begun_paused_continued_and_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig(monkeypatch)
+    await rig.row("execute-snapshot", execute("."))
+    assert sorted(rig.run.state.names) == ["public.a", "public.b"]
+    await rig.row("pause-snapshot")
+    assert rig.run.state.paused
+    await rig.row("resume-snapshot")
+    assert not rig.run.state.paused
+    await rig.row("stop-snapshot", {"type": "incremental"})
+    assert rig.told == ["STARTED", "PAUSED", "RESUMED"]
+    async with rig.running():
+        await rig.end()
+    assert rig.told[-2:] == ["COMPLETED", "ABORTED"]
+
+
+@pytest.mark.parametrize("error", [LOST, REFUSED])
+async def test_only_a_lost_connection_ends_the_task_when_the_catalog_is_read(
+    error: CdcError, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig = Rig(monkeypatch)
+    rig.listed = error
+    if error is LOST:
+        with pytest.raises(CdcError) as raised:
+            await rig.row("execute-snapshot", execute("a"))
+        assert raised.value is LOST
+    else:
+        await rig.row("execute-snapshot", execute("a"))
+        assert "signal failed id=s type=execute-snapshot channel=source reason=The server refused" in log_text(caplog.records)
+    assert rig.run.stored() == {}
+
+
+@pytest.mark.parametrize("error", [LOST, REFUSED])
+async def test_a_signal_table_that_cannot_be_written_begins_nothing(
+    error: CdcError, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig = Rig(monkeypatch, read_only=False)
+
+    async def check(_connection: object) -> None:
+        raise error
+
+    monkeypatch.setattr(rig.run, "check", check)
+    if error is LOST:
+        with pytest.raises(CdcError):
+            await rig.row("execute-snapshot", execute("a"))
+    else:
+        await rig.row("execute-snapshot", execute("a"))
+        assert "signal failed" in log_text(caplog.records)
+    assert (rig.run.stored(), rig.notifications) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("properties", "reason"),
+    [
+        ({"read_only": False, "skipped_operations": "c"}, "skipped.operations leaves out inserts"),
+        ({"rows": "0"}, "incremental.snapshot.chunk.size is 0"),
+    ],
+)
+async def test_a_configuration_that_allows_no_incremental_snapshot(
+    properties: dict[str, Any], reason: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig = Rig(monkeypatch, **properties)
+    await rig.row("execute-snapshot", execute("a"))
+    assert f"signal ignored id=s type=execute-snapshot channel=source reason={reason}" in log_text(caplog.records)
+    assert not rig.run.state.running
+
+
+@pytest.mark.parametrize("kind", [OPEN, CLOSE])
+async def test_watermarks_are_taken_where_the_signal_channel_is_off(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig(monkeypatch, signal_enabled_channels="")
+    seen: list[str] = []
+    monkeypatch.setattr(rig.run, "window_opens", seen.append)
+    monkeypatch.setattr(rig.run, "window_closes", seen.append)
+    await rig.row(kind, id=f"c{'-open' if kind == OPEN else '-close'}")
+    await rig.row("mine", {"x": 1})
+    assert (seen, rig.mine.taken) == (["c"], [])
+
+
+@pytest.mark.parametrize(("strategy", "seen"), [("insert_delete", ["c"]), ("insert_insert", [])])
+async def test_a_deleted_row_closes_a_window_with_one_strategy(strategy: str, seen: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig(monkeypatch, read_only=False, incremental_snapshot_watermarking_strategy=strategy)
+    closed: list[str] = []
+    monkeypatch.setattr(rig.run, "window_closes", closed.append)
+    await rig.row(OPEN, id="c-open", deleted=True)
+    await rig.row("mine", id="other", deleted=True)
+    assert (closed, rig.mine.taken) == (seen, [])
+
+
+async def test_rows_of_a_chunk_that_cannot_be_sent_end_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig(monkeypatch)
+
+    def fail(_chunk: str) -> None:
+        raise REFUSED
+
+    monkeypatch.setattr(rig.run, "window_closes", fail)
+    with pytest.raises(CdcError) as raised:
+        await rig.row(CLOSE, id="c-close")
+    assert raised.value is REFUSED
+
+
+@pytest.mark.parametrize("cells", [(), (b"s",), (b"s", b"log", b"{}", b"x"), (b"\xff", b"log", None)])
+async def test_a_row_that_is_no_signal_is_skipped(
+    cells: tuple[bytes | None, ...], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig = Rig(monkeypatch)
+    await rig.signals.row(SignalRow(deleted=False, cells=cells))
+    assert "signal ignored" in log_text(caplog.records)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("secret"), SystemExit("secret"), asyncio.CancelledError("secret")])
+async def test_an_action_that_raises_is_reported_and_the_next_signal_is_obeyed(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig = Rig(monkeypatch)
+    rig.mine.error = error
+    await rig.row("mine", {"x": 1})
+    rig.mine.error = None
+    await rig.row("mine", {"x": 2})
+    assert rig.mine.taken == [{"x": 1}, {"x": 2}]
+    told = log_text(caplog.records)
+    assert f"signal action failed id=s type=mine channel=source error={type(error).__name__}" in told
+    assert "secret" not in told
+
+
+@pytest.mark.parametrize("error", [None, LOST, REFUSED])
+async def test_tables_are_looked_at_again(
+    error: CdcError | None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig = Rig(monkeypatch)
+    rig.refresh_error = error
+    data = {"database": "shop", "changes": [{"id": '"shop"."public"."a"'}]}
+    if error is LOST:
+        with pytest.raises(CdcError):
+            await rig.row("schema-changes", data)
+        return
+    await rig.row("schema-changes", data)
+    assert rig.refreshed == ([] if error else [("public", "a")])
+    assert ("signal failed" in log_text(caplog.records)) is bool(error)
+
+
+async def test_a_message_shows_the_offset(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    rig, wal = Rig(monkeypatch), WalScript()
+    with caplog.at_level("INFO"):
+        await rig.row("log", {"message": "at {}"})
+        wal.begin()
+        end = wal.commit()
+        rig.stream_rig.feed(wal.take())
+        await rig.row("log", {"message": "at {}"})
+    first, second = [line for line in log_text(caplog.records).splitlines() if line.startswith("log signal")]
+    assert first == "log signal message=at <none>"
+    assert f"lsn={end}" in second
+
+
+async def test_a_blocking_snapshot_waits_for_the_end_of_the_transaction_and_is_repeated_after_a_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rig, wal = Rig(monkeypatch), WalScript()
+    wal.begin()
+    wal.relation(relation_of(TABLES["a"]))
+    frames = wal.take()
+    wal.commit()
+    rig.stream_rig.feed(frames)
+    await rig.row("execute-snapshot", execute("a", type="blocking", additional_conditions=[{"data-collection": "public.a", "filter": "X"}]))
+    await rig.signals.at_rest()
+    assert (rig.blocking.taken, len(rig.signals.due), rig.stream_rig.stream.halt_at_commit) == ([], 1, True)
+    rig.stream_rig.feed(wal.take())
+    rig.blocking.error = LOST
+    with pytest.raises(CdcError):
+        await rig.signals.at_rest()
+    # Nothing that is streamed may count as reached while it is due.
+    assert len(rig.signals.due) == 1
+    rig.blocking.error = None
+    await rig.signals.at_rest()
+    assert rig.blocking.taken == [(["public.a"], {"public.a": "X"}, False)]
+    assert (rig.signals.due, rig.stream_rig.stream.halt_at_commit) == ([], False)
+
+
+async def test_a_refused_bulk_snapshot_is_skipped(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    rig = Rig(monkeypatch)
+    rig.blocking.refusal = "no Spark"
+    await rig.row("execute-snapshot", execute("a", type="spark"))
+    assert "reason=no Spark" in log_text(caplog.records)
+    assert rig.signals.due == []
+
+
+async def test_signals_of_other_channels_wait_for_the_gate_and_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig(monkeypatch)
+    task = asyncio.create_task(rig.signals.run())
+    async with asyncio.timeout(SECONDS):
+        async with rig.gate:
+            rig.sources.arrived.put_nowait(Signal("k", "mine", '{"x": 1}', "kafka"))
+            for _ in range(5):
+                await asyncio.sleep(0)
+            assert rig.mine.taken == []
+        await rig.changes.get()
+        assert rig.mine.taken == [{"x": 1}]
+        rig.listed = LOST
+        rig.sources.arrived.put_nowait(Signal("k", "execute-snapshot", json.dumps(execute("a")), "kafka"))
+        with pytest.raises(CdcError):
+            await task
+    assert not rig.gate.locked()
+
+
+async def test_cancelled_while_a_signal_waits_for_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig(monkeypatch)
+    task = asyncio.create_task(rig.signals.run())
+    async with rig.gate:
+        rig.sources.arrived.put_nowait(Signal("k", "mine", "{}", "kafka"))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert rig.mine.taken == []

@@ -1,0 +1,178 @@
+"""What one run of the stream stores and confirms, with a server and an offset topic made by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+from connector.catalog.selection import Selection
+from connector.delivery.kafka_settings import KafkaSettings
+from connector.delivery.offsets import StoredOffset
+from connector.delivery.progress import Progress
+from connector.events.capture import Capture
+from connector.events.stream import StreamSettings
+from connector.events.stream_source import StreamSource
+from connector.io.kafka.sink import KafkaSink
+from connector.io.kafka.topic_creation import TopicCreator
+from connector.io.postgres.connection import Connection
+from connector.io.postgres.replication_connection import Replication
+from connector.ports import JsonObject
+from connector.record.json_converter import ConverterSettings
+from connector.runner.context import TaskContext
+from connector.runner.heartbeat import Heartbeat
+from connector.runner.notifier import Notifier
+from connector.runner.signals import SignalSources
+from connector.runner.streaming import StreamRun
+from connector.start.snapshotter import CustomSnapshot
+from connector.types.codec import Column
+from tests.support import wal_script
+from tests.support.stream_rig import INT4, TYPES, catalog_table, configured, relation_of
+from tests.support.wal_script import WalScript
+from tests.support.warned import no_warning
+
+# Nothing of it is captured, so that no row needs a catalog or a broker.
+OTHER = catalog_table("other", Column("id", INT4, not_null=True), primary_key=["id"])
+CONFIG = configured(table_include_list="public.captured", status_update_interval_ms="3600000")
+
+
+class Server:
+    """A :class:`Replication` that sends the test's messages and records the confirmations."""
+
+    def __init__(self) -> None:
+        self._frames: asyncio.Queue[list[bytes]] = asyncio.Queue()
+        self.confirmed: list[int] = []
+
+    def send(self, *frames: bytes) -> None:
+        self._frames.put_nowait(list(frames))
+
+    async def frames(self, most: int, most_bytes: int) -> Sequence[bytes]:
+        return await self._frames.get()
+
+    async def confirm(self, written: int, flushed: int, now_ns: int) -> None:
+        self.confirmed.append(flushed)
+
+
+class Offsets:
+    """An :class:`OffsetStore` that remembers where each stored offset starts."""
+
+    def __init__(self, stored: JsonObject | None = None) -> None:
+        self._stored = stored
+        self.starts: asyncio.Queue[int] = asyncio.Queue()
+
+    async def load(self, partition: JsonObject) -> JsonObject | None:
+        return self._stored
+
+    async def store(self, partition: JsonObject, offset: JsonObject | None) -> None:
+        assert offset is not None
+        self._stored = offset
+        self.starts.put_nowait(StoredOffset.parse(offset).start)
+
+
+class Sink(KafkaSink):
+    """A fake that reports when the keeper of offsets has read it."""
+
+    def __init__(self) -> None:
+        super().__init__(KafkaSettings({}, {}), TopicCreator({}, {}, print))
+        self.looks: asyncio.Queue[None] = asyncio.Queue()
+
+    @property
+    def reached(self) -> Any:
+        self.looks.put_nowait(None)
+        return super().reached
+
+    async def looked_at(self) -> None:
+        """Wait until what is reached now has been stored, if it is to be stored at all."""
+        self.looks = asyncio.Queue()
+        for _ in range(2):
+            await self.looks.get()
+
+
+class Run:
+    def __init__(self, stored: JsonObject | None = None, start: int = 0) -> None:
+        self.server, self.offsets, self.sink = Server(), Offsets(stored), Sink()
+        plain = ConverterSettings(schemas_enable=False)
+        self.context = TaskContext(
+            "rig", CONFIG.raw, plain, plain, KafkaSettings({}, {}), self.offsets, Progress(), print, offset_flush_interval=0.001
+        )
+        offset = StoredOffset.parse(stored) if stored is not None else None
+        self.run = StreamRun(
+            self.context,
+            CONFIG,
+            Capture(Selection.of(CONFIG), TYPES, plain, plain, no_warning),
+            self.sink,
+            cast("Connection", None),
+            cast("Replication", self.server),
+            StreamSettings(),
+            Notifier(self.context, CONFIG, self.sink),
+            CustomSnapshot(),
+            source=cast("StreamSource", None),
+            offset=offset,
+            last=offset,
+            start=start,
+            publication="p",
+            sources=SignalSources(self.context, CONFIG),
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        stop = asyncio.Event()
+        task = asyncio.create_task(self.run.run(stop, Heartbeat(CONFIG, self.sink, "heartbeat", self.context)))
+        try:
+            async with asyncio.timeout(10):
+                yield
+        finally:
+            stop.set()
+            await task
+
+
+def committed(wal: WalScript) -> int:
+    """A transaction without captured changes; its end."""
+    wal.begin()
+    return wal.commit()
+
+
+async def test_a_keepalive_s_position_is_not_overwritten_by_the_commit_before_it() -> None:
+    rig, wal = Run(), WalScript()
+    end = committed(wal)
+    async with rig.running():
+        rig.server.send(*wal.take())
+        assert await rig.offsets.starts.get() == end
+        rig.server.send(wal_script.keepalive(end + 1000, reply=True))
+        assert await rig.offsets.starts.get() == end + 1000
+        # The server writes on, in another database, and asks for nothing.
+        rig.server.send(wal_script.keepalive(end + 2000))
+        await rig.sink.looked_at()
+        assert rig.offsets.starts.empty()
+    assert await rig.offsets.starts.get() == end + 2000
+    assert rig.server.confirmed[-1] == end + 2000
+
+
+async def test_a_transaction_that_is_half_sent_after_a_keepalive_leaves_the_offset_there() -> None:
+    rig, wal = Run(), WalScript()
+    end = committed(wal)
+    async with rig.running():
+        rig.server.send(*wal.take())
+        assert await rig.offsets.starts.get() == end
+        rig.server.send(wal_script.keepalive(end + 1000, reply=True))
+        assert await rig.offsets.starts.get() == end + 1000
+        wal.begin()
+        wal.relation(relation_of(OTHER))
+        wal.insert(relation_of(OTHER), "1", lsn=end + 10)
+        rig.server.send(*wal.take())
+        assert await rig.offsets.starts.get() == end + 1000
+    assert max(rig.server.confirmed) == end + 1000
+
+
+async def test_a_keepalive_of_before_the_stored_offset_does_not_set_it_back() -> None:
+    stored = {"lsn": 500, "lsn_proc": 500, "lsn_commit": 400, "messageType": "COMMIT"}
+    rig = Run(stored, start=500)
+    async with rig.running():
+        # The slot was not confirmed up to the offset before the worker ended.
+        rig.server.send(wal_script.keepalive(450, reply=True))
+        await rig.sink.looked_at()
+        assert rig.offsets.starts.empty()
+        rig.server.send(wal_script.keepalive(600, reply=True))
+        assert await rig.offsets.starts.get() == 600
+    assert min(rig.server.confirmed) == 500

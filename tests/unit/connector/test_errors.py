@@ -1,0 +1,20 @@
+"""Which failures a new attempt of the task may solve."""
+
+from __future__ import annotations
+
+import pytest
+
+from connector.errors import CdcError, ErrorKind
+
+PASSING = {
+    ErrorKind.SOURCE_UNREACHABLE,
+    ErrorKind.SOURCE_CONNECTION_LOST,
+    ErrorKind.SLOT_BUSY,
+    ErrorKind.SINK_UNREACHABLE,
+    ErrorKind.STORE,
+}
+
+
+@pytest.mark.parametrize("kind", ErrorKind)
+def test_a_lost_connection_passes_and_a_slow_statement_does_not(kind: ErrorKind) -> None:
+    assert CdcError(kind, "x").passes is (kind in PASSING)

@@ -1,0 +1,116 @@
+"""Conditions in Python."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from connector.transforms.scripting.problem import EvaluationError, ScriptError
+from connector.transforms.scripting.python import PythonExpression
+from tests.support.scripting_records import RECORDS
+
+
+@pytest.mark.parametrize(
+    ("script", "answer"),
+    [
+        ("value.op == 'c'", True),
+        ("value.op == 'c' and value.after.id > 5 and not value.before", True),
+        ("value['after']['id'] in [1, 7]", True),
+        ("value.after.total in (7, 2)", True),
+        ("value.after.level", "low"),
+        ("value.source.schema", "public"),
+        ("value.after.schema", "in a row"),
+        ("value.after.amount > 12", True),
+        ("value.after.amount + value.after.price == 14", True),
+        ("value.after.attributes['color']", "red"),
+        ("value.after.attributes.get('nope', 'none')", "none"),
+        ("'color' in value.after.attributes", True),
+        ("f'orders-{value.after.region.lower()}-{value.after.id}'", "orders-eu-7"),
+        ("'eu' if value.after.region == 'EU' else None", "eu"),
+        ("any(tag == 'big' for tag in value.after.tags)", True),
+        ("[tag.upper() for tag in value.after.tags if tag]", ["NEW", "BIG"]),
+        ("'-'.join(topic.split('.')[1:])", "public-orders"),
+        ("matches('shop[.].*', topic)", True),
+        ("header.kind.value", "last"),
+        ("header.nope is None", True),
+        ("key.id == 7 and valueSchema.version == 2", True),
+        ("1 < value.after.id < 9", True),
+        ("max(value.after.numbers) - 1", 2),
+        ("-value.after.id // 2", -4),
+        ("{'c': 'created'}.get(value.op)", "created"),
+        (" value.after.made.time > 1700000000000 ", True),
+    ],
+)
+def test_it_evaluates(script: str, answer: object) -> None:
+    assert PythonExpression(script).evaluate(RECORDS["create"]) == answer
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "value.op ==",
+        "values.op",
+        "().__class__",
+        "value._row",
+        "__import__('os')",
+        "open('x')",
+        "eval('1')",
+        "getattr(value, 'op')",
+        "(lambda: 1)()",
+        "'a'.format(1)",
+        "'a'.encode()",
+        "2 ** 9",
+        "1 << 9",
+        "f'{value.op!r}'",
+        "f'{value.op:>99999999}'",
+        "(x := 1)",
+        "[a for a in [1] for b in [2]]",
+        "[a for a, b in [1]]",
+        "min([1], key=len)",
+        "print(*[1])",
+        "x = 1",
+        "import os",
+        "b'a'",
+        "1j",
+        "{**{}}",
+        "topic[::2]",
+        "not " * 100 + "1",
+        "'" + "x" * 70_000 + "'",
+    ],
+)
+def test_what_is_not_known_is_refused(script: str) -> None:
+    with pytest.raises(ScriptError):
+        PythonExpression(script)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "value.nope",
+        "value.before.id",
+        "topic.upper",
+        "header.kind.schema.fields",
+        "topic.get('id')",
+        "value.op + 1",
+        "1 / 0",
+        "topic[99]",
+        "'%999999999d' % 1",
+        "'x' * 999999999",
+        "[1] * 999999999",
+        "('x' * 99999) * 99999",
+        "'x'.replace('x', 'y' * 99999).replace('y', 'z' * 99999)",
+        "int('9' * 5000)",
+        "str(value)",
+        "len(5)",
+        "matches('(a+a+)+(?=b)', 'a' * 50)",
+        "matches('(', 'a')",
+        "[[b for b in [1] * 1000] for a in [1] * 1000]",
+    ],
+)
+def test_what_fails_for_a_record_is_an_error_soon(script: str) -> None:
+    started = time.monotonic()
+    with pytest.raises(EvaluationError) as failed:
+        PythonExpression(script).evaluate(RECORDS["create"])
+    assert time.monotonic() - started < 5
+    assert "Anna" not in str(failed.value)

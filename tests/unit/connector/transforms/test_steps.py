@@ -1,0 +1,123 @@
+"""The steps of a configuration are made in order, and what cannot be made names its property."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from connector.emulation import DEBEZIUM_2_3_4, DEFAULT
+from connector.errors import CdcError, ErrorKind
+from connector.plugins.allowed import NO_PLUGINS
+from connector.record.connect_record import ConnectRecord, DataError, Header
+from connector.record.schema import STRING
+from connector.transforms.chain import Chain, Step, StepError
+from connector.transforms.steps import listed, make_steps, refused_steps
+from connector.transforms.transform import AddsHeadersInPlace
+
+ROUTER = "org.apache.kafka.connect.transforms.RegexRouter"
+MATCHES = "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"
+CONFIG = {
+    "transforms": "one, two",
+    "transforms.one.type": ROUTER,
+    "transforms.one.regex": "a(.*)",
+    "transforms.one.replacement": "b$1",
+    "transforms.two.type": "RegexRouter",
+    "transforms.two.regex": "(.*)",
+    "transforms.two.replacement": "$1-c",
+    "transforms.two.predicate": "p",
+    "predicates": "p",
+    "predicates.p.type": MATCHES,
+    "predicates.p.pattern": "b.*",
+}
+
+
+def topic(config: dict[str, str], name: str) -> str:
+    found = Chain(make_steps(config, DEFAULT, NO_PLUGINS)).apply(ConnectRecord(name))
+    assert found is not None
+    return found.topic
+
+
+def test_steps_are_applied_in_order_and_where_their_predicate_holds() -> None:
+    assert topic(CONFIG, "ax") == "bx-c"
+    assert topic(CONFIG, "x") == "x"
+    assert topic({**CONFIG, "transforms.two.negate": "TRUE"}, "x") == "x-c"
+    assert topic({**CONFIG, "transforms": "two,one"}, "ax") == "bx"
+
+
+def test_an_alias_counts_once() -> None:
+    assert listed({"transforms": " a,b , a,,"}, "transforms") == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"transforms.one.type": "no.such.Smt"}, "Property transforms.one.type cannot be used: there is no transformation no.such.Smt"),
+        ({"transforms.two.predicate": "q"}, "Property transforms.two.predicate cannot be used: it names q"),
+        ({"predicates.p.type": "no.such.P"}, "Property predicates.p.type cannot be used: there is no predicate no.such.P"),
+        ({"transforms.one.regex": "("}, "Property transforms.one cannot be used"),
+        ({"predicates.p.pattern": "("}, "Property predicates.p cannot be used"),
+        ({"transforms.one.type": "shop.own:Mine"}, "is not allowed"),
+    ],
+)
+def test_a_step_that_cannot_be_made_names_its_property(changes: dict[str, str], text: str) -> None:
+    with pytest.raises(CdcError) as caught:
+        make_steps({**CONFIG, **changes}, DEFAULT, NO_PLUGINS)
+    assert caught.value.kind is ErrorKind.CONFIG_INVALID
+    assert text in caught.value.message
+
+
+def test_a_class_of_another_version_is_not_there() -> None:
+    config = {"transforms": "t", "transforms.t.type": "io.debezium.transforms.TimezoneConverter"}
+    with pytest.raises(CdcError, match=r"there is no transformation"):
+        make_steps(config, DEBEZIUM_2_3_4, NO_PLUGINS)
+
+
+def test_a_script_that_cannot_be_evaluated_refuses_the_configuration() -> None:
+    config = {
+        "transforms": "f",
+        "transforms.f.type": "io.debezium.transforms.Filter",
+        "transforms.f.language": "jsr223.groovy",
+        "transforms.f.condition": "value.op ==",
+    }
+    [(name, line)] = refused_steps(config, DEFAULT)
+    assert name == "transforms.f.type"
+    assert line.startswith("Transform f cannot be used: ")
+    assert refused_steps({**config, "transforms.f.condition": "value.op == 'c'"}, DEFAULT) == []
+    assert refused_steps(CONFIG, DEFAULT) == []
+
+
+@dataclass(frozen=True, slots=True)
+class Adds:
+    """Adds a header to a copy."""
+
+    name: str
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord | None:
+        return record.with_header(self.name, STRING, "x")
+
+
+class AddsInPlace(Adds, AddsHeadersInPlace):
+    """Adds it to the record itself."""
+
+    __slots__ = ()
+
+
+class Fails:
+    def apply(self, record: ConnectRecord) -> ConnectRecord | None:
+        raise KeyError("secret")
+
+
+def test_only_the_first_steps_share_the_headers_that_they_add() -> None:
+    steps = [Step(name, "", AddsInPlace(name) if name != "copy" else Adds(name)) for name in ("one", "two", "copy", "three")]
+    record, shared = Chain(steps).apply_with_shared(ConnectRecord("t", headers=(Header("zero", STRING, "x"),)))
+    assert record is not None
+    assert [header.name for header in record.headers] == ["zero", "one", "two", "copy", "three"]
+    assert [header.name for header in shared] == ["one", "two"]
+
+
+def test_an_unexpected_exception_is_told_by_its_type_alone() -> None:
+    with pytest.raises(StepError) as caught:
+        Chain([Step("s", "Fails", Fails())]).apply(replace(ConnectRecord("t")))
+    assert str(caught.value) == "KeyError in the transform"
+    assert not isinstance(caught.value, DataError)

@@ -1,0 +1,371 @@
+"""Several herders that share their topics and a group, without Kafka: who runs what, and who answers what."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from itertools import pairwise
+
+import pytest
+
+from connect_api.herder import Elsewhere, Health, HerderError, Offset, SignalRequest
+from connector.errors import CdcError, ErrorKind
+from tests.support.herder_bench import CONFIG, Bench, Group, GroupMembership, LateLog, Topics, worker
+from workers.group.assignment import Assignment
+from workers.stores.memory import MemoryLog, MemoryTopic
+
+NAMES = [f"c{n}" for n in range(6)]
+
+
+class Cluster:
+    """Workers on 127.0.0.1 with ports 1, 2, …; the first leads."""
+
+    def __init__(self, stack: AsyncExitStack) -> None:
+        self.topics = Topics()
+        self.group = Group()
+        self.workers: list[Bench] = []
+        self.memberships: list[GroupMembership] = []
+        self._stack = stack
+
+    async def add(self, log: Callable[[MemoryTopic], MemoryLog] = MemoryLog) -> Bench:
+        membership = GroupMembership(self.group)
+        properties = {"listeners": f"http://127.0.0.1:{len(self.workers) + 1}"}
+        bench = await self._stack.enter_async_context(worker(self.topics, properties, membership, log))
+        self.workers.append(bench)
+        self.memberships.append(membership)
+        await self.settled()
+        return bench
+
+    async def settled(self) -> None:
+        # Giving up here is another generation there.
+        for _ in range(4):
+            for bench in self.workers:
+                await bench.settled()
+
+    async def create(self, *names: str) -> None:
+        for name in names:
+            await self.workers[0].herder.put_connector(name, {**CONFIG, "name": name}, allow_replace=False)
+        await self.settled()
+
+    def running(self) -> list[list[str]]:
+        return [sorted(bench.running) for bench in self.workers]
+
+
+@pytest.fixture
+async def cluster() -> AsyncIterator[Cluster]:
+    async with AsyncExitStack() as stack:
+        yield Cluster(stack)
+
+
+async def test_created_connectors_are_spread_at_once_and_in_one_generation(cluster: Cluster) -> None:
+    for _ in range(3):
+        await cluster.add()
+    generation = cluster.group.generation
+    await cluster.create(*NAMES)
+    assert cluster.running() == [["c0", "c3"], ["c1", "c4"], ["c2", "c5"]]
+    assert cluster.group.generation == generation
+    for bench in cluster.workers:
+        states = {name: bench.herder.connector_status(name).tasks[0] for name in NAMES}
+        assert {state.state for state in states.values()} == {"RUNNING"}
+        assert states["c1"].worker_id == "127.0.0.1:2"
+
+
+async def test_a_worker_that_comes_takes_its_share_and_the_rest_runs_on(cluster: Cluster) -> None:
+    first = await cluster.add()
+    await cluster.create(*NAMES)
+    contexts, told_before = list(first.contexts), len(first.told())
+    generation = cluster.group.generation
+    await cluster.add()
+    assert cluster.running() == [["c0", "c1", "c2"], ["c3", "c4", "c5"]]
+    assert first.contexts == contexts
+    # One generation for the worker that came, and one when all three that move had ended.
+    assert cluster.group.generation == generation + 2
+    # Connectors that did not move have no new status.
+    assert {key.split("-")[2] for key, _ in first.told()[told_before:]} == {"c3", "c4", "c5"}
+    [last] = [entry.value for entry in cluster.topics.status.entries if entry.key == b"status-task-c3-0"][-1:]
+    assert b'"generation":%d,' % cluster.group.generation in (last or b"")
+    # The former worker wrote the states of moved connectors before the next one began.
+    told = [state for key, state in first.told() if key == "status-task-c4-0"]
+    assert told == ["RUNNING", "UNASSIGNED", "RUNNING"]
+
+
+async def test_never_do_two_run_one(cluster: Cluster) -> None:
+    first = await cluster.add()
+    await cluster.create(*NAMES)
+    await cluster.add()
+    started: dict[str, list[str]] = {name: [] for name in NAMES}
+    for key, state in first.told():
+        if key.startswith("status-task-"):
+            started[key.split("-")[2]].append(state)
+    for states in started.values():
+        assert ("RUNNING", "RUNNING") not in pairwise(states)
+
+
+async def test_a_lost_worker_s_connectors_run_elsewhere(cluster: Cluster) -> None:
+    for _ in range(3):
+        await cluster.add()
+    await cluster.create(*NAMES)
+    cluster.group.lose(cluster.memberships[1])
+    await cluster.settled()
+    assert sorted([*cluster.running()[0], *cluster.running()[2]]) == NAMES
+    # It still runs its former connectors, because it does not know of the change. Other workers have them now.
+    assert cluster.running()[1] == ["c1", "c4"]
+    cluster.group.find_again(cluster.memberships[1])
+    await cluster.settled()
+    names = [name for running in cluster.running() for name in running]
+    assert sorted(names) == NAMES
+    assert [len(running) for running in cluster.running()] == [2, 2, 2]
+
+
+async def test_an_orderly_end_hands_over(cluster: Cluster) -> None:
+    first = await cluster.add()
+    second = await cluster.add()
+    await cluster.create(*NAMES)
+    await first.herder.stop()
+    cluster.workers.remove(first)
+    await cluster.settled()
+    assert sorted(second.running) == NAMES
+    assert second.herder.connector_status("c0").tasks[0].worker_id == "127.0.0.1:2"
+    # It leads now.
+    await second.herder.delete_connector("c0")
+    await cluster.settled()
+    assert sorted(second.running) == NAMES[1:]
+
+
+async def test_a_change_affects_only_its_connector(cluster: Cluster) -> None:
+    first = await cluster.add()
+    second = await cluster.add()
+    await cluster.create(*NAMES)
+    before = [list(bench.contexts) for bench in cluster.workers]
+    told = len(first.told())
+    await first.herder.put_connector("c1", {**CONFIG, "name": "c1", "tasks.max": "1"}, allow_replace=True)
+    await cluster.settled()
+    assert first.contexts == before[0]
+    assert [context.connector for context in second.contexts[len(before[1]) :]] == ["c1"]
+    assert {key for key, _ in first.told()[told:]} <= {"status-task-c1-0", "status-connector-c1"}
+
+
+async def test_a_deleted_connector_leaves_no_state(cluster: Cluster) -> None:
+    first = await cluster.add()
+    await cluster.add()
+    await cluster.create(*NAMES)
+    await first.herder.delete_connector("c1")
+    await cluster.settled()
+    assert cluster.running()[1] == ["c3", "c5"]
+    for bench in cluster.workers:
+        with pytest.raises(HerderError, match="No status found for connector c1"):
+            bench.herder.connector_status("c1")
+
+
+async def test_a_connector_deleted_while_its_worker_was_down_is_forgotten(cluster: Cluster) -> None:
+    first = await cluster.add()
+    await cluster.add()
+    await cluster.create(*NAMES)
+    membership = cluster.memberships[1]
+    # It hears nothing any more.
+    await cluster.workers.pop().config_log.stop()
+    await first.herder.delete_connector("c1")
+    await cluster.settled()
+    assert first.herder.connector_status("c1").connector.state == "RUNNING"
+    cluster.group.lose(membership)
+    await cluster.settled()
+    with pytest.raises(HerderError, match="No status found for connector c1"):
+        first.herder.connector_status("c1")
+
+
+async def test_only_the_leader_creates_changes_deletes_and_stops(cluster: Cluster) -> None:
+    await cluster.add()
+    second = await cluster.add()
+    await cluster.create(*NAMES)
+    herder = second.herder
+    calls = [
+        herder.put_connector("new", CONFIG, allow_replace=False),
+        herder.put_connector("c1", CONFIG, allow_replace=True),
+        herder.patch_connector("c1", {"tasks.max": "1"}),
+        herder.delete_connector("c1"),
+        herder.set_target_state("c1", "STOPPED"),
+    ]
+    for call in calls:
+        with pytest.raises(Elsewhere) as caught:
+            await call
+        assert caught.value.url == "http://127.0.0.1:1"
+    assert second.validated == []
+
+
+async def test_any_worker_pauses_resumes_and_restarts(cluster: Cluster) -> None:
+    first = await cluster.add()
+    second = await cluster.add()
+    await cluster.create(*NAMES)
+    await second.herder.set_target_state("c0", "PAUSED")
+    await cluster.settled()
+    assert cluster.running()[0] == ["c2", "c4"]
+    await second.herder.set_target_state("c0", "STARTED")
+    await cluster.settled()
+    await first.fail(CdcError(ErrorKind.SOURCE_QUERY, "it broke"), "c2")
+    await cluster.settled()
+    assert second.herder.task_status("c2", 0).state == "FAILED"
+    status = await second.herder.restart_connector("c2", include_tasks=True, only_failed=True)
+    assert status.tasks[0].state == "RESTARTING"
+    await cluster.settled()
+    assert cluster.running()[0] == ["c0", "c2", "c4"]
+    assert second.herder.task_status("c2", 0).state == "RUNNING"
+
+
+async def test_requests_that_need_the_task_are_sent_to_its_worker(cluster: Cluster) -> None:
+    first = await cluster.add()
+    await cluster.add()
+    await cluster.create(*NAMES)
+    herder = first.herder
+    for call in (
+        lambda: herder.progress("c1"),
+        lambda: herder.notifications("c1", 0),
+        lambda: herder.clear_notifications("c1"),
+        lambda: herder.signal("c1", SignalRequest(None, "log", "{}")),
+    ):
+        with pytest.raises(Elsewhere) as caught:
+            call()
+        assert caught.value.url == "http://127.0.0.1:2"
+    for later in (herder.restart_task("c1", 0), herder.next_notifications("c1", 0, 1.0)):
+        with pytest.raises(Elsewhere):
+            await later
+    assert herder.progress("c0")["phase"] is not None
+    with pytest.raises(HerderError, match="Connector none not found"):
+        herder.progress("none")
+
+
+async def test_offsets_change_at_the_connector_s_worker(cluster: Cluster) -> None:
+    first = await cluster.add()
+    second = await cluster.add(LateLog)
+    await cluster.create(*NAMES)
+    await second.config_log.catch_up()
+    await cluster.settled()
+    assert cluster.running()[1] == ["c1", "c3", "c5"]
+    await first.herder.set_target_state("c1", "STOPPED")
+    changes = [Offset({"server": "shop"}, {"lsn": 1})]
+    with pytest.raises(Elsewhere):
+        await first.herder.alter_offsets("c1", changes)
+    # It has not heard of the stop when it is asked.
+    await second.herder.alter_offsets("c1", changes)
+    assert [offset.offset for offset in await first.herder.offsets("c1")] == [{"lsn": 1}]
+
+
+async def test_before_the_first_generation_nothing_is_begun_and_calls_wait(cluster: Cluster) -> None:
+    await cluster.add()
+    await cluster.create("c0")
+    silent = Group()
+
+    class Silent(GroupMembership):
+        async def start(self, member: object) -> None:
+            """No answer comes."""
+
+    async with worker(cluster.topics, {"listeners": "http://127.0.0.1:9"}, Silent(silent)) as bench:
+        assert bench.running == {}
+        assert bench.herder.connector_status("c0").connector.worker_id == "127.0.0.1:1"
+        for call in (bench.herder.delete_connector("c0"), bench.herder.restart_task("c0", 0)):
+            with pytest.raises(Elsewhere) as caught:
+                await call
+            assert caught.value.url is None
+        await bench.herder.next_assignment(0.0)
+        assert bench.herder.health() == Health("starting", "Worker is still starting up. It waits for its group.")
+        bench.herder._ownership.kept_out("Others use it.")
+        assert bench.herder.health().message == "Worker is still starting up. It waits for its group. Others use it."
+        # The contents of the topics are still served.
+        assert list(bench.herder.connectors()) == ["c0"]
+
+
+async def test_an_old_assignment_after_a_start_places_nothing_new(cluster: Cluster) -> None:
+    first = await cluster.add()
+    await cluster.create("c0")
+    old = cluster.group.members[0].member.assign([first.herder._ownership.claim()])  # type: ignore[union-attr]
+    await cluster.create("c1")
+
+    class Stale(GroupMembership):
+        """A static member that is given what its former process had."""
+
+        async def start(self, member: object) -> None:
+            self.member = member  # type: ignore[assignment]
+            self.rejoins = 0
+            self.member.assigned(old, 1)  # type: ignore[union-attr]
+
+        def rejoin(self) -> None:
+            self.rejoins += 1
+
+    await first.herder.stop()
+    cluster.workers.clear()
+    stale = Stale(Group())
+    async with worker(cluster.topics, {"listeners": "http://127.0.0.1:1"}, stale) as again:
+        assert again.running == {}
+        assert stale.rejoins == 1
+        assert stale.member is not None
+        stale.member.assigned(stale.member.assign([stale.member.claim()]), 2)
+        await again.settled()
+        assert sorted(again.running) == ["c0", "c1"]
+
+
+async def test_a_task_s_offset_is_the_last_that_anybody_stored(cluster: Cluster) -> None:
+    first = await cluster.add()
+    await cluster.create("c0")
+    second = await cluster.add(LateLog)
+    partition = {"server": "shop"}
+    await first.running["c0"].offsets.store(partition, {"lsn": 7})
+    await first.herder.stop()
+    cluster.workers.remove(first)
+    await second.config_log.catch_up()
+    await cluster.settled()
+    assert await second.running["c0"].offsets.load(partition) == {"lsn": 7}
+
+
+async def test_an_assignment_counts_when_the_config_topic_is_read_as_far(cluster: Cluster) -> None:
+    await cluster.add()
+    second = await cluster.add(LateLog)
+    await cluster.workers[0].herder.put_connector("c0", {**CONFIG, "name": "c0"}, allow_replace=False)
+    await cluster.workers[0].herder.put_connector("c1", {**CONFIG, "name": "c1"}, allow_replace=False)
+    await cluster.settled()
+    assert cluster.running()[1] == []
+    cluster.group.share()
+    await cluster.settled()
+    assert cluster.running() == [["c0"], ["c1"]]
+    assert second.herder.connector_info("c1").name == "c1"
+
+
+async def test_between_generations_running_tasks_continue_and_none_start(cluster: Cluster) -> None:
+    first = await cluster.add()
+    await cluster.create("c0")
+    first.herder._ownership.joining()
+    await cluster.create("c1")
+    await first.herder.put_connector("c0", {**CONFIG, "name": "c0", "tasks.max": "1"}, allow_replace=True)
+    await cluster.settled()
+    assert cluster.running() == [["c0"]]
+    assert first.running["c0"].config["tasks.max"] == "1"
+    with pytest.raises(Elsewhere):
+        first.herder.progress("c1")
+    cluster.group.share()
+    await cluster.settled()
+    assert cluster.running() == [["c0", "c1"]]
+
+
+async def test_a_worker_whose_former_process_ran_tasks_requests_the_next_generation(cluster: Cluster) -> None:
+    first = await cluster.add()
+    await cluster.create("c0")
+    generation = cluster.group.generation
+    member = cluster.group.members[0].member
+    assert member is not None
+    first.herder._ownership.held.clear()
+    workers = {"127.0.0.1:1": "http://127.0.0.1:1"}
+    member.assigned(Assignment("127.0.0.1:1", workers, 0, {}, {"c0": "127.0.0.1:1"}), generation)
+    await cluster.settled()
+    assert cluster.group.generation == generation + 1
+
+
+async def test_the_revision_shows_any_change(cluster: Cluster) -> None:
+    first = await cluster.add()
+    second = await cluster.add()
+    seen = [second.herder.revision()]
+    await cluster.create("c0")
+    seen.append(second.herder.revision())
+    await first.herder.set_target_state("c0", "PAUSED")
+    await cluster.settled()
+    seen.append(second.herder.revision())
+    assert len(set(map(repr, seen))) == len(seen)
+    second.herder.connector_status("c0")
+    assert second.herder.revision() == seen[-1]

@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from connector.record.json_converter import ConverterSettings
+from workers.rest.listeners import Listener
+from workers.settings.converters import json_settings
+from workers.settings.worker_settings import SettingsError, StoreTopic, WorkerSettings, from_environment, log_format, worker_properties
+
+DISTRIBUTED = """
+# As it comes with Kafka, shortened.
+bootstrap.servers=kafka-1:9092,\\
+                  kafka-2:9092
+group.id=connect-cluster
+key.converter=org.apache.kafka.connect.json.JsonConverter
+value.converter=org.apache.kafka.connect.json.JsonConverter
+key.converter.schemas.enable=true
+value.converter.schemas.enable=false
+offset.storage.topic=my-offsets
+offset.storage.replication.factor=1
+offset.storage.partitions=5
+offset.storage.min.insync.replicas=1
+config.storage.topic=my-configs
+config.storage.replication.factor=-1
+status.storage.topic=my-status
+status.storage.replication.factor=1
+offset.flush.interval.ms=10000
+listeners=http://127.0.0.1:18083
+plugin.path=/usr/share/java
+session.timeout.ms=30000
+producer.compression.type=lz4
+my.own.key=1
+"""
+
+
+def test_distributed_file(tmp_path: Path) -> None:
+    file = tmp_path / "connect-distributed.properties"
+    file.write_text(DISTRIBUTED)
+    settings = WorkerSettings.from_properties(worker_properties(file, {"CONNECT_GROUP_ID": "of no effect"}))
+    assert settings.bootstrap_servers == "kafka-1:9092,kafka-2:9092"
+    assert settings.group_id == "connect-cluster"
+    assert settings.config_topic == StoreTopic("my-configs", 1, -1)
+    assert settings.offset_topic == StoreTopic("my-offsets", 5, 1, {"min.insync.replicas": "1"})
+    assert settings.status_topic == StoreTopic("my-status", 5, 1)
+    assert json_settings(settings.converters.key, "key.converter") == ConverterSettings()
+    assert json_settings(settings.converters.value, "value.converter") == ConverterSettings(schemas_enable=False)
+    assert settings.http.listeners == (Listener("127.0.0.1", 18083),)
+    assert settings.worker_id == "127.0.0.1:18083"
+    assert settings.offset_flush_interval == 10
+    assert (settings.session_timeout_ms, settings.heartbeat_interval_ms, settings.rebalance_timeout_ms) == (30_000, 1_000, 60_000)
+    assert settings.ignored == ("plugin.path",)
+    assert settings.unknown == ("my.own.key",)
+
+
+def test_defaults_are_connects() -> None:
+    settings = WorkerSettings.from_properties({})
+    assert settings.bootstrap_servers == "localhost:9092"
+    assert settings.group_id == "connect-cluster"
+    assert settings.config_topic == StoreTopic("connect-configs", 1, 3)
+    assert settings.offset_topic == StoreTopic("connect-offsets", 25, 3)
+    assert settings.status_topic == StoreTopic("connect-status", 5, 3)
+    assert settings.http.listeners == (Listener("", 8083),)
+    assert settings.offset_flush_interval == 60
+    assert settings.graceful_shutdown == 5
+    assert (settings.topic_creation, settings.topic_tracking, settings.topic_tracking_reset) == (True, True, True)
+    assert settings.override_policy == "All"
+
+
+def test_log_format_is_text_unless_json_is_asked_for() -> None:
+    assert log_format({}) == "text"
+    assert log_format({"log.format": " JSON "}) == "json"
+    assert log_format(worker_properties(None, {"CONNECT_LOG_FORMAT": "json"})) == "json"
+    assert WorkerSettings.from_properties({"log.format": "json"}).unknown == ()
+
+
+def test_an_unknown_log_format_is_one_clear_error() -> None:
+    with pytest.raises(SettingsError) as refused:
+        log_format({"log.format": "xml"})
+    assert str(refused.value) == "Invalid value xml for the worker property log.format: It must be text or json"
+
+
+def test_environment_of_debeziums_image() -> None:
+    properties = from_environment(
+        {
+            "BOOTSTRAP_SERVERS": "kafka:9092",
+            "GROUP_ID": "1",
+            "CONFIG_STORAGE_TOPIC": "my_connect_configs",
+            "OFFSET_STORAGE_TOPIC": "my_connect_offsets",
+            "STATUS_STORAGE_TOPIC": "my_connect_statuses",
+            "OFFSET_FLUSH_INTERVAL_MS": "5000",
+            "KEY_CONVERTER": "org.apache.kafka.connect.json.JsonConverter",
+            "CONNECT_KEY_CONVERTER_SCHEMAS_ENABLE": "false",
+            "HOST_NAME": "10.0.0.7",
+            "ADVERTISED_HOST_NAME": "connect",
+            "REST_PORT": "8085",
+            "PATH": "/usr/bin",
+        }
+    )
+    assert properties == {
+        "bootstrap.servers": "kafka:9092",
+        "group.id": "1",
+        "config.storage.topic": "my_connect_configs",
+        "offset.storage.topic": "my_connect_offsets",
+        "status.storage.topic": "my_connect_statuses",
+        "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "offset.flush.interval.ms": "5000",
+        "listeners": "http://10.0.0.7:8085",
+        "rest.advertised.host.name": "connect",
+        "rest.advertised.port": "8085",
+        "key.converter.schemas.enable": "false",
+    }
+    settings = WorkerSettings.from_properties(properties)
+    assert settings.worker_id == "connect:8085"
+    assert json_settings(settings.converters.key, "key.converter") == ConverterSettings(schemas_enable=False)
+
+
+def test_environment_of_confluents_image() -> None:
+    properties = from_environment(
+        {
+            "CONNECT_BOOTSTRAP_SERVERS": "broker:29092",
+            "BOOTSTRAP_SERVERS": "loses:1",
+            "CONNECT_REST_ADVERTISED_HOST_NAME": "connect",
+            "CONNECT_CONFIG_STORAGE_REPLICATION_FACTOR": "1",
+            "CONNECT_PRODUCER_A__B___C": "x",
+            "CONNECT_LOG4J_ROOT_LOGLEVEL": "WARN",
+        }
+    )
+    assert properties["bootstrap.servers"] == "broker:29092"
+    assert properties["rest.advertised.host.name"] == "connect"
+    assert properties["config.storage.replication.factor"] == "1"
+    assert properties["producer.a_b-c"] == "x"
+    settings = WorkerSettings.from_properties(properties)
+    assert settings.worker_id == "connect:8083"
+    assert settings.unknown == ("producer.a_b-c",)
+
+
+def test_no_variables_mean_the_defaults() -> None:
+    assert worker_properties(None, {"HOME": "/root"}) == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("listeners", "ftp://0.0.0.0:8443"),
+        ("listeners", "http://0.0.0.0"),
+        ("listeners", "8083"),
+        ("listeners", "http://a:b"),
+        ("admin.listeners", "127.0.0.1:9090"),
+        ("rest.extension.classes", "org.example.Extension"),
+        ("exactly.once.source.support", "yes"),
+        ("key.converter", "com.example.AvroConverter"),
+        ("value.converter", "com.example.MyConverter"),
+        ("header.converter", "com.example.MyConverter"),
+        ("class.map.com.example.MyConverter", "MyConverter"),
+        ("value.converter.decimal.format", "HEX"),
+        ("value.converter.schemas.enable", "yes"),
+        ("offset.storage.file.filename", "/tmp/connect.offsets"),
+        ("offset.flush.interval.ms", "soon"),
+        ("offset.flush.interval.ms", "0"),
+        ("status.storage.partitions", "-2"),
+        ("config.storage.partitions", "3"),
+        ("config.storage.topic", " "),
+        ("connector.client.config.override.policy", "com.example.Mine"),
+        ("listeners.https.ssl.cipher.suites", "TLS_AES_128_GCM_SHA256"),
+        ("access.control.allow.origin", "("),
+        ("response.http.headers.config", "set X"),
+        ("rest.advertised.listener", "ftp"),
+    ],
+)
+def test_unsupported_properties_are_refused_by_name(key: str, value: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        WorkerSettings.from_properties({key: value})
+    assert key in str(caught.value)
+
+
+def test_unknown_config_provider_is_refused() -> None:
+    with pytest.raises(SettingsError, match=r"config\.providers\.vault\.class"):
+        WorkerSettings.from_properties({"config.providers": "vault", "config.providers.vault.class": "com.example.Vault"})
+
+
+def test_all_refused_keys_are_reported_at_once() -> None:
+    with pytest.raises(SettingsError) as caught:
+        WorkerSettings.from_properties({"listeners.https.ssl.cipher.suites": "x", "offset.storage.file.filename": "x"})
+    assert str(caught.value).count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "enabled"),
+    [("", False), ("disabled", False), ("DISABLED", False), ("preparing", False), ("enabled", True), (" Enabled ", True)],
+)
+def test_exactly_once_is_switched_on_by_one_word(value: str, enabled: bool) -> None:
+    assert WorkerSettings.from_properties({"exactly.once.source.support": value}).exactly_once is enabled
+
+
+def test_a_refused_key_with_a_harmless_value_passes() -> None:
+    WorkerSettings.from_properties({"offset.storage.file.filename": "", "rest.extension.classes": ""})
+
+
+def test_several_listeners() -> None:
+    settings = WorkerSettings.from_properties({"listeners": "http://0.0.0.0:8083, HTTP://[::1]:8084"})
+    assert settings.http.listeners == (Listener("", 8083), Listener("::1", 8084))
+
+
+def test_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"worker\.properties: No such file"):
+        worker_properties(tmp_path / "worker.properties", {})
+
+
+def test_the_worker_s_properties_may_be_references(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDERSTUDY_TEST_GROUP", "from-env")
+    settings = WorkerSettings.from_properties(
+        {
+            "config.providers": "env",
+            "config.providers.env.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
+            "group.id": "${env:UNDERSTUDY_TEST_GROUP}",
+        }
+    )
+    assert settings.group_id == "from-env"
+
+
+def test_passwords_do_not_show_in_repr() -> None:
+    assert "hunter2" not in repr(WorkerSettings.from_properties({"sasl.jaas.config": 'x required username="u" password="hunter2";'}))
+
+
+@pytest.mark.parametrize(
+    ("word", "policy"),
+    [
+        ("All", "All"),
+        ("Principal", "Principal"),
+        ("org.apache.kafka.connect.connector.policy.NoneConnectorClientConfigOverridePolicy", "None"),
+    ],
+)
+def test_override_policy(word: str, policy: str) -> None:
+    assert WorkerSettings.from_properties({"connector.client.config.override.policy": word}).override_policy == policy
+
+
+@pytest.mark.parametrize(("session", "expected"), [("6000", 1_000), ("900", 300), ("2", 1)])
+def test_a_short_session_has_short_heartbeats(session: str, expected: int) -> None:
+    assert WorkerSettings.from_properties({"session.timeout.ms": session}).heartbeat_interval_ms == expected
+
+
+def test_heartbeats_rarer_than_the_session_is_long() -> None:
+    with pytest.raises(SettingsError, match=r"heartbeat.interval.ms: It must be less than session.timeout.ms \(6000\)"):
+        WorkerSettings.from_properties({"session.timeout.ms": "6000", "heartbeat.interval.ms": "6000"})

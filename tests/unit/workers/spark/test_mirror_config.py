@@ -1,0 +1,87 @@
+"""A mirror's configuration: what is taken, and what is refused in one sentence. No Spark is started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+
+from workers.spark.failure import WRONG, JobError
+from workers.spark.jobs.arrival import covers
+from workers.spark.jobs.mirror_config import SinkConfig, parse_config, read_config
+
+LEAST: Mapping[str, Any] = {"name": "m", "bootstrap": "k:9092", "checkpoint": "/c", "prefix": "shop", "sink": {"path": "/t"}}
+
+
+def test_least_configuration_has_the_defaults() -> None:
+    config = parse_config(LEAST)
+    assert (config.format, config.trigger, config.consistency, config.sink) == ("json", "continuous", "row", SinkConfig(path="/t"))
+    assert config.pattern == r"shop\..+"
+
+
+def test_tables_of_options_are_flat_texts() -> None:
+    options = {"kafka": {"kafka": {"security": {"protocol": "SSL"}}, "minPartitions": 4}, "spark": {"spark.ui.enabled": True}}
+    config = parse_config({**LEAST, **options})
+    assert config.kafka == {"kafka.security.protocol": "SSL", "minPartitions": "4"}
+    assert config.spark == {"spark.ui.enabled": "true"}
+
+
+def test_environment_is_read_where_it_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "mirror.toml"
+    file.write_text(
+        'name="m"\nbootstrap="k"\ncheckpoint="/c"\nprefix="p"\ndsn="password=${env:SECRET}"\n[sink]\npath="/t"\n', encoding="utf-8"
+    )
+    assert read_config(file, {"SECRET": "s"}).dsn == "password=s"
+    with pytest.raises(JobError, match="the environment has no SECRET"):
+        read_config(file, {})
+
+
+def test_transaction_topic_is_read_with_the_others() -> None:
+    config = parse_config({**LEAST, "consistency": "transaction", "transaction_topic": "shop.transaction"})
+    assert config.pattern == r"(?:shop\..+)|(?:shop\.transaction)"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"bootsrap": "x"}, "unknown key bootsrap"),
+        ({"sink": {"path": "/t", "folder": "/x"}}, "unknown key sink.folder"),
+        ({"sink": "delta"}, r"sink must be a table: write \[sink\]"),
+        ({"sink": {"format": "hudi", "path": "/t"}}, "sink.format is 'hudi'. Use one of delta, iceberg, parquet, postgres"),
+        ({"sink": {"format": "postgres"}}, "sink.dsn is missing"),
+        ({"sink": {}}, "sink.path .* or sink.catalog must be set"),
+        ({"topics": "a"}, "Either topics .* or prefix .* and not both"),
+        ({"format": "avro"}, r"table \[registry\] with its url is missing"),
+        ({"trigger": "often"}, "trigger is 'often'"),
+        ({"batch_records": 0}, "batch_records must be 1 or more"),
+        ({"batch_records": "many"}, "batch_records must be a whole number"),
+        ({"name": 7}, "name must be text"),
+    ],
+)
+def test_what_is_wrong_is_named(change: Mapping[str, Any], said: str) -> None:
+    with pytest.raises(JobError, match=said) as refusal:
+        parse_config({**LEAST, **change})
+    assert refusal.value.code == WRONG
+
+
+def test_missing_key_and_file_are_named(tmp_path: Path) -> None:
+    with pytest.raises(JobError, match="bootstrap is missing"):
+        parse_config({"name": "m", "checkpoint": "/c", "sink": {"path": "/t"}})
+    with pytest.raises(JobError, match="cannot be read"):
+        read_config(tmp_path / "none.toml")
+    broken = tmp_path / "broken.toml"
+    broken.write_text("name = ", encoding="utf-8")
+    with pytest.raises(JobError, match="is not TOML"):
+        read_config(broken)
+
+
+@pytest.mark.parametrize(
+    ("read", "equal"),
+    [({("a", 0): 5, ("b", 0): 1}, True), ({("a", 0): 4, ("b", 0): 9}, False), ({("a", 0): 5}, False), ({("a", 0): 6, ("b", 0): 1}, True)],
+)
+def test_mirror_has_arrived_when_it_has_read_every_partition_to_its_end(read: dict[tuple[str, int], int], equal: bool) -> None:
+    assert covers(read, {("a", 0): 5, ("b", 0): 1, ("c", 0): 0}) is equal

@@ -1,0 +1,44 @@
+"""The command ``understudy worker`` with settings that keep a worker from starting."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from workers.__main__ import main
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    root = logging.getLogger()
+    before, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = before
+    root.setLevel(level)
+
+
+def test_an_unknown_log_format_keeps_the_worker_from_starting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "worker.properties"
+    file.write_text("log.format=xml\n")
+    assert main(["worker", str(file)]) == 1
+    assert capsys.readouterr().err == "understudy: Invalid value xml for the worker property log.format: It must be text or json\n"
+
+
+def test_the_log_format_holds_before_the_other_settings_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "worker.properties"
+    file.write_text(
+        "log.format=json\n"
+        "config.providers=env\n"
+        "config.providers.env.class=org.apache.kafka.common.config.provider.EnvVarConfigProvider\n"
+        "group.id=${env:UNDERSTUDY_NOT_SET}\n"
+        "preflight=nonsense\n"
+    )
+    assert main(["worker", str(file)]) == 1
+    logged, refused = capsys.readouterr().err.splitlines()
+    line = json.loads(logged)
+    assert (line["msg"], line["property"], line["reference"]) == ("reference not resolved", "group.id", "${env:UNDERSTUDY_NOT_SET}")
+    assert refused == "understudy: Invalid value nonsense for the worker property preflight: It must be warn, refuse or off"

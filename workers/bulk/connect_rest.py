@@ -1,0 +1,81 @@
+"""The calls of Kafka Connect's REST interface that a snapshot of a stopped connector needs (KIP-875, KIP-980)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import httpx
+
+from connector.errors import CdcError, ErrorKind
+from connector.ports import JsonObject
+from workers.spark.failure import UNREADABLE, JobError
+
+_SECONDS: Final = 60.0
+"""The limit of a call. A worker answers late during a rebalance."""
+
+
+class Connector:
+    """One connector of the worker at ``url``, which may be Kafka Connect or Understudy. The file ``netrc`` holds the login, if any."""
+
+    def __init__(self, url: str, name: str, netrc: Path | None = None) -> None:
+        auth = None if netrc is None else httpx.NetRCAuth(str(netrc))
+        self._client = httpx.AsyncClient(base_url=url.rstrip("/"), auth=auth, timeout=_SECONDS, trust_env=False)
+        self._url = url
+        self._path = f"/connectors/{quote(name, safe='')}"
+        self.name = name
+
+    async def aclose(self) -> None:
+        """Close the connection."""
+        await self._client.aclose()
+
+    async def create_stopped(self, config: Mapping[str, str]) -> None:
+        """Create the connector in the state STOPPED. Raises JobError with the worker's message if it refuses."""
+        await self._call("POST", "/connectors", {"name": self.name, "config": dict(config), "initial_state": "STOPPED"})
+
+    async def config(self) -> dict[str, str]:
+        """The connector's configuration with unresolved references. Raises JobError."""
+        return dict(await self._call("GET", f"{self._path}/config"))
+
+    async def state(self) -> str:
+        """The connector's state: RUNNING, PAUSED, STOPPED or FAILED. Raises JobError."""
+        return str((await self._call("GET", f"{self._path}/status"))["connector"]["state"])
+
+    async def resume(self) -> None:
+        """Resume the connector. Raises JobError."""
+        await self._call("PUT", f"{self._path}/resume")
+
+    async def load(self, partition: JsonObject) -> JsonObject | None:
+        """See :class:`connector.ports.OffsetStore`. Raises CdcError(STORE)."""
+        listed = (await self._offsets("GET"))["offsets"]
+        return next((dict(one["offset"]) for one in listed if one["partition"] == dict(partition)), None)
+
+    async def store(self, partition: JsonObject, offset: JsonObject | None) -> None:
+        """See :class:`connector.ports.OffsetStore`; the connector must be STOPPED. Raises CdcError(STORE)."""
+        change = {"partition": dict(partition), "offset": None if offset is None else dict(offset)}
+        await self._offsets("PATCH", {"offsets": [change]})
+
+    async def _offsets(self, method: str, body: object = None) -> Any:
+        try:
+            return await self._call(method, f"{self._path}/offsets", body)
+        except JobError as error:
+            raise CdcError(ErrorKind.STORE, str(error).rstrip("."), "See that the connector stays STOPPED meanwhile") from error
+
+    async def _call(self, method: str, path: str, body: object = None) -> Any:
+        try:
+            answer = await self._client.request(method, path, json=body)
+        except httpx.HTTPError as error:
+            raise JobError(UNREADABLE, f"{self._url} does not answer ({type(error).__name__}). Check --connect.") from error
+        if answer.is_error:
+            raise JobError(UNREADABLE, f"{self._url} answers {answer.status_code} to {method} {path}: {_said(answer)}")
+        return answer.json() if answer.content else None
+
+
+def _said(answer: httpx.Response) -> str:
+    try:
+        return str(answer.json()["message"])
+    except (json.JSONDecodeError, KeyError, TypeError):
+        return answer.reason_phrase

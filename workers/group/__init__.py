@@ -1,0 +1,1 @@
+"""The worker's group: membership, assignment of connectors, and ownership."""

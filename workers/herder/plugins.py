@@ -1,0 +1,60 @@
+"""The worker's plugins, and the check of ``connector.class``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from connect_api.herder import HerderError, Plugin
+from connector.config.keys import DEFAULT_VERSION
+from connector.config.keys.plugin_classes import class_version
+from connector.converters import catalog as catalog_of_converters
+from connector.transforms import catalog
+from workers.telemetry.logging import redact
+
+KAFKA_VERSION: Final = "4.3.0"
+KAFKA_COMMIT: Final = "a9ce3221537b8653"
+CONNECTOR_VERSION: Final = DEFAULT_VERSION
+CONNECTOR_CLASS: Final = "io.debezium.connector.postgresql.PostgresConnector"
+TASK_CLASS: Final = "io.debezium.connector.postgresql.PostgresConnectorTask"
+ALIASES: Final = frozenset({CONNECTOR_CLASS, "PostgresConnector", "Postgres"})
+"""Connect accepts the full name, the simple name, and the simple name without its suffix."""
+
+
+def _plugin(name: str, kind: str) -> Plugin:
+    return Plugin(name, kind, class_version(name, DEFAULT_VERSION))
+
+
+OTHERS: Final = (
+    *(_plugin(name, "transformation") for name in sorted(catalog.TRANSFORMS) if DEFAULT_VERSION in catalog.TRANSFORMS[name].versions),
+    *(_plugin(name, "predicate") for name in sorted(catalog.PREDICATES)),
+    *(_plugin(name, "converter") for name in sorted(catalog_of_converters.CONVERTERS)),
+    *(_plugin(name, "header_converter") for name in sorted(catalog_of_converters.HEADER_CONVERTERS)),
+)
+"""The other plugins that a connector's configuration may name, in Connect's order."""
+
+
+def connectors(version: str = CONNECTOR_VERSION) -> tuple[Plugin, ...]:
+    """Return the connector's plugin; ``version`` is the one that the worker shows."""
+    return (Plugin(CONNECTOR_CLASS, "source", version),)
+
+
+def check_class(
+    config: Mapping[str, str | None], resolved: Mapping[str, str | None] | None = None, version: str = CONNECTOR_VERSION
+) -> None:
+    """Raise HerderError(400) with Connect's text, which shows ``version``, unless the class is the connector's.
+
+    The class in ``resolved`` counts where the configuration holds references. The text shows ``config`` as it was sent.
+    """
+    name = config.get("connector.class")
+    if name is None:
+        shown = ", ".join(f"{key}={'null' if value is None else value}" for key, value in redact(config).items())
+        raise HerderError(400, f"Connector config {{{shown}}} contains no connector type")
+    if (resolved or config).get("connector.class") not in ALIASES:
+        known = (
+            f"PluginDesc{{klass=class {CONNECTOR_CLASS}, name='{CONNECTOR_CLASS}', version='{version}', "
+            f"encodedVersion={version}, type=source, typeName='source', location='python'}}"
+        )
+        raise HerderError(
+            400, f"Failed to find any class that implements Connector and which name matches {name}, available connectors are: {known}"
+        )

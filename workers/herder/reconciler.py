@@ -1,0 +1,260 @@
+"""Applies the wanted state: reads it from the config topic, starts and stops tasks, and writes the resulting states to the status topic.
+
+Rules:
+
+1. Only the reconciler starts and stops tasks, and only for connectors that this worker owns (:mod:`workers.group.ownership`). It runs
+   after every change of the config topic, whoever wrote it, and after every assignment of the group. Runs for one connector never
+   overlap, and a repeated run changes nothing.
+2. A write by the herder and a run for the same connector exclude each other, so no run sees half of a change.
+3. A failed task stays failed until it is restarted, its configuration changes, or another worker takes over the connector.
+4. Before a connector moves to another worker its task ends and its state UNASSIGNED is written. Only then the group is notified.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final
+
+from connect_api.herder import HerderError, Status
+from connector.delivery.progress import Progress
+from connector.errors import CdcError
+from connector.log import EventLog
+from connector.signals.signal import Signal
+from workers.group.ownership import Ownership
+from workers.herder.notification_boards import NotificationBoards
+from workers.herder.plugins import check_class
+from workers.herder.state_board import StateBoard
+from workers.herder.states import StateEvent, Subject
+from workers.herder.supervisor import Pause, RunTask, Supervisor, describe
+from workers.herder.task_plan import TaskPlanner
+from workers.stores.config_store import ConfigStore, RestartRequest
+from workers.stores.status_store import StatusStore
+from workers.telemetry.logging import connector_context
+
+LOG: Final = EventLog(__name__)
+
+
+class Reconciler:
+    """The reconciler of one worker. ``ownership`` must be set before the first call of :meth:`changed`."""
+
+    ownership: Ownership
+
+    def __init__(
+        self,
+        config: ConfigStore,
+        status: StatusStore,
+        states: StateBoard,
+        planner: TaskPlanner,
+        boards: NotificationBoards,
+        *,
+        run_task: RunTask,
+        graceful: float,
+        pause: Pause,
+    ) -> None:
+        self._config = config
+        self._status = status
+        self._states = states
+        self._planner = planner
+        self._boards = boards
+        self._supervisor = Supervisor(run_task, self._task_failed, graceful=graceful, pause=pause)
+        self._stopping = False
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._applied: dict[str, Mapping[str, str]] = {}
+        """Connector → the configuration that its task was last started with, while the wanted state is STARTED."""
+        self._jobs: dict[str, asyncio.Task[None]] = {}
+        self._restarts: set[asyncio.Task[None]] = set()
+
+    # Events that need a run
+
+    def changed(self, name: str) -> None:
+        """Run for the connector, because its wanted state or its owner may have changed."""
+        if not self._stopping and name not in self._jobs:
+            self._jobs[name] = asyncio.create_task(self._reconcile(name), name=f"reconcile {name}")
+
+    def all_changed(self) -> None:
+        """Run for every connector, because the group has a new assignment."""
+        self._states.generation = self.ownership.generation
+        for name in {**dict.fromkeys(self._config.names()), **dict.fromkeys(self.ownership.held)}:
+            self.changed(name)
+        if self.ownership.leads:
+            for name in self._status.connectors():
+                if self._config.config(name) is None:
+                    # The connector's worker died before it could remove the status.
+                    self._status.drop_connector(name)
+
+    def restart(self, request: RestartRequest) -> None:
+        """Begin the restart that KIP-745 describes, if this worker owns the connector."""
+        if self._stopping or not self.ownership.mine(request.name):
+            return
+        job = asyncio.create_task(self._restart(request), name=f"restart {request.name}")
+        self._restarts.add(job)
+        job.add_done_callback(self._restarts.discard)
+
+    # For the herder
+
+    def lock(self, name: str) -> asyncio.Lock:
+        """The connector's lock. It is held while the wanted state is written or applied."""
+        return self._locks.setdefault(name, asyncio.Lock())
+
+    async def halt(self, name: str) -> None:
+        """End the connector's task. The caller holds the connector's lock."""
+        self._applied.pop(name, None)
+        await self._supervisor.stop(name)
+
+    async def restart_task(self, name: str) -> None:
+        """End the connector's task and start it again. The caller holds the connector's lock."""
+        await self.halt(name)
+        await self._apply(name)
+
+    def progress(self, name: str) -> Progress | None:
+        """The running task's progress; None when no task runs."""
+        return self._supervisor.progress(name)
+
+    def signal(self, name: str, signal: Signal) -> bool:
+        """Deliver a signal to the running task. False when no task runs that accepts signals."""
+        return self._supervisor.signal(name, signal)
+
+    # End
+
+    async def settled(self) -> None:
+        """Wait until every change so far is applied and its states are written."""
+        while self._jobs or self._restarts:
+            await asyncio.gather(*self._jobs.values(), *self._restarts)
+        await self._status.flush()
+
+    async def stop(self) -> None:
+        """End all tasks and write UNASSIGNED as the state of the connectors."""
+        self._stopping = True
+        for job in [*self._jobs.values(), *self._restarts]:
+            job.cancel()
+        await asyncio.gather(*self._jobs.values(), *self._restarts, return_exceptions=True)
+        running = {name for name in self._config.names() if self._supervisor.runs(name)}
+        await self._supervisor.stop_all()
+        for name in self._config.names():
+            if name in self.ownership.held:
+                self._release(name, with_task=name in running)
+        self.ownership.held.clear()
+        await self._status.flush()
+
+    # Runs
+
+    async def _reconcile(self, name: str) -> None:
+        with connector_context(name):
+            try:
+                async with self.lock(name):
+                    # A change from here on needs another run, because this one may already have read the former state.
+                    self._jobs.pop(name, None)
+                    await self._apply(name)
+            finally:
+                if self._config.config(name) is None and not self._locks[name].locked():
+                    self._locks.pop(name, None)
+
+    async def _apply(self, name: str) -> None:
+        """Apply the wanted state; a failure affects this connector only. The caller holds the connector's lock."""
+        try:
+            await self._apply_wanted_state(name)
+        except Exception as problem:  # noqa: BLE001 (the boundary: a stored configuration may hold anything)
+            await self._fail(name, problem)
+
+    async def _fail(self, name: str, problem: Exception) -> None:
+        trace = describe(problem)
+        LOG.error("reconcile failed", error=trace.splitlines()[0])
+        await self.halt(name)
+        if self._config.config(name) is not None:
+            self._status.drop_tasks(name)
+            self._states.move(name, Subject.CONNECTOR, StateEvent.FAIL, trace=trace)
+
+    async def _apply_wanted_state(self, name: str) -> None:
+        config = self._config.config(name)
+        if config is None:
+            if name in self.ownership.held:
+                await self.halt(name)
+                self._status.drop_connector(name)
+                self.ownership.held.discard(name)
+                LOG.info("connector deleted")
+            self._boards.drop(name)
+            return
+        if not self.ownership.mine(name):
+            await self._release_to_group(name)
+            return
+        self.ownership.held.add(name)
+        match self._config.target(name):
+            case "STOPPED":
+                await self.halt(name)
+                if self._config.tasks(name):
+                    await self._config.put_tasks(name, [])
+                self._status.drop_tasks(name)
+                self._states.move(name, Subject.CONNECTOR, StateEvent.STOP)
+            case "PAUSED":
+                await self.halt(name)
+                self._states.move(name, Subject.CONNECTOR, StateEvent.PAUSE)
+                if self._config.tasks(name):
+                    self._states.move(name, Subject.TASK, StateEvent.PAUSE)
+            case "STARTED":
+                await self._start(name, config)
+
+    async def _start(self, name: str, config: Mapping[str, str]) -> None:
+        try:
+            check_class(config, self._planner.resolve({key: value for key, value in config.items() if key == "connector.class"}))
+        except (HerderError, CdcError) as problem:
+            await self.halt(name)
+            self._status.drop_tasks(name)
+            self._states.move(name, Subject.CONNECTOR, StateEvent.FAIL, trace=problem.message)
+            return
+        wanted = [self._planner.task_config(config)]
+        if self._config.tasks(name) != wanted:
+            await self._config.put_tasks(name, wanted)
+        self._states.move(name, Subject.CONNECTOR, StateEvent.START)
+        if self._applied.get(name) == config:
+            return
+        await self.halt(name)
+        self._applied[name] = config
+        self._states.move(name, Subject.TASK, StateEvent.START)
+        self._supervisor.start(name, lambda: self._planner.context(name, config), self._planner.retry_policy(config))
+
+    async def _release_to_group(self, name: str) -> None:
+        if name not in self.ownership.held:
+            return
+        running = self._supervisor.runs(name)
+        await self.halt(name)
+        self._boards.drop(name)
+        leaving = self.ownership.leaving(name)
+        if leaving:
+            self._release(name, with_task=running)
+            await self._status.flush()
+        self.ownership.held.discard(name)
+        LOG.info("connector given up", to_move=leaving)
+        if leaving:
+            self.ownership.given_up()
+
+    def _release(self, name: str, *, with_task: bool) -> None:
+        if with_task and self._status.tasks(name):
+            self._states.move(name, Subject.TASK, StateEvent.RELEASE)
+        if self._status.connector(name) is not None and self._config.target(name) != "STOPPED":
+            self._states.move(name, Subject.CONNECTOR, StateEvent.RELEASE)
+
+    async def _restart(self, request: RestartRequest) -> None:
+        name = request.name
+        with connector_context(name):
+            async with self.lock(name):
+                if self._status.connector(name) is None or self._config.config(name) is None:
+                    return
+                with_connector, with_task = affected(request, self._states.connector(name))
+                if with_connector:
+                    self._states.move(name, Subject.CONNECTOR, StateEvent.RESTART)
+                if with_task:
+                    self._states.move(name, Subject.TASK, StateEvent.RESTART)
+                    await self.halt(name)
+                await self._apply(name)
+                LOG.info("restarted", connector_itself=with_connector, tasks=len(with_task))
+
+    def _task_failed(self, name: str, trace: str) -> None:
+        self._states.move(name, Subject.TASK, StateEvent.FAIL, trace=trace)
+
+
+def affected(request: RestartRequest, status: Status) -> tuple[bool, set[int]]:
+    """Whether the connector itself, and which of its tasks, a request restarts (KIP-745)."""
+    with_connector = not request.only_failed or status.connector.state == "FAILED"
+    tasks = {n for n, task in status.tasks.items() if not request.only_failed or task.state == "FAILED"}
+    return with_connector, tasks if request.include_tasks else set()

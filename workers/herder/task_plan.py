@@ -1,0 +1,261 @@
+"""Builds the context of a task from the connector's configuration and the worker's settings.
+
+:meth:`TaskPlanner.refusals` and :meth:`TaskPlanner.shortcomings` list the properties that the worker (not the connector) does not support.
+:meth:`TaskPlanner.context` builds the task's context and is the only place where ``${…}`` references become values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final, TypeVar
+
+from connector.config.keys import DEFAULT_VERSION, BadVersionError, select_version
+from connector.config.keys.versions import LATEST
+from connector.config.redacted_validation import public_lines
+from connector.configdef.checks import java_long
+from connector.delivery.kafka_settings import KafkaSettings
+from connector.delivery.progress import Progress
+from connector.emulation import emulation_of
+from connector.errors import CdcError, ErrorKind
+from connector.log import EventLog
+from connector.runner.context import ExactlyOnce, TaskContext
+from connector.transforms.steps import refused_steps
+from workers.herder.notification_boards import NotificationBoards
+from workers.herder.plugins import TASK_CLASS
+from workers.herder.supervisor import RetryPolicy
+from workers.settings import client_overrides
+from workers.settings.class_map import with_python_classes
+from workers.settings.config_providers import Resolution
+from workers.settings.converters import check_converter, converters
+from workers.settings.redaction import Hidden
+from workers.settings.worker_settings import WorkerSettings
+from workers.stores.offset_store import AllOffsets, ConnectorOffsets
+from workers.stores.transactional_offsets import TransactionOffsets
+
+LOG: Final = EventLog(__name__)
+
+_CLIENT_KEYS: Final = ("bootstrap.servers", "request.timeout.ms", "metadata.max.age.ms", "connections.max.idle.ms", "retry.backoff.ms")
+_SECURITY_PREFIXES: Final = ("security.protocol", "sasl.", "ssl.")
+_PRINCIPAL_KEYS: Final = frozenset({"sasl.jaas.config", "sasl.mechanism", "security.protocol"})
+_OVERRIDES: Final = ("producer.override.", "consumer.override.", "admin.override.")
+
+Text = TypeVar("Text", str, str | None)
+TopicUsed = Callable[[str, str], None]
+"""``topic_used(connector, topic)``."""
+
+
+class TaskPlanner:
+    """Plans the tasks of one worker."""
+
+    def __init__(
+        self, settings: WorkerSettings, offsets: AllOffsets, topic_used: TopicUsed, boards: NotificationBoards | None = None
+    ) -> None:
+        self._settings = settings
+        self._offsets = offsets
+        self._topic_used = topic_used
+        self._boards = boards or NotificationBoards()
+
+    def task_config(self, config: Mapping[str, str]) -> dict[str, str]:
+        """The task configuration as the config topic holds it, with its references."""
+        return {**config, "task.class": TASK_CLASS}
+
+    def resolve(self, config: Mapping[str, str]) -> dict[str, str]:
+        """``config`` with its references resolved. Raises CdcError(CONFIG_INVALID). Never store, return or log the result."""
+        return self._settings.secrets.resolve(config)
+
+    def look_up(self, config: Mapping[str, str]) -> Resolution:
+        """As :meth:`resolve`, and return each replacement too. The log names each reference that stays as it is written."""
+        return self._settings.secrets.look_up(config)
+
+    def version(self, config: Mapping[str, str]) -> str:
+        """The emulated version of the connector for ``config``. It is the current one if the wanted version does not exist."""
+        wanted = config.get("connector.plugin.version")
+        if wanted is None or wanted.strip() == LATEST:
+            # The usual case. It must be fast, because every write of a state calls this method.
+            return self._settings.connector_version
+        try:
+            return select_version(self.resolve({"connector.plugin.version": wanted})["connector.plugin.version"])
+        except (ValueError, CdcError):
+            return self._settings.connector_version
+
+    @property
+    def connector_version(self) -> str:
+        """The version of connectors that choose none."""
+        return self._settings.connector_version
+
+    def with_version(self, config: Mapping[str, Text]) -> dict[str, Text | str]:
+        """``config`` with the worker's version of the connector, if the configuration chooses none and the worker's is not the default."""
+        own = self._settings.connector_version
+        chosen: dict[str, Text | str] = dict(config)
+        wanted = config.get("connector.plugin.version", LATEST) or ""
+        if own != DEFAULT_VERSION and wanted.strip() == LATEST:
+            chosen["connector.plugin.version"] = own
+        return chosen
+
+    def refusals(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
+        """(property, one sentence) for each reason not to store the configuration. A sentence may quote the value."""
+        found: list[tuple[str, str]] = []
+        if not self._settings.exactly_once and config.get("exactly.once.support", "").strip().lower() == "required":
+            found.append(("exactly.once.support", "This worker does not have exactly-once source support enabled."))
+        for key in config:
+            prefix = next((p for p in _OVERRIDES if key.startswith(p)), None)
+            if prefix is not None and not self._may_override(key.removeprefix(prefix)):
+                policy, own = self._settings.override_policy, key.removeprefix(prefix)
+                found.append((key, f"The '{policy}' policy does not allow '{own}' to be overridden in the connector configuration."))
+        found += refused_steps(config, emulation_of(self.version(config)))
+        checks = {"connector.plugin.version": lambda: _check_version(config), **self._converter_checks(config)}
+        return found + [(key, line) for key, check in checks.items() if (line := _line_of(check)) is not None]
+
+    def _converter_checks(self, config: Mapping[str, str]) -> dict[str, Callable[[], None]]:
+        settings = self._settings
+        return {f"{side}.converter": partial(check_converter, config, side, settings.class_map) for side in ("key", "value", "header")}
+
+    def shortcomings(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
+        """(property, one sentence) for each reason why the task cannot start with a configuration that Kafka Connect would accept.
+
+        A sentence may quote the value.
+        """
+        found = client_overrides.refusals(config, self._settings.properties)
+        found += self._exactly_once_shortcomings(config)
+        if not found:
+            planned = self._kafka("", config)
+            found += client_overrides.unusable(config, {"producer": planned.producer, "admin": planned.admin})
+        return found
+
+    def _exactly_once_shortcomings(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
+        servers = self._settings.bootstrap_servers
+        key = "producer.override.bootstrap.servers"
+        other = config.get(key, servers).strip()
+        if other == servers or not self._settings.exactly_once:
+            return []
+        why = f"With exactly-once delivery records are written to the cluster of the offsets, {servers}; leave it out"
+        return [(key, f"Invalid value {other} for configuration {key}: {why}")]
+
+    def context(self, name: str, config: Mapping[str, str]) -> TaskContext:
+        """The context of one run. Raises CdcError(CONFIG_INVALID) that names the property and holds no value of a reference."""
+        resolution = self.look_up(config)
+        resolved = resolution.values
+        if problems := self._problems(resolved):
+            lines = public_lines(problems, self._problems(config), frozenset(resolution.found)) if resolution.found else problems
+            raise CdcError(ErrorKind.CONFIG_INVALID, lines[0][1], "Change the connector's configuration.")
+        resolved = with_python_classes(self.with_version(resolved), self._settings.class_map)
+        chosen = converters(resolved, self._settings.class_map, self._settings.converters)
+        emulation = emulation_of(select_version(resolved.get("connector.plugin.version")))
+        key_settings, value_settings, conversion = chosen.conversion(resolved, emulation, self._settings.plugins)
+        client_overrides.log_ineffective(resolved)
+        self._report_offsets_topic(config, resolved)
+        return TaskContext(
+            connector=name,
+            config=resolved,
+            key_converter=key_settings,
+            value_converter=value_settings,
+            conversion=conversion,
+            kafka=self._kafka(name, resolved),
+            offsets=ConnectorOffsets(self._offsets, name),
+            progress=Progress(),
+            topic_used=lambda topic: self._topic_used(name, topic),
+            offset_flush_interval=self._settings.offset_flush_interval,
+            notify=self._boards.of(name).add,
+            exactly_once=self._exactly_once(name, resolved),
+            signal_directory=self._settings.signal_directory,
+            hide=Hidden(found for each in resolution.found.values() for found in each),
+            plugins=self._settings.plugins,
+        )
+
+    def _problems(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
+        return self.refusals(config) + self.shortcomings(config)
+
+    def _report_offsets_topic(self, config: Mapping[str, str], resolved: Mapping[str, str]) -> None:
+        store = self._settings.offset_topic.name
+        own = resolved.get("offsets.storage.topic", "").strip() or store
+        if own != store and not self._settings.exactly_once:
+            # Kafka Connect writes these offsets to both topics. A worker of Kafka Connect in the same group reads the worker's own topic.
+            LOG.warning(
+                "offsets.storage.topic has no effect without exactly.once.source.support=enabled",
+                named=config["offsets.storage.topic"],
+                used=store,
+            )
+
+    def _exactly_once(self, name: str, config: Mapping[str, str]) -> ExactlyOnce | None:
+        settings = self._settings
+        if not settings.exactly_once:
+            return None
+        clients = {**settings.properties, "bootstrap.servers": settings.bootstrap_servers}
+        own = config.get("offsets.storage.topic", "").strip() or None
+        interval = 0.0
+        if config.get("transaction.boundary", "").strip().lower() == "interval":
+            interval = _number(config.get("transaction.boundary.interval.ms"), round(settings.offset_flush_interval * 1000)) / 1000
+        return ExactlyOnce(
+            # Connect's own form, so that this worker and Kafka Connect fence each other's tasks.
+            transactional_id=f"{settings.group_id}-{name}-0",
+            offsets=TransactionOffsets(self._offsets, name, clients, settings.offset_topic, own),
+            interval=interval,
+        )
+
+    def retry_policy(self, config: Mapping[str, str]) -> RetryPolicy:
+        """Debezium's retry properties. A value that is not a number has been refused before; here it means the default."""
+        wait_ms = _number(config.get("retriable.restart.connector.wait.ms"), -1)
+        return RetryPolicy(
+            wait=None if wait_ms < 0 else wait_ms / 1000,
+            retries=_number(config.get("errors.max.retries"), -1),
+        )
+
+    def _may_override(self, key: str) -> bool:
+        match self._settings.override_policy:
+            case "All":
+                return True
+            case "Principal":
+                return key in _PRINCIPAL_KEYS
+            case _:
+                return False
+
+    def _kafka(self, name: str, config: Mapping[str, str]) -> KafkaSettings:
+        worker = self._settings.properties
+        base = {"bootstrap.servers": self._settings.bootstrap_servers}
+        security = {k: v for k, v in worker.items() if k.startswith(_SECURITY_PREFIXES)}
+        producer = _under(worker, "producer.")
+        # In Kafka Connect a producer has only the settings below "producer.". Security that is set once counts for all clients here.
+        inherited = {} if {"security.protocol", "bootstrap.servers"} & producer.keys() else security
+        return KafkaSettings(
+            producer={
+                **base,
+                "client.id": f"connector-producer-{name}-0",
+                **inherited,
+                **producer,
+                **_under(config, "producer.override."),
+            },
+            admin={
+                **base,
+                **{k: worker[k] for k in _CLIENT_KEYS if k in worker},
+                "client.id": f"connector-adminclient-{name}",
+                **security,
+                **_under(worker, "admin."),
+                **_under(config, "admin.override."),
+            },
+            topic_creation=self._settings.topic_creation,
+        )
+
+
+def _check_version(config: Mapping[str, str]) -> None:
+    try:
+        select_version(config.get("connector.plugin.version"))
+    except BadVersionError as problem:
+        raise CdcError(ErrorKind.CONFIG_INVALID, str(problem)) from problem
+
+
+def _line_of(check: Callable[[], None]) -> str | None:
+    try:
+        check()
+    except CdcError as problem:
+        return problem.message
+    return None
+
+
+def _under(properties: Mapping[str, str], prefix: str) -> dict[str, str]:
+    return {key.removeprefix(prefix): value for key, value in properties.items() if key.startswith(prefix)}
+
+
+def _number(text: str | None, default: int) -> int:
+    number = None if text is None else java_long(text.strip())
+    return default if number is None else number

@@ -1,0 +1,1 @@
+"""Measurements and the notebook page. Neither the wheel nor the image contains this package."""

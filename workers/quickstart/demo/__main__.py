@@ -1,0 +1,169 @@
+"""The commands ``run`` (the default), ``up`` and ``down``."""
+
+# ruff: noqa: T201 - its output is for the terminal
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Final
+
+import psycopg
+
+from workers.quickstart.demo import record, shop
+from workers.quickstart.demo.stack import PROJECT, Stack
+from workers.quickstart.demo.watch import Watch
+from workers.quickstart.embedded.failure import EmbeddedError
+
+EXAMPLE: Final = Path("docs/examples/shop.json")
+NO_JAVA_FOR_SPARK: Final = 3
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command. Returns the exit code: 0 on success, 1 with a message on failure, 130 on Ctrl-C."""
+    parser = argparse.ArgumentParser(prog="python -m workers.quickstart.demo", description="A small shop whose changes can be watched.")
+    parser.add_argument("command", nargs="?", choices=("run", "up", "down"), default="run")
+    command = parser.parse_args(arguments).command
+    # SIGTERM ends the demo and its servers, as Ctrl-C does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return {"run": run, "up": up, "down": down}[command]()
+    except (EmbeddedError, TimeoutError, psycopg.Error) as problem:
+        print(f"\nThe demo failed: {problem}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nStopped.", file=sys.stderr)
+        return 130
+
+
+def run() -> int:
+    """Run the whole demo: from rows to events to tables."""
+    print("Starting PostgreSQL, Kafka and Understudy (the first time fetches Kafka, which takes about a minute) ...", flush=True)
+    stack = Stack()
+    try:
+        stack.start()
+        print(f"{_addresses(stack)}\n")
+        asyncio.run(_play(stack))
+        code = _mirror(stack)
+    finally:
+        # A second Ctrl-C must not leave servers running.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        stack.stop()
+    if code == 0:
+        print("\nAll servers are stopped and their files removed. Next:")
+        print("  make up      the same servers, kept running: try your own curl, changes and consumers")
+        print(f"  {EXAMPLE}   the connector's configuration; docs/config.md explains every property")
+    return code
+
+
+def up() -> int:
+    """Start the servers and leave them running."""
+    known = record.read()
+    if known is not None:
+        if known.alive:
+            print(f"The servers run already.\n{known.addresses}")
+            return 0
+        record.end(known)
+    stack = Stack(familiar=True).start()
+    addresses = _addresses(stack)
+    record.write(stack, addresses)
+    psql = stack.postgres.programs.program("psql")
+    print(f"{addresses}\n\nTry:")
+    print(f"  {' '.join(_curl(stack))}")
+    print(f"  curl -s {stack.rest}/connectors/shop/status")
+    print(f"  {psql} '{stack.dsn}' -c \"UPDATE products SET price = price + 1\"")
+    print("End it with: make down")
+    return 0
+
+
+def down() -> int:
+    """End the servers that ``up`` started."""
+    known = record.read()
+    if known is None:
+        print("Nothing to stop: `make up` has not been run.")
+        return 0
+    ended = record.end(known)
+    print(f"Stopped: {', '.join(ended) if ended else 'nothing, all had ended before'}.")
+    return 0
+
+
+async def _play(stack: Stack) -> None:
+    async with Watch(stack.kafka.bootstrap, shop.PREFIX) as watch:
+        print(f"$ {' '.join(_curl(stack))}")
+        print(await asyncio.to_thread(_post, stack))
+        print("\nThe snapshot of the existing rows:")
+        await watch.show(shop.FIRST_ROWS)
+        for change in shop.CHANGES:
+            print(f"\n{change.title}:")
+            for statement in change.statements:
+                print(f"  {statement};", flush=True)
+            await asyncio.to_thread(shop.apply, stack.dsn, change)
+            await watch.show(change.records)
+
+
+def _curl(stack: Stack) -> list[str]:
+    return ["curl", "-sS", "-X", "POST", "-H", "'Content-Type: application/json'", "-d", f"@{EXAMPLE}", f"{stack.rest}/connectors"]
+
+
+def _post(stack: Stack) -> str:
+    """Send the example with curl, or without curl by the same request. Returns the answer. Raises EmbeddedError if it is refused."""
+    if shutil.which("curl"):
+        command = [word.strip("'") for word in _curl(stack)]
+        done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)  # noqa: S603 - a fixed program
+        answer = done.stdout or done.stderr
+    else:
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(f"{stack.rest}/connectors", (PROJECT / EXAMPLE).read_bytes(), headers)  # noqa: S310 - our own address
+        try:
+            with urllib.request.urlopen(request) as response:  # noqa: S310 - the same
+                answer = response.read().decode()
+        except urllib.error.HTTPError as refused:
+            answer = refused.read().decode()
+    try:
+        created = "name" in json.loads(answer)
+    except ValueError:
+        created = False
+    if not created:
+        raise EmbeddedError(f"The worker refused the connector: {answer.strip()}")
+    return answer.strip()
+
+
+def _mirror(stack: Stack) -> int:
+    """Write tables that equal the source's, with Spark, from the topics only."""
+    print("\nSpark mirrors the topics into Delta tables, shown beside the source's (the first time fetches its jars):", flush=True)
+    with tempfile.TemporaryDirectory(prefix="understudy-mirror-") as folder:
+        config = Path(folder) / "mirror.toml"
+        texts = {
+            "name": shop.DATABASE,
+            "bootstrap": stack.kafka.bootstrap,
+            "prefix": shop.PREFIX,
+            "dsn": stack.dsn,
+            "checkpoint": f"{folder}/checkpoint",
+            "master": "local[2]",
+            "sink.path": f"{folder}/tables",
+        }
+        # A JSON string is a TOML string too.
+        config.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in texts.items()), encoding="utf-8")
+        words = ["mirror", "--config", str(config), "--show", "40"]
+        done = subprocess.run([sys.executable, "-P", "-m", "workers.bulk", *words], cwd=PROJECT, check=False)  # noqa: S603 - our own program
+    if done.returncode == NO_JAVA_FOR_SPARK:
+        print("This part was skipped: the message above says what it needs.")
+        return 0
+    return done.returncode
+
+
+def _addresses(stack: Stack) -> str:
+    return "\n".join((f"  Connect REST  {stack.rest}", f"  Kafka         {stack.kafka.bootstrap}", f"  PostgreSQL    {stack.dsn}"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

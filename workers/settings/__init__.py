@@ -1,0 +1,1 @@
+"""The worker's settings, and the references to secrets in configurations."""

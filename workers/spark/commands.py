@@ -1,0 +1,182 @@
+"""The commands of ``understudy-spark`` that write tables from a connector's topics.
+
+Exit codes: 0 success, with all compared tables equal; 1 a compared table differs; 2 wrong arguments or configuration; 3 no suitable
+Java; 4 a read or write failed; 70 a defect of this program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol, TextIO
+
+import psycopg
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from workers.spark.compare.command import add_verify
+from workers.spark.compare.command import run as run_verify
+from workers.spark.compare.show import show
+from workers.spark.failure import FAULT, UNREADABLE, WRONG, JobError
+from workers.spark.jobs.arrival import arrival
+from workers.spark.jobs.mirror_config import read_config
+from workers.spark.jobs.stream import mirrored_tables, place_of, run_history, run_mirror, session_of
+from workers.spark.sinks import sink_of
+
+
+class Command(Protocol):
+    """A command that another package adds, such as ``bulk-snapshot``."""
+
+    @property
+    def NAME(self) -> str:  # noqa: N802 - a module's constant
+        """The command's name."""
+
+    @property
+    def HELP(self) -> str:  # noqa: N802 - a module's constant
+        """One line for ``--help``."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare its options."""
+
+    def run(self, options: argparse.Namespace) -> int:
+        """Run it and return the exit code."""
+
+
+def main(arguments: Sequence[str] | None = None, further: Sequence[Command] = ()) -> int:
+    """Run the command line and return the exit code. ``further`` are commands in addition to those of this package."""
+    options = _parser(further).parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except JobError as error:
+        _say(f"error: {error}", sys.stderr)
+        return error.code
+    except psycopg.Error as error:
+        said = str(error).strip().splitlines()
+        _say(f"error: The source could not be read: {said[0] if said else type(error).__name__}. Check its dsn.", sys.stderr)
+        return UNREADABLE
+    except (PySparkException, Py4JJavaError) as error:
+        _say(f"error: {failure_sentence(str(error))}", sys.stderr)
+        return UNREADABLE
+    except Exception as error:  # noqa: BLE001 - see FAULT
+        _say(_fault(error), sys.stderr)
+        return FAULT
+
+
+def _parser(further: Sequence[Command]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="understudy-spark", description="Write tables from a connector's topics with Spark.")
+    commands = parser.add_subparsers(required=True, metavar="command")
+    command = commands.add_parser("mirror", help="keep tables that equal the source's")
+    command.add_argument("--config", type=Path, required=True, metavar="FILE", help="the mirror's configuration (mirror.toml)")
+    command.add_argument(
+        "--show", type=int, metavar="ROWS", help="end when all present records are mirrored, and show small tables beside the source's"
+    )
+    _add_rebuild(command)
+    command.set_defaults(run=_mirror)
+    command = commands.add_parser("history", help="keep every state of every row, with the times of its validity")
+    command.add_argument(
+        "--config",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="a configuration like the mirror's, with its own checkpoint and sink",
+    )
+    _add_rebuild(command)
+    command.set_defaults(run=_history)
+    command = commands.add_parser("verify", help="compare a mirror's tables with the source's")
+    add_verify(command)
+    command.set_defaults(run=_verify)
+    for one in further:
+        command = commands.add_parser(one.NAME, help=one.HELP)
+        one.add_arguments(command)
+        command.set_defaults(run=one.run)
+    return parser
+
+
+def _add_rebuild(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--rebuild",
+        action="append",
+        default=[],
+        metavar="TABLE",
+        help="replace this table's rows (schema.table) by those from the start of its topic; may be repeated",
+    )
+
+
+def _mirror(options: argparse.Namespace) -> int:
+    config = read_config(options.config)
+    if options.show is None:
+        run_mirror(config, rebuild=options.rebuild)
+        return 0
+    if config.dsn is None:
+        raise JobError(WRONG, "--show needs the source: set dsn in the configuration.")
+    # A wrong dsn fails before Spark starts.
+    psycopg.connect(config.dsn).close()
+    spark = session_of(config, "mirror")
+    try:
+        run_mirror(replace(config, trigger="available-now"), spark, rebuild=options.rebuild)
+        tables = mirrored_tables(config, spark)
+        return 0 if show(spark, config.dsn, tables, sink_of(place_of(config), spark), options.show) else 1
+    finally:
+        spark.stop()
+
+
+def _history(options: argparse.Namespace) -> int:
+    run_history(read_config(options.config), rebuild=options.rebuild)
+    return 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    config = read_config(options.config)
+    dsn = options.dsn or config.dsn
+    if dsn is None:
+        raise JobError(WRONG, "The source's dsn is missing: set dsn in the configuration, or --dsn.")
+    psycopg.connect(dsn).close()
+    spark = session_of(config, "verify", "postgres", kafka=options.wait is not None)
+    try:
+        sink = sink_of(place_of(config), spark)
+        tables = [table for table in mirrored_tables(config, spark) if not options.table or table.full_name in options.table]
+        if not tables:
+            raise JobError(UNREADABLE, "The mirror has no such table yet. Run the mirror first, and see --table.")
+        reached = None if options.wait is None else arrival(config, dsn, spark)
+        return run_verify(
+            spark,
+            dsn,
+            tables,
+            sink.read,
+            reached=reached,
+            keys=options.keys,
+            partitions=options.partitions,
+            patience=options.wait or 0,
+            rounds=options.rounds,
+            as_json=options.json,
+        )
+    finally:
+        spark.stop()
+
+
+def failure_sentence(trace: str) -> str:
+    """A sentence for Spark's trace, without the values that it quotes: Kafka's message or the name of Spark's error condition."""
+    kafka = re.findall(r"org\.apache\.kafka\.[\w.]*Exception: ([^\n]+)", trace)
+    if kafka:
+        return f"Kafka could not be read: {kafka[-1].rstrip('.')}. Check bootstrap and [kafka] in the configuration."
+    condition = re.search(r"\[([A-Z][A-Z_]*(?:\.[A-Z_]+)?)\]", trace)
+    java = re.findall(r"\b[a-z]\w*(?:\.\w+)*\.(\w+(?:Exception|Error))\b", trace)
+    name = condition[1] if condition else java[-1] if java else "an unknown error"
+    if name.startswith("MALFORMED_RECORD"):
+        return "An event holds a value of another type than its schema, or without one the source's table now, has for the column."
+    return f"Spark stopped with {name}."
+
+
+def _fault(error: BaseException) -> str:
+    """The type and the place of an unexpected error. Its text is left out, because it may hold a value of a row."""
+    frames = [f"  at {frame.filename}:{frame.lineno} in {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
+    return "\n".join([f"error: The program has a defect, please report it: {type(error).__name__}", *reversed(frames)])
+
+
+def _say(text: str, stream: TextIO | None = None) -> None:
+    print(text, file=stream or sys.stdout, flush=True)

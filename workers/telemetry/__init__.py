@@ -1,0 +1,1 @@
+"""The worker's log: its format, and the levels of its loggers."""
