@@ -32,6 +32,11 @@ def test_every_scenario_is_recorded() -> None:
     assert len(recorded) > 20
 
 
+def test_scenarios_side_by_side_share_no_topic() -> None:
+    fixed = [scenario.fixed_prefix for scenario in SCENARIOS if scenario.fixed_prefix]
+    assert len(fixed) == len(set(fixed))
+
+
 class Plays:
     """Plays what the run asks for, several scenarios side by side on one worker: they wait more than they work."""
 

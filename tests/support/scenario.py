@@ -34,7 +34,6 @@ BASE: Final = {
     "slot.name": "{slot}",
     "publication.name": "{publication}",
 }
-FIXED_PREFIX: Final = "parityfixed"
 SECONDS: Final = 60.0
 PACE: Final = 0.03
 TOKEN: Final = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|\$(\w*)\$.*?\$\1\$|--[^\n]*|;|[^'\"$;-]+|[$-]", re.DOTALL)
@@ -58,8 +57,8 @@ class Scenario:
     """Steps after ``setup``, before the connector exists."""
     streams: bool = True
     """The connector comes to stream: its slot is waited for before the first step."""
-    fixed_prefix: bool = False
-    """The topic prefix is the same in every run, so that keys with their schemas fall into the same partitions."""
+    fixed_prefix: str = ""
+    """The topic prefix of every run, so that keys with their schemas fall into the same partitions. No other scenario may have it."""
     pg: str = ""
     """Servers whose result is the recorded one, as the mark ``pg`` takes it; empty: all."""
     once: bool = False
@@ -81,7 +80,7 @@ class Scenario:
             Compare(**found.get("compare", {})),
             found.get("before") or (),
             found.get("streams", True),
-            found.get("fixed_prefix", False),
+            found.get("fixed_prefix", ""),
             found.get("pg", ""),
             found.get("once", False),
         )
@@ -161,7 +160,7 @@ class Play:
     @property
     def prefix(self) -> str:
         """The topic prefix. Offsets remain under the connector's name, which differs in every run."""
-        return FIXED_PREFIX if self.scenario.fixed_prefix else self.tag
+        return self.scenario.fixed_prefix or self.tag
 
     async def run(self) -> Recording:
         """Play every step; the recording of what came."""
