@@ -106,6 +106,8 @@ class StreamRun:
         self._incremental.resume(stored or {})
         async with contextlib.AsyncExitStack() as stack:
             await self._signals.start(stack)
+            # Not earlier: who reads this phase may send a signal at once.
+            self._context.progress.phase = "streaming"
             await self._work_until(stop, heartbeat)
             await self._end()
 

@@ -400,7 +400,6 @@ class _Task:
         )
         heartbeat = Heartbeat(config, sink, capture.topics.heartbeat(), self._context)
         self.streaming = True
-        self._context.progress.phase = "streaming"
         LOG.info("streaming", slot=config.slot_name, plugin=self._plugin, publication=config.publication_name)
         await heartbeat.start(stack)
         await run.run(stop, heartbeat)

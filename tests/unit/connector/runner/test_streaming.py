@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 from connector.catalog.selection import Selection
+from connector.config.connector_config import ConnectorConfig
 from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.offsets import StoredOffset
 from connector.delivery.progress import Progress
@@ -25,6 +26,7 @@ from connector.runner.heartbeat import Heartbeat
 from connector.runner.notifier import Notifier
 from connector.runner.signals import SignalSources
 from connector.runner.streaming import StreamRun
+from connector.signals.inbox import SignalInbox
 from connector.start.snapshotter import CustomSnapshot
 from connector.types.codec import Column
 from tests.support import wal_script
@@ -90,29 +92,31 @@ class Sink(KafkaSink):
 
 
 class Run:
-    def __init__(self, stored: JsonObject | None = None, start: int = 0) -> None:
+    def __init__(
+        self, stored: JsonObject | None = None, start: int = 0, config: ConnectorConfig = CONFIG, progress: Progress | None = None
+    ) -> None:
         self.server, self.offsets, self.sink = Server(), Offsets(stored), Sink()
         plain = ConverterSettings(schemas_enable=False)
         self.context = TaskContext(
-            "rig", CONFIG.raw, plain, plain, KafkaSettings({}, {}), self.offsets, Progress(), print, offset_flush_interval=0.001
+            "rig", config.raw, plain, plain, KafkaSettings({}, {}), self.offsets, progress or Progress(), print, offset_flush_interval=0.001
         )
         offset = StoredOffset.parse(stored) if stored is not None else None
         self.run = StreamRun(
             self.context,
-            CONFIG,
-            Capture(Selection.of(CONFIG), TYPES, plain, plain, no_warning),
+            config,
+            Capture(Selection.of(config), TYPES, plain, plain, no_warning),
             self.sink,
             cast("Connection", None),
             cast("Replication", self.server),
             StreamSettings(),
-            Notifier(self.context, CONFIG, self.sink),
+            Notifier(self.context, config, self.sink),
             CustomSnapshot(),
             source=cast("StreamSource", None),
             offset=offset,
             last=offset,
             start=start,
             publication="p",
-            sources=SignalSources(self.context, CONFIG),
+            sources=SignalSources(self.context, config),
         )
 
     @asynccontextmanager
@@ -176,3 +180,25 @@ async def test_a_keepalive_of_before_the_stored_offset_does_not_set_it_back() ->
         rig.server.send(wal_script.keepalive(600, reply=True))
         assert await rig.offsets.starts.get() == 600
     assert min(rig.server.confirmed) == 500
+
+
+class SeenProgress(Progress):
+    """Sets ``begun`` when the phase becomes ``streaming``, and remembers whether signals by REST are accepted then."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name == "phase" and value == "streaming":
+            self.accepts = self.signals.channel == "http"
+            self.begun.set()
+
+    def watch(self, signals: SignalInbox) -> None:
+        self.signals, self.accepts, self.begun = signals, False, asyncio.Event()
+
+
+async def test_a_run_that_shows_that_it_streams_accepts_signals_by_rest() -> None:
+    progress = SeenProgress()
+    run = Run(config=configured(signal_enabled_channels="http"), progress=progress)
+    progress.watch(run.context.signals)
+    async with run.running():
+        await progress.begun.wait()
+    assert progress.accepts
