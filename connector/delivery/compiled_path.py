@@ -22,8 +22,8 @@ from connector.record.json_reader import opening_of, read_schema, split_opening
 from connector.record.schema import Schema
 from connector.record.struct import field_of
 from connector.transforms.chain import Chain, Step
-from connector.transforms.debezium.extract_new_record_state import ExtractNewRecordState
-from connector.transforms.debezium.field_reference import ResolvedField
+from connector.transforms.debezium.new_record_state.extract_new_record_state import ExtractNewRecordState
+from connector.transforms.debezium.new_record_state.field_reference import ResolvedField
 from connector.transforms.kafka.predicates import TopicNameMatches
 from connector.transforms.kafka.regex_router import RegexRouter
 

@@ -83,7 +83,7 @@ from connector.log import EventLog
 from connector.notifications.key_text import key_text
 from connector.notifications.notification import IncrementalNotifications, Notification
 from connector.runner.context import TaskContext
-from connector.runner.notifier import Notifier
+from connector.runner.notifications.notifier import Notifier
 from connector.runner.postgres_chunk_reader import PostgresChunkReader
 from connector.runner.snapshot.rows import Row, RowWriter, TableWork
 from connector.snapshot.plan import split_copy_line

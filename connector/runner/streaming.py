@@ -25,7 +25,7 @@ from connector.runner.context import TaskContext
 from connector.runner.heartbeat import Heartbeat
 from connector.runner.incremental import IncrementalRun
 from connector.runner.live_tables import LiveTables
-from connector.runner.notifier import Notifier
+from connector.runner.notifications.notifier import Notifier
 from connector.runner.reselection import complete_row
 from connector.runner.signals import Signals, SignalSources
 from connector.runner.slot_keeper import SlotKeeper

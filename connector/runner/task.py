@@ -36,7 +36,7 @@ from connector.record.batch import encode_headers
 from connector.runner.context import TaskContext
 from connector.runner.exactly_once import open_sink
 from connector.runner.heartbeat import Heartbeat
-from connector.runner.notifier import Notifier
+from connector.runner.notifications.notifier import Notifier
 from connector.runner.plugin_frames import PluginFrames
 from connector.runner.signals import SignalSources
 from connector.runner.snapshot.catch_up import BoundedReplication

@@ -11,7 +11,7 @@ from connector.incremental.state import Collection
 from connector.notifications.notification import Notification
 from connector.record.batch import NO_HEADERS
 from connector.runner.incremental import IncrementalRun
-from connector.runner.notifier import Notifier
+from connector.runner.notifications.notifier import Notifier
 
 from .chunk_tables import SIGNALS, TABLES
 from .fake_chunk_reader import FakeChunkReader

@@ -28,7 +28,7 @@ from connector.record.json_converter import ConverterSettings
 from connector.runner.context import ExactlyOnce, TaskContext
 from connector.runner.exactly_once import TransactionOffsets
 from connector.runner.heartbeat import Heartbeat
-from connector.runner.notifier import Notifier
+from connector.runner.notifications.notifier import Notifier
 from connector.runner.signals import SignalSources
 from connector.runner.streaming import StreamRun
 from connector.start.snapshotter import CustomSnapshot

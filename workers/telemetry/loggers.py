@@ -26,7 +26,7 @@ JAVA: Final[Mapping[str, tuple[str, ...]]] = {
     "io.debezium.connector.postgresql.PostgresSnapshotChangeEventSource": ("connector.runner.snapshot",),
     "io.debezium.connector.postgresql.PostgresStreamingChangeEventSource": ("connector.runner.streaming",),
     "io.debezium.connector.postgresql.connection": ("connector.io",),
-    "io.debezium.pipeline.notification": ("connector.runner.notifier",),
+    "io.debezium.pipeline.notification": ("connector.runner.notifications.notifier",),
     "io.debezium.pipeline.signal": ("connector.runner.signals", "connector.runner.signal_channels"),
     "org.apache.kafka.clients": ("aiokafka",),
     "org.apache.kafka.connect": ("workers", "connect_api"),

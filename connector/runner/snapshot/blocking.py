@@ -16,7 +16,7 @@ from connector.events.capture import Capture
 from connector.events.envelope import SourceFacts
 from connector.log import EventLog
 from connector.runner.context import TaskContext
-from connector.runner.notifier import Notifier
+from connector.runner.notifications.notifier import Notifier
 from connector.runner.snapshot.custom import tell_aborted
 from connector.runner.snapshot.notices import SnapshotNotices
 from connector.runner.snapshot.reading import RowPlace, SnapshotEdges, SnapshotReading

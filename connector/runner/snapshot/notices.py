@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from connector.config.connector_config import ConnectorConfig
 from connector.delivery.progress import TableProgress
-from connector.runner.notifier import Notifier
+from connector.runner.notifications.notifier import Notifier
 from connector.snapshot.parts import Part
 
 

@@ -19,7 +19,7 @@ from connector.record.schema import STRING, Field, Schema
 from connector.record.struct import SchemaCache, with_fields
 from connector.transforms.debezium.differences import differences_of
 from connector.transforms.debezium.envelope import copied, filled, is_change_event, with_defaults
-from connector.transforms.debezium.extract_new_record_state_keys import option
+from connector.transforms.debezium.new_record_state.extract_new_record_state_keys import option
 from connector.transforms.transform import TransformDefinition
 
 _TABLE: Final = "__dbz__physicalTableIdentifier"

@@ -14,7 +14,7 @@ from connector.record.schema import STRING, Schema
 from connector.record.struct import SchemaCache
 from connector.transforms.debezium.differences import differences_of
 from connector.transforms.debezium.envelope import is_change_event, schema_of, with_defaults
-from connector.transforms.debezium.extract_new_record_state_keys import option
+from connector.transforms.debezium.new_record_state.extract_new_record_state_keys import option
 from connector.transforms.transform import AddsHeadersInPlace, TransformDefinition
 
 _ARRAYS: Final = frozenset({"io.debezium.data.Bits"})

@@ -11,7 +11,7 @@ from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.schema import Schema
 from connector.record.struct import SchemaCache
 from connector.transforms.kafka.definitions import both_sides
-from connector.transforms.kafka.field_values import REPLACE_NULL, FieldReader
+from connector.transforms.kafka.fields.field_values import REPLACE_NULL, FieldReader
 from connector.transforms.kafka.sides import Side, part_of, with_part
 
 

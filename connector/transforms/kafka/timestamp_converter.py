@@ -14,7 +14,7 @@ from connector.record.connect_record import ConnectRecord
 from connector.record.schema import Field, Schema
 from connector.record.struct import SchemaCache, field_of
 from connector.transforms.kafka.definitions import both_sides
-from connector.transforms.kafka.field_values import REPLACE_NULL, FieldReader
+from connector.transforms.kafka.fields.field_values import REPLACE_NULL, FieldReader
 from connector.transforms.kafka.requirements import require_map, require_struct_or_null
 from connector.transforms.kafka.schemas import has_default, struct_schema
 from connector.transforms.kafka.sides import Side, part_of, with_part

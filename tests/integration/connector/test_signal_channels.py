@@ -22,7 +22,7 @@ from connector.notifications.custom_channel import NotificationChannel
 from connector.notifications.notification import Notification
 from connector.plugins.allowed import AllowedPlugins
 from connector.runner.context import TaskContext
-from connector.runner.notifier import Notifier
+from connector.runner.notifications.notifier import Notifier
 from connector.runner.signal_channels import SignalChannels
 from connector.signals.custom_channel import SignalChannel
 from connector.signals.signal import ExecuteSnapshot, Signal, read_signal

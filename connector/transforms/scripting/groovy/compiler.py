@@ -1,4 +1,4 @@
-"""Makes functions of a script's expressions; :mod:`.compiled_statements` does so for statements.
+"""Makes functions of a script's expressions; :mod:`.program` does so for statements.
 
 Each function takes the slots of an evaluation and returns a value. What cannot work for any record is refused here with its place.
 """
@@ -10,18 +10,20 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from connector.java.regex.matching import Pattern
-from connector.transforms.scripting.groovy import methods, operators, patterns, tree
+from connector.transforms.scripting.groovy import operators, patterns
 from connector.transforms.scripting.groovy.budget import Budget, list_of_length, text_of_length
 from connector.transforms.scripting.groovy.comparison import compare, equal, truth
 from connector.transforms.scripting.groovy.conversion import is_instance, to_type
 from connector.transforms.scripting.groovy.indexing import at_index
 from connector.transforms.scripting.groovy.lambdas import items_of
+from connector.transforms.scripting.groovy.methods import lookup as methods
+from connector.transforms.scripting.groovy.methods.string_methods import by_units
 from connector.transforms.scripting.groovy.numbers import is_number, negated
 from connector.transforms.scripting.groovy.scope import Run, Scope, Slots
-from connector.transforms.scripting.groovy.string_methods import by_units
+from connector.transforms.scripting.groovy.syntax import tree
+from connector.transforms.scripting.groovy.syntax.words import TYPES
 from connector.transforms.scripting.groovy.text import text_of
 from connector.transforms.scripting.groovy.values import CLASSES, GString, JavaClass, JavaMap, Range, Struct, class_of
-from connector.transforms.scripting.groovy.words import TYPES
 from connector.transforms.scripting.problem import EvaluationError, ScriptError
 
 _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {

@@ -6,7 +6,6 @@ from typing import Any
 
 from connector.record.connect_record import ConnectRecord
 from connector.transforms.scripting.bindings import Bindings
-from connector.transforms.scripting.groovy import tree
 from connector.transforms.scripting.groovy.budget import Budget
 from connector.transforms.scripting.groovy.comparison import truth
 from connector.transforms.scripting.groovy.compiler import Compiler
@@ -14,7 +13,8 @@ from connector.transforms.scripting.groovy.conversion import to_type
 from connector.transforms.scripting.groovy.lambdas import Lambda, items_of
 from connector.transforms.scripting.groovy.operators import within
 from connector.transforms.scripting.groovy.scope import Run, Slots
-from connector.transforms.scripting.groovy.statements import parse
+from connector.transforms.scripting.groovy.syntax import tree
+from connector.transforms.scripting.groovy.syntax.statements import parse
 from connector.transforms.scripting.problem import EvaluationError, ScriptError
 
 

@@ -16,7 +16,7 @@ from connector.notifications.custom_channel import NotificationChannel
 from connector.notifications.notification import Notification
 from connector.plugins.allowed import AllowedPlugins
 from connector.runner.context import TaskContext
-from connector.runner.notifier import Notifier
+from connector.runner.notifications.notifier import Notifier
 from connector.runner.signal_channels import SignalChannels
 from connector.runner.signals import Signals, SignalSources
 from connector.runner.user_code import end_if_cancelled

@@ -23,7 +23,7 @@ from connector.ports import JsonObject
 from connector.record.json_converter import ConverterSettings
 from connector.runner.context import TaskContext
 from connector.runner.heartbeat import Heartbeat
-from connector.runner.notifier import Notifier
+from connector.runner.notifications.notifier import Notifier
 from connector.runner.signals import SignalSources
 from connector.runner.streaming import StreamRun
 from connector.signals.inbox import SignalInbox

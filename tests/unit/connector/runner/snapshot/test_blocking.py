@@ -12,7 +12,7 @@ import pytest
 from connector.errors import CdcError, ErrorKind
 from connector.events.envelope import SourceFacts
 from connector.io.kafka.sink import KafkaSink
-from connector.runner.notifier import Notifier
+from connector.runner.notifications.notifier import Notifier
 from connector.runner.snapshot.blocking import BlockingSnapshot
 from connector.start.snapshotter import CustomSnapshot, Snapshotter
 from tests.support.fake_snapshot import LSN, SnapshotWorld, fake_table, lost

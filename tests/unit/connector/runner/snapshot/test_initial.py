@@ -12,7 +12,7 @@ import pytest
 from connector.catalog.table import CatalogTable
 from connector.errors import CdcError, ErrorKind
 from connector.io.kafka.sink import KafkaSink
-from connector.runner.notifier import Notifier
+from connector.runner.notifications.notifier import Notifier
 from connector.runner.snapshot.initial import SnapshotPoint, SnapshotRun
 from connector.runner.snapshot.notices import SnapshotNotices, tells_of_parts
 from connector.snapshot.bulk import BulkPlan, BulkTold, PartBegun, PartDone, RowsRead, TableDone, TopicFilled

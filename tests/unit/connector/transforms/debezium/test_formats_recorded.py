@@ -16,18 +16,17 @@ from connector.record.json_converter import ConverterSettings, schema_json, valu
 from connector.record.json_reader import read_schema, value_reader
 from connector.record.schema import Schema
 from connector.transforms.debezium import (
-    compute_partition,
     decode_message_content,
     enforce_record_size,
     extract_schema,
     geometry,
     header_to_value,
-    partition_routing,
     schema_change_filter,
-    timezone_converter,
     vector_to_json,
 )
 from connector.transforms.debezium.enforce_record_size import EnforceRecordSize
+from connector.transforms.debezium.partitions import compute_partition, partition_routing
+from connector.transforms.debezium.timezone import timezone_converter
 from connector.transforms.transform import TransformDefinition
 from tests.support.format_case import RECORDED, Shared, answered, changed
 

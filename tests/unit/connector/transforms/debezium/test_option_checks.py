@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from connector.transforms.debezium.extract_new_record_state_keys import KEYS
+from connector.transforms.debezium.new_record_state.extract_new_record_state_keys import KEYS
 
 [MODE] = [key for key in KEYS if key.name == "delete.tombstone.handling.mode"]
 

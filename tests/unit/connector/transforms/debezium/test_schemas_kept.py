@@ -8,7 +8,7 @@ import pytest
 
 from connector.configdef.options import Options
 from connector.transforms.debezium.by_logical_table_router import DEFINITIONS as ROUTER
-from connector.transforms.debezium.extract_new_record_state import DEFINITIONS as UNWRAP
+from connector.transforms.debezium.new_record_state.extract_new_record_state import DEFINITIONS as UNWRAP
 from connector.transforms.debezium.outbox.event_router import DEFINITIONS as OUTBOX
 from connector.transforms.transform import TransformDefinition
 from tests.support.debezium_cases import DELETE, UPDATE, with_list

@@ -12,25 +12,19 @@ import pytest
 from connector.configdef.options import OptionError, Options
 from connector.emulation import DEBEZIUM_2_3_4, DEFAULT, Emulation
 from connector.record.connect_record import DataError
-from connector.transforms.kafka import (
+from connector.transforms.kafka import filter as filters
+from connector.transforms.kafka import predicates, regex_router, set_schema_metadata, timestamp_converter, timestamp_router
+from connector.transforms.kafka.fields import (
     cast,
-    drop_headers,
     extract_field,
     flatten,
-    header_from,
     hoist_field,
     insert_field,
-    insert_header,
     mask_field,
-    predicates,
-    regex_router,
     replace_field,
-    set_schema_metadata,
-    timestamp_converter,
-    timestamp_router,
     value_to_key,
 )
-from connector.transforms.kafka import filter as filters
+from connector.transforms.kafka.headers import drop_headers, header_from, insert_header
 from connector.transforms.transform import PredicateDefinition, TransformDefinition
 from tests.support.recorded_transforms import fits, of_checks, problems, record_of, told
 

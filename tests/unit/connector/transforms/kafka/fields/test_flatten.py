@@ -5,7 +5,7 @@ from __future__ import annotations
 from connector.configdef.options import Options
 from connector.record.connect_record import ConnectRecord
 from connector.record.schema import NO_DEFAULT, Field, Schema
-from connector.transforms.kafka.flatten import DEFINITIONS, KEYS
+from connector.transforms.kafka.fields.flatten import DEFINITIONS, KEYS
 
 INNER = Schema(
     "struct", optional=True, fields=(Field("y", Schema("string", optional=True)), Field("z", Schema("string", optional=True, default="zz")))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from connector.transforms.scripting.groovy import tree
-from connector.transforms.scripting.groovy.lexer import tokens
-from connector.transforms.scripting.groovy.parser import Parser
-from connector.transforms.scripting.groovy.words import TYPES
+from connector.transforms.scripting.groovy.syntax import tree
+from connector.transforms.scripting.groovy.syntax.lexer import tokens
+from connector.transforms.scripting.groovy.syntax.parser import Parser
+from connector.transforms.scripting.groovy.syntax.words import TYPES
 from connector.transforms.scripting.problem import Place, ScriptError
 
 _ARITHMETIC: Final = ("+=", "-=", "*=", "/=")

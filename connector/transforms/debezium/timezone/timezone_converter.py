@@ -17,8 +17,8 @@ from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.schema import CONNECT_TIMESTAMP, Schema
 from connector.record.struct import SchemaCache, field_of
 from connector.transforms.debezium.envelope_name import change_event
-from connector.transforms.debezium.timezone_rules import TimezoneRules
-from connector.transforms.debezium.zone import Zone, move_time, move_timestamp
+from connector.transforms.debezium.timezone.timezone_rules import TimezoneRules
+from connector.transforms.debezium.timezone.zone import Zone, move_time, move_timestamp
 from connector.transforms.transform import TransformDefinition
 
 ZONE: Final = "converted.timezone"

@@ -10,8 +10,8 @@ import pytest
 from connector.configdef.options import OptionError, Options
 from connector.record.connect_record import ConnectRecord
 from connector.record.schema import Field, Schema
-from connector.transforms.debezium.timezone_converter import KEYS, TimezoneConverter
-from connector.transforms.debezium.zone import Zone
+from connector.transforms.debezium.timezone.timezone_converter import KEYS, TimezoneConverter
+from connector.transforms.debezium.timezone.zone import Zone
 
 TIME: Final = Schema("string", optional=True, name="io.debezium.time.ZonedTime", version=1)
 ROW: Final = Schema("struct", optional=True, fields=(Field("t", TIME),))

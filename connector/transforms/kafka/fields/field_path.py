@@ -10,7 +10,7 @@ from connector.configdef.options import OptionError
 from connector.record.connect_record import DataError
 from connector.record.schema import Field, Schema
 from connector.record.struct import field_of
-from connector.transforms.kafka.field_values import FieldReader
+from connector.transforms.kafka.fields.field_values import FieldReader
 from connector.transforms.kafka.requirements import require_map_or_null, require_struct_or_null
 
 _PURPOSE: Final = "nested field access"

@@ -15,7 +15,7 @@ from connector.record.java_date import JavaDate
 from connector.record.schema import CONNECT_DATE, CONNECT_TIME, CONNECT_TIMESTAMP, DECIMAL, Schema
 from connector.record.struct import SchemaCache
 from connector.transforms.kafka.definitions import both_sides
-from connector.transforms.kafka.field_values import REPLACE_NULL, FieldReader
+from connector.transforms.kafka.fields.field_values import REPLACE_NULL, FieldReader
 from connector.transforms.kafka.list_checks import some_distinct_names, some_names
 from connector.transforms.kafka.requirements import require_map, require_struct
 from connector.transforms.kafka.sides import Side, part_of, with_part

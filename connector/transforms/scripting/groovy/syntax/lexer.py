@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from connector.java.floats import as_float32
-from connector.transforms.scripting.groovy.token import Kind, Token
+from connector.transforms.scripting.groovy.syntax.token import Kind, Token
 from connector.transforms.scripting.groovy.values import BigInteger, Float, Long
 from connector.transforms.scripting.problem import Place, ScriptError
 

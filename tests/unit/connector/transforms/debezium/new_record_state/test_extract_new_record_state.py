@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from connector.transforms.debezium.extract_new_record_state import DEFINITIONS
+from connector.transforms.debezium.new_record_state.extract_new_record_state import DEFINITIONS
 from tests.support.java_replay import Recorded, difference, outcomes, recorded
 
 RECORDED = list(recorded(Path(__file__).with_name("unwrap_recorded.json")))

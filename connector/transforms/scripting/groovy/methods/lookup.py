@@ -11,10 +11,11 @@ from typing import Any, Final
 
 from connector.java.regex.matching import Pattern
 from connector.record.schema import Schema
-from connector.transforms.scripting.groovy import collection_methods, numbers, object_methods, string_methods
+from connector.transforms.scripting.groovy import numbers
 from connector.transforms.scripting.groovy.budget import Budget
 from connector.transforms.scripting.groovy.comparison import compare, equal
 from connector.transforms.scripting.groovy.lambdas import Lambda
+from connector.transforms.scripting.groovy.methods import collection_methods, object_methods, string_methods
 from connector.transforms.scripting.groovy.text import text_of
 from connector.transforms.scripting.groovy.values import (
     Array,

@@ -10,7 +10,7 @@ from connector.record.schema import NO_DEFAULT, Schema
 from connector.transforms.scripting.groovy import numbers, patterns
 from connector.transforms.scripting.groovy.comparison import compare, java_equal, truth
 from connector.transforms.scripting.groovy.conversion import to_type
-from connector.transforms.scripting.groovy.string_methods import hash_code
+from connector.transforms.scripting.groovy.methods.string_methods import hash_code
 from connector.transforms.scripting.groovy.text import text_of, type_name
 from connector.transforms.scripting.groovy.values import (
     BigInteger,

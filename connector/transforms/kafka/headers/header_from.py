@@ -13,7 +13,7 @@ from connector.record.connect_record import ConnectRecord, DataError, Header
 from connector.record.schema import Schema
 from connector.record.struct import SchemaCache, field_of
 from connector.transforms.kafka.definitions import both_sides
-from connector.transforms.kafka.field_values import REPLACE_NULL, FieldReader
+from connector.transforms.kafka.fields.field_values import REPLACE_NULL, FieldReader
 from connector.transforms.kafka.list_checks import some_names
 from connector.transforms.kafka.requirements import require_map, require_struct
 from connector.transforms.kafka.schemas import struct_schema

@@ -22,7 +22,7 @@ from connector.plugins.loading import configure, load
 from connector.plugins.user_code import let_operator_through
 from connector.record.batch import NO_HEADERS
 from connector.runner.context import TaskContext
-from connector.runner.http_notifications import HttpChannel, HttpTarget
+from connector.runner.notifications.http_notifications import HttpChannel, HttpTarget
 
 LOG: Final = EventLog(__name__)
 

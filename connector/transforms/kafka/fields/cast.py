@@ -11,9 +11,9 @@ from connector.configdef.options import Options
 from connector.record.connect_record import ConnectRecord
 from connector.record.schema import Field, Schema
 from connector.record.struct import SchemaCache
-from connector.transforms.kafka.cast_values import TARGETS, cast_value
 from connector.transforms.kafka.definitions import both_sides
-from connector.transforms.kafka.field_values import REPLACE_NULL, FieldReader
+from connector.transforms.kafka.fields.cast_values import TARGETS, cast_value
+from connector.transforms.kafka.fields.field_values import REPLACE_NULL, FieldReader
 from connector.transforms.kafka.list_checks import entries
 from connector.transforms.kafka.requirements import require_map, require_struct
 from connector.transforms.kafka.schemas import has_default, struct_schema, typed

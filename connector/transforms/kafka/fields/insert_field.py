@@ -12,7 +12,7 @@ from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.schema import CONNECT_TIMESTAMP, INT32, INT64, STRING, Field, Schema
 from connector.record.struct import SchemaCache
 from connector.transforms.kafka.definitions import both_sides
-from connector.transforms.kafka.field_values import REPLACE_NULL, FieldReader
+from connector.transforms.kafka.fields.field_values import REPLACE_NULL, FieldReader
 from connector.transforms.kafka.requirements import require_map, require_struct
 from connector.transforms.kafka.schemas import struct_schema
 from connector.transforms.kafka.sides import Side, part_of, with_part

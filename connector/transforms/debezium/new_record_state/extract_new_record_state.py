@@ -1,7 +1,7 @@
 """``ExtractNewRecordState``: the row after the change in place of the event (Debezium documentation, "New record state extraction").
 
 A deleted row has no state, so an option says what stands for it. Names and places of added fields, and what happens to a deleted row, were
-recorded from both versions, which differ much (:mod:`.differences`).
+recorded from both versions, which differ much (:mod:`connector.transforms.debezium.differences`).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from connector.record.connect_record import ConnectRecord, DataError, Header
 from connector.record.schema import STRING, Field, Schema
 from connector.record.struct import SchemaCache
 from connector.transforms.debezium.differences import Differences, differences_of
-from connector.transforms.debezium.dropped_fields import DroppedFields
 from connector.transforms.debezium.envelope import copied, filled, is_change_event, schema_of, text_of, with_defaults
-from connector.transforms.debezium.extract_new_record_state_keys import DELETE_MODES, KEYS, MODES
-from connector.transforms.debezium.field_reference import FieldReference, ResolvedField
+from connector.transforms.debezium.new_record_state.dropped_fields import DroppedFields
+from connector.transforms.debezium.new_record_state.extract_new_record_state_keys import DELETE_MODES, KEYS, MODES
+from connector.transforms.debezium.new_record_state.field_reference import FieldReference, ResolvedField
 from connector.transforms.transform import AddsHeadersInPlace, TransformDefinition
 
 _DELETED: Final = "__deleted"

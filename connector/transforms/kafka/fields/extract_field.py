@@ -10,8 +10,8 @@ from connector.configdef.key import Key
 from connector.configdef.options import Options
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.transforms.kafka.definitions import both_sides
-from connector.transforms.kafka.field_path import FieldPath
-from connector.transforms.kafka.field_values import REPLACE_NULL, FieldReader
+from connector.transforms.kafka.fields.field_path import FieldPath
+from connector.transforms.kafka.fields.field_values import REPLACE_NULL, FieldReader
 from connector.transforms.kafka.requirements import require_map_or_null, require_struct_or_null
 from connector.transforms.kafka.sides import Side, part_of, with_part
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Final, NoReturn
 
-from connector.transforms.scripting.groovy import tree
-from connector.transforms.scripting.groovy.token import Token
-from connector.transforms.scripting.groovy.words import RESERVED, TYPES
+from connector.transforms.scripting.groovy.syntax import tree
+from connector.transforms.scripting.groovy.syntax.token import Token
+from connector.transforms.scripting.groovy.syntax.words import RESERVED, TYPES
 from connector.transforms.scripting.problem import Place, ScriptError
 
 _DEEPEST: Final = 50

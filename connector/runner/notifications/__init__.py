@@ -1,0 +1,1 @@
+"""Sends notifications (Debezium documentation, "Notifications")."""

@@ -1,0 +1,1 @@
+"""``ExtractNewRecordState`` (Debezium documentation, "New record state extraction")."""

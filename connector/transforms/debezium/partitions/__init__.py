@@ -1,0 +1,1 @@
+"""Transforms that choose the partition of an event."""

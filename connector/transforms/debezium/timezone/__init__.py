@@ -1,0 +1,1 @@
+"""``TimezoneConverter`` (Debezium documentation, "Timezone Converter")."""

@@ -1,0 +1,1 @@
+"""Kafka's transforms that change the fields of a key or value."""

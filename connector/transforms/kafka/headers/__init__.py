@@ -1,0 +1,1 @@
+"""Kafka's transforms that add headers or take them out (KIP-440)."""

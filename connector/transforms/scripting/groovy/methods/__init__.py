@@ -1,0 +1,1 @@
+"""The methods and properties that values have in a script."""
