@@ -29,7 +29,7 @@ from connector.transforms.kafka.regex_router import RegexRouter
 
 HEAD: Final = b'{"before":null,"after":'
 """How an event begins that has no old row."""
-_MARKER: Final = b',"source":{"version":"'
+MARKER: Final = b',"source":{"version":"'
 """What follows the row. Quotes within texts are escaped, so that it can only stand between two members of an object."""
 _MARK: Final = b'"false"'
 
@@ -75,11 +75,11 @@ class CompiledPath:
         cut, closing, extra = self._cut, self._closing, self._extra
         if extra is None:
             if not closing:
-                return [payload[cut : payload.index(_MARKER, cut)] for payload in payloads]
-            return [payload[cut : payload.index(_MARKER, cut)] + closing for payload in payloads]
+                return [payload[cut : payload.index(MARKER, cut)] for payload in payloads]
+            return [payload[cut : payload.index(MARKER, cut)] + closing for payload in payloads]
         found = []
         for payload in payloads:
-            end = payload.index(_MARKER, cut)
+            end = payload.index(MARKER, cut)
             found.append(payload[cut : end - 1] + extra(payload[end:]) + b"}" + closing)
         return found
 
@@ -110,7 +110,7 @@ def compiled_path(
     after = field_of(schema, "after")
     if after is None or schema.name is None or not schema.name.endswith(".Envelope"):
         return None
-    if _holds_source(after.schema):
+    if holds_source(after.schema):
         return None
     extra: Extra | None = None
     shown, unwraps = schema, False
@@ -136,10 +136,10 @@ def _named(topic: str) -> ConnectRecord:
     return ConnectRecord(topic)
 
 
-def _holds_source(schema: Schema) -> bool:
+def holds_source(schema: Schema) -> bool:
     """Whether a row may hold what looks like the event's source: a member of this name, at any depth."""
     inner = (schema.items, schema.keys, schema.values, *(each.schema for each in schema.fields))
-    return any(each.name == "source" for each in schema.fields) or any(each is not None and _holds_source(each) for each in inner)
+    return any(each.name == "source" for each in schema.fields) or any(each is not None and holds_source(each) for each in inner)
 
 
 def _extra(added: Sequence[ResolvedField | None], names: Sequence[str], settings: ConverterSettings) -> Extra:

@@ -16,9 +16,10 @@ import orjson
 
 from connector.configdef.options import Options
 from connector.converters import json as json_converter
-from connector.converters import simple_header
+from connector.converters import simple_header, string
 from connector.converters.catalog import make_converter, make_header_converter
 from connector.converters.converter import Converter, ConverterChoice, HeaderConverter, RawHeader
+from connector.delivery.compiled_outbox import Converters, OutboxPath, outbox_path, routes_outbox
 from connector.delivery.compiled_path import CompiledPath, compiled_path, compiles
 from connector.emulation import DEFAULT, Emulation
 from connector.errors import CdcError, ErrorKind
@@ -88,6 +89,17 @@ class ConversionPlan:
             json_converter.settings_of(Options(json_converter.KEYS, choice.options, self.emulation)) for choice in (self.key, self.value)
         )
         return (key, value) if key.decimal_format == value.decimal_format == "BASE64" else None
+
+    def outbox_converters(self, key: Converter, value: Converter, header: HeaderConverter) -> Converters | None:
+        """Return the converters where rows may go the outbox's short way (:mod:`connector.delivery.compiled_outbox`), else None.
+
+        These write a value without asking a registry, and the same whatever the topic is.
+        """
+        if self.header.name != simple_header.NAME or not {self.key.name, self.value.name} <= {json_converter.NAME, string.NAME}:
+            return None
+        as_json = self.value.name == json_converter.NAME
+        settings = json_converter.settings_of(Options(json_converter.KEYS, self.value.options, self.emulation)) if as_json else None
+        return Converters(key, value, header, settings)
 
 
 class Written(NamedTuple):
@@ -173,12 +185,15 @@ class RecordConversion:
         self._usual: tuple[tuple[Header, ...], Sequence[RawHeader], bytes] = ((), (), NO_HEADERS)
         """The headers that were converted last: the same object comes with most records."""
         self._short = plan.short_way()
+        self._outbox = plan.outbox_converters(self._key, self._value, self._header) if routes_outbox(self.chain) else None
         self._warn = warn
         self._tolerant = plan.tolerant
         self._logs = plan.config.get("errors.log.enable", "false").strip().lower() == "true"
 
-    def short_way(self, topic: str, prefix: bytes, key: bytes | None) -> CompiledPath | None:
+    def short_way(self, topic: str, prefix: bytes, key: bytes | None) -> CompiledPath | OutboxPath | None:
         """Return the short way of a topic's events with this schema, and keys like this one; None where there is none."""
+        if self._outbox is not None:
+            return outbox_path(self.chain, topic, prefix, self._outbox)
         if self._short is None:
             return None
         return compiled_path(self.chain, topic, prefix, key, *self._short)

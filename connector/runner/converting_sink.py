@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from connector.converters.converter import SchemaNeededError, SchemaRequest
+from connector.delivery.compiled_outbox import OutboxPath
 from connector.delivery.compiled_path import CompiledPath
 from connector.delivery.frontier import Frontier, Mark
 from connector.delivery.offsets import Position
@@ -39,7 +40,7 @@ class ConvertingOut:
         self._topic = topic
         self._apart = apart
         self._reader = RecordReader()
-        self._short: dict[tuple[bytes, bool], CompiledPath | None] = {}
+        self._short: dict[tuple[bytes, bool], CompiledPath | OutboxPath | None] = {}
         """The short way of events with this schema, with a key or without."""
         self._shared: tuple[Header, ...] = ()
         """What the last record's transforms added to the headers that a tombstone of it has too."""
@@ -47,7 +48,13 @@ class ConvertingOut:
     def append(self, key: bytes | None, prefix: bytes, payload: bytes | None, headers: bytes, timestamp: int) -> None:
         """Transform, convert and append one record. Raises CdcError(TRANSFORM)."""
         path = None if payload is None else self._path(prefix, key)
-        if path is not None and payload is not None and path.takes(key, payload):
+        if isinstance(path, OutboxPath):
+            message = None if payload is None else path.message(payload, headers)
+            if message is not None:
+                out = self._sink.inner_out(message.topic, apart=self._apart)
+                out.append(message.key, message.prefix, message.payload, message.headers, message.timestamp)
+                return
+        elif path is not None and payload is not None and path.takes(key, payload):
             [written] = path.payloads([payload])
             [new_key] = [None] if key is None else path.keys([key])
             self._sink.inner_out(path.topic, apart=self._apart).append(new_key, path.prefix, written, headers, timestamp)
@@ -64,14 +71,14 @@ class ConvertingOut:
         """:meth:`append` for each payload."""
         every: Sequence[bytes | None] = keys if keys is not None else [None] * len(payloads)
         path = self._path(prefix, every[0]) if payloads else None
-        if path is not None and all(map(path.takes, every, payloads)):
+        if isinstance(path, CompiledPath) and all(map(path.takes, every, payloads)):
             out = self._sink.inner_out(path.topic, apart=self._apart)
             out.extend(None if keys is None else path.keys(keys), path.prefix, path.payloads(payloads), headers, timestamp)
             return
         for key, payload in zip(every, payloads, strict=True):
             self.append(key, prefix, payload, headers, timestamp)
 
-    def _path(self, prefix: bytes, key: bytes | None) -> CompiledPath | None:
+    def _path(self, prefix: bytes, key: bytes | None) -> CompiledPath | OutboxPath | None:
         at = prefix, key is None
         if at not in self._short:
             self._short[at] = self._sink.conversion.short_way(self._topic, prefix, key)

@@ -23,7 +23,7 @@ from connector.transforms.debezium.outbox.keys import KEYS
 from connector.transforms.debezium.outbox.placement import Placement
 from connector.transforms.transform import TransformDefinition
 
-_MILLISECONDS: Final[Mapping[str, int]] = {
+MILLISECONDS: Final[Mapping[str, int]] = {
     "io.debezium.time.Timestamp": 1,
     "io.debezium.time.MicroTimestamp": 1_000,
     "io.debezium.time.NanoTimestamp": 1_000_000,
@@ -46,24 +46,24 @@ class EventRouter:
     def __init__(self, options: Options) -> None:
         differences = differences_of(options.emulation)
         raw = options.raw.get
-        self._id: Final = raw("table.field.event.id", "id")
-        self._key: Final = raw("table.field.event.key", "aggregateid")
-        self._payload: Final = raw("table.field.event.payload", "payload")
-        self._timestamp: Final = raw("table.field.event.timestamp")
+        self.id_column: Final = raw("table.field.event.id", "id")
+        self.key_column: Final = raw("table.field.event.key", "aggregateid")
+        self.payload_column: Final = raw("table.field.event.payload", "payload")
+        self.timestamp_column: Final = raw("table.field.event.timestamp")
         self._version: Final = raw("table.field.event.schema.version")
         self._fails_on_update: Final = _choice(options, "table.op.invalid.behavior", ("warn", "error", "fatal")) == "fatal"
-        self._expands: Final = _flag(options, "table.expand.json.payload")
+        self.expands: Final = _flag(options, "table.expand.json.payload")
         nulls = _choice(options, "table.json.payload.null.behavior", ("ignore", "optional_bytes"))
-        self._skips: Final = (
+        self.skips_missing: Final = (
             differences.may_miss_fields and _choice(options, "table.field.additional.missing", ("ignore", "error")) == "ignore"
         )
-        self._route: Final = raw("route.by.field", "aggregatetype")
+        self.route_column: Final = raw("route.by.field", "aggregatetype")
         self._regex: Final = _pattern("route.topic.regex", raw("route.topic.regex", "(?<routedByValue>.*)"))
         self._replacement: Final = raw("route.topic.replacement", "outbox.event.${routedByValue}")
-        self._tombstones: Final = _flag(options, "route.tombstone.on.empty.payload")
-        self._placements: Final = Placement.all_of(options, differences)
-        self._enveloped: Final = any(placement.place == "envelope" for placement in self._placements)
-        self._schemas: Final = PayloadSchemas(
+        self.tombstones: Final = _flag(options, "route.tombstone.on.empty.payload")
+        self.placements: Final = Placement.all_of(options, differences)
+        self._enveloped: Final = any(placement.place == "envelope" for placement in self.placements)
+        self.payload_schemas: Final = PayloadSchemas(
             keeps_nulls=nulls == "optional_bytes", names_nested_arrays_null=differences.names_nested_arrays_null
         )
         self._rows: Final[SchemaCache[Schema]] = SchemaCache()
@@ -95,8 +95,8 @@ class EventRouter:
         headers, partition = self._headers(schema, row)
         return ConnectRecord(
             topic=self._topic(schema, row),
-            key_schema=schema_of(schema, self._key),
-            key=get(schema, row, self._key),
+            key_schema=schema_of(schema, self.key_column),
+            key=get(schema, row, self.key_column),
             value_schema=message.schema,
             value=message.value,
             timestamp=self._time(schema, row, event),
@@ -105,9 +105,13 @@ class EventRouter:
         )
 
     def _topic(self, schema: Schema, row: Mapping[str, Any]) -> str:
-        value = text_of(schema, row, self._route)
+        value = text_of(schema, row, self.route_column)
         if value is None:
-            raise DataError(f"The outbox row has null in {self._route}, which its topic is made of")
+            raise DataError(f"The outbox row has null in {self.route_column}, which its topic is made of")
+        return self.topic_of(value)
+
+    def topic_of(self, value: str) -> str:
+        """Return the topic of rows with this value in the routing column. Raises DataError."""
         topic = self._topics.get(value)
         if topic is None:
             try:
@@ -122,34 +126,34 @@ class EventRouter:
     def _time(self, schema: Schema, row: Mapping[str, Any], event: Mapping[str, Any]) -> int | None:
         """The time in ms: of the column, or else of the event."""
         of_event: int | None = event.get("ts_ms")
-        if self._timestamp is None:
+        if self.timestamp_column is None:
             return of_event
-        field = field_of(schema, self._timestamp)
+        field = field_of(schema, self.timestamp_column)
         if field is None:
-            raise DataError(f"Unable to find timestamp field {self._timestamp} in event")
-        value = int64_of(schema, row, self._timestamp)
+            raise DataError(f"Unable to find timestamp field {self.timestamp_column} in event")
+        value = int64_of(schema, row, self.timestamp_column)
         if value is None:
             return of_event
-        divisor = _MILLISECONDS.get(field.schema.name or "")
+        divisor = MILLISECONDS.get(field.schema.name or "")
         if divisor is None:
             told = field.schema.name or "INT64 (without logical schema name)"
             raise DataError(f"Unsupported field type {told} for event timestamp")
         return value // divisor if value >= 0 else -(-value // divisor)
 
     def _payload_of(self, schema: Schema, row: Mapping[str, Any]) -> _Payload:
-        field = field_of(schema, self._payload)
+        field = field_of(schema, self.payload_column)
         if field is None:
-            raise DataError(f"Unable to find payload field {self._payload} in event")
-        return _Payload(field.schema, get(schema, row, self._payload))
+            raise DataError(f"Unable to find payload field {self.payload_column} in event")
+        return _Payload(field.schema, get(schema, row, self.payload_column))
 
     def _headers(self, schema: Schema, row: Mapping[str, Any]) -> tuple[list[Header], int | None]:
         """The headers that the row gives the message, and its partition."""
-        headers = [Header("id", schema_of(schema, self._id), get(schema, row, self._id))]
+        headers = [Header("id", schema_of(schema, self.id_column), get(schema, row, self.id_column))]
         partition = None
-        for placement in self._placements:
+        for placement in self.placements:
             if placement.place is None:
                 raise DataError(f"table.fields.additional.placement has an unknown place for {placement.column}")
-            if self._skips and field_of(schema, placement.column) is None:
+            if self.skips_missing and field_of(schema, placement.column) is None:
                 continue
             if placement.place == "header":
                 headers.append(Header(placement.name, schema_of(schema, placement.column), get(schema, row, placement.column)))
@@ -159,11 +163,11 @@ class EventRouter:
 
     def _expanded(self, payload: _Payload) -> _Payload:
         """The payload as a struct, where it is JSON text and wanted so."""
-        if not self._expands or not isinstance(payload.value, str):
+        if not self.expands or not isinstance(payload.value, str):
             return payload
         try:
             node = parsed(payload.value)
-            schema = self._schemas.schema(self._payload, node)
+            schema = self.payload_schemas.schema(self.payload_column, node)
         except Unexpandable:
             return payload
         if schema is None:
@@ -179,7 +183,7 @@ class EventRouter:
 
     def _value(self, schema: Schema, row: Mapping[str, Any], payload: _Payload) -> _Payload:
         """The message's value: the payload, alone or with other columns; a tombstone where the options want one."""
-        if self._tombstones and payload.value in (None, ""):
+        if self.tombstones and payload.value in (None, ""):
             return _Payload(None, None)
         payload = self._expanded(payload)
         if not self._enveloped:
@@ -188,12 +192,12 @@ class EventRouter:
             raise DataError("A payload without a schema cannot be placed in an envelope")
         fields = [Field(_PAYLOAD, payload.schema)]
         value = {_PAYLOAD: payload.value}
-        for placement in self._placements:
+        for placement in self.placements:
             if placement.place != "envelope":
                 continue
             field = field_of(schema, placement.column)
             if field is None:
-                if self._skips:
+                if self.skips_missing:
                     continue
                 raise DataError(f"Unable to find field {placement.column} in event")
             fields.append(Field(placement.name, field.schema))
@@ -211,7 +215,7 @@ class EventRouter:
         if found is None:
             if len(self._envelopes) >= _MOST:
                 self._envelopes.clear()
-            kind = text_of(schema, row, self._route)
+            kind = text_of(schema, row, self.route_column)
             before, dot, last = (schema.name or "").rpartition(".")
             name = f"{before}{dot}{kind}.{last}" if last else kind
             found = self._envelopes[key] = copied(Schema("struct", name=name, version=version), fields)

@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 
 from connector.converters.converter import ConverterChoice
 from connector.delivery.record_conversion import INTERNAL, ConversionPlan, RecordConversion
-from connector.emulation import DEBEZIUM_2_3_4, DEFAULT, Emulation
+from connector.emulation import DEBEZIUM_2_3_4, DEFAULT
 from connector.events.envelope import event_form
 from connector.io.kafka.sink import KafkaSink
 from connector.record.json_converter import ConverterSettings, around_payload, value_json
 from connector.record.schema import BYTES, FLOAT64, INT64, STRING, Field, Schema
 from connector.runner.converting_sink import ConvertingSink
+from tests.support.envelopes import source_of
+from tests.support.kept_records import KeptRecords
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
@@ -59,42 +61,6 @@ CHAINS: list[dict[str, str]] = [
 ]
 
 
-class Inner:
-    """Keeps what is appended."""
-
-    stores_offsets = False
-
-    def __init__(self) -> None:
-        self.records: list[tuple[Any, ...]] = []
-
-    def out(self, topic: str, *, apart: bool = False) -> Any:
-        records = self.records
-
-        class Out:
-            def append(self, key: bytes | None, prefix: bytes, payload: bytes | None, headers: bytes, timestamp: int) -> None:
-                records.append((topic, key, payload if payload is None else prefix + payload, headers, timestamp))
-
-            def extend(self, keys: Any, prefix: bytes, payloads: Any, headers: bytes, timestamp: int) -> None:
-                for key, payload in zip(keys or [None] * len(payloads), payloads, strict=True):
-                    self.append(key, prefix, payload, headers, timestamp)
-
-        return Out()
-
-
-def source(emulation: Emulation) -> dict[str, Any]:
-    names = [field.name for field in event_form(emulation).source.fields]
-    known = {
-        "version": emulation.version,
-        "connector": "postgresql",
-        "name": "p",
-        "ts_ms": 5,
-        "snapshot": None,
-        "db": "d",
-        "schema": "public",
-    }
-    return dict.fromkeys(names) | {name: value for name, value in known.items() if name in names} | {"table": "t", "lsn": 77}
-
-
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[ConversionPlan, Schema, list[dict[str, Any]]]:
     emulation = draw(st.sampled_from([DEFAULT, DEBEZIUM_2_3_4]))
@@ -116,7 +82,7 @@ def run(plan: ConversionPlan, schema: Schema, values: list[dict[str, Any]], sett
     conversion = RecordConversion(plan, lambda _event, /, **_fields: None)
     if not short:
         conversion._short = None
-    inner = Inner()
+    inner = KeptRecords()
     sink = ConvertingSink(cast("KafkaSink", inner), conversion, cast("Any", None))
     before, after = around_payload(schema, settings)
     opening, closing = around_payload(KEY, settings)
@@ -128,7 +94,7 @@ def run(plan: ConversionPlan, schema: Schema, values: list[dict[str, Any]], sett
 @given(cases(), st.sampled_from("cru"))
 def test_both_ways_give_the_same_bytes(case: tuple[ConversionPlan, Schema, list[dict[str, Any]]], op: str) -> None:
     plan, schema, rows = case
-    common = {"before": None, "source": source(plan.emulation), "transaction": None, "op": op, "ts_ms": 1}
+    common = {"before": None, "source": source_of(plan.emulation), "transaction": None, "op": op, "ts_ms": 1}
     names = {field.name for field in schema.fields}
     values = [{**dict.fromkeys(names), **common, "after": row} for row in rows]
     _, settings = plan.core_settings()
@@ -142,7 +108,7 @@ def test_events_with_an_old_row_go_by_way_of_values() -> None:
     schema = event_form(DEFAULT).envelope("p.public.t", row)
     value = {
         **dict.fromkeys(field.name for field in schema.fields),
-        "source": source(DEFAULT),
+        "source": source_of(DEFAULT),
         "op": "u",
         "before": {"id": 1},
         "after": {"id": 2},
