@@ -235,7 +235,7 @@ class OutboxPath:
         if expanded.schema is not None:
             return expanded.before, expanded.encode(converted(expanded.schema, node)) + expanded.after
         written = orjson.dumps(node)
-        if _UNLIKE_JACKSON.search(written) is not None:
+        if (not written.isascii() or b"\\u00" in written) and _UNLIKE_JACKSON.search(written) is not None:
             raise Unexpandable
         return expanded.before, written + expanded.after
 

@@ -40,13 +40,17 @@ _NULL: Final = varint(-1)
 NO_HEADERS: Final = varint(0)
 
 
+def _size(length: int) -> bytes:
+    return _VARINTS[length] if length < _SMALL else varint(length)
+
+
 def encode_headers(headers: Sequence[tuple[str, bytes | None]]) -> bytes:
     """Return a record's encoded headers with their count."""
     out = [varint(len(headers))]
     for name, value in headers:
         key = name.encode()
-        out += (varint(len(key)), key)
-        out += (_NULL,) if value is None else (varint(len(value)), value)
+        out += (_size(len(key)), key)
+        out += (_NULL,) if value is None else (_size(len(value)), value)
     return b"".join(out)
 
 
