@@ -15,6 +15,8 @@ from .topics import Raw
 
 TIMES: Final = frozenset({"ts_ms", "ts_us", "ts_ns"})
 POSITIONS: Final = frozenset({"lsn", "txId", "xmin", "origin_lsn"})
+ADDED: Final = re.compile(rf".*[._](?:{'|'.join(sorted(TIMES | POSITIONS))})")
+"""Names under which a transform shows them elsewhere: ``__lsn``, ``source.ts_ms``."""
 REST: Final = (
     (re.compile(r'"worker_id":"[^"]*"'), '"worker_id":"WORKER"'),
     (re.compile(r'"trace":"(?:[^"\\]|\\.)*"'), '"trace":"TRACE"'),
@@ -112,7 +114,7 @@ def topic_records(raws: Sequence[Raw], compare: Compare, tag: str, database: str
     records: list[dict[str, Any]] = []
     for raw in raws:
         headers = [
-            [name, parse(value) if name != "__debezium.context.runId" else "UUID"]
+            [name, scrub({name: parse(value)})[name] if name != "__debezium.context.runId" else "UUID"]
             for name, value in raw.headers
             if compare.headers or not name.startswith("__debezium.context")
         ]
@@ -154,9 +156,9 @@ def scrub(value: Any, path: tuple[str, ...] = ()) -> Any:
         in_source = path[-1:] == ("source",)
         if part is None or isinstance(part, dict | list):
             cleaned[key] = scrub(part, (*path, key))
-        elif key in TIMES or (in_source and key in POSITIONS):
+        elif key in TIMES or (in_source and key in POSITIONS) or ADDED.fullmatch(key):
             cleaned[key] = f"<{type(part).__name__}>"
-        elif in_source and key == "sequence":
+        elif (in_source and key == "sequence") or key.endswith(("_sequence", ".sequence")):
             cleaned[key] = re.sub(r"\d+", "N", part)
         elif key == "id" and isinstance(part, str) and re.fullmatch(r"\d+:\d+", part):
             cleaned[key] = "<transaction>"

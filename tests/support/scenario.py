@@ -14,6 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,12 +64,14 @@ class Scenario:
     """Servers whose result is the recorded one, as the mark ``pg`` takes it; empty: all."""
     once: bool = False
     """The server's version does not matter: one available server is enough."""
+    variants: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
+    """Connectors that run side by side on the same changes, by their names: what each adds to ``config``. Empty: one connector."""
 
     @classmethod
     def load(cls, file: Path) -> Scenario:
         """Raises ScenarioError for a key that means nothing."""
         found = yaml.safe_load(file.read_text(encoding="utf-8"))
-        known = {"about", "setup", "before", "config", "steps", "compare", "streams", "fixed_prefix", "pg", "once"}
+        known = {"about", "setup", "before", "config", "steps", "compare", "streams", "fixed_prefix", "pg", "once", "variants"}
         if unknown := found.keys() - known:
             raise ScenarioError(f"{file.name}: {', '.join(sorted(unknown))} mean nothing; a scenario has {', '.join(sorted(known))}")
         return cls(
@@ -83,6 +86,7 @@ class Scenario:
             found.get("fixed_prefix", ""),
             found.get("pg", ""),
             found.get("once", False),
+            found.get("variants") or {},
         )
 
 
@@ -134,15 +138,22 @@ class Play:
     marks: list[dict[str, int]] = field(default_factory=list)
     ended: set[int] = field(default_factory=set)
     """The walsenders that streamed when a restart was asked for."""
+    variant: str = ""
+    """What distinguishes the names of the connector that is being created."""
+
+    @property
+    def connectors(self) -> dict[str, Mapping[str, str | None]]:
+        """What each connector's name adds to the tag, and what the connector adds to the configuration."""
+        return {f"_{name}": changes for name, changes in self.scenario.variants.items()} or {"": {}}
 
     def fill(self, value: Any) -> Any:
         """Insert the run's names, which ``tests/parity/README.md`` lists."""
         if isinstance(value, str):
             for name in ("name", "slot", "publication"):
-                value = value.replace(f"{{{name}}}", self.tag)
+                value = value.replace(f"{{{name}}}", self.tag + self.variant)
             for name, put in (("bootstrap", self.place.bootstrap), ("dir", str(self.folder)), ("db", self.place.database)):
                 value = value.replace(f"{{{name}}}", put)
-            return value.replace("{p}", self.prefix)
+            return value.replace("{p}", self.prefix + self.variant)
         if isinstance(value, Mapping):
             return {self.fill(key): self.fill(part) for key, part in value.items()}
         if isinstance(value, list):
@@ -166,9 +177,12 @@ class Play:
         """Play every step; the recording of what came."""
         await self._execute(self.scenario.setup)
         await self._act(self.scenario.before, "before")
-        answer = await self.client.post("/connectors", json={"name": self.tag, "config": self.config(self.scenario.config)})
-        if answer.status_code != httpx.codes.CREATED:
-            raise ScenarioError(f"{self.scenario.name}: the connector was refused: {answer.text}")
+        for variant, changes in self.connectors.items():
+            self.variant = variant
+            config = self.config({**self.scenario.config, **changes})
+            answer = await self.client.post("/connectors", json={"name": self.tag + self.variant, "config": config})
+            if answer.status_code != httpx.codes.CREATED:
+                raise ScenarioError(f"{self.scenario.name}: connector {self.variant} was refused: {answer.text}")
         try:
             await self._streaming()
         except TimeoutError as error:
@@ -189,7 +203,8 @@ class Play:
 
     async def clean(self) -> None:
         """Remove the connector, its slot and its topics."""
-        await self.client.delete(f"/connectors/{self.tag}")
+        for variant in self.connectors:
+            await self.client.delete(f"/connectors/{self.tag}{variant}")
 
         async def free() -> bool:
             where = "FROM pg_replication_slots WHERE database = current_database()"
@@ -314,15 +329,16 @@ class Play:
     async def _step_state(self, state: str) -> None:
         """Wait until the connector and its tasks are in this state."""
 
-        async def reached() -> bool:
-            answer = await self.client.get(f"/connectors/{self.tag}/status")
+        async def reached(variant: str) -> bool:
+            answer = await self.client.get(f"/connectors/{self.tag}{variant}/status")
             if answer.status_code != httpx.codes.OK:
                 return False
             status = answer.json()
             tasks = {task["state"] for task in status["tasks"]}
             return tasks == {state} if state != "STOPPED" else status["connector"]["state"] == state and not tasks
 
-        await until(reached, lambda: f"the connector to be {state}")
+        for variant in self.connectors:
+            await until(partial(reached, variant), f"the connector {variant} to be {state}".__str__)
 
     async def _step_streaming(self, _argument: object) -> None:
         """Wait until the task runs and has its slot: a snapshot is over then."""
@@ -362,12 +378,13 @@ class Play:
                     "SELECT r.pid FROM pg_replication_slots s JOIN pg_stat_replication r ON r.pid = s.active_pid"
                     " WHERE NOT s.temporary AND s.database = current_database() AND r.state <> 'startup'"
                 )
-                if {pid for (pid,) in await self._rows(query)} - self.ended:
+                if len({pid for (pid,) in await self._rows(query)} - self.ended) >= len(self.connectors):
                     return True
-                status = (await self.client.get(f"/connectors/{self.tag}/status")).json()
-                failed = [task["trace"] for task in status["tasks"] if task["state"] == "FAILED"]
-                if failed:
-                    raise ScenarioError(f"{self.scenario.name}: the task failed: {failed[0][:2000]}")
+                for variant in self.connectors:
+                    status = (await self.client.get(f"/connectors/{self.tag}{variant}/status")).json()
+                    failed = [task["trace"] for task in status["tasks"] if task["state"] == "FAILED"]
+                    if failed:
+                        raise ScenarioError(f"{self.scenario.name}: the task {variant} failed: {failed[0][:2000]}")
                 return False
 
             await until(active, lambda: "the slot to be in use")
