@@ -38,8 +38,8 @@ def avro(registry: EmbeddedRegistry) -> dict[str, str]:
 
 async def rows(connector: Connector, registry: EmbeddedRegistry) -> list[tuple[str, dict[str, object]]]:
     """Operation and new row of each event, in the topic's order."""
-    events = await decoded(connector.worker.bootstrap, registry.confluent, f"{connector.name}.public.t")
-    return [(value["op"], value["after"]) for _, value in events]
+    topic = f"{connector.name}.public.t"
+    return [(value["op"], value["after"]) for _, value in decoded(registry.confluent, topic, await connector.raw(topic))]
 
 
 def subject_of(connector: Connector) -> str:
@@ -49,6 +49,10 @@ def subject_of(connector: Connector) -> str:
 def require(registry: EmbeddedRegistry, subject: str, level: str) -> None:
     """Set the subject's compatibility level."""
     httpx.put(f"{registry.confluent}/config/{subject}", json={"compatibility": level}).raise_for_status()
+
+
+def await_log(connector: Connector, said: str) -> None:
+    wait_until(lambda: said in connector.worker.log, lambda: f"{said}\n{connector.worker.log[-6000:]}", SECONDS)
 
 
 def restart_task(connector: Connector) -> None:
@@ -68,8 +72,7 @@ async def test_a_task_waits_for_its_registry_and_loses_nothing(connector: Connec
     )
     # A task that starts again has forgotten the key's schema too, and asks for it first.
     for subject in (subject_of(connector), f"{connector.name}.public.t-key"):
-        said = f"The schema registry {schema_registry.confluent} did not answer about the subject {subject}: ConnectError. {REMEDY}"
-        wait_until(lambda said=said: said in connector.worker.log, lambda said=said: f"{said}\n{connector.worker.log[-6000:]}", SECONDS)
+        await_log(connector, f"{schema_registry.confluent} did not answer about the subject {subject}: ConnectError. {REMEDY}")
     [(confirmed,)] = connector.database.execute(
         f"SELECT confirmed_flush_lsn > '{before}' FROM pg_replication_slots WHERE slot_name = '{connector.name}'"
     )
