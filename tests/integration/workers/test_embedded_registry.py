@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -43,10 +45,17 @@ def test_schemas_survive_a_halt_and_a_stop_leaves_nothing() -> None:
     assert not folder.exists()
 
 
-def test_it_ends_with_a_killed_parent(tmp_path: Path) -> None:
-    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+@pytest.fixture
+def short_tmp() -> Iterator[Path]:
+    """A folder with a short name. In pytest's own the registry's folder would have too long a name, and another place would be chosen."""
+    with tempfile.TemporaryDirectory(prefix="run-", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+def test_it_ends_with_a_killed_parent(short_tmp: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(short_tmp), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", HOLDER]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=tmp_path) as holder:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=short_tmp) as holder:
         assert holder.stdout is not None
         try:
             pid = int(holder.stdout.readline())
