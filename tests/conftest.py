@@ -13,6 +13,7 @@ _RESOURCES = (
     "tests.fix_pg",
     "tests.fix_kafka",
     "tests.fix_secured_kafka",
+    "tests.fix_registry",
     "tests.fix_worker",
     "tests.fix_spark",
     "tests.fix_clients",

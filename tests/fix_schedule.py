@@ -2,7 +2,7 @@
 
 Files stay whole, so that a file's fixtures start once. The files that take longest begin first: one of them at the end would keep a single
 process busy while the others wait. All files that use a Spark session share two processes: a session costs a JVM of its own, and its first
-minute is its slowest.
+minute is its slowest. The files that use the schema registry share one process, since that is a JVM too.
 """
 
 from __future__ import annotations
@@ -34,6 +34,15 @@ SESSIONS: Final = (
     frozenset({"avro", "delta", "keys", "kinds_pg", "messages", "mirror", "postgres", "sinks", "topics_live", "verify", "verify_command"}),
 )
 """The files of tests/spark that share a process."""
+REGISTRY: Final = frozenset(
+    {
+        "tests/integration/connector/test_registry.py",
+        "tests/integration/connector/test_registry_outage.py",
+        "tests/integration/tutorials/test_avro.py",
+        "tests/integration/workers/test_embedded_registry.py",
+    }
+)
+"""The files that share the process with the schema registry."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -65,6 +74,8 @@ def _file(nodeid: str) -> str:
 def _scope(nodeid: str) -> str:
     """The file, or the first file of its group."""
     path = _file(nodeid)
+    if path in REGISTRY:
+        return "tests/integration/connector/test_registry.py"
     folder, _, name = path.rpartition("/test_")
     if folder == "tests/spark":
         for number, names in enumerate(SESSIONS):

@@ -21,7 +21,9 @@ from hypothesis import settings
 
 from workers.quickstart.embedded.watch import watched
 
-SERVERS: Final = frozenset({"pg", "kafka", "kafka_bootstrap", "secured_kafka", "spark", "jvm", "connect_runtime", "pg_release"})
+SERVERS: Final = frozenset(
+    {"pg", "kafka", "kafka_bootstrap", "secured_kafka", "spark", "jvm", "connect_runtime", "pg_release", "schema_registry"}
+)
 """Fixtures that start a server or a JVM; the others that do so ask for one of these."""
 
 # No deadlines: how long an example takes says nothing on a machine with other work.

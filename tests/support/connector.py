@@ -26,6 +26,10 @@ class Connector:
     database: Database
     name: str
 
+    @property
+    def slot_name(self) -> str:
+        return self.name
+
     def config(self, changes: Mapping[str, str] | None = None) -> dict[str, str]:
         """Plain JSON without schemas, and quick retries and status updates; ``changes`` over it."""
         converter = "org.apache.kafka.connect.json.JsonConverter"
@@ -56,7 +60,7 @@ class Connector:
 
     def drop_slot(self) -> None:
         """Drop the unused slot."""
-        self.database.execute(f"SELECT pg_drop_replication_slot('{self.name}')")
+        self.database.execute(f"SELECT pg_drop_replication_slot('{self.slot_name}')")
 
     def create(self, changes: Mapping[str, str] | None = None) -> None:
         """Create it and wait until it streams."""
@@ -72,13 +76,13 @@ class Connector:
         """Stop the connector and wait until it has released the slot."""
         self.put("stop")
         self.worker.await_state(self.name, "STOPPED", tasks=0)
-        wait_until(lambda: self.slot().get("active") is not True, lambda: f"slot {self.name} to be free", SECONDS)
+        wait_until(lambda: self.slot().get("active") is not True, lambda: f"slot {self.slot_name} to be free", SECONDS)
 
     def delete(self) -> None:
         """Remove it, and its slot when it left one."""
         assert self.worker.rest("DELETE", f"/connectors/{self.name}").is_success
-        wait_until(lambda: self.slot().get("active") is not True, lambda: f"slot {self.name} to be free", SECONDS)
-        self.database.execute(f"SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = '{self.name}'")
+        wait_until(lambda: self.slot().get("active") is not True, lambda: f"slot {self.slot_name} to be free", SECONDS)
+        self.database.execute(f"SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = '{self.slot_name}'")
 
     def progress(self) -> dict[str, Any]:
         found: dict[str, Any] = self.worker.rest("GET", f"/connectors/{self.name}/progress").json()
@@ -120,7 +124,7 @@ class Connector:
 
     def slot(self) -> dict[str, Any]:
         """The slot as the server shows it; empty when there is none."""
-        rows = self.database.execute(f"SELECT to_jsonb(s)::text FROM pg_replication_slots s WHERE slot_name = '{self.name}'")
+        rows = self.database.execute(f"SELECT to_jsonb(s)::text FROM pg_replication_slots s WHERE slot_name = '{self.slot_name}'")
         found: dict[str, Any] = json.loads(str(rows[0][0])) if rows else {}
         return found
 
@@ -133,10 +137,10 @@ class Connector:
         """Wait until the slot is confirmed up to ``lsn``: everything before it is in Kafka then, and so is the offset."""
 
         def look() -> bool:
-            query = f"SELECT confirmed_flush_lsn >= '{lsn}' FROM pg_replication_slots WHERE slot_name = '{self.name}'"
+            query = f"SELECT confirmed_flush_lsn >= '{lsn}' FROM pg_replication_slots WHERE slot_name = '{self.slot_name}'"
             return self.database.execute(query) == [(True,)]
 
-        wait_until(look, lambda: f"slot {self.name} to be confirmed up to {lsn}: {self.slot()}\n{self.worker.log[-6000:]}", SECONDS)
+        wait_until(look, lambda: f"slot {self.slot_name} to be confirmed up to {lsn}: {self.slot()}\n{self.worker.log[-6000:]}", SECONDS)
 
     async def events(self, table: str) -> list[tuple[Any, Any]]:
         """All keys and values of the table's topic, partition after partition."""

@@ -1,20 +1,19 @@
-"""Converters and the registry's client against a real registry, read back by Confluent's own client.
-
-Apicurio's registry is published as an archive, which the fetching of jars does not know. So one must run, with Confluent's API below
-``/apis/ccompat/v7``; ``UNDERSTUDY_TEST_REGISTRY`` names it (``http://127.0.0.1:8080``).
-"""
+"""Converters and the registry's client against a real registry, read back by Confluent's own client."""
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any
 
 import httpx
 import pytest
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.avro import AvroDeserializer
+from confluent_kafka.schema_registry.json_schema import JSONDeserializer
+from confluent_kafka.serialization import MessageField, SerializationContext
 
 from connector.configdef.options import Options
 from connector.converters.avro.apicurio import DEFINITIONS as APICURIO
@@ -26,13 +25,7 @@ from connector.errors import CdcError, ErrorKind
 from connector.io.registry import RegistryClients
 from connector.record.schema import INT32, INT64, STRING, Field, Schema
 from tests.support.avro_cases import TIMESTAMP, VARIABLE, array, decimal, mapping, struct
-
-REGISTRY: Final = os.environ.get("UNDERSTUDY_TEST_REGISTRY", "").rstrip("/")
-CCOMPAT: Final = f"{REGISTRY}/apis/ccompat/v7"
-pytestmark = [
-    pytest.mark.server,
-    pytest.mark.skipif(not REGISTRY, reason="no schema registry: UNDERSTUDY_TEST_REGISTRY does not name one"),
-]
+from workers.quickstart.embedded.registry import EmbeddedRegistry
 
 
 def made(definitions: Sequence[ConverterDefinition], **options: str) -> Converter:
@@ -58,23 +51,19 @@ def sent(found: Converted) -> bytes:
     return found.prefix + found.payload
 
 
-def read(topic: str, data: bytes) -> Any:
+def read(registry: EmbeddedRegistry, topic: str, data: bytes) -> Any:
     """What Confluent's client reads."""
-    avro = pytest.importorskip("confluent_kafka.schema_registry.avro")
-    from confluent_kafka.schema_registry import SchemaRegistryClient  # noqa: PLC0415 - after the skip
-    from confluent_kafka.serialization import MessageField, SerializationContext  # noqa: PLC0415 - the same
-
-    with SchemaRegistryClient({"url": CCOMPAT}) as client:
-        return avro.AvroDeserializer(client)(data, SerializationContext(topic, MessageField.VALUE))
+    with SchemaRegistryClient({"url": registry.confluent}) as client:
+        return AvroDeserializer(client)(data, SerializationContext(topic, MessageField.VALUE))
 
 
-def asked(path: str) -> Any:
+def asked(registry: EmbeddedRegistry, path: str) -> Any:
     """The registry's own answer."""
-    return httpx.get(REGISTRY + path).raise_for_status().json()
+    return httpx.get(registry.url + path).raise_for_status().json()
 
 
-def require_compatibility(subject: str) -> None:
-    httpx.put(f"{CCOMPAT}/config/{subject}", json={"compatibility": "BACKWARD"}).raise_for_status()
+def require_compatibility(registry: EmbeddedRegistry, subject: str) -> None:
+    httpx.put(f"{registry.confluent}/config/{subject}", json={"compatibility": "BACKWARD"}).raise_for_status()
 
 
 def event(prefix: str) -> tuple[Schema, dict[str, Any]]:
@@ -101,64 +90,64 @@ def topic() -> str:
 
 
 @pytest.mark.parametrize("kind", ["confluent", "apicurio", "apicurio with references", "apicurio v2"])
-async def test_confluents_client_reads_what_the_converter_wrote(kind: str, topic: str) -> None:
-    own = {"apicurio_registry_url": f"{REGISTRY}/apis/registry/v3", "apicurio_registry_auto__register": "true"}
+async def test_confluents_client_reads_what_the_converter_wrote(schema_registry: EmbeddedRegistry, kind: str, topic: str) -> None:
+    own = {"apicurio_registry_url": f"{schema_registry.url}/apis/registry/v3", "apicurio_registry_auto__register": "true"}
     converter = {
-        "confluent": lambda: made(CONFLUENT, schema_registry_url=CCOMPAT),
+        "confluent": lambda: made(CONFLUENT, schema_registry_url=schema_registry.confluent),
         "apicurio": lambda: made(APICURIO, **own, apicurio_registry_dereference__schema="true"),
         "apicurio with references": lambda: made(APICURIO, **own),
         "apicurio v2": lambda: made(
             APICURIO,
-            **(own | {"apicurio_registry_url": f"{REGISTRY}/apis/registry/v2"}),
+            **(own | {"apicurio_registry_url": f"{schema_registry.url}/apis/registry/v2"}),
             apicurio_registry_as__confluent="true",
             apicurio_registry_use__id="contentId",
             apicurio_registry_headers_enabled="false",
         ),
     }[kind]()
     schema, value = event(topic)
-    found = read(topic, sent(await converted(converter, topic, schema, value)))
+    found = read(schema_registry, topic, sent(await converted(converter, topic, schema, value)))
     after = found["after"]
     assert (found["before"], found["op"], after["id"], after["name"], after["price"]) == (None, "c", 7, "ä", Decimal("-1.28"))
     assert (after["any"], after["tags"], after["extra"]) == ({"scale": 1, "value": b"\5"}, ["a", None], {"x": 1 << 40})
     assert after["at"].timestamp() == pytest.approx(1_700_000_000)
 
 
-async def test_a_new_column_is_a_new_version_of_the_subject(topic: str) -> None:
-    converter = made(CONFLUENT, schema_registry_url=CCOMPAT)
+async def test_a_new_column_is_a_new_version_of_the_subject(schema_registry: EmbeddedRegistry, topic: str) -> None:
+    converter = made(CONFLUENT, schema_registry_url=schema_registry.confluent)
     before = struct(f"{topic}.Value", id=INT32)
     after = Schema("struct", name=before.name, fields=(*before.fields, Field("more", STRING.as_optional())))
     first = await converted(converter, topic, before, {"id": 1})
     second = await converted(converter, topic, after, {"id": 1, "more": None})
     assert first.prefix != second.prefix
-    assert asked(f"/apis/ccompat/v7/subjects/{topic}-value/versions") == [1, 2]
-    other = made(CONFLUENT, schema_registry_url=CCOMPAT)
+    assert asked(schema_registry, f"/apis/ccompat/v7/subjects/{topic}-value/versions") == [1, 2]
+    other = made(CONFLUENT, schema_registry_url=schema_registry.confluent)
     assert await converted(other, topic, before, {"id": 1}) == first
 
 
-async def test_an_incompatible_change_is_refused(topic: str) -> None:
-    converter = made(CONFLUENT, schema_registry_url=CCOMPAT)
+async def test_an_incompatible_change_is_refused(schema_registry: EmbeddedRegistry, topic: str) -> None:
+    converter = made(CONFLUENT, schema_registry_url=schema_registry.confluent)
     await converted(converter, topic, struct(f"{topic}.Value", id=INT32), {"id": 1})
-    require_compatibility(f"{topic}-value")
+    require_compatibility(schema_registry, f"{topic}-value")
     with pytest.raises(CdcError, match="not compatible") as error:
         await converted(converter, topic, struct(f"{topic}.Value", id=STRING), {"id": "x"})
     assert error.value.kind is ErrorKind.SCHEMA
 
 
-async def test_schemas_that_are_not_registered_by_the_converter(topic: str) -> None:
+async def test_schemas_that_are_not_registered_by_the_converter(schema_registry: EmbeddedRegistry, topic: str) -> None:
     schema = struct(f"{topic}.Value", id=INT32)
-    look_up = {"schema_registry_url": CCOMPAT, "auto_register_schemas": "false"}
+    look_up = {"schema_registry_url": schema_registry.confluent, "auto_register_schemas": "false"}
     with pytest.raises(CdcError, match="has no such schema"):
         await converted(made(CONFLUENT, **look_up), topic, schema, {"id": 1})
-    registered = await converted(made(CONFLUENT, schema_registry_url=CCOMPAT), topic, schema, {"id": 1})
+    registered = await converted(made(CONFLUENT, schema_registry_url=schema_registry.confluent), topic, schema, {"id": 1})
     assert await converted(made(CONFLUENT, **look_up), topic, schema, {"id": 1}) == registered
     assert await converted(made(CONFLUENT, **look_up, use_latest_version="true"), topic, schema, {"id": 1}) == registered
-    own = made(APICURIO, apicurio_registry_url=f"{REGISTRY}/apis/registry/v3", apicurio_registry_dereference__schema="true")
+    own = made(APICURIO, apicurio_registry_url=f"{schema_registry.url}/apis/registry/v3", apicurio_registry_dereference__schema="true")
     assert await converted(own, topic, schema, {"id": 1}) == registered
 
 
 @pytest.mark.parametrize("api", ["v2", "v3"])
-async def test_apicurios_newest_schema(api: str, topic: str) -> None:
-    own = {"apicurio_registry_url": f"{REGISTRY}/apis/registry/{api}", "apicurio_registry_headers_enabled": "false"}
+async def test_apicurios_newest_schema(schema_registry: EmbeddedRegistry, api: str, topic: str) -> None:
+    own = {"apicurio_registry_url": f"{schema_registry.url}/apis/registry/{api}", "apicurio_registry_headers_enabled": "false"}
     own |= {"apicurio_registry_use__id": "contentId", "apicurio_registry_dereference__schema": "true"}
     find = {**own, "apicurio_registry_find__latest": "true"}
     schema, value = event(topic)
@@ -168,24 +157,20 @@ async def test_apicurios_newest_schema(api: str, topic: str) -> None:
     assert await converted(made(APICURIO, **find), topic, schema, value) == registered
 
 
-async def test_confluents_client_reads_json_with_a_schema(topic: str) -> None:
-    json_schema = pytest.importorskip("confluent_kafka.schema_registry.json_schema")
-    from confluent_kafka.schema_registry import SchemaRegistryClient  # noqa: PLC0415 - after the skip
-    from confluent_kafka.serialization import MessageField, SerializationContext  # noqa: PLC0415 - the same
-
+async def test_confluents_client_reads_json_with_a_schema(schema_registry: EmbeddedRegistry, topic: str) -> None:
     schema, value = event(topic)
-    found = sent(await converted(made(JSON_SCHEMA, schema_registry_url=CCOMPAT), topic, schema, value))
-    with SchemaRegistryClient({"url": CCOMPAT}) as client:
-        deserializer = json_schema.JSONDeserializer(None, schema_registry_client=client)
+    found = sent(await converted(made(JSON_SCHEMA, schema_registry_url=schema_registry.confluent), topic, schema, value))
+    with SchemaRegistryClient({"url": schema_registry.confluent}) as client:
+        deserializer = JSONDeserializer(None, schema_registry_client=client)
         read_value = deserializer(found, SerializationContext(topic, MessageField.VALUE))
     assert read_value["before"] is None
     assert read_value["after"]["extra"] == {"x": 1 << 40}
 
 
-async def test_ext_json_registers_the_schema_of_the_json_converter(topic: str) -> None:
-    converter = made(EXT_JSON, apicurio_registry_url=f"{REGISTRY}/apis/registry/v3", apicurio_registry_auto__register="true")
+async def test_ext_json_registers_the_schema_of_the_json_converter(schema_registry: EmbeddedRegistry, topic: str) -> None:
+    converter = made(EXT_JSON, apicurio_registry_url=f"{schema_registry.url}/apis/registry/v3", apicurio_registry_auto__register="true")
     found = sent(await converted(converter, topic, struct(f"{topic}.Value", id=INT32), {"id": 1}))
     assert found.startswith(b'{"schemaId":')
     assert found.endswith(b',"payload":{"id":1}}')
-    content = asked(f"/apis/registry/v3/groups/default/artifacts/{topic}-value/versions/1/content")
+    content = asked(schema_registry, f"/apis/registry/v3/groups/default/artifacts/{topic}-value/versions/1/content")
     assert (content["type"], content["fields"][0]["field"]) == ("struct", "id")

@@ -1,24 +1,17 @@
-"""Downloads jars, such as Kafka's, once with PySpark's Ivy, and compares them with pinned checksums.
-
-Ivy's settings, cache and home are in the project's cache, so HOME is neither read nor written. ``UNDERSTUDY_IVY_SETTINGS`` names an Ivy
-settings file for a company's mirror.
-"""
+"""Downloads jars, such as Kafka's, once, and compares them with pinned checksums."""
 
 from __future__ import annotations
 
 import hashlib
-import importlib.util
-import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
 from workers.quickstart.embedded.failure import EmbeddedError
+from workers.quickstart.embedded.ivy import fetch_jars
 from workers.quickstart.embedded.java import Java
-from workers.quickstart.embedded.java_truststore import PASSWORD, certificates, key_store, machine_bundle
 from workers.quickstart.embedded.place import cache_folder, locked
 
 KAFKA_VERSION: Final = "4.3.0"
@@ -56,7 +49,7 @@ def checked_jars(java: Java, name: str, dependencies: Iterable[tuple[str, str, s
         if not jars.is_dir():
             # The folder gets its final name when it is complete and checked.
             with tempfile.TemporaryDirectory(prefix="fetch-", dir=cache) as fetched:
-                _fetch(java, name, dependencies, Path(fetched), cache / "ivy")
+                fetch_jars(java, name, dependencies, Path(fetched), cache / "ivy")
                 check_sums(Path(fetched) / "libs", sums, pinned_in)
                 (Path(fetched) / "libs").rename(jars)
             shutil.rmtree(cache / "ivy", ignore_errors=True)
@@ -76,42 +69,4 @@ def check_sums(folder: Path, sums: Mapping[str, str], pinned_in: str = SUMS.name
     faults += [f"{name} is not expected" for name in sorted(found.keys() - sums.keys())]
     faults += [f"{name} has the sum {found[name]}" for name in sorted(sums.keys() & found.keys()) if found[name] != sums[name]]
     if faults:
-        raise EmbeddedError(f"The fetched jars are not those pinned in {pinned_in}: {'; '.join(faults)}. They were not used.")
-
-
-def _fetch(java: Java, name: str, dependencies: Iterable[tuple[str, str, str]], folder: Path, ivy_cache: Path) -> None:
-    lines = "".join(f'<dependency org="{org}" name="{name}" rev="{rev}" conf="default"/>' for org, name, rev in dependencies)
-    module = folder / "ivy.xml"
-    module.write_text(
-        f'<ivy-module version="2.0"><info organisation="understudy" module="jars"/><dependencies>{lines}</dependencies></ivy-module>',
-        encoding="utf-8",
-    )
-    settings = os.environ.get("UNDERSTUDY_IVY_SETTINGS")
-    command: list[str | Path] = [java.program, f"-Duser.home={folder}", *_trust(java, folder)]
-    command += ["-jar", _ivy_jar(), *(["-settings", settings] if settings else [])]
-    command += ["-ivy", module, "-cache", ivy_cache, "-types", "jar", "bundle", "-warn"]
-    command += ["-retrieve", str(folder / "libs" / "[artifact]-[revision].[ext]")]
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)  # noqa: S603 - our own arguments
-    if done.returncode != 0 or not (folder / "libs").is_dir():
-        said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip(" .:\t")]
-        raise EmbeddedError(
-            f"The jars of {name} could not be fetched: {' | '.join(said[-6:])}. Check the way to the Maven repository "
-            "(UNDERSTUDY_IVY_SETTINGS names an Ivy settings file for a mirror), then try again."
-        )
-
-
-def _trust(java: Java, folder: Path) -> list[str]:
-    bundle = machine_bundle() if java.bundled else None
-    if bundle is None:
-        return []
-    store = folder / "authorities.jks"
-    store.write_bytes(key_store(certificates(bundle.read_text(encoding="utf-8", errors="replace"))))
-    return [f"-Djavax.net.ssl.trustStore={store}", f"-Djavax.net.ssl.trustStorePassword={PASSWORD}"]
-
-
-def _ivy_jar() -> Path:
-    spark = importlib.util.find_spec("pyspark")
-    if spark is not None and spark.origin is not None:
-        for jar in (Path(spark.origin).parent / "jars").glob("ivy-*.jar"):
-            return jar
-    raise EmbeddedError("Jars are fetched by the Ivy that PySpark ships. Install the extra understudy[quickstart].")
+        raise EmbeddedError(f"The fetched files are not those pinned in {pinned_in}: {'; '.join(faults)}. They were not used.")

@@ -20,6 +20,7 @@ from workers.quickstart.embedded.java_truststore import PASSWORD, certificates, 
 from workers.quickstart.embedded.kafka import answers
 from workers.quickstart.embedded.place import free_port
 from workers.quickstart.embedded.process import Process, command_line, stop_recorded
+from workers.quickstart.embedded.registry import SUMS, EmbeddedRegistry
 from workers.quickstart.embedded.wait import wait_until
 
 READY = "import sys, time; print('ready', flush=True); time.sleep(60)"
@@ -39,6 +40,18 @@ def test_pinned_sums_hold_the_broker_and_its_log_backend() -> None:
     sums = pinned_sums()
     assert {"kafka_2.13-4.3.0.jar", "kafka-clients-4.3.0.jar", "log4j-slf4j-impl-2.25.4.jar"} <= sums.keys()
     assert {len(digest) for digest in sums.values()} == {64}
+
+
+def test_the_registrys_archive_is_pinned() -> None:
+    assert list(pinned_sums(SUMS)) == ["apicurio-registry-app-3.0.9.tar.gz"]
+
+
+def test_a_registry_that_was_not_started_says_so() -> None:
+    registry = EmbeddedRegistry()
+    registry.stop()
+    for used in (lambda: registry.pid, lambda: registry.folder, registry.resume):
+        with pytest.raises(EmbeddedError, match=r"has not been started|is not running"):
+            used()
 
 
 def test_sums_must_match_name_by_name(tmp_path: Path) -> None:
