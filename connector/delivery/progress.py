@@ -52,6 +52,8 @@ class Progress:
     snapshot_seconds: float = 0.0
     events: int = 0
     """The number of records that this run passed to the producer, including tombstones."""
+    delivered: int = 0
+    """The number of records that Kafka acknowledged, known when the run has ended. A snapshot in processes counts finished tables' rows."""
     acknowledged_lsn: int = 0
     received_lsn: int = 0
     last_event_source_ms: int = 0

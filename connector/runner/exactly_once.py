@@ -67,8 +67,13 @@ async def open_sink(context: TaskContext, config: ConnectorConfig, stack: AsyncE
         sink = TransactionalSink(kafka, creator, exactly_once.transactional_id, target, interval=exactly_once.interval)
         context = replace(context, offsets=TransactionOffsets(exactly_once, sink))
     stack.push_async_callback(sink.stop)
+    stack.callback(lambda: _count(context, sink))
     await sink.start()
     return await converted(sink, context.conversion, stack), context
+
+
+def _count(context: TaskContext, sink: KafkaSink) -> None:
+    context.progress.delivered += sink.delivered
 
 
 async def converted(sink: KafkaSink, plan: ConversionPlan | None, stack: AsyncExitStack) -> Sink:

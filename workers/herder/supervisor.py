@@ -83,7 +83,7 @@ class _Failures:
 
     def add(self, progress: Progress | None, began: float, now: float) -> None:
         """Count a failed attempt that ran from ``began`` to ``now``."""
-        if not self.attempts or (progress is not None and progress.events):
+        if not self.attempts or (progress is not None and progress.delivered):
             self.attempts, self.since = 0, now
         if progress is not None and progress.received_lsn and now - began >= WELL_S:
             self.quick = 0

@@ -143,6 +143,8 @@ class KafkaSink:
         self._outs: dict[str, TopicOut] = {}
         self._resolving: asyncio.Task[None] | None = None
         self._waiting = 0
+        self.delivered = 0
+        """The number of records that Kafka has acknowledged."""
         self._changed = asyncio.Event()
         self._failure: BaseException | None = None
         self.frontier: Final = Frontier()
@@ -309,6 +311,7 @@ class KafkaSink:
             failpoints.reached(failpoints.AFTER_SEND)
             for ack in acks:
                 await ack
+            self.delivered += len(batch.records)
         except KafkaError as error:
             raise sink_error(error, f"topic {part.topic}") from error
 

@@ -148,6 +148,7 @@ class SnapshotRun:
             self._reading.report(shown)
 
         def complete(table: int) -> None:
+            progress.delivered += progress.tables[table].rows
             table_ends(progress.tables[table])
             self._notices.table_ends(table)
 

@@ -73,6 +73,13 @@ async def test_a_task_waits_for_its_registry_and_loses_nothing(connector: Connec
     # A task that starts again has forgotten the key's schema too, and asks for it first.
     for subject in (subject_of(connector), f"{connector.name}.public.t-key"):
         await_log(connector, f"{schema_registry.confluent} did not answer about the subject {subject}: ConnectError. {REMEDY}")
+    # Each attempt reads the changes again, and delivers none of them.
+    own = f"connector={connector.name}"
+    wait_until(
+        lambda: any(own in line and "failures=3" in line for line in connector.worker.log.splitlines()),
+        lambda: f"the third failure\n{connector.worker.log[-6000:]}",
+        SECONDS,
+    )
     [(confirmed,)] = connector.database.execute(
         f"SELECT confirmed_flush_lsn > '{before}' FROM pg_replication_slots WHERE slot_name = '{connector.name}'"
     )

@@ -78,9 +78,10 @@ class Bench:
         self.supervisor.start("shop", make, policy or RetryPolicy())
 
 
-def raises(problem: BaseException, events: int = 0) -> Callable[[TaskContext, asyncio.Event], Awaitable[None]]:
+def raises(problem: BaseException, delivered: int = 0) -> Callable[[TaskContext, asyncio.Event], Awaitable[None]]:
     async def step(task: TaskContext, stop: asyncio.Event) -> None:
-        task.progress.events = events
+        # What was only read is no success.
+        task.progress.events, task.progress.delivered = 5, delivered
         raise problem
 
     return step
@@ -165,7 +166,7 @@ async def test_after_an_attempt_that_ran_well_pauses_are_short_again(seconds: fl
 
 async def test_an_attempt_that_delivered_events_restarts_the_count() -> None:
     lost = error(ErrorKind.SOURCE_CONNECTION_LOST)
-    bench = Bench(raises(lost), raises(lost, events=5), raises(lost))
+    bench = Bench(raises(lost), raises(lost, delivered=5), raises(lost))
     bench.start(RetryPolicy(wait=1, retries=1))
     await bench.over.wait()
     assert bench.runs == 3
