@@ -20,8 +20,10 @@ pytestmark = pytest.mark.pg_once
 RECORDED: Final = json.loads((ROOT / "tests/unit/connector/lineage/events_recorded.json").read_text(encoding="utf-8"))["store"]["steps"]
 STEPS: Final = ("snapshot", "insert", "first row of a table", "added column", "delete", "stop")
 TABLES: Final = (
-    "CREATE TABLE orders (id serial PRIMARY KEY, customer varchar(40) NOT NULL, amount numeric(10,2), tags text[],"
-    " placed timestamptz, note json)",
+    (
+        "CREATE TABLE orders (id serial PRIMARY KEY, customer varchar(40) NOT NULL, amount numeric(10,2), tags text[],"
+        " placed timestamptz, note json)"
+    ),
     "CREATE TABLE items (order_id int NOT NULL, pos smallint, name text, PRIMARY KEY (order_id, pos))",
     "CREATE TABLE nokey (a int, b uuid)",
     "INSERT INTO orders (customer) VALUES ('a')",
