@@ -46,7 +46,11 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-async def test_snapshot_stream_and_changed_table_are_reported_as_recorded(pg: PgServer, shared_worker: Worker, tmp_path: Path) -> None:
+@pytest.mark.parametrize("readers", ["1", "2"])
+async def test_snapshot_stream_and_changed_table_are_reported_as_recorded(
+    pg: PgServer, shared_worker: Worker, tmp_path: Path, readers: str
+) -> None:
+    """With reader processes too: the last row of each table passes through the task's own transforms."""
     database = pg.database("lineage")
     database.execute(*TABLES)
     events, settings = tmp_path / "events.jsonl", tmp_path / "openlineage.yml"
@@ -55,6 +59,7 @@ async def test_snapshot_stream_and_changed_table_are_reported_as_recorded(pg: Pg
     connector.create(
         {
             "table.include.list": "public.orders,public.items,public.nokey",
+            "snapshot.max.threads": readers,
             "openlineage.integration.enabled": "true",
             "openlineage.integration.config.file.path": str(settings),
             "transforms": "lineage",
