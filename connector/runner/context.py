@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from connector.catalog.table import CatalogTable
 from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.progress import Progress
 from connector.delivery.record_conversion import ConversionPlan
@@ -12,7 +13,9 @@ from connector.notifications.notification import Notification
 from connector.plugins.allowed import NO_PLUGINS, AllowedPlugins
 from connector.ports import Backtracking, OffsetStore, TransactionalOffsets, no_backtracking
 from connector.record.json_converter import ConverterSettings
+from connector.record.schema import Schema
 from connector.signals.inbox import SignalInbox
+from connector.types.codec import Types
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,10 @@ class TaskContext:
     progress: Progress
     topic_used: Callable[[str], None]
     """Called once per topic and run, for topic tracking (KIP-558)."""
+    table_described: Callable[[CatalogTable, Types], None] | None = None
+    """Called when a captured table is described, at the start and after each change of its structure (OpenLineage)."""
+    topic_described: Callable[[str, Schema], None] | None = None
+    """Called by the transform OpenLineage for each topic and schema of its values."""
     offset_flush_interval: float = 60.0
     """Seconds between writes of the offset while events flow (``offset.flush.interval.ms``)."""
     task_id: int = 0

@@ -20,6 +20,7 @@ from connector.ports import JsonObject
 from connector.runner.context import ExactlyOnce, TaskContext
 from connector.runner.converting_sink import ConvertingSink
 from connector.transforms.chain import Chain, Step
+from connector.transforms.debezium.open_lineage import OpenLineage, ReportTopic
 from connector.transforms.debezium.timescaledb import TimescaleDb
 
 LOG: Final = EventLog(__name__)
@@ -69,15 +70,18 @@ async def open_sink(context: TaskContext, config: ConnectorConfig, stack: AsyncE
     stack.push_async_callback(sink.stop)
     stack.callback(lambda: _count(context, sink))
     await sink.start()
-    return await converted(sink, context.conversion, stack), context
+    return await converted(sink, context.conversion, stack, context.topic_described), context
 
 
 def _count(context: TaskContext, sink: KafkaSink) -> None:
     context.progress.delivered += sink.delivered
 
 
-async def converted(sink: KafkaSink, plan: ConversionPlan | None, stack: AsyncExitStack) -> Sink:
-    """Return the sink itself, or one in front of it that does what ``plan`` says. The stack closes it. Raises CdcError(CONFIG_INVALID)."""
+async def converted(sink: KafkaSink, plan: ConversionPlan | None, stack: AsyncExitStack, report_topic: ReportTopic | None = None) -> Sink:
+    """Return the sink itself, or one in front of it that does what ``plan`` says. The stack closes it. Raises CdcError(CONFIG_INVALID).
+
+    ``report_topic`` is what the transform OpenLineage calls.
+    """
     if plan is None:
         return sink
     # httpx takes 60 ms to import, and few connectors have a registry.
@@ -86,14 +90,16 @@ async def converted(sink: KafkaSink, plan: ConversionPlan | None, stack: AsyncEx
     clients = RegistryClients()
     stack.push_async_callback(clients.close)
     conversion = RecordConversion(plan, LOG.warning)
-    conversion.chain = Chain([_with_catalog(step, plan) for step in conversion.chain.steps])
+    conversion.chain = Chain([_connected(step, plan, report_topic) for step in conversion.chain.steps])
     found = ConvertingSink(sink, conversion, clients.resolve)
     stack.push_async_callback(found.stop)
     return found
 
 
-def _with_catalog(step: Step, plan: ConversionPlan) -> Step:
-    """Give the transform TimescaleDb the database to ask."""
+def _connected(step: Step, plan: ConversionPlan, report_topic: ReportTopic | None) -> Step:
+    """Give the transform TimescaleDb the database to ask, and the transform OpenLineage what reports."""
+    if isinstance(step.transform, OpenLineage) and report_topic is not None:
+        return replace(step, transform=step.transform.reporting(report_topic))
     if not isinstance(step.transform, TimescaleDb):
         return step
     catalog = PostgresTimescale(step.transform.database, plan.config)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from connector.catalog.table import CatalogTable
@@ -13,6 +14,7 @@ from connector.events.stream import LiveTable, Stream
 from connector.events.stream_source import StreamSource
 from connector.log import EventLog
 from connector.ports import Clock
+from connector.types.codec import Types
 from connector.wire.pgoutput import Relation
 
 LOG: Final = EventLog(__name__)
@@ -24,7 +26,18 @@ _SETTLE_S: Final = 0.05
 class LiveTables:
     """The tables of one run of the stream."""
 
-    def __init__(self, config: ConnectorConfig, capture: Capture, sink: Sink, source: StreamSource, stream: Stream, clock: Clock) -> None:
+    def __init__(
+        self,
+        config: ConnectorConfig,
+        capture: Capture,
+        sink: Sink,
+        source: StreamSource,
+        stream: Stream,
+        clock: Clock,
+        described: Callable[[CatalogTable, Types], None] | None = None,
+    ) -> None:
+        """``described`` is called with each description of a table, and the types of its columns."""
+        self._described = described
         self._poll_s = config.poll_interval_ms / 1000
         self._capture = capture
         self._sink = sink
@@ -68,6 +81,8 @@ class LiveTables:
             capture.types = await self._source.read_types()
         self._known[name] = table
         self._relations[name] = relation
+        if self._described is not None:
+            self._described(table, capture.types)
         self._warn_of_former_key(relation, table)
         encoder = capture.encoder(table)
         out = self._sink.out(encoder.topic)

@@ -78,7 +78,7 @@ class StreamRun:
         self._replication = replication
         self._clock = clock
         self._stream = stream = _stream(context, config, capture, sink, settings, offset, last)
-        self._tables = LiveTables(config, capture, sink, source, stream, clock)
+        self._tables = LiveTables(config, capture, sink, source, stream, clock, context.table_described)
         self._gate = asyncio.Lock()
         """Held while frames are handled. The stream is suspended while another task holds it."""
         headers = settings.headers

@@ -36,6 +36,7 @@ from connector.record.batch import encode_headers
 from connector.runner.context import TaskContext
 from connector.runner.exactly_once import open_sink
 from connector.runner.heartbeat import Heartbeat
+from connector.runner.lineage import reported_run
 from connector.runner.notifications.notifier import Notifier
 from connector.runner.plugin_frames import PluginFrames
 from connector.runner.signals import SignalSources
@@ -66,6 +67,11 @@ async def run_task(context: TaskContext, stop: asyncio.Event, bulk: BulkReader |
     ``bulk`` reads the rows of blocking snapshots that a signal requests with type ``spark``. Raises CdcError; its kind says whether to
     retry. The task keeps the context's offsets and progress current.
     """
+    async with reported_run(context, stop) as told:
+        await _run(told, stop, bulk)
+
+
+async def _run(context: TaskContext, stop: asyncio.Event, bulk: BulkReader | None) -> None:
     task = await _task(context, bulk)
     work = asyncio.create_task(task.run(stop), name=f"run {context.connector}")
     stopped = asyncio.create_task(stop.wait(), name=f"stop {context.connector}")
@@ -200,7 +206,11 @@ class _Task:
         captured = await asyncio.to_thread(_filtered, selection, listed)
         if config.guardrail_collections_max:
             check_guardrail(config, len(captured), LOG.warning)
-        described = await pg_catalog.describe_tables(query, captured) if needs_columns(config) else captured
+        report = context.table_described
+        described = await pg_catalog.describe_tables(query, captured) if report or needs_columns(config) else captured
+        if report:
+            for table in described:
+                report(table, types)
         names = [(table.schema, table.table) for table in listed if table.schema not in BUILTIN_SCHEMAS]
         for rule in await asyncio.to_thread(idle_rules, selection, names, described, types):
             LOG.warning("rule matches nothing", property=rule.key, reason=rule.text)

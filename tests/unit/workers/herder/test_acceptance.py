@@ -141,8 +141,8 @@ async def test_a_configuration_that_cannot_run_is_refused_if_the_worker_is_set_t
             "Property database.server.name is a former name of topic.prefix; both are set, and topic.prefix counts.",
         ),
         (
-            {"openlineage.integration.enabled": "true"},
-            "Property openlineage.integration.enabled has no effect: No lineage events are sent.",
+            {"statistics.metrics.enabled": "false"},
+            "Property statistics.metrics.enabled has no effect: Metrics have their own form here.",
         ),
         (
             {f"table.include{BLANK}.list": "a"},
