@@ -166,10 +166,13 @@ class RecordConversion:
     """The chain and the converters of one task. Raises CdcError(CONFIG_INVALID) when they cannot be made."""
 
     def __init__(self, plan: ConversionPlan, warn: Warn) -> None:
-        self.chain = Chain(make_steps(plan.config, plan.emulation, plan.plugins))
-        self._key: Converter = make_converter(plan.key, "key", plan.emulation, plan.plugins)
-        self._value: Converter = make_converter(plan.value, "value", plan.emulation, plan.plugins)
-        self._header: HeaderConverter = make_header_converter(plan.header, plan.emulation, plan.plugins)
+        unused: list[str] = []
+        self.chain = Chain(make_steps(plan.config, plan.emulation, plan.plugins, unused.append))
+        self._key: Converter = make_converter(plan.key, "key", plan.emulation, plan.plugins, unused.append)
+        self._value: Converter = make_converter(plan.value, "value", plan.emulation, plan.plugins, unused.append)
+        self._header: HeaderConverter = make_header_converter(plan.header, plan.emulation, plan.plugins, unused.append)
+        self.unused: Final = tuple(unused)
+        """The properties of steps and converters that none of them knows."""
         self._usual: tuple[tuple[Header, ...], Sequence[RawHeader], bytes] = ((), (), NO_HEADERS)
         """The headers that were converted last: the same object comes with most records."""
         self._short = plan.short_way()

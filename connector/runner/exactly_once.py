@@ -68,7 +68,11 @@ async def open_sink(context: TaskContext, config: ConnectorConfig, stack: AsyncE
         context = replace(context, offsets=TransactionOffsets(exactly_once, sink))
     stack.push_async_callback(sink.stop)
     await sink.start()
-    return await converted(sink, context.conversion, stack), context
+    found = await converted(sink, context.conversion, stack)
+    if isinstance(found, ConvertingSink) and (unused := found.conversion.unused):
+        # The processes that read a snapshot make the same steps; only the task reports.
+        LOG.warning("properties unknown to their step, they have no effect", properties=", ".join(unused))
+    return found, context
 
 
 async def converted(sink: KafkaSink, plan: ConversionPlan | None, stack: AsyncExitStack) -> Sink:
