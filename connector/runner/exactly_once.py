@@ -84,11 +84,15 @@ async def converted(sink: KafkaSink, plan: ConversionPlan | None, stack: AsyncEx
 
     clients = RegistryClients()
     stack.push_async_callback(clients.close)
-    conversion = RecordConversion(plan, LOG.warning)
+    conversion = RecordConversion(plan, LOG.warning, _error)
     conversion.chain = Chain([_with_catalog(step, plan) for step in conversion.chain.steps])
     found = ConvertingSink(sink, conversion, clients.resolve)
     stack.push_async_callback(found.stop)
     return found
+
+
+def _error(event: str, /, **fields: object) -> None:
+    LOG.error(event, cause=None, **fields)
 
 
 def _with_catalog(step: Step, plan: ConversionPlan) -> Step:

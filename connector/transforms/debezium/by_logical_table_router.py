@@ -20,6 +20,7 @@ from connector.record.struct import SchemaCache, with_fields
 from connector.transforms.debezium.differences import differences_of
 from connector.transforms.debezium.envelope import copied, filled, is_change_event, with_defaults
 from connector.transforms.debezium.extract_new_record_state_keys import option
+from connector.transforms.reports import Reports
 from connector.transforms.transform import TransformDefinition
 
 _TABLE: Final = "__dbz__physicalTableIdentifier"
@@ -66,6 +67,7 @@ class ByLogicalTableRouter:
     _envelopes: SchemaCache[_Envelope] = field(default_factory=SchemaCache)
     """By schema alone, as in the reference: when the same schema comes by two topics, its first new name stays."""
     _topics: dict[str, tuple[str | None, str]] = field(default_factory=dict)
+    reports: Reports = field(default_factory=Reports)
 
     @classmethod
     def of(cls, options: Options) -> ByLogicalTableRouter:
@@ -97,6 +99,8 @@ class ByLogicalTableRouter:
             found = self._topics[record.topic] = self._routed(record.topic)
         topic, table = found
         if not topic:
+            if topic is not None:
+                self.reports("routed topic is empty, the record keeps its topic", record.topic)
             return record
         key_schema, key = record.key_schema, record.key
         if key is not None and key_schema is not None:
