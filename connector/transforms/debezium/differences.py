@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from connector.emulation import DEBEZIUM_2_3_4, DEBEZIUM_3_6_3, Emulation
+from connector.emulation import DEBEZIUM_2_3_4, DEBEZIUM_3_6_3, DEBEZIUM_3_7_0, Emulation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,35 +45,38 @@ class Differences:
     """Structs below an array of arrays have names that begin with ``null.``."""
 
 
+_UNTIL_2: Final = Differences(
+    names_delete_and_tombstone_together=False,
+    rewrites_first=False,
+    envelope_fields=frozenset({"op", "ts_ms"}),
+    routes_to_empty_topic=True,
+    checks_drop_options=False,
+    may_keep_nulls=False,
+    adds_empty_lists=False,
+    compares_defaults=True,
+    fills_defaults=True,
+    trims_placements=False,
+    may_miss_fields=False,
+    names_nested_arrays_null=True,
+)
+_SINCE_3: Final = Differences(
+    names_delete_and_tombstone_together=True,
+    rewrites_first=True,
+    envelope_fields=frozenset({"op", "ts_ms", "ts_us", "ts_ns"}),
+    routes_to_empty_topic=False,
+    checks_drop_options=True,
+    may_keep_nulls=True,
+    adds_empty_lists=True,
+    compares_defaults=False,
+    fills_defaults=False,
+    trims_placements=True,
+    may_miss_fields=True,
+    names_nested_arrays_null=False,
+)
 _DIFFERENCES: Final = {
-    DEBEZIUM_2_3_4.version: Differences(
-        names_delete_and_tombstone_together=False,
-        rewrites_first=False,
-        envelope_fields=frozenset({"op", "ts_ms"}),
-        routes_to_empty_topic=True,
-        checks_drop_options=False,
-        may_keep_nulls=False,
-        adds_empty_lists=False,
-        compares_defaults=True,
-        fills_defaults=True,
-        trims_placements=False,
-        may_miss_fields=False,
-        names_nested_arrays_null=True,
-    ),
-    DEBEZIUM_3_6_3.version: Differences(
-        names_delete_and_tombstone_together=True,
-        rewrites_first=True,
-        envelope_fields=frozenset({"op", "ts_ms", "ts_us", "ts_ns"}),
-        routes_to_empty_topic=False,
-        checks_drop_options=True,
-        may_keep_nulls=True,
-        adds_empty_lists=True,
-        compares_defaults=False,
-        fills_defaults=False,
-        trims_placements=True,
-        may_miss_fields=True,
-        names_nested_arrays_null=False,
-    ),
+    DEBEZIUM_2_3_4.version: _UNTIL_2,
+    DEBEZIUM_3_6_3.version: _SINCE_3,
+    DEBEZIUM_3_7_0.version: _SINCE_3,
 }
 
 
