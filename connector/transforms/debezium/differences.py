@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from connector.emulation import DEBEZIUM_2_3_4, DEBEZIUM_3_6_3, DEBEZIUM_3_7_0, Emulation
@@ -36,6 +36,9 @@ class Differences:
     fills_defaults: bool
     """Nulls in routed rows and keys become the defaults of their columns."""
 
+    routes_to_destinations: bool
+    """The size of the router's cache is ``logical.destination.cache.size``. The former name counts where this one is not set."""
+
     # EventRouter
     trims_placements: bool
     """Blanks around fields and placements are removed. Otherwise those before and after a field belong to its name."""
@@ -55,6 +58,7 @@ _UNTIL_2: Final = Differences(
     adds_empty_lists=False,
     compares_defaults=True,
     fills_defaults=True,
+    routes_to_destinations=False,
     trims_placements=False,
     may_miss_fields=False,
     names_nested_arrays_null=True,
@@ -69,6 +73,7 @@ _SINCE_3: Final = Differences(
     adds_empty_lists=True,
     compares_defaults=False,
     fills_defaults=False,
+    routes_to_destinations=False,
     trims_placements=True,
     may_miss_fields=True,
     names_nested_arrays_null=False,
@@ -76,7 +81,7 @@ _SINCE_3: Final = Differences(
 _DIFFERENCES: Final = {
     DEBEZIUM_2_3_4.version: _UNTIL_2,
     DEBEZIUM_3_6_3.version: _SINCE_3,
-    DEBEZIUM_3_7_0.version: _SINCE_3,
+    DEBEZIUM_3_7_0.version: replace(_SINCE_3, routes_to_destinations=True),
 }
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from connector.emulation import DEBEZIUM_2_3_4, DEFAULT
+from connector.emulation import DEBEZIUM_2_3_4, DEBEZIUM_3_6_3, DEBEZIUM_3_7_0, DEFAULT
 from connector.errors import CdcError, ErrorKind
 from connector.plugins.allowed import NO_PLUGINS
 from connector.record.connect_record import ConnectRecord, DataError, Header
@@ -71,6 +71,17 @@ def test_a_class_of_another_version_is_not_there() -> None:
     config = {"transforms": "t", "transforms.t.type": "io.debezium.transforms.TimezoneConverter"}
     with pytest.raises(CdcError, match=r"there is no transformation"):
         make_steps(config, DEBEZIUM_2_3_4, NO_PLUGINS)
+
+
+def test_a_class_of_a_later_version_is_not_there() -> None:
+    config = {"transforms": "t", "transforms.t.type": "io.debezium.transforms.ToLogicalTopicRouter"}
+    config |= {"transforms.t.topic.regex": "a(.*)", "transforms.t.topic.replacement": "b$1"}
+    with pytest.raises(CdcError, match=r"there is no transformation"):
+        make_steps(config, DEBEZIUM_3_6_3, NO_PLUGINS)
+    [step] = make_steps(config, DEBEZIUM_3_7_0, NO_PLUGINS)
+    routed = step.transform.apply(ConnectRecord("ax"))
+    assert routed is not None
+    assert routed.topic == "bx"
 
 
 def test_a_script_that_cannot_be_evaluated_refuses_the_configuration() -> None:
