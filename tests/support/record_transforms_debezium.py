@@ -16,7 +16,7 @@ from py4j.protocol import Py4JJavaError
 from connector.configdef.key import VERSIONS
 
 from .debezium_cases import Case, changed_cases, router_cases, topic_router_cases, unwrap_cases
-from .debezium_outbox_cases import outbox_cases
+from .debezium_outbox_cases import empty_array_cases, outbox_cases
 from .java_records import RecordTable, told
 from .transforms_jvm import JavaTransforms, failure, transforms_jvm
 
@@ -27,6 +27,7 @@ FILES: Final = {
     "router": router_cases,
     "topic_router": topic_router_cases,
     "outbox": outbox_cases,
+    "empty_arrays": empty_array_cases,
 }
 
 

@@ -44,6 +44,8 @@ class Differences:
     """Blanks around fields and placements are removed. Otherwise those before and after a field belong to its name."""
     may_miss_fields: bool
     """``table.field.additional.missing`` has an effect."""
+    may_keep_empty_arrays: bool
+    """``table.json.payload.empty.array.behavior`` has an effect. Otherwise empty arrays are left out."""
     names_nested_arrays_null: bool
     """Structs below an array of arrays have names that begin with ``null.``."""
 
@@ -61,6 +63,7 @@ _UNTIL_2: Final = Differences(
     routes_to_destinations=False,
     trims_placements=False,
     may_miss_fields=False,
+    may_keep_empty_arrays=False,
     names_nested_arrays_null=True,
 )
 _SINCE_3: Final = Differences(
@@ -76,12 +79,13 @@ _SINCE_3: Final = Differences(
     routes_to_destinations=False,
     trims_placements=True,
     may_miss_fields=True,
+    may_keep_empty_arrays=False,
     names_nested_arrays_null=False,
 )
 _DIFFERENCES: Final = {
     DEBEZIUM_2_3_4.version: _UNTIL_2,
     DEBEZIUM_3_6_3.version: _SINCE_3,
-    DEBEZIUM_3_7_0.version: replace(_SINCE_3, routes_to_destinations=True),
+    DEBEZIUM_3_7_0.version: replace(_SINCE_3, routes_to_destinations=True, may_keep_empty_arrays=True),
 }
 
 

@@ -65,7 +65,12 @@ class EventRouter:
         self._placements: Final = Placement.all_of(options, differences)
         self._enveloped: Final = any(placement.place == "envelope" for placement in self._placements)
         self._schemas: Final = PayloadSchemas(
-            keeps_nulls=nulls == "optional_bytes", names_nested_arrays_null=differences.names_nested_arrays_null
+            keeps_nulls=nulls == "optional_bytes",
+            names_nested_arrays_null=differences.names_nested_arrays_null,
+            keeps_empty_arrays=(
+                differences.may_keep_empty_arrays
+                and _choice(options, "table.json.payload.empty.array.behavior", ("optional_string", "ignore")) == "optional_string"
+            ),
         )
         self._rows: Final[SchemaCache[Schema]] = SchemaCache()
         self._known: Final[dict[Schema, Schema]] = {}
