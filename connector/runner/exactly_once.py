@@ -19,6 +19,7 @@ from connector.log import EventLog
 from connector.ports import JsonObject
 from connector.runner.context import ExactlyOnce, TaskContext
 from connector.runner.converting_sink import ConvertingSink
+from connector.runner.retried_requests import RetriedRequests
 from connector.transforms.chain import Chain, Step
 from connector.transforms.debezium.timescaledb import TimescaleDb
 
@@ -68,14 +69,14 @@ async def open_sink(context: TaskContext, config: ConnectorConfig, stack: AsyncE
         context = replace(context, offsets=TransactionOffsets(exactly_once, sink))
     stack.push_async_callback(sink.stop)
     await sink.start()
-    found = await converted(sink, context.conversion, stack)
+    found = await converted(sink, context.conversion, config, stack)
     if isinstance(found, ConvertingSink) and (unused := found.conversion.unused):
         # The processes that read a snapshot make the same steps; only the task reports.
         LOG.warning("properties unknown to their step, they have no effect", properties=", ".join(unused))
     return found, context
 
 
-async def converted(sink: KafkaSink, plan: ConversionPlan | None, stack: AsyncExitStack) -> Sink:
+async def converted(sink: KafkaSink, plan: ConversionPlan | None, config: ConnectorConfig, stack: AsyncExitStack) -> Sink:
     """Return the sink itself, or one in front of it that does what ``plan`` says. The stack closes it. Raises CdcError(CONFIG_INVALID)."""
     if plan is None:
         return sink
@@ -86,7 +87,8 @@ async def converted(sink: KafkaSink, plan: ConversionPlan | None, stack: AsyncEx
     stack.push_async_callback(clients.close)
     conversion = RecordConversion(plan, LOG.warning, _error)
     conversion.chain = Chain([_with_catalog(step, plan) for step in conversion.chain.steps])
-    found = ConvertingSink(sink, conversion, clients.resolve)
+    resolve = RetriedRequests(clients.resolve, config.errors_retry_timeout, config.errors_retry_delay_max_ms)
+    found = ConvertingSink(sink, conversion, resolve)
     stack.push_async_callback(found.stop)
     return found
 

@@ -42,5 +42,9 @@ async def test_unknown_options_are_named_once(
     kafka = SimpleNamespace(admin={}, topic_creation=True)
     context: Any = SimpleNamespace(kafka=kafka, exactly_once=None, topic_used=None, backtrack=None, conversion=plan)
     async with AsyncExitStack() as stack:
-        await exactly_once.open_sink(cast("TaskContext", context), cast("ConnectorConfig", SimpleNamespace(topic_creation={})), stack)
+        await exactly_once.open_sink(
+            cast("TaskContext", context),
+            cast("ConnectorConfig", SimpleNamespace(topic_creation={}, errors_retry_timeout=0, errors_retry_delay_max_ms=60_000)),
+            stack,
+        )
     assert [record.__dict__["fields"]["properties"] for record in caplog.records if "properties" in record.__dict__["fields"]] == reported
