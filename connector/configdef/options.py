@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from connector.configdef.key import Key
 from connector.emulation import DEFAULT, Emulation
+
+Report = Callable[[str], None]
+"""Takes the full name of a property that a step does not know."""
+
+
+def discard(_property: str) -> None:
+    """Take a property and report nothing: the :data:`Report` of those who make a step only to check it."""
 
 
 class OptionError(ValueError):
@@ -18,16 +25,37 @@ class Options:
     def __init__(self, keys: Iterable[Key], values: Mapping[str, str], emulation: Emulation = DEFAULT) -> None:
         self._keys = {key.name: key for key in keys}
         self._values = values
+        self._read: set[str] = set()
+        """Names that were asked for and that are not among the keys."""
+        self._forwarded: set[str] = set()
+        """Prefixes of options that the step passes on."""
         self.emulation = emulation
 
     def __contains__(self, name: str) -> bool:
         """Whether the option is set."""
+        self._read.add(name)
         return name in self._values
 
     @property
     def raw(self) -> Mapping[str, str]:
-        """All options that are set, of known and unknown names."""
-        return self._values
+        """All options that are set, of known and unknown names. What is looked up here counts as known to the step."""
+        return _Looked(self._values, self._read)
+
+    def under(self, prefix: str) -> dict[str, str]:
+        """Return the options below a prefix, without it. The step passes them on, so all their names count as known."""
+        self._forwarded.add(prefix)
+        return {name.removeprefix(prefix): value for name, value in self._values.items() if name.startswith(prefix)}
+
+    def unused(self) -> tuple[str, ...]:
+        """Return the names that are set and that the step does not know. Call it when the step is made: steps may read unlisted names."""
+        known = self._keys.keys() | self._read
+        prefixes = tuple(self._forwarded)
+        return tuple(name for name in self._values if name not in known and not name.startswith(prefixes))
+
+    def report_unused(self, prefix: str, report: Report) -> None:
+        """Report each of :meth:`unused` as the configuration names it, with the step's ``prefix``."""
+        for name in self.unused():
+            report(f"{prefix}{name}")
 
     def text(self, name: str) -> str | None:
         """Return the trimmed text, or the default. Raises OptionError for a required option that is not set."""
@@ -65,3 +93,21 @@ class Options:
             return int(value)
         except ValueError:
             raise OptionError(f"Invalid value {value} for configuration {name}: Not a number of type {self._keys[name].type}") from None
+
+
+class _Looked(Mapping[str, str]):
+    """Options that notes each name that is looked up."""
+
+    def __init__(self, values: Mapping[str, str], read: set[str]) -> None:
+        self._values = values
+        self._read = read
+
+    def __getitem__(self, name: str) -> str:
+        self._read.add(name)
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)

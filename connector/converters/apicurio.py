@@ -185,9 +185,7 @@ def apicurio_registry(options: Options) -> Registry:
             user_info=f"{user}:{password}" if user else "",
             token_endpoint=endpoint,
             ssl=_tls(options),
-            headers=tuple(
-                (name.removeprefix(_REQUEST_HEADER), value) for name, value in options.raw.items() if name.startswith(_REQUEST_HEADER)
-            ),
+            headers=tuple(options.under(_REQUEST_HEADER).items()),
             proxy=f"http://{host}:{port}" if host and port > 0 else "",
             retries=options.number("apicurio.registry.retry-count"),
             retry_ms=options.number("apicurio.registry.retry-backoff-ms"),
@@ -218,10 +216,12 @@ def _endpoint(options: Options) -> TokenEndpoint | None:
 
 def _tls(options: Options) -> tuple[tuple[str, str], ...]:
     """Kafka's names for Apicurio's options."""
+    # The client of the registry takes all options below this prefix.
+    client = options.under("apicurio.registry.")
     found = {
         f"ssl.{name.removeprefix(prefix)}": value
-        for prefix in ("apicurio.registry.request.ssl.", "apicurio.registry.tls.")
-        for name, value in options.raw.items()
+        for prefix in ("request.ssl.", "tls.")
+        for name, value in client.items()
         if name.startswith((f"{prefix}truststore.", f"{prefix}keystore.", f"{prefix}key."))
     }
     if certificates := options.text("apicurio.registry.tls.certificates"):

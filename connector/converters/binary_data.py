@@ -63,8 +63,7 @@ def _delegates(options: Options, _side: Side) -> tuple[ConverterChoice, ...]:
     name = options.text(_DELEGATE)
     if not name:
         return ()
-    prefix = f"{_DELEGATE}."
-    return (ConverterChoice(name, {key.removeprefix(prefix): value for key, value in options.raw.items() if key.startswith(prefix)}),)
+    return (ConverterChoice(name, options.under(f"{_DELEGATE}.")),)
 
 
 def _definition(name: str) -> DelegatingDefinition:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from connector.configdef.options import OptionError, Options
+from connector.configdef.options import OptionError, Options, Report, discard
 from connector.converters import binary_data, cloud_events, ext_json, json, plain_bytes, simple_header, string
 from connector.converters.avro import apicurio as apicurio_avro
 from connector.converters.avro import confluent as confluent_avro
@@ -44,8 +44,22 @@ HEADER_CONVERTERS: Final[dict[str, HeaderConverterDefinition]] = {
 """The same for headers."""
 
 
-def make_converter(choice: ConverterChoice, side: Side, emulation: Emulation, plugins: AllowedPlugins) -> Converter:
-    """Make the converter of keys or values. Raises CdcError(CONFIG_INVALID) that names the property."""
+_RENAMED: Final = {"io.debezium.converters.ByteBufferConverter": "io.debezium.converters.BinaryDataConverter"}
+"""Classes that no emulated version has any more (Debezium DBZ-5770)."""
+
+
+def renamed_converter(name: str) -> str | None:
+    """Return the present name of a class that had another one before Debezium 2; None for all others."""
+    return _RENAMED.get(name)
+
+
+def make_converter(
+    choice: ConverterChoice, side: Side, emulation: Emulation, plugins: AllowedPlugins, report: Report = discard
+) -> Converter:
+    """Make the converter of keys or values, and ``report`` each of its properties that it neither knows nor passes on.
+
+    A user's own class gets all its options, so none of them is reported. Raises CdcError(CONFIG_INVALID) that names the property.
+    """
     setting = f"{side}.converter"
     if ":" in choice.name:
         return custom_converter(choice.name, choice.options, setting, plugins, is_key=side == "key")
@@ -55,28 +69,42 @@ def make_converter(choice: ConverterChoice, side: Side, emulation: Emulation, pl
     options = Options(definition.keys, choice.options, emulation)
     try:
         if isinstance(definition, ConverterDefinition):
-            return definition.make(options, side)
-        delegates = [make_converter(each, side, emulation, plugins) for each in definition.delegates(options, side)]
-        return definition.make(options, side, delegates)
+            made = definition.make(options, side)
+        else:
+            delegates = [make_converter(each, side, emulation, plugins) for each in definition.delegates(options, side)]
+            made = definition.make(options, side, delegates)
     except OptionError as problem:
         raise CdcError(ErrorKind.CONFIG_INVALID, f"The {setting} cannot be used: {problem}", f"Correct {setting}.*.") from None
+    options.report_unused(f"{setting}.", report)
+    return made
 
 
-def make_header_converter(choice: ConverterChoice, emulation: Emulation, plugins: AllowedPlugins) -> HeaderConverter:
-    """Make the converter of headers. Raises CdcError(CONFIG_INVALID) that names the property."""
+def make_header_converter(
+    choice: ConverterChoice, emulation: Emulation, plugins: AllowedPlugins, report: Report = discard
+) -> HeaderConverter:
+    """Do the same for headers. Raises CdcError(CONFIG_INVALID) that names the property."""
     setting = "header.converter"
     if ":" in choice.name:
         return custom_header_converter(choice.name, choice.options, setting, plugins)
     definition = HEADER_CONVERTERS.get(choice.name)
     if definition is None:
         raise _unknown(setting, choice.name)
+    options = Options(definition.keys, choice.options, emulation)
     try:
-        return definition.make(Options(definition.keys, choice.options, emulation))
+        made = definition.make(options)
     except OptionError as problem:
         raise CdcError(ErrorKind.CONFIG_INVALID, f"The {setting} cannot be used: {problem}", f"Correct {setting}.*.") from None
+    options.report_unused(f"{setting}.", report)
+    return made
 
 
 def _unknown(setting: str, name: str) -> CdcError:
+    if (newer := renamed_converter(name)) is not None:
+        return CdcError(
+            ErrorKind.CONFIG_INVALID,
+            f"Invalid value {name} for configuration {setting}: Debezium 2 renamed this converter to {newer}",
+            "Use that name.",
+        )
     return CdcError(
         ErrorKind.CONFIG_INVALID,
         f"Invalid value {name} for configuration {setting}: There is no such converter",

@@ -77,7 +77,7 @@ class CloudEventSettings:
         return cls(
             envelope=envelope,
             data=data,
-            json=settings_of(Options(JSON_KEYS, _prefixed(options, "json."), options.emulation)),
+            json=settings_of(Options(JSON_KEYS, options.under("json."), options.emulation)),
             adjustment=adjustment,
             registry_urls=avro.get(_CONFLUENT[0]) or avro.get(_APICURIO[0]) or "",
             tracing=_flag(options, "opentelemetry.tracing.attributes.enable"),
@@ -104,11 +104,7 @@ def avro_choice(options: Options) -> tuple[ConverterChoice, ...]:
 
 
 def _avro_options(options: Options) -> dict[str, str]:
-    return _prefixed(options, "avro.")
-
-
-def _prefixed(options: Options, prefix: str) -> dict[str, str]:
-    return {name.removeprefix(prefix): value for name, value in options.raw.items() if name.startswith(prefix)}
+    return options.under("avro.")
 
 
 def _format(options: Options, name: str) -> Format:

@@ -27,7 +27,8 @@ from connector.converters.registry import (
 from connector.record.connect_record import DataError
 
 _REQUEST_HEADER: Final = "request.header."
-_TLS: Final = "schema.registry.ssl."
+_CLIENT: Final = "schema.registry."
+"""The client of the registry takes all options below this prefix."""
 _STRATEGIES: Final = (TOPIC_NAME, RECORD_NAME, TOPIC_RECORD_NAME)
 
 
@@ -107,7 +108,7 @@ def confluent_registry(options: Options) -> Registry:
             raise OptionError("Invalid value for configuration schema.registry.url: Write URLs of http or https, separated by commas")
     user_info, login_module = _basic(options)
     token, endpoint = _bearer(options)
-    headers = [(name.removeprefix(_REQUEST_HEADER), value) for name, value in options.raw.items() if name.startswith(_REQUEST_HEADER)]
+    headers = list(options.under(_REQUEST_HEADER).items())
     for option, header in (
         ("bearer.auth.logical.cluster", "target-sr-cluster"),
         ("bearer.auth.identity.pool.id", "Confluent-Identity-Pool-Id"),
@@ -123,7 +124,7 @@ def confluent_registry(options: Options) -> Registry:
             login_module=login_module,
             token=token,
             token_endpoint=endpoint,
-            ssl=tuple((f"ssl.{name.removeprefix(_TLS)}", value) for name, value in options.raw.items() if name.startswith(_TLS)),
+            ssl=tuple((name, value) for name, value in options.under(_CLIENT).items() if name.startswith("ssl.")),
             headers=tuple(headers),
             proxy=f"http://{host}:{port}" if host and port > 0 else "",
             connect_ms=options.number("http.connect.timeout.ms"),

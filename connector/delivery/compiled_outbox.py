@@ -216,7 +216,10 @@ class OutboxPath:
         if router.tombstones and payload in (None, ""):
             found = self._converters.value.convert(topic, None, None, ())
             return found.prefix, found.payload
-        if router.expands and isinstance(payload, str) and payload.startswith(("{", "[")):
+        if router.expands and payload is not None:
+            if not isinstance(payload, str) or not payload.startswith(("{", "[")):
+                # The router reports it.
+                raise Unexpandable
             return self._document(payload)
         found = self._converters.value.convert(topic, self._columns.payload, payload, ())
         return found.prefix, found.payload

@@ -31,6 +31,7 @@ from connector.record.json_converter import ConverterSettings
 from connector.record.json_reader import opening_of, read_schema, split_opening, value_reader
 from connector.record.schema import STRING, Schema
 from connector.transforms.chain import Chain, StepError
+from connector.transforms.reports import Reporting
 from connector.transforms.steps import listed, make_steps
 
 INTERNAL: Final = ConverterSettings(schemas_enable=True, decimal_format="BASE64", replace_null_with_default=False)
@@ -177,11 +178,18 @@ def _header(name: str, value: bytes | None, key: _Shape | None) -> Header:
 class RecordConversion:
     """The chain and the converters of one task. Raises CdcError(CONFIG_INVALID) when they cannot be made."""
 
-    def __init__(self, plan: ConversionPlan, warn: Warn) -> None:
-        self.chain = Chain(make_steps(plan.config, plan.emulation, plan.plugins))
-        self._key: Converter = make_converter(plan.key, "key", plan.emulation, plan.plugins)
-        self._value: Converter = make_converter(plan.value, "value", plan.emulation, plan.plugins)
-        self._header: HeaderConverter = make_header_converter(plan.header, plan.emulation, plan.plugins)
+    def __init__(self, plan: ConversionPlan, warn: Warn, error: Warn | None = None) -> None:
+        """Make them. ``error`` writes what a transform reports with this level; without it ``warn`` does."""
+        unused: list[str] = []
+        self.chain = Chain(make_steps(plan.config, plan.emulation, plan.plugins, unused.append))
+        for step in self.chain.steps:
+            if isinstance(step.transform, Reporting):
+                step.transform.reports.bind(step.alias, warn, warn if error is None else error)
+        self._key: Converter = make_converter(plan.key, "key", plan.emulation, plan.plugins, unused.append)
+        self._value: Converter = make_converter(plan.value, "value", plan.emulation, plan.plugins, unused.append)
+        self._header: HeaderConverter = make_header_converter(plan.header, plan.emulation, plan.plugins, unused.append)
+        self.unused: Final = tuple(unused)
+        """The properties of steps and converters that none of them knows."""
         self._usual: tuple[tuple[Header, ...], Sequence[RawHeader], bytes] = ((), (), NO_HEADERS)
         """The headers that were converted last: the same object comes with most records."""
         self._short = plan.short_way()

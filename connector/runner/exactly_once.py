@@ -19,6 +19,7 @@ from connector.log import EventLog
 from connector.ports import JsonObject
 from connector.runner.context import ExactlyOnce, TaskContext
 from connector.runner.converting_sink import ConvertingSink
+from connector.runner.retried_requests import RetriedRequests
 from connector.transforms.chain import Chain, Step
 from connector.transforms.debezium.open_lineage import OpenLineage, ReportTopic
 from connector.transforms.debezium.timescaledb import TimescaleDb
@@ -70,14 +71,20 @@ async def open_sink(context: TaskContext, config: ConnectorConfig, stack: AsyncE
     stack.push_async_callback(sink.stop)
     stack.callback(lambda: _count(context, sink))
     await sink.start()
-    return await converted(sink, context.conversion, stack, context.topic_described), context
+    found = await converted(sink, context.conversion, config, stack, context.topic_described)
+    if isinstance(found, ConvertingSink) and (unused := found.conversion.unused):
+        # The processes that read a snapshot make the same steps; only the task reports.
+        LOG.warning("properties unknown to their step, they have no effect", properties=", ".join(unused))
+    return found, context
 
 
 def _count(context: TaskContext, sink: KafkaSink) -> None:
     context.progress.delivered += sink.delivered
 
 
-async def converted(sink: KafkaSink, plan: ConversionPlan | None, stack: AsyncExitStack, report_topic: ReportTopic | None = None) -> Sink:
+async def converted(
+    sink: KafkaSink, plan: ConversionPlan | None, config: ConnectorConfig, stack: AsyncExitStack, report_topic: ReportTopic | None = None
+) -> Sink:
     """Return the sink itself, or one in front of it that does what ``plan`` says. The stack closes it. Raises CdcError(CONFIG_INVALID).
 
     ``report_topic`` is what the transform OpenLineage calls.
@@ -89,11 +96,16 @@ async def converted(sink: KafkaSink, plan: ConversionPlan | None, stack: AsyncEx
 
     clients = RegistryClients()
     stack.push_async_callback(clients.close)
-    conversion = RecordConversion(plan, LOG.warning)
+    conversion = RecordConversion(plan, LOG.warning, _error)
     conversion.chain = Chain([_connected(step, plan, report_topic) for step in conversion.chain.steps])
-    found = ConvertingSink(sink, conversion, clients.resolve)
+    resolve = RetriedRequests(clients.resolve, config.errors_retry_timeout, config.errors_retry_delay_max_ms)
+    found = ConvertingSink(sink, conversion, resolve)
     stack.push_async_callback(found.stop)
     return found
+
+
+def _error(event: str, /, **fields: object) -> None:
+    LOG.error(event, cause=None, **fields)
 
 
 def _connected(step: Step, plan: ConversionPlan, report_topic: ReportTopic | None) -> Step:

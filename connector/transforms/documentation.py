@@ -41,6 +41,11 @@ Rules
 - A record that a step or a converter cannot handle fails the task with an error of the kind [transform](runbook.md#transform). The message
   names the step, the topic and the fields of the key, and contains no value. `errors.tolerance=all` leaves such records out and logs a
   warning for each.
+- An option that a step, a predicate or a converter does not know has no effect. When the task starts, the log names these properties once:
+  `msg="properties unknown to their step, they have no effect"`. Options that a converter passes on (`schema.registry.*`,
+  `apicurio.registry.*`, `delegate.converter.type.*`, and `json.*` and `avro.*` of CloudEvents) are not reported.
+- Debezium 2 renamed `io.debezium.converters.ByteBufferConverter`. A configuration with the former name is refused; write
+  `io.debezium.converters.BinaryDataConverter`.
 - A transform or converter of your own is a Python class: [extending.md](extending.md#transforms-and-converters). If a configuration names a
   Java class that you have written again in Python, the worker property `class.map.<Java class>=package.module:Class` replaces it, and the
   configuration stays as it is.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from connector.configdef.class_names import find_class
-from connector.configdef.options import OptionError, Options
+from connector.configdef.options import OptionError, Options, Report, discard
 from connector.emulation import Emulation
 from connector.errors import CdcError, ErrorKind
 from connector.plugins.allowed import AllowedPlugins
@@ -30,10 +30,13 @@ def under(config: Mapping[str, str], prefix: str, *, without: frozenset[str] = f
     return {name: value for name, value in found.items() if name not in without}
 
 
-def make_steps(config: Mapping[str, str], emulation: Emulation, plugins: AllowedPlugins) -> tuple[Step, ...]:
-    """Make every step of a configuration, in order. Raises CdcError(CONFIG_INVALID) that names the property."""
-    predicates = {alias: _predicate(config, alias, emulation) for alias in listed(config, "predicates")}
-    return tuple(_step(config, alias, emulation, plugins, predicates) for alias in listed(config, "transforms"))
+def make_steps(config: Mapping[str, str], emulation: Emulation, plugins: AllowedPlugins, report: Report = discard) -> tuple[Step, ...]:
+    """Make every step of a configuration, in order, and ``report`` each property below a step's prefix that the step does not know.
+
+    A user's own class gets all its options, so none of them is reported. Raises CdcError(CONFIG_INVALID) that names the property.
+    """
+    predicates = {alias: _predicate(config, alias, emulation, report) for alias in listed(config, "predicates")}
+    return tuple(_step(config, alias, emulation, plugins, predicates, report) for alias in listed(config, "transforms"))
 
 
 def refused_steps(config: Mapping[str, str], emulation: Emulation) -> list[tuple[str, str]]:
@@ -53,11 +56,16 @@ def refused_steps(config: Mapping[str, str], emulation: Emulation) -> list[tuple
 
 
 def _step(
-    config: Mapping[str, str], alias: str, emulation: Emulation, plugins: AllowedPlugins, predicates: Mapping[str, Predicate]
+    config: Mapping[str, str],
+    alias: str,
+    emulation: Emulation,
+    plugins: AllowedPlugins,
+    predicates: Mapping[str, Predicate],
+    report: Report,
 ) -> Step:
     prefix = f"transforms.{alias}."
     wanted = config.get(f"{prefix}type", "").strip()
-    transform = _transform(wanted, under(config, prefix, without=_OF_STEPS), f"{prefix}type", emulation, plugins)
+    transform = _transform(wanted, under(config, prefix, without=_OF_STEPS), f"{prefix}type", emulation, plugins, report)
     named = config.get(f"{prefix}predicate", "").strip()
     if named and named not in predicates:
         raise _invalid(f"{prefix}predicate", f"it names {named}, which predicates does not list", "Add it to predicates, or leave it out.")
@@ -65,9 +73,11 @@ def _step(
     return Step(alias, wanted.replace("$", ".").rpartition(".")[2], transform, predicates[named] if named else None, negate)
 
 
-def _transform(wanted: str, options: Mapping[str, str], setting: str, emulation: Emulation, plugins: AllowedPlugins) -> Transform:
+def _transform(
+    wanted: str, values: Mapping[str, str], setting: str, emulation: Emulation, plugins: AllowedPlugins, report: Report
+) -> Transform:
     if ":" in wanted:
-        return custom_transform(wanted, options, setting, plugins)
+        return custom_transform(wanted, values, setting, plugins)
     available = [name for name, definition in TRANSFORMS.items() if emulation.version in definition.versions]
     name = find_class(wanted, available, "Transformation")
     if name is None:
@@ -78,23 +88,29 @@ def _transform(wanted: str, options: Mapping[str, str], setting: str, emulation:
             f"class.map.{wanted or '<class>'}=package.module:Class (docs/extending.md).",
         )
     definition = TRANSFORMS[name]
+    options = Options(definition.keys_in(emulation.version), values, emulation)
     try:
-        return definition.make(Options(definition.keys_in(emulation.version), options, emulation))
+        made = definition.make(options)
     except OptionError as problem:
         raise _invalid(setting.removesuffix(".type"), str(problem), "Correct the options of this transformation.") from None
+    options.report_unused(setting.removesuffix("type"), report)
+    return made
 
 
-def _predicate(config: Mapping[str, str], alias: str, emulation: Emulation) -> Predicate:
+def _predicate(config: Mapping[str, str], alias: str, emulation: Emulation, report: Report) -> Predicate:
     prefix = f"predicates.{alias}."
     wanted = config.get(f"{prefix}type", "").strip()
     name = find_class(wanted, PREDICATES, "Predicate")
     if name is None:
         raise _invalid(f"{prefix}type", f"there is no predicate {wanted}", "Correct the class name.")
     definition = PREDICATES[name]
+    options = Options(definition.keys, under(config, prefix, without=_NOT_OPTIONS), emulation)
     try:
-        return definition.make(Options(definition.keys, under(config, prefix, without=_NOT_OPTIONS), emulation))
+        made = definition.make(options)
     except OptionError as problem:
         raise _invalid(f"predicates.{alias}", str(problem), "Correct the options of this predicate.") from None
+    options.report_unused(prefix, report)
+    return made
 
 
 def _invalid(setting: str, reason: str, remedy: str) -> CdcError:

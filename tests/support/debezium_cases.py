@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Final
 
-from connector.configdef.key import SINCE_3, UNTIL_2, VERSIONS
+from connector.configdef.key import SINCE_3, SINCE_3_7, UNTIL_2, VERSIONS
 from connector.record.connect_record import ConnectRecord
 from connector.record.schema import BOOLEAN, BYTES, DECIMAL, FLOAT64, INT16, INT32, INT64, STRING, Field, Schema
 
@@ -396,3 +396,14 @@ def router_cases() -> Iterator[Case]:
         ),
     )
     yield Case(ROUTER, base, (event("u", {"id": 1}, {"id": 2}, envelope(DOCUMENTED)),))
+
+
+def topic_router_cases() -> Iterator[Case]:
+    """The cases of the router for both names that it has since 3.7.0, with the present and the former names of options and fields."""
+    for name in (ROUTER, "io.debezium.transforms.ToLogicalTopicRouter"):
+        for case in router_cases():
+            yield replace(case, transform=name, versions=SINCE_3_7)
+        base = {"topic.regex": "(.*)s\\.t(.*)", "topic.replacement": "$1all"}
+        for former in ({}, {"logical.table.cache.size": "2"}):
+            for size in ("x", "0", "-1", "1", "", " 4 "):
+                yield Case(name, {**base, **former, "logical.destination.cache.size": size}, (UPDATE,), SINCE_3_7)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from connector.configdef.key import SINCE_3
+from connector.configdef.key import SINCE_3, SINCE_3_7
 from connector.record.connect_record import ConnectRecord
 from connector.record.schema import BYTES, INT16, INT32, INT64, STRING, Field, Schema
 
@@ -207,3 +207,30 @@ def _payload_cases() -> Iterator[Case]:
     yield Case(OUTBOX, {**EXPAND, **ENVELOPED, "table.field.event.payload": "data"}, (data,))
     renamed = replace(row(), fields=tuple(Field(each.name, each.schema) for each in row().fields), version=4, name="v")
     yield Case(OUTBOX, {}, (outbox(schema=renamed),))
+
+
+def empty_array_cases() -> Iterator[Case]:
+    """Payloads with empty arrays, which 3.7.0 can keep."""
+    option = "table.json.payload.empty.array.behavior"
+    texts = (
+        "[]",
+        '{"a": []}',
+        '{"a": [], "b": 1}',
+        '{"a": {"b": []}}',
+        '{"a": [[]]}',
+        '{"a": [[], [1]]}',
+        '{"a": [[1], []]}',
+        '{"a": [{"b": []}]}',
+        '{"a": [{"b": [], "c": 1}, {"b": [], "c": 2}]}',
+        '{"a": [null]}',
+        '{"a": null, "b": []}',
+        '[{"a": []}]',
+    )
+    records = tuple(outbox(text) for text in texts)
+    for behaviour in ("ignore", "optional_string"):
+        for nulls in ("ignore", "optional_bytes"):
+            yield Case(OUTBOX, {**EXPAND, option: behaviour, "table.json.payload.null.behavior": nulls}, records, SINCE_3_7)
+    yield Case(OUTBOX, {**EXPAND, **ENVELOPED, option: "optional_string"}, records, SINCE_3_7)
+    for behaviour in ("OPTIONAL_STRING", "zz", "", " optional_string ", "optional_bytes"):
+        yield Case(OUTBOX, {**EXPAND, option: behaviour}, records[:2], SINCE_3_7)
+    yield Case(OUTBOX, {option: "optional_string"}, records[:2], SINCE_3_7)

@@ -15,13 +15,20 @@ from py4j.protocol import Py4JJavaError
 
 from connector.configdef.key import VERSIONS
 
-from .debezium_cases import Case, changed_cases, router_cases, unwrap_cases
-from .debezium_outbox_cases import outbox_cases
+from .debezium_cases import Case, changed_cases, router_cases, topic_router_cases, unwrap_cases
+from .debezium_outbox_cases import empty_array_cases, outbox_cases
 from .java_records import RecordTable, told
 from .transforms_jvm import JavaTransforms, failure, transforms_jvm
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "unit" / "connector" / "transforms" / "debezium"
-FILES: Final = {"unwrap": unwrap_cases, "changed": changed_cases, "router": router_cases, "outbox": outbox_cases}
+FILES: Final = {
+    "unwrap": unwrap_cases,
+    "changed": changed_cases,
+    "router": router_cases,
+    "topic_router": topic_router_cases,
+    "outbox": outbox_cases,
+    "empty_arrays": empty_array_cases,
+}
 
 
 def folders(arguments: Sequence[str]) -> Mapping[str, list[Path]]:

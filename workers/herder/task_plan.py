@@ -144,6 +144,8 @@ class TaskPlanner:
         emulation = emulation_of(select_version(resolved.get("connector.plugin.version")))
         key_settings, value_settings, conversion = chosen.conversion(resolved, emulation, self._settings.plugins)
         client_overrides.log_ineffective(resolved)
+        if conversion is None and (unused := chosen.unused()):
+            LOG.warning("properties unknown to their converter, they have no effect", properties=", ".join(unused))
         self._report_offsets_topic(config, resolved)
         return TaskContext(
             connector=name,

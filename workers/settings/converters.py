@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from connector.configdef.class_names import find_class
-from connector.converters.catalog import CONVERTERS, HEADER_CONVERTERS
+from connector.configdef.options import Options
+from connector.converters.catalog import CONVERTERS, HEADER_CONVERTERS, renamed_converter
 from connector.converters.converter import ConverterChoice
 from connector.delivery.record_conversion import ConversionPlan
 from connector.emulation import Emulation
@@ -46,6 +47,15 @@ class Converters:
             return json_settings(self.key, "key.converter"), json_settings(self.value, "value.converter"), None
         plan = ConversionPlan(dict(config), self.key, self.value, self.header, emulation, plugins)
         return *plan.core_settings(), plan
+
+    def unused(self) -> tuple[str, ...]:
+        """Return the properties that plain JSON converters do not know. A plan reports those of all other converters itself."""
+        sides = (("key", self.key, CONVERTERS), ("value", self.value, CONVERTERS), ("header", self.header, HEADER_CONVERTERS))
+        return tuple(
+            f"{side}.converter.{name}"
+            for side, choice, known in sides
+            for name in Options(known[choice.name].keys, choice.options).unused()
+        )
 
 
 def converters(config: Mapping[str, str], class_map: Mapping[str, str], worker: Converters | None = None) -> Converters:
@@ -97,6 +107,11 @@ def _class(name: str, side: str, class_map: Mapping[str, str]) -> str:
     known, suffixes = (HEADER_CONVERTERS, ("HeaderConverter", "Converter")) if side == "header" else (CONVERTERS, ("Converter",))
     found = find_class(name, known, *suffixes)
     if found is None:
+        if (newer := renamed_converter(name)) is not None:
+            raise CdcError(
+                ErrorKind.CONFIG_INVALID,
+                f"Invalid value {name} for configuration {side}.converter: Debezium 2 renamed this converter to {newer}; use that name",
+            )
         raise CdcError(
             ErrorKind.CONFIG_INVALID,
             f"Invalid value {name} for configuration {side}.converter: This worker has no such converter",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from connector.config.keys.versions import BadVersionError, newest
-from connector.configdef.key import CONNECTOR_CLASS, UNTIL_2, VERSIONS
+from connector.configdef.key import CONNECTOR_CLASS, SINCE_3_7, UNTIL_2, VERSIONS
 from connector.emulation import emulation_of
 
 CONNECT_VERSION: Final = "4.3.0"
@@ -78,11 +78,14 @@ _DEBEZIUM_TRANSFORMATIONS_UNTIL_2: Final = tuple(
         "tracing.ActivateTracingSpan",
     )
 )
-
-TRANSFORMATIONS: Final[dict[str, tuple[str, ...]]] = {
-    version: (_DEBEZIUM_TRANSFORMATIONS_UNTIL_2 if version in UNTIL_2 else _DEBEZIUM_TRANSFORMATIONS) + _KAFKA_TRANSFORMATIONS
-    for version in VERSIONS
+_DEBEZIUM_TRANSFORMATIONS_SINCE_3_7: Final = tuple(sorted((*_DEBEZIUM_TRANSFORMATIONS, "io.debezium.transforms.ToLogicalTopicRouter")))
+_OF_DEBEZIUM: Final = {
+    **dict.fromkeys(VERSIONS, _DEBEZIUM_TRANSFORMATIONS),
+    **dict.fromkeys(UNTIL_2, _DEBEZIUM_TRANSFORMATIONS_UNTIL_2),
+    **dict.fromkeys(SINCE_3_7, _DEBEZIUM_TRANSFORMATIONS_SINCE_3_7),
 }
+
+TRANSFORMATIONS: Final[dict[str, tuple[str, ...]]] = {version: _OF_DEBEZIUM[version] + _KAFKA_TRANSFORMATIONS for version in VERSIONS}
 """For each emulated version, its classes in Connect's order."""
 
 PREDICATES: Final[tuple[str, ...]] = tuple(

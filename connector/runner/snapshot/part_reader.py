@@ -176,5 +176,5 @@ async def open_part_reader(stack: contextlib.AsyncExitStack, job: Job, tell: Cal
     sink = KafkaSink(kafka, creator) if job.transactional_id is None else TransactionalSink(kafka, creator, job.transactional_id, None)
     stack.push_async_callback(sink.stop)
     await sink.start()
-    rows = await converted(sink, job.conversion, stack)
+    rows = await converted(sink, job.conversion, config, stack)
     return PartReader(job, config, TableReader(config, capture, rows, source, job.statements), rows, source, tell)

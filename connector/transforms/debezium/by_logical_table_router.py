@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from connector.configdef.key import VERSIONS
+from connector.configdef.checks import java_int
+from connector.configdef.key import SINCE_3_7, VERSIONS, Key
 from connector.configdef.options import OptionError, Options
 from connector.java.regex.matching import Pattern, ReplacementError
 from connector.record.connect_record import ConnectRecord, DataError
@@ -20,9 +21,12 @@ from connector.record.struct import SchemaCache, with_fields
 from connector.transforms.debezium.differences import differences_of
 from connector.transforms.debezium.envelope import copied, filled, is_change_event, with_defaults
 from connector.transforms.debezium.new_record_state.extract_new_record_state_keys import option
+from connector.transforms.reports import Reports
 from connector.transforms.transform import TransformDefinition
 
-_TABLE: Final = "__dbz__physicalTableIdentifier"
+_SIZE: Final = "logical.destination.cache.size"
+_FORMER_SIZE: Final = "logical.table.cache.size"
+_BEFORE_3_7: Final = tuple(version for version in VERSIONS if version not in SINCE_3_7)
 _MODES: Final = ("none", "avro", "avro_unicode")
 _MOST: Final = 1_000
 _ROWS: Final = ("before", "after")
@@ -66,14 +70,18 @@ class ByLogicalTableRouter:
     _envelopes: SchemaCache[_Envelope] = field(default_factory=SchemaCache)
     """By schema alone, as in the reference: when the same schema comes by two topics, its first new name stays."""
     _topics: dict[str, tuple[str | None, str]] = field(default_factory=dict)
+    reports: Reports = field(default_factory=Reports)
 
     @classmethod
-    def of(cls, options: Options) -> ByLogicalTableRouter:
-        """Make it of its options. Raises OptionError."""
+    def of(cls, options: Options, key_field: str, *sizes: str) -> ByLogicalTableRouter:
+        """Make it of its options. Raises OptionError.
+
+        ``key_field`` is the default of ``key.field.name``; ``sizes`` are the names of the size of the reference's cache.
+        """
         mode = options.raw.get("schema.name.adjustment.mode", "none").strip().lower()
         if mode not in _MODES:
             raise _invalid("schema.name.adjustment.mode", f"Value must be one of {', '.join(_MODES)}")
-        _checked_number(options)
+        _check_size(options, sizes)
         unique = _flag(options, "key.enforce.uniqueness")
         key_regex, key_replacement = options.raw.get("key.field.regex", ""), options.raw.get("key.field.replacement", "")
         if key_regex and not key_replacement:
@@ -81,7 +89,7 @@ class ByLogicalTableRouter:
         return cls(
             _regex("topic.regex", _required(options, "topic.regex")),
             _required(options, "topic.replacement"),
-            options.raw.get("key.field.name", _TABLE) if unique else None,
+            options.raw.get("key.field.name", key_field) if unique else None,
             _regex("key.field.regex", key_regex) if key_regex else None,
             key_replacement,
             name_adjuster(mode, dots=True),
@@ -97,6 +105,8 @@ class ByLogicalTableRouter:
             found = self._topics[record.topic] = self._routed(record.topic)
         topic, table = found
         if not topic:
+            if topic is not None:
+                self.reports("routed topic is empty, the record keeps its topic", record.topic)
             return record
         key_schema, key = record.key_schema, record.key
         if key is not None and key_schema is not None:
@@ -181,57 +191,76 @@ def _flag(options: Options, name: str) -> bool:
     return value == "true"
 
 
-def _checked_number(options: Options) -> None:
-    """The size of the reference's cache has no effect here, but it is to be a number."""
-    options.number("logical.table.cache.size")
+def _check_size(options: Options, names: tuple[str, ...]) -> None:
+    """Require a number, of the first of ``names`` that is set: the size of the reference's cache, which has no effect here."""
+    name = next((name for name in names if options.raw.get(name) is not None), None)
+    if name is not None and java_int(options.raw[name]) is None:
+        raise _invalid(name, "An integer is expected")
+
+
+def _by_table(options: Options) -> ByLogicalTableRouter:
+    sizes = (_SIZE, _FORMER_SIZE) if differences_of(options.emulation).routes_to_destinations else (_FORMER_SIZE,)
+    return ByLogicalTableRouter.of(options, "__dbz__physicalTableIdentifier", *sizes)
+
+
+def _by_destination(options: Options) -> ByLogicalTableRouter:
+    return ByLogicalTableRouter.of(options, "__dbz__sourceIdentifier", _SIZE)
 
 
 _LONG: Final = ("LOW", "LONG")
 
+_KEYS: Final = (
+    option("topic.regex", "STRING", None, *_LONG, "Topic regex", "Regular expression for the whole names of the topics to rename."),
+    option("topic.replacement", "STRING", None, *_LONG, "Topic replacement", "Name of the new topic; $1 stands for the first group."),
+    option(
+        "key.enforce.uniqueness",
+        "BOOLEAN",
+        "true",
+        "LOW",
+        "SHORT",
+        "Add source topic name into key",
+        "Whether keys get a field that tells the tables apart, whose keys may be equal.",
+    ),
+    option(
+        "key.field.regex",
+        "STRING",
+        None,
+        *_LONG,
+        "Key field regex",
+        "Regular expression for the whole name of the former topic; key.field.replacement makes the key's field of it.",
+    ),
+    option(
+        "key.field.replacement",
+        "STRING",
+        None,
+        *_LONG,
+        "Key field replacement",
+        "Value of the key's field; $1 stands for the first group. Without it the field holds the former topic.",
+    ),
+)
+
+
+def _cache_size(name: str, display: str, versions: tuple[str, ...]) -> Key:
+    return option(
+        name, "INT", "16", *_LONG, display, "Size of a cache of schemas. No effect: as many schemas are kept as there are.", versions
+    )
+
+
+_NEW_SIZE: Final = _cache_size(_SIZE, "Logical destination cache size", SINCE_3_7)
+
 DEFINITIONS: Final = (
     TransformDefinition(
         "io.debezium.transforms.ByLogicalTableRouter",
-        (
-            option("topic.regex", "STRING", None, *_LONG, "Topic regex", "Regular expression for the whole names of the topics to rename."),
-            option(
-                "topic.replacement", "STRING", None, *_LONG, "Topic replacement", "Name of the new topic; $1 stands for the first group."
-            ),
-            option(
-                "key.enforce.uniqueness",
-                "BOOLEAN",
-                "true",
-                "LOW",
-                "SHORT",
-                "Add source topic name into key",
-                "Whether keys get a field that tells the tables apart, whose keys may be equal.",
-            ),
-            option(
-                "key.field.regex",
-                "STRING",
-                None,
-                *_LONG,
-                "Key field regex",
-                "Regular expression for the whole name of the former topic; key.field.replacement makes the key's field of it.",
-            ),
-            option(
-                "key.field.replacement",
-                "STRING",
-                None,
-                *_LONG,
-                "Key field replacement",
-                "Value of the key's field; $1 stands for the first group. Without it the field holds the former topic.",
-            ),
-            option(
-                "logical.table.cache.size",
-                "INT",
-                "16",
-                *_LONG,
-                "Logical table cache size",
-                "Size of a cache of schemas. No effect: as many schemas are kept as there are.",
-            ),
-        ),
-        ByLogicalTableRouter.of,
+        (*_KEYS, _cache_size(_FORMER_SIZE, "Logical table cache size", _BEFORE_3_7), _NEW_SIZE),
+        _by_table,
         VERSIONS,
         "Sends the records of several tables to one topic.",
+    ),
+    TransformDefinition(
+        "io.debezium.transforms.ToLogicalTopicRouter",
+        (*_KEYS, _NEW_SIZE),
+        _by_destination,
+        SINCE_3_7,
+        "Does what ByLogicalTableRouter does, under its present name. The key's field is __dbz__sourceIdentifier.",
     ),
 )

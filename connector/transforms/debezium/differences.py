@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from connector.emulation import DEBEZIUM_2_3_4, DEBEZIUM_3_6_3, Emulation
+from connector.emulation import DEBEZIUM_2_3_4, DEBEZIUM_3_6_3, DEBEZIUM_3_7_0, Emulation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,44 +36,56 @@ class Differences:
     fills_defaults: bool
     """Nulls in routed rows and keys become the defaults of their columns."""
 
+    routes_to_destinations: bool
+    """The size of the router's cache is ``logical.destination.cache.size``. The former name counts where this one is not set."""
+
     # EventRouter
     trims_placements: bool
     """Blanks around fields and placements are removed. Otherwise those before and after a field belong to its name."""
     may_miss_fields: bool
     """``table.field.additional.missing`` has an effect."""
+    may_keep_empty_arrays: bool
+    """``table.json.payload.empty.array.behavior`` has an effect. Otherwise empty arrays are left out."""
     names_nested_arrays_null: bool
     """Structs below an array of arrays have names that begin with ``null.``."""
 
 
+_UNTIL_2: Final = Differences(
+    names_delete_and_tombstone_together=False,
+    rewrites_first=False,
+    envelope_fields=frozenset({"op", "ts_ms"}),
+    routes_to_empty_topic=True,
+    checks_drop_options=False,
+    may_keep_nulls=False,
+    adds_empty_lists=False,
+    compares_defaults=True,
+    fills_defaults=True,
+    routes_to_destinations=False,
+    trims_placements=False,
+    may_miss_fields=False,
+    may_keep_empty_arrays=False,
+    names_nested_arrays_null=True,
+)
+_SINCE_3: Final = Differences(
+    names_delete_and_tombstone_together=True,
+    rewrites_first=True,
+    envelope_fields=frozenset({"op", "ts_ms", "ts_us", "ts_ns"}),
+    routes_to_empty_topic=False,
+    checks_drop_options=True,
+    may_keep_nulls=True,
+    adds_empty_lists=True,
+    compares_defaults=False,
+    fills_defaults=False,
+    routes_to_destinations=False,
+    trims_placements=True,
+    may_miss_fields=True,
+    may_keep_empty_arrays=False,
+    names_nested_arrays_null=False,
+)
 _DIFFERENCES: Final = {
-    DEBEZIUM_2_3_4.version: Differences(
-        names_delete_and_tombstone_together=False,
-        rewrites_first=False,
-        envelope_fields=frozenset({"op", "ts_ms"}),
-        routes_to_empty_topic=True,
-        checks_drop_options=False,
-        may_keep_nulls=False,
-        adds_empty_lists=False,
-        compares_defaults=True,
-        fills_defaults=True,
-        trims_placements=False,
-        may_miss_fields=False,
-        names_nested_arrays_null=True,
-    ),
-    DEBEZIUM_3_6_3.version: Differences(
-        names_delete_and_tombstone_together=True,
-        rewrites_first=True,
-        envelope_fields=frozenset({"op", "ts_ms", "ts_us", "ts_ns"}),
-        routes_to_empty_topic=False,
-        checks_drop_options=True,
-        may_keep_nulls=True,
-        adds_empty_lists=True,
-        compares_defaults=False,
-        fills_defaults=False,
-        trims_placements=True,
-        may_miss_fields=True,
-        names_nested_arrays_null=False,
-    ),
+    DEBEZIUM_2_3_4.version: _UNTIL_2,
+    DEBEZIUM_3_6_3.version: _SINCE_3,
+    DEBEZIUM_3_7_0.version: replace(_SINCE_3, routes_to_destinations=True, may_keep_empty_arrays=True),
 }
 
 

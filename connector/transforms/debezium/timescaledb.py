@@ -85,9 +85,8 @@ class TimescaleDb:
     @classmethod
     def of(cls, options: Options) -> TimescaleDb:
         """Make it of its options, without metadata yet."""
-        database = {name.removeprefix(DATABASE): value for name, value in options.raw.items() if name.startswith(DATABASE)}
         prefix = options.raw.get(PREFIX, _PREFIX)
-        return cls(frozenset(options.names(SCHEMAS)), prefix, database)
+        return cls(frozenset(options.names(SCHEMAS)), prefix, options.under(DATABASE))
 
     def with_metadata(self, metadata: TimescaleMetadata) -> TimescaleDb:
         """Return the same transform with a catalog to ask."""

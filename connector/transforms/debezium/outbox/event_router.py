@@ -21,6 +21,7 @@ from connector.transforms.debezium.envelope import copied, int32_of, int64_of, i
 from connector.transforms.debezium.outbox.json_payload import PayloadSchemas, Unexpandable, converted, parsed
 from connector.transforms.debezium.outbox.keys import KEYS
 from connector.transforms.debezium.outbox.placement import Placement
+from connector.transforms.reports import Reports
 from connector.transforms.transform import TransformDefinition
 
 MILLISECONDS: Final[Mapping[str, int]] = {
@@ -51,7 +52,7 @@ class EventRouter:
         self.payload_column: Final = raw("table.field.event.payload", "payload")
         self.timestamp_column: Final = raw("table.field.event.timestamp")
         self._version: Final = raw("table.field.event.schema.version")
-        self._fails_on_update: Final = _choice(options, "table.op.invalid.behavior", ("warn", "error", "fatal")) == "fatal"
+        self._on_update: Final = _choice(options, "table.op.invalid.behavior", ("warn", "error", "fatal"))
         self.expands: Final = _flag(options, "table.expand.json.payload")
         nulls = _choice(options, "table.json.payload.null.behavior", ("ignore", "optional_bytes"))
         self.skips_missing: Final = (
@@ -64,7 +65,12 @@ class EventRouter:
         self.placements: Final = Placement.all_of(options, differences)
         self._enveloped: Final = any(placement.place == "envelope" for placement in self.placements)
         self.payload_schemas: Final = PayloadSchemas(
-            keeps_nulls=nulls == "optional_bytes", names_nested_arrays_null=differences.names_nested_arrays_null
+            keeps_nulls=nulls == "optional_bytes",
+            names_nested_arrays_null=differences.names_nested_arrays_null,
+            keeps_empty_arrays=(
+                differences.may_keep_empty_arrays
+                and _choice(options, "table.json.payload.empty.array.behavior", ("optional_string", "ignore")) == "optional_string"
+            ),
         )
         self._rows: Final[SchemaCache[Schema]] = SchemaCache()
         self._known: Final[dict[Schema, Schema]] = {}
@@ -72,6 +78,7 @@ class EventRouter:
         self._topics: Final[dict[str, str]] = {}
         """By the values that they are made of."""
         self._envelopes: Final[dict[EnvelopeKey, Schema]] = {}
+        self.reports: Reports = Reports()
 
     def apply(self, record: ConnectRecord) -> ConnectRecord | None:
         """Return the message; None for a row that was updated or deleted. Raises DataError where the row lacks what the options name."""
@@ -83,15 +90,16 @@ class EventRouter:
         if event["op"] == "d":
             return None
         if event["op"] == "u":
-            if self._fails_on_update:
+            if self._on_update == "fatal":
                 raise DataError("Unexpected update message received, fail.")
+            self.reports("update of an outbox row dropped", record.topic, as_error=self._on_update == "error")
             return None
         row = event.get("after")
         if row is None:
             raise DataError("Only Struct objects supported for [Read Outbox Event], found: null")
         schema = self._rows.get(record.value_schema, lambda envelope: schema_of(envelope, "after"))
         payload = self._payload_of(schema, row)
-        message = self._value(schema, row, payload)
+        message = self._value(record.topic, schema, row, payload)
         headers, partition = self._headers(schema, row)
         return ConnectRecord(
             topic=self._topic(schema, row),
@@ -161,14 +169,18 @@ class EventRouter:
                 partition = int32_of(schema, row, placement.column)
         return headers, partition
 
-    def _expanded(self, payload: _Payload) -> _Payload:
+    def _expanded(self, topic: str, payload: _Payload) -> _Payload:
         """The payload as a struct, where it is JSON text and wanted so."""
-        if not self.expands or not isinstance(payload.value, str):
+        if not self.expands or payload.value is None:
+            return payload
+        if not isinstance(payload.value, str):
+            self.reports("outbox payload is no text, it is not expanded", topic, column=self.payload_column)
             return payload
         try:
             node = parsed(payload.value)
             schema = self.payload_schemas.schema(self.payload_column, node)
         except Unexpandable:
+            self.reports("outbox payload is not JSON with a schema, it is not expanded", topic, column=self.payload_column)
             return payload
         if schema is None:
             # An empty array has no schema, and its text stays.
@@ -181,11 +193,11 @@ class EventRouter:
             self._known.clear()
         return _Payload(schema, converted(schema, node))
 
-    def _value(self, schema: Schema, row: Mapping[str, Any], payload: _Payload) -> _Payload:
+    def _value(self, topic: str, schema: Schema, row: Mapping[str, Any], payload: _Payload) -> _Payload:
         """The message's value: the payload, alone or with other columns; a tombstone where the options want one."""
         if self.tombstones and payload.value in (None, ""):
             return _Payload(None, None)
-        payload = self._expanded(payload)
+        payload = self._expanded(topic, payload)
         if not self._enveloped:
             return payload
         if payload.schema is None:

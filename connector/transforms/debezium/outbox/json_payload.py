@@ -47,11 +47,13 @@ def parsed(text: str) -> Any:
 class PayloadSchemas:
     """Infers the schemas of parsed payloads."""
 
-    __slots__ = ("_nested_prefix", "_null")
+    __slots__ = ("_empty_array", "_nested_prefix", "_null")
 
-    def __init__(self, *, keeps_nulls: bool, names_nested_arrays_null: bool) -> None:
+    def __init__(self, *, keeps_nulls: bool, names_nested_arrays_null: bool, keeps_empty_arrays: bool = False) -> None:
         self._null: Final = _BYTES if keeps_nulls else None
         """Schema of null, and of arrays that hold nothing else; None: such fields are left out."""
+        self._empty_array: Final = Schema("array", optional=True, items=_STRING) if keeps_empty_arrays else None
+        """Schema of an empty array; None: such fields are left out."""
         self._nested_prefix: Final = "null." if names_nested_arrays_null else ""
 
     def schema(self, name: str | None, node: Any) -> Schema | None:
@@ -86,7 +88,7 @@ class PayloadSchemas:
 
     def _array(self, name: str | None, nodes: list[Any]) -> Schema | None:
         if not nodes:
-            return None
+            return self._empty_array
         present = [node for node in nodes if node is not None]
         if len({_kind(node) for node in present}) > 1:
             raise Unexpandable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from connector.configdef.key import SINCE_3, VERSIONS, Importance, Key, Type
+from connector.configdef.key import SINCE_3, SINCE_3_7, VERSIONS, Importance, Key, Type
 
 Row = tuple[str, Type, str | None, Importance, str, str]
 
@@ -70,6 +70,14 @@ _TABLE: Final[tuple[Row, ...]] = (
         "Behavior when json payload including null value",
         "What a null in such a payload becomes: ignore leaves its field out, optional_bytes keeps it as null bytes.",
     ),
+    (
+        "table.json.payload.empty.array.behavior",
+        "STRING",
+        "ignore",
+        "MEDIUM",
+        "Behavior when json payload including empty array value",
+        "What an empty array in such a payload becomes: ignore leaves its field out, optional_string keeps it as an array of texts.",
+    ),
 )
 _ROUTER: Final[tuple[Row, ...]] = (
     ("route.by.field", "STRING", "aggregatetype", "HIGH", "Field to route events by", "Column that the topic's name is made of."),
@@ -126,10 +134,14 @@ _TRACING: Final[tuple[Row, ...]] = (
 )
 
 
+_VERSIONS: Final = {"table.field.additional.missing": SINCE_3, "table.json.payload.empty.array.behavior": SINCE_3_7}
+"""Those of the options that not every version has."""
+
+
 def _keys() -> Iterator[Key]:
     for group, rows in (("Table", _TABLE), ("Router", _ROUTER), ("Tracing", _TRACING)):
         for name, kind, default, importance, display, doc in rows:
-            versions = SINCE_3 if name == "table.field.additional.missing" else VERSIONS
+            versions = _VERSIONS.get(name, VERSIONS)
             yield Key(name, kind, default, importance, display, doc, group, "MEDIUM", versions=versions, framework=True)
 
 

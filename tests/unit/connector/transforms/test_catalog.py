@@ -13,6 +13,8 @@ from connector.transforms.catalog import PREDICATES, TRANSFORMS, transforms_of
 
 RECORDED: Final[dict[str, Any]] = json.loads(Path(__file__).with_name("plugins_recorded.json").read_text())
 VERSIONS: Final = ("3.6.3.Final", "2.3.4.Final")
+SINCE_3_7: Final[dict[str, Any]] = json.loads(Path(__file__).with_name("options_3_7_recorded.json").read_text())
+"""The options of Debezium's transforms in 3.7.0.Final, by class."""
 
 
 def row(key: Key) -> list[object]:
@@ -42,6 +44,17 @@ def test_every_transform_that_the_reference_lists_is_there(version: str) -> None
 @pytest.mark.parametrize(("version", "name"), [(version, name) for version in VERSIONS for name in listed(version, "transformation")])
 def test_the_options_are_the_recorded_ones(version: str, name: str) -> None:
     assert [row(key) for key in TRANSFORMS[name].keys_in(version)] == RECORDED[version]["keys"][name]
+
+
+def test_3_7_has_these_transforms() -> None:
+    of_debezium = {each.name for each in transforms_of("3.7.0.Final") if each.name.startswith("io.debezium.")}
+    # Both are in a package of their own, debezium-scripting.
+    assert of_debezium - {"io.debezium.transforms.Filter", "io.debezium.transforms.ContentBasedRouter"} == set(SINCE_3_7)
+
+
+@pytest.mark.parametrize("name", SINCE_3_7)
+def test_the_options_of_3_7_are_the_recorded_ones(name: str) -> None:
+    assert sorted(row(key) for key in TRANSFORMS[name].keys_in("3.7.0.Final")) == sorted(SINCE_3_7[name])
 
 
 @pytest.mark.parametrize("name", listed(VERSIONS[0], "predicate"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from connector.emulation import DEBEZIUM_2_3_4, DEFAULT
+from connector.emulation import DEBEZIUM_2_3_4, DEBEZIUM_3_6_3, DEBEZIUM_3_7_0, DEFAULT
 from connector.errors import CdcError, ErrorKind
 from connector.plugins.allowed import NO_PLUGINS
 from connector.record.connect_record import ConnectRecord, DataError, Header
@@ -73,6 +73,17 @@ def test_a_class_of_another_version_is_not_there() -> None:
         make_steps(config, DEBEZIUM_2_3_4, NO_PLUGINS)
 
 
+def test_a_class_of_a_later_version_is_not_there() -> None:
+    config = {"transforms": "t", "transforms.t.type": "io.debezium.transforms.ToLogicalTopicRouter"}
+    config |= {"transforms.t.topic.regex": "a(.*)", "transforms.t.topic.replacement": "b$1"}
+    with pytest.raises(CdcError, match=r"there is no transformation"):
+        make_steps(config, DEBEZIUM_3_6_3, NO_PLUGINS)
+    [step] = make_steps(config, DEBEZIUM_3_7_0, NO_PLUGINS)
+    routed = step.transform.apply(ConnectRecord("ax"))
+    assert routed is not None
+    assert routed.topic == "bx"
+
+
 def test_a_script_that_cannot_be_evaluated_refuses_the_configuration() -> None:
     config = {
         "transforms": "f",
@@ -121,3 +132,39 @@ def test_an_unexpected_exception_is_told_by_its_type_alone() -> None:
         Chain([Step("s", "Fails", Fails())]).apply(replace(ConnectRecord("t")))
     assert str(caught.value) == "KeyError in the transform"
     assert not isinstance(caught.value, DataError)
+
+
+def unknown(config: dict[str, str]) -> list[str]:
+    found: list[str] = []
+    make_steps(config, DEFAULT, NO_PLUGINS, found.append)
+    return found
+
+
+def test_known_options_are_not_reported() -> None:
+    assert unknown({**CONFIG, "transforms.two.negate": "true", "transforms.two.plugin.version": "1"}) == []
+
+
+def test_an_option_that_a_step_does_not_know_is_reported_by_its_full_name() -> None:
+    config = {**CONFIG, "transforms.one.replacment": "x", "predicates.p.patern": "y", "transforms.three.foo": "z"}
+    assert unknown(config) == ["predicates.p.patern", "transforms.one.replacment"]
+
+
+def test_options_that_a_step_passes_on_are_not_reported() -> None:
+    config = {
+        "transforms": "t",
+        "transforms.t.type": "io.debezium.connector.postgresql.transforms.timescaledb.TimescaleDb",
+        "transforms.t.database.hostname": "localhost",
+        "transforms.t.data.base": "x",
+    }
+    assert unknown(config) == ["transforms.t.data.base"]
+
+
+def test_an_option_of_another_version_is_reported() -> None:
+    config = {
+        "transforms": "t",
+        "transforms.t.type": "io.debezium.transforms.outbox.EventRouter",
+        "transforms.t.table.field.additional.missing": "ignore",
+    }
+    found: list[str] = []
+    make_steps(config, DEBEZIUM_2_3_4, NO_PLUGINS, found.append)
+    assert (found, unknown(config)) == ([*config][2:], [])

@@ -7,9 +7,10 @@ import pytest
 from connector.transforms.debezium.by_logical_table_router import DEFINITIONS
 from tests.support.java_replay import Recorded, difference, outcomes, recorded
 
-RECORDED = list(recorded(Path(__file__).with_name("router_recorded.json")))
+FILES = ("router_recorded.json", "topic_router_recorded.json")
+RECORDED = [case for name in FILES for case in recorded(Path(__file__).with_name(name))]
 
 
-@pytest.mark.parametrize("case", RECORDED, ids=lambda case: f"{case.version} {case.options}")
+@pytest.mark.parametrize("case", RECORDED, ids=lambda case: f"{case.version} {case.name} {case.options}")
 def test_does_what_the_reference_did(case: Recorded) -> None:
     assert difference(case.answers, outcomes(case, DEFINITIONS)) is None

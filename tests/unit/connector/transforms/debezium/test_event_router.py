@@ -7,7 +7,8 @@ import pytest
 from connector.transforms.debezium.outbox.event_router import DEFINITIONS
 from tests.support.java_replay import Recorded, difference, outcomes, recorded
 
-RECORDED = list(recorded(Path(__file__).with_name("outbox_recorded.json")))
+FILES = ("outbox_recorded.json", "empty_arrays_recorded.json")
+RECORDED = [case for name in FILES for case in recorded(Path(__file__).with_name(name))]
 
 
 @pytest.mark.parametrize("case", RECORDED, ids=lambda case: f"{case.version} {case.options}")
