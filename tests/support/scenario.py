@@ -188,9 +188,9 @@ class Play:
         except TimeoutError as error:
             raise ScenarioError(f"{self.scenario.name}: {error}") from error
         await self._act(self.scenario.steps, "step")
-        if self.scenario.variants:
+        if self.scenario.variants and (failures := await self._failures()):
             # A task that failed has brought a part only, which proves little.
-            await self._step_state("RUNNING")
+            raise ScenarioError(f"{self.scenario.name}: {failures}")
         return await self._recording()
 
     async def _act(self, steps: Sequence[Mapping[str, Any]], where: str) -> None:
@@ -202,7 +202,7 @@ class Play:
             try:
                 await act(argument)
             except (TimeoutError, psycopg.Error) as error:
-                raise ScenarioError(f"{self.scenario.name}, {where} {number} ({kind}): {error}") from error
+                raise ScenarioError(f"{self.scenario.name}, {where} {number} ({kind}): {error} {await self._failures()}") from error
 
     async def clean(self) -> None:
         """Remove the connector, its slot and its topics."""
@@ -383,14 +383,20 @@ class Play:
                 )
                 if len({pid for (pid,) in await self._rows(query)} - self.ended) >= len(self.connectors):
                     return True
-                for variant in self.connectors:
-                    status = (await self.client.get(f"/connectors/{self.tag}{variant}/status")).json()
-                    failed = [task["trace"] for task in status["tasks"] if task["state"] == "FAILED"]
-                    if failed:
-                        raise ScenarioError(f"{self.scenario.name}: the task {variant} failed: {failed[0][:2000]}")
+                if failures := await self._failures():
+                    raise ScenarioError(f"{self.scenario.name}: {failures}")
                 return False
 
             await until(active, lambda: "the slot to be in use")
+
+    async def _failures(self) -> list[str]:
+        """What the failed tasks say."""
+        found = []
+        for variant in self.connectors:
+            status = (await self.client.get(f"/connectors/{self.tag}{variant}/status")).json()
+            traces = [task["trace"] for task in status.get("tasks", ()) if task["state"] == "FAILED"]
+            found += [f"the task {variant} failed: {trace[:2000]}" for trace in traces]
+        return found
 
     async def _topics(self) -> list[str]:
         return sorted(topic for topic in await self.reader.topics() if self.prefix in topic)

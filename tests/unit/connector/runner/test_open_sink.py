@@ -10,6 +10,7 @@ import pytest
 
 from connector.config.connector_config import ConnectorConfig
 from connector.converters.converter import ConverterChoice
+from connector.delivery.progress import Progress
 from connector.delivery.record_conversion import ConversionPlan
 from connector.runner import exactly_once
 from connector.runner.context import TaskContext
@@ -22,6 +23,7 @@ class Inner:
     """Stands for the KafkaSink."""
 
     stores_offsets = False
+    delivered = 0
 
     def __init__(self, *_: object) -> None:
         pass
@@ -40,7 +42,9 @@ async def test_unknown_options_are_named_once(
     monkeypatch.setattr(exactly_once, "KafkaSink", Inner)
     plan = ConversionPlan({}, ConverterChoice(JSON), ConverterChoice(JSON, options), ConverterChoice(HEADERS))
     kafka = SimpleNamespace(admin={}, topic_creation=True)
-    context: Any = SimpleNamespace(kafka=kafka, exactly_once=None, topic_used=None, backtrack=None, conversion=plan)
+    context: Any = SimpleNamespace(
+        kafka=kafka, exactly_once=None, topic_used=None, backtrack=None, conversion=plan, progress=Progress(), topic_described=None
+    )
     async with AsyncExitStack() as stack:
         await exactly_once.open_sink(
             cast("TaskContext", context),
