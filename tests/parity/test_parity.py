@@ -32,6 +32,11 @@ def test_every_scenario_is_recorded() -> None:
     assert len(recorded) > 20
 
 
+def test_transforms_and_converters_are_recorded_with_their_options() -> None:
+    recorded = sum(len(scenario.variants) or any("transform" in key for key in scenario.config) for scenario in SCENARIOS)
+    assert recorded >= 150
+
+
 def test_scenarios_side_by_side_share_no_topic() -> None:
     fixed = [scenario.fixed_prefix for scenario in SCENARIOS if scenario.fixed_prefix]
     assert len(fixed) == len(set(fixed))
