@@ -27,7 +27,7 @@ from connector.runner.incremental import IncrementalRun
 from connector.runner.live_tables import LiveTables
 from connector.runner.notifications.notifier import Notifier
 from connector.runner.reselection import complete_row
-from connector.runner.signals import Signals, SignalSources
+from connector.runner.signaling.signals import Signals, SignalSources
 from connector.runner.slot_keeper import SlotKeeper
 from connector.runner.snapshot.blocking import BlockingSnapshot
 from connector.runner.xmin import watch_xmin

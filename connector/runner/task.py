@@ -34,12 +34,12 @@ from connector.log import EventLog
 from connector.preflight.unmatched_rules import idle_rules, needs_columns
 from connector.record.batch import encode_headers
 from connector.runner.context import TaskContext
-from connector.runner.exactly_once import open_sink
 from connector.runner.heartbeat import Heartbeat
 from connector.runner.lineage import reported_run
 from connector.runner.notifications.notifier import Notifier
 from connector.runner.plugin_frames import PluginFrames
-from connector.runner.signals import SignalSources
+from connector.runner.signaling.signals import SignalSources
+from connector.runner.sinks.exactly_once import open_sink
 from connector.runner.snapshot.catch_up import BoundedReplication
 from connector.runner.snapshot.custom import custom_snapshot, tell_aborted
 from connector.runner.snapshot.initial import SnapshotPoint, SnapshotRun

@@ -26,10 +26,10 @@ from connector.io.postgres.connection import Connection
 from connector.ports import JsonObject
 from connector.record.json_converter import ConverterSettings
 from connector.runner.context import ExactlyOnce, TaskContext
-from connector.runner.exactly_once import TransactionOffsets
 from connector.runner.heartbeat import Heartbeat
 from connector.runner.notifications.notifier import Notifier
-from connector.runner.signals import SignalSources
+from connector.runner.signaling.signals import SignalSources
+from connector.runner.sinks.exactly_once import TransactionOffsets
 from connector.runner.streaming import StreamRun
 from connector.start.snapshotter import CustomSnapshot
 from connector.types.codec import Column

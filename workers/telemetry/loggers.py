@@ -27,7 +27,7 @@ JAVA: Final[Mapping[str, tuple[str, ...]]] = {
     "io.debezium.connector.postgresql.PostgresStreamingChangeEventSource": ("connector.runner.streaming",),
     "io.debezium.connector.postgresql.connection": ("connector.io",),
     "io.debezium.pipeline.notification": ("connector.runner.notifications.notifier",),
-    "io.debezium.pipeline.signal": ("connector.runner.signals", "connector.runner.signal_channels"),
+    "io.debezium.pipeline.signal": ("connector.runner.signaling.signals", "connector.runner.signaling.signal_channels"),
     "org.apache.kafka.clients": ("aiokafka",),
     "org.apache.kafka.connect": ("workers", "connect_api"),
     "org.apache.kafka.connect.runtime": ("workers",),

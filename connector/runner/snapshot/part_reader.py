@@ -22,7 +22,7 @@ from connector.io.postgres.snapshot_source import PostgresSnapshot
 from connector.io.regex_process import BacktrackingProcess
 from connector.log import EventLog
 from connector.record.batch import Record
-from connector.runner.exactly_once import converted
+from connector.runner.sinks.exactly_once import converted
 from connector.runner.snapshot.messages import Acknowledged, Advanced, EdgeRow, Opened, Order, PartRead, Told, TopicUsed
 from connector.runner.snapshot.rows import RowWriter, TableReader, TableWork
 from connector.snapshot.job import Job

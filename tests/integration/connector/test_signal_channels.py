@@ -23,7 +23,7 @@ from connector.notifications.notification import Notification
 from connector.plugins.allowed import AllowedPlugins
 from connector.runner.context import TaskContext
 from connector.runner.notifications.notifier import Notifier
-from connector.runner.signal_channels import SignalChannels
+from connector.runner.signaling.signal_channels import SignalChannels
 from connector.signals.custom_channel import SignalChannel
 from connector.signals.signal import ExecuteSnapshot, Signal, read_signal
 from tests.fix_pg import PgServer
@@ -98,11 +98,11 @@ class Broken(logging.Handler):
             await self._told.wait()
 
     def __enter__(self) -> Self:
-        logging.getLogger("connector.runner.signal_channels").addHandler(self)
+        logging.getLogger("connector.runner.signaling.signal_channels").addHandler(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        logging.getLogger("connector.runner.signal_channels").removeHandler(self)
+        logging.getLogger("connector.runner.signaling.signal_channels").removeHandler(self)
 
 
 async def test_kafka(kafka_bootstrap: str, caplog: pytest.LogCaptureFixture) -> None:

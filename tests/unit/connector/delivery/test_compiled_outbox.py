@@ -19,7 +19,7 @@ from connector.io.kafka.sink import KafkaSink
 from connector.record.batch import encode_headers
 from connector.record.json_converter import around_payload, value_json
 from connector.record.schema import INT32, STRING, Field, Schema
-from connector.runner.converting_sink import ConvertingSink
+from connector.runner.sinks.converting_sink import ConvertingSink
 from tests.support.envelopes import event_of
 from tests.support.kept_records import KeptRecords
 

@@ -16,7 +16,7 @@ from connector.events.envelope import event_form
 from connector.io.kafka.sink import KafkaSink
 from connector.record.json_converter import ConverterSettings, around_payload, value_json
 from connector.record.schema import BYTES, FLOAT64, INT64, STRING, Field, Schema
-from connector.runner.converting_sink import ConvertingSink
+from connector.runner.sinks.converting_sink import ConvertingSink
 from tests.support.envelopes import source_of
 from tests.support.kept_records import KeptRecords
 

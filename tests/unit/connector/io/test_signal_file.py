@@ -12,7 +12,7 @@ import pytest
 
 from connector.io.regular_file import LIMIT
 from connector.io.signal_file import NotSignalsError, SignalFile
-from connector.runner.signal_channels import SignalChannels
+from connector.runner.signaling.signal_channels import SignalChannels
 from connector.signals.signal import Signal
 from tests.support.log_line import log_line
 from tests.support.task_context import shop_config, task_context

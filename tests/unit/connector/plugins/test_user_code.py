@@ -17,8 +17,8 @@ from connector.notifications.notification import Notification
 from connector.plugins.allowed import AllowedPlugins
 from connector.runner.context import TaskContext
 from connector.runner.notifications.notifier import Notifier
-from connector.runner.signal_channels import SignalChannels
-from connector.runner.signals import Signals, SignalSources
+from connector.runner.signaling.signal_channels import SignalChannels
+from connector.runner.signaling.signals import Signals, SignalSources
 from connector.runner.user_code import end_if_cancelled
 from connector.signals.custom_action import SignalAction
 from connector.signals.custom_channel import SignalChannel

@@ -24,7 +24,7 @@ from connector.record.json_converter import ConverterSettings
 from connector.runner.context import TaskContext
 from connector.runner.heartbeat import Heartbeat
 from connector.runner.notifications.notifier import Notifier
-from connector.runner.signals import SignalSources
+from connector.runner.signaling.signals import SignalSources
 from connector.runner.streaming import StreamRun
 from connector.signals.inbox import SignalInbox
 from connector.start.snapshotter import CustomSnapshot

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from connector.emulation import EMULATIONS, Emulation
-from connector.runner.signal_channels import SignalChannels
+from connector.runner.signaling.signal_channels import SignalChannels
 from connector.signals.records import read_record
 from connector.signals.signal import Signal, SignalError, read_signal
 from tests.support.bad_records import MARK, NO_JSON, NO_OBJECT, OTHER_OBJECT, WRONG, deep_object

@@ -17,7 +17,7 @@ from connector.io.kafka.sink import KafkaSink
 from connector.record.connect_record import ConnectRecord, DataError, Header
 from connector.record.json_converter import around_payload, value_json
 from connector.record.schema import INT64, STRING, Field, Schema
-from connector.runner.converting_sink import ConvertingSink
+from connector.runner.sinks.converting_sink import ConvertingSink
 from connector.transforms.chain import Chain, Step
 
 ROW = Schema("struct", name="t.Value", fields=(Field("id", INT64),))

@@ -9,7 +9,7 @@ import pytest
 
 from connector.converters.converter import SchemaRequest
 from connector.errors import CdcError, ErrorKind
-from connector.runner.retried_requests import RetriedRequests
+from connector.runner.sinks.retried_requests import RetriedRequests
 
 REQUEST = SchemaRequest("t-value", None)
 

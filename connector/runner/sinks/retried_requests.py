@@ -10,7 +10,7 @@ from connector.errors import CdcError, Directive
 from connector.log import EventLog
 from connector.ports import Clock
 from connector.runner.clock import SYSTEM_CLOCK
-from connector.runner.converting_sink import ResolveSchema
+from connector.runner.sinks.converting_sink import ResolveSchema
 
 LOG: Final = EventLog(__name__)
 

@@ -14,7 +14,7 @@ from connector.errors import CdcError, ErrorKind
 from connector.events.transitions import SignalRow
 from connector.io.postgres import catalog as pg_catalog
 from connector.plugins.allowed import AllowedPlugins
-from connector.runner.signals import Signals, SignalSources
+from connector.runner.signaling.signals import Signals, SignalSources
 from connector.signals.custom_action import SignalAction
 from connector.signals.signal import CLOSE, OPEN, Signal
 from tests.support.chunk_tables import SIGNALS, TABLES

@@ -18,8 +18,8 @@ from connector.io.postgres.timescale import PostgresTimescale
 from connector.log import EventLog
 from connector.ports import JsonObject
 from connector.runner.context import ExactlyOnce, TaskContext
-from connector.runner.converting_sink import ConvertingSink
-from connector.runner.retried_requests import RetriedRequests
+from connector.runner.sinks.converting_sink import ConvertingSink
+from connector.runner.sinks.retried_requests import RetriedRequests
 from connector.transforms.chain import Chain, Step
 from connector.transforms.debezium.open_lineage import OpenLineage, ReportTopic
 from connector.transforms.debezium.timescaledb import TimescaleDb

@@ -21,7 +21,7 @@ from connector.plugins.loading import load
 from connector.plugins.user_code import let_operator_through
 from connector.runner.context import TaskContext
 from connector.runner.incremental import IncrementalRun
-from connector.runner.signal_channels import SignalChannels
+from connector.runner.signaling.signal_channels import SignalChannels
 from connector.runner.snapshot.blocking import BlockingSnapshot
 from connector.runner.user_code import end_if_cancelled
 from connector.signals.custom_action import SignalAction

@@ -12,8 +12,8 @@ from connector.config.connector_config import ConnectorConfig
 from connector.converters.converter import ConverterChoice
 from connector.delivery.progress import Progress
 from connector.delivery.record_conversion import ConversionPlan
-from connector.runner import exactly_once
 from connector.runner.context import TaskContext
+from connector.runner.sinks import exactly_once
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 HEADERS = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
