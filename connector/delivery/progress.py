@@ -65,9 +65,11 @@ class Progress:
         """Return the progress as a JSON object, with rates in rows per second, and with the remaining seconds if there is an estimate."""
         tables = [{**asdict(table), **table.pace()} for table in self.tables]
         left = [table["seconds_left"] for table in tables if not table["done"]]
-        running = self.incremental
+        running, shown = self.incremental, asdict(self)
+        # A running task does not know it.
+        del shown["delivered"]
         return {
-            **asdict(self),
+            **shown,
             "tables": tables,
             "incremental": None if running is None else {**asdict(running), "table": {**asdict(running.table), **running.table.pace()}},
             "rows": sum(table.rows for table in self.tables),
