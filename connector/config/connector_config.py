@@ -41,7 +41,7 @@ from connector.config.validation import (
     refusals,
     rename,
     strict_problems,
-    unplayed_problems,
+    unsupported_problems,
     validate,
     warning_lines,
 )
@@ -388,7 +388,7 @@ def _without_malformed(settings: Mapping[str, str], validation: Validation) -> t
             notices.append(f"Property {name} is malformed ({found[0]}); its default counts: {shown}.")
         elif not key.strict:
             read = key.read_only or validation.version in key.versions
-            problems += unplayed_problems(key, settings) if read else refusals(key, value)
+            problems += unsupported_problems(key, settings) if read else refusals(key, value)
     return kept, problems, notices
 
 

@@ -233,7 +233,7 @@ def strict_problems(config: Mapping[str, str | None], version: str) -> list[tupl
     for key in _STRICT_UNLISTED:
         if key.name in present:
             problems = connector_problems(key, present[key.name], present, version)
-            lines = [f"The '{key.name}' value is invalid: {problem}" for problem in problems] or unplayed_problems(key, present)
+            lines = [f"The '{key.name}' value is invalid: {problem}" for problem in problems] or unsupported_problems(key, present)
             found += [(key.name, line) for line in lines]
     return found
 
@@ -342,16 +342,16 @@ def _framework_errors(key: Key, raw: str | None, present: Mapping[str, str], ver
 def _connector_field(key: Key, present: Mapping[str, str], version: str) -> FieldValidation:
     value = present.get(key.name, key.default)
     errors = [f"The '{key.name}' value is invalid: {problem}" for problem in connector_problems(key, value, present, version)]
-    unplayed = unplayed_problems(key, present) if not errors and key.name in present else []
-    errors += unplayed if key.strict else []
-    warnings = () if key.strict else tuple(unplayed)
+    unsupported = unsupported_problems(key, present) if not errors and key.name in present else []
+    errors += unsupported if key.strict else []
+    warnings = () if key.strict else tuple(unsupported)
     return FieldValidation(key.name, key, None, tuple(errors), key.choices_in(version), key.visible, warnings)
 
 
-def unplayed_problems(key: Key, present: Mapping[str, str]) -> list[str]:
+def unsupported_problems(key: Key, present: Mapping[str, str]) -> list[str]:
     """Return whole lines with the reason and the remedy if a legal value of a property that is set is not supported."""
     value = present[key.name]
-    checked = [f"The '{key.name}' value is invalid: {problem}" for check in key.unplayed for problem in check(key, value, present)]
+    checked = [f"The '{key.name}' value is invalid: {problem}" for check in key.unsupported for problem in check(key, value, present)]
     return checked + refusals(key, value)
 
 
@@ -378,5 +378,5 @@ def refusals(key: Key, value: str) -> list[str]:
     if all(entry.strip().lower() in allowed for entry in entries):
         return []
     named = [entry for entry in key.allowed or () if entry]
-    way_out = key.mend or (f"use {' or '.join(named)}" if named else "remove the property")
+    way_out = key.remedy or (f"use {' or '.join(named)}" if named else "remove the property")
     return [f"The '{key.name}' value is invalid: {key.reason}; {way_out}"]

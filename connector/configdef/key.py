@@ -46,8 +46,8 @@ class Key:
     ``allowed``), or it ignores it. If an honoured property has ``allowed``, only these values are supported. Values are compared trimmed
     and without regard to case; a LIST is compared item by item. ``reason`` says why a property is not honoured.
 
-    If the connector refuses a value of its own properties in this way, or by one of the checks ``unplayed``, validation reports a warning,
-    because Debezium accepts the value. The task fails with the same text. If ``strict``, Debezium refuses the value too.
+    If the connector refuses a value of its own properties in this way, or by one of the checks ``unsupported``, validation reports a
+    warning, because Debezium accepts the value. The task fails with the same text. If ``strict``, Debezium refuses the value too.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Key:
     choices_until_2: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     checks_until_2: tuple[Check, ...] | None = None
-    unplayed: tuple[Check, ...] = ()
+    unsupported: tuple[Check, ...] = ()
     type_until_2: Type | None = None
     dependents: tuple[str, ...] = ()
     versions: tuple[str, ...] = VERSIONS
@@ -76,7 +76,7 @@ class Key:
     """Whether the value is a list of regular expressions, in which ``\\,`` stands for a comma."""
     support: Support = "honoured"
     reason: str = ""
-    mend: str = ""
+    remedy: str = ""
     """The remedy for a refused value, if it is not simply another value or the removal of the property."""
     allowed: tuple[str, ...] | None = None
     strict: bool = False

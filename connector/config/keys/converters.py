@@ -26,22 +26,22 @@ def converter_class(side: str, text: str) -> str | None:
     return find_class(text, headers, "HeaderConverter") or find_class(text, [name for name in headers if name in converters], "Converter")
 
 
-def converter_mismatch(side: str, settings: Mapping[str, str | None], played: str) -> str | None:
+def converter_mismatch(side: str, settings: Mapping[str, str | None], emulated: str) -> str | None:
     """Return Connect's message if the converter of ``side`` does not exist in the version that the settings ask for; else None."""
     found = converter_class(side, settings.get(f"{side}.converter") or "")
     if found is None:
         return None
     # Every other converter is two kinds of plugin: a header converter, and a converter of keys and values.
     kinds = 1 if found == SIMPLE_HEADER_CONVERTER else 2
-    return version_problem(found, played, settings.get(f"{side}.converter.plugin.version"), kinds=kinds)
+    return version_problem(found, emulated, settings.get(f"{side}.converter.plugin.version"), kinds=kinds)
 
 
-def converter_keys(settings: Mapping[str, str | None], played: str) -> list[tuple[Key, str | None, str]]:
+def converter_keys(settings: Mapping[str, str | None], emulated: str) -> list[tuple[Key, str | None, str]]:
     """Return rows, values and full names of the properties of each named converter that exists."""
     rows: list[tuple[Key, str | None, str]] = []
     for side in SIDES:
         found = converter_class(side, settings.get(f"{side}.converter") or "")
-        if found is None or converter_mismatch(side, settings, played) is not None:
+        if found is None or converter_mismatch(side, settings, emulated) is not None:
             continue
         for key in _as_validated(keys_of(found, side)):
             default = side if key.name == "converter.type" else key.default

@@ -35,7 +35,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         width="MEDIUM",
         # 2.3.4 loads the classes during validation.
         checks_until_2=(named_python_classes,),
-        unplayed=(named_python_classes,),
+        unsupported=(named_python_classes,),
     ),
     Key(
         "post.processors",
@@ -47,7 +47,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "io.debezium.processors.reselect.ReselectColumnsPostProcessor.",
         width="MEDIUM",
         versions=SINCE_3,
-        unplayed=(reselecting,),
+        unsupported=(reselecting,),
         checks_until_2=(),
     ),
     Key(

@@ -188,7 +188,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "understudy.snapshotters.",
         width="MEDIUM",
         checks=(named_when_custom("snapshot.mode"),),
-        unplayed=(python_when_custom("snapshot.mode"),),
+        unsupported=(python_when_custom("snapshot.mode"),),
         versions=SINCE_3,
     ),
     Key(

@@ -116,19 +116,19 @@ HEADER_CONVERTERS: Final[tuple[str, ...]] = (*CONVERTERS[:-1], f"{_KAFKA}storage
 _OTHERS: Final = frozenset({CONNECTOR_CLASS, *PREDICATES, *HEADER_CONVERTERS})
 
 
-def is_there(text: str, played: str) -> bool:
+def is_there(text: str, emulated: str) -> bool:
     """Return whether ``text`` is the full name of a class of any kind."""
-    return text in _OTHERS or text in TRANSFORMATIONS[played]
+    return text in _OTHERS or text in TRANSFORMATIONS[emulated]
 
 
-def class_version(name: str, played: str) -> str:
+def class_version(name: str, emulated: str) -> str:
     """Return the version that Connect shows for the class ``name``. Not every version of Debezium declares one."""
     if name.startswith(_KAFKA):
         return CONNECT_VERSION
-    return played if emulation_of(played).has_plugin_versions else "undefined"
+    return emulated if emulation_of(emulated).has_plugin_versions else "undefined"
 
 
-def version_problem(name: str, played: str, wanted: str | None, *, kinds: int = 1) -> str | None:
+def version_problem(name: str, emulated: str, wanted: str | None, *, kinds: int = 1) -> str | None:
     """Return Connect's error message if the class ``name`` does not exist in the version ``wanted``; else None.
 
     The message lists a version once for each of the ``kinds`` of plugin that the class is.
@@ -136,7 +136,7 @@ def version_problem(name: str, played: str, wanted: str | None, *, kinds: int = 
     if wanted is None:
         return None
     try:
-        newest(wanted, name, (class_version(name, played),) * kinds)
+        newest(wanted, name, (class_version(name, emulated),) * kinds)
     except BadVersionError as problem:
         return str(problem)
     return None

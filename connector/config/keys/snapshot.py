@@ -73,7 +73,7 @@ SNAPSHOT: Final[tuple[Key, ...]] = (
         "The Python class that decides about the snapshot with snapshot.mode=custom; later versions call it snapshot.mode.custom.name.",
         width="MEDIUM",
         checks=(named_when_custom("snapshot.mode", "snapshot.custom_class"),),
-        unplayed=(python_when_custom("snapshot.mode"),),
+        unsupported=(python_when_custom("snapshot.mode"),),
         versions=UNTIL_2,
     ),
     Key(
@@ -109,7 +109,7 @@ SNAPSHOT: Final[tuple[Key, ...]] = (
         "group understudy.snapshot_queries.",
         width="MEDIUM",
         checks=(named_when_custom("snapshot.query.mode"),),
-        unplayed=(python_when_custom("snapshot.query.mode"),),
+        unsupported=(python_when_custom("snapshot.query.mode"),),
         versions=SINCE_3,
     ),
     Key(
@@ -122,7 +122,7 @@ SNAPSHOT: Final[tuple[Key, ...]] = (
         "understudy.snapshot_locks.",
         width="MEDIUM",
         checks=(named_when_custom("snapshot.locking.mode"),),
-        unplayed=(python_when_custom("snapshot.locking.mode"),),
+        unsupported=(python_when_custom("snapshot.locking.mode"),),
         versions=SINCE_3,
     ),
     Key(
