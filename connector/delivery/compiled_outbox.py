@@ -1,4 +1,4 @@
-"""The short way of an outbox row to its message: only the columns that the message is made of become values.
+"""The fast path of an outbox row to its message: only the columns that the message is made of become values.
 
 The generic way reads the whole event, infers the schema of a JSON payload and encodes the payload by it: 52 µs for a payload of 16 members,
 12 µs for a payload that stays text.

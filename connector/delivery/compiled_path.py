@@ -1,4 +1,4 @@
-"""The short way of an event through the usual transforms: its bytes are cut and joined, and never become values.
+"""The fast path of an event through the usual transforms: its bytes are cut and joined, and never become values.
 
 Most connectors with transforms only rename topics (RegexRouter) and replace the event by its row (ExtractNewRecordState), and write JSON.
 The event that the core writes holds the row as JSON already, between two constant texts. So the row is cut out, the few added fields are
@@ -94,7 +94,7 @@ def _known(step: Step) -> bool:
     if step.predicate is not None and not isinstance(step.predicate, TopicNameMatches):
         return False
     if isinstance(step.transform, ExtractNewRecordState):
-        # Nulls are defaults in what the core writes for the short way.
+        # Nulls are defaults in what the core writes for the fast path.
         return not step.transform.tells_null_from_default
     return isinstance(step.transform, RegexRouter)
 

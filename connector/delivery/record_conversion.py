@@ -66,17 +66,17 @@ class ConversionPlan:
     def core_settings(self) -> tuple[ConverterSettings, ConverterSettings]:
         """Return how the core writes keys and values for this plan. Raises CdcError(CONFIG_INVALID).
 
-        Where events go the short way, nulls are written as the converters want them: with these steps it makes no difference who puts a
+        Where events take the fast path, nulls are written as the converters want them: with these steps it makes no difference who puts a
         default in the place of null.
         """
-        short = self.short_way()
+        short = self.fast_path()
         if short is None:
             return INTERNAL, INTERNAL
         key, value = (replace(INTERNAL, replace_null_with_default=each.replace_null_with_default) for each in short)
         return key, value
 
-    def short_way(self) -> tuple[ConverterSettings, ConverterSettings] | None:
-        """Return the converters' settings where events may go the short way (:mod:`connector.delivery.compiled_path`), else None.
+    def fast_path(self) -> tuple[ConverterSettings, ConverterSettings] | None:
+        """Return the converters' settings where events may take the fast path (:mod:`connector.delivery.compiled_path`), else None.
 
         Raises CdcError(CONFIG_INVALID) for options of a step that it cannot be made of.
         """
@@ -92,7 +92,7 @@ class ConversionPlan:
         return (key, value) if key.decimal_format == value.decimal_format == "BASE64" else None
 
     def outbox_converters(self, key: Converter, value: Converter, header: HeaderConverter) -> Converters | None:
-        """Return the converters where rows may go the outbox's short way (:mod:`connector.delivery.compiled_outbox`), else None.
+        """Return the converters where rows may take the outbox's fast path (:mod:`connector.delivery.compiled_outbox`), else None.
 
         These write a value without asking a registry, and the same whatever the topic is.
         """
@@ -192,14 +192,14 @@ class RecordConversion:
         """The properties of steps and converters that none of them knows."""
         self._usual: tuple[tuple[Header, ...], Sequence[RawHeader], bytes] = ((), (), NO_HEADERS)
         """The headers that were converted last: the same object comes with most records."""
-        self._short = plan.short_way()
+        self._short = plan.fast_path()
         self._outbox = plan.outbox_converters(self._key, self._value, self._header) if routes_outbox(self.chain) else None
         self._warn = warn
         self._tolerant = plan.tolerant
         self._logs = plan.config.get("errors.log.enable", "false").strip().lower() == "true"
 
-    def short_way(self, topic: str, prefix: bytes, key: bytes | None) -> CompiledPath | OutboxPath | None:
-        """Return the short way of a topic's events with this schema, and keys like this one; None where there is none."""
+    def fast_path(self, topic: str, prefix: bytes, key: bytes | None) -> CompiledPath | OutboxPath | None:
+        """Return the fast path of a topic's events with this schema, and keys like this one; None where there is none."""
         if self._outbox is not None:
             return outbox_path(self.chain, topic, prefix, self._outbox)
         if self._short is None:

@@ -41,7 +41,7 @@ class ConvertingOut:
         self._apart = apart
         self._reader = RecordReader()
         self._short: dict[tuple[bytes, bool], CompiledPath | OutboxPath | None] = {}
-        """The short way of events with this schema, with a key or without."""
+        """The fast path of events with this schema, with a key or without."""
         self._shared: tuple[Header, ...] = ()
         """What the last record's transforms added to the headers that a tombstone of it has too."""
 
@@ -81,7 +81,7 @@ class ConvertingOut:
     def _path(self, prefix: bytes, key: bytes | None) -> CompiledPath | OutboxPath | None:
         at = prefix, key is None
         if at not in self._short:
-            self._short[at] = self._sink.conversion.short_way(self._topic, prefix, key)
+            self._short[at] = self._sink.conversion.fast_path(self._topic, prefix, key)
         return self._short[at]
 
 
@@ -122,7 +122,7 @@ class ConvertingSink:
         return found
 
     def inner_out(self, topic: str, *, apart: bool) -> Out:
-        """Return where records that are written already are appended. On the short way nothing ever waits."""
+        """Return where records that are written already are appended. On the fast path nothing ever waits."""
         return self._sink.out(topic, apart=apart)
 
     def bind(self, *, to_marks: bool) -> None:

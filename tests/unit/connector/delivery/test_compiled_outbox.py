@@ -1,4 +1,4 @@
-"""The short way of an outbox row gives the message that the way by values gives."""
+"""The fast path of an outbox row gives the message that the way by values gives."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def path_of(config: dict[str, str], key: str = STRINGS, value: str = JSON) -> Ou
         {"transforms": "o", "transforms.o.type": OUTBOX, **config}, ConverterChoice(key), ConverterChoice(value), ConverterChoice(SIMPLE)
     )
     conversion = RecordConversion(plan, lambda _event, /, **_fields: None)
-    found = conversion.short_way(TOPIC, event(DEFAULT, ROW_OF_AN_ORDER, "c")[0], None)
+    found = conversion.fast_path(TOPIC, event(DEFAULT, ROW_OF_AN_ORDER, "c")[0], None)
     assert found is None or isinstance(found, OutboxPath)
     return found
 
@@ -190,7 +190,7 @@ def test_a_json_payload_becomes_a_document_without_its_nulls() -> None:
         ),
     ],
 )
-def test_what_depends_on_more_has_no_short_way(config: dict[str, str], key: str, value: str) -> None:
+def test_what_depends_on_more_has_no_fast_path(config: dict[str, str], key: str, value: str) -> None:
     assert path_of(config, key, value) is None
 
 

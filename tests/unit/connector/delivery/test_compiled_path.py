@@ -1,4 +1,4 @@
-"""The short way of an event gives the bytes that the way by values gives."""
+"""The fast path of an event gives the bytes that the way by values gives."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_both_ways_give_the_same_bytes(case: tuple[ConversionPlan, Schema, list[
     names = {field.name for field in schema.fields}
     values = [{**dict.fromkeys(names), **common, "after": row} for row in rows]
     _, settings = plan.core_settings()
-    assert plan.short_way() is not None
+    assert plan.fast_path() is not None
     assert run(plan, schema, values, settings, short=True) == run(plan, schema, values, INTERNAL, short=False)
 
 
@@ -127,25 +127,25 @@ def test_events_with_an_old_row_go_by_way_of_values() -> None:
         {"transforms.u.predicate": "x", "predicates": "x", "predicates.x.type": "RecordIsTombstone"},
     ],
 )
-def test_what_depends_on_more_than_the_row_has_no_short_way(changes: dict[str, str]) -> None:
+def test_what_depends_on_more_than_the_row_has_no_fast_path(changes: dict[str, str]) -> None:
     plan = ConversionPlan({**CHAINS[1], **changes}, ConverterChoice(JSON), ConverterChoice(JSON), ConverterChoice(SIMPLE))
     row = Schema("struct", name="v", fields=(Field("id", INT64),))
     prefix, _ = around_payload(event_form(DEFAULT).envelope("t", row), INTERNAL)
-    assert RecordConversion(plan, lambda _event, /, **_fields: None).short_way("t", prefix, None) is None
+    assert RecordConversion(plan, lambda _event, /, **_fields: None).fast_path("t", prefix, None) is None
 
 
-def test_a_row_that_may_hold_a_source_has_no_short_way() -> None:
+def test_a_row_that_may_hold_a_source_has_no_fast_path() -> None:
     plan = ConversionPlan(CHAINS[1], ConverterChoice(JSON), ConverterChoice(JSON), ConverterChoice(SIMPLE))
     inner = Schema("struct", fields=(Field("source", STRING),))
     row = Schema("struct", name="v", fields=(Field("a", Schema("array", items=inner)),))
     prefix, _ = around_payload(event_form(DEFAULT).envelope("t", row), INTERNAL)
-    assert RecordConversion(plan, lambda _event, /, **_fields: None).short_way("t", prefix, None) is None
+    assert RecordConversion(plan, lambda _event, /, **_fields: None).fast_path("t", prefix, None) is None
 
 
 @pytest.mark.parametrize("choice", ["key", "value"])
-def test_other_converters_have_no_short_way(choice: str) -> None:
+def test_other_converters_have_no_fast_path(choice: str) -> None:
     other = ConverterChoice("org.apache.kafka.connect.storage.StringConverter")
     plan = ConversionPlan(CHAINS[0], ConverterChoice(JSON), ConverterChoice(JSON), ConverterChoice(SIMPLE))
     changed = replace(plan, key=other) if choice == "key" else replace(plan, value=other)
-    assert changed.short_way() is None
+    assert changed.fast_path() is None
     assert changed.core_settings() == (INTERNAL, INTERNAL)
