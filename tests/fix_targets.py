@@ -29,6 +29,9 @@ SERVERS: Final = frozenset(
 # No deadlines: how long an example takes says nothing on a machine with other work.
 settings.register_profile("full", settings(), max_examples=100, deadline=None)
 settings.register_profile("fast", settings(), max_examples=20, deadline=None)
+# A run without a profile, of a single file: no test may depend on the machine's speed.
+settings.register_profile("default", settings(), deadline=None)
+settings.load_profile("default")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -290,7 +290,7 @@ class Stream:
         if self._wanted is not None:
             return NeedRelation(used, reply_asked, self._wanted)
         if reread is not None:
-            return NeedReread(used, reply_asked, reread)
+            return NeedReread(used, reply_asked, reread, self._txid)
         if row is not None:
             self._signal = None
             return Signal(used, reply_asked, row)

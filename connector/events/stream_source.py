@@ -29,5 +29,8 @@ class StreamSource(Protocol):
     async def slot_xmin(self, slot: str) -> int | None:
         """Return the ``catalog_xmin`` of a slot; None if the slot has none."""
 
-    async def read_again(self, reread: Reread, types: Types) -> Sequence[bytes | None]:
-        """Return the texts of the requested columns of a row as it is now. Raises NotReadError if the row cannot be read."""
+    async def read_again(self, reread: Reread, types: Types, xid: int) -> Sequence[bytes | None]:
+        """Return the texts of the requested columns of a row as it is now, in a state that includes transaction ``xid``.
+
+        Raises NotReadError if the row cannot be read.
+        """

@@ -62,11 +62,12 @@ class NeedRelation:
 
 @dataclass(frozen=True, slots=True)
 class NeedReread:
-    """An event lacks values; the machine needs the row as it is now."""
+    """An event lacks values; the machine needs the row as it is now. ``xid`` is the transaction of the event."""
 
     used: int
     reply_asked: bool
     reread: Reread
+    xid: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from connector.catalog.visibility import Visibility
 from connector.incremental.chunk_query import KeyTexts
 from connector.incremental.state import Collection
 from connector.incremental.target import Target, Unreadable
-from connector.incremental.visibility import Visibility
 
 
 @dataclass(frozen=True, slots=True)

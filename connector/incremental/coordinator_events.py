@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic
 
+from connector.catalog.visibility import Visibility
 from connector.incremental.state import Collection, Place
 from connector.incremental.target import TableStatus, Target
-from connector.incremental.visibility import Visibility
 from connector.incremental.window import Key, Row
 
 # Requests of signals

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Generic
 
+from connector.catalog.visibility import Visibility
 from connector.incremental.state import Place
-from connector.incremental.visibility import Visibility
 from connector.incremental.window import Key, Row, Window
 
 Verdict = Enum("Verdict", ["COMPLETE", "EMPTY", "UNSEEN", "RESHAPED"])

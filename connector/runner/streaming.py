@@ -191,7 +191,7 @@ class StreamRun:
             case NeedRelation():
                 await self._tables.adopt(answer.relation, received_at)
             case NeedReread():
-                await complete_row(self._source, self._stream, answer.reread, self._capture.types, self._sink)
+                await complete_row(self._source, self._stream, answer, self._capture.types, self._sink)
             case Signal():
                 await self._signals.row(answer.row)
                 await self._signals.at_rest()

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from connector.catalog.visibility import Visibility
 from connector.events.changes import StreamSettings
 from connector.events.live_table import LiveTable
 from connector.events.stream import Stream
@@ -60,7 +61,6 @@ from connector.incremental.coordinator_events import (
 from connector.incremental.coordinator_phases import Phase
 from connector.incremental.state import Collection
 from connector.incremental.target import NO_PLACE, Target
-from connector.incremental.visibility import Visibility
 from connector.signals.signal import CLOSE, OPEN, source_signal
 
 from .chunk_tables import SIGNALS, TABLES, compiled, target_of

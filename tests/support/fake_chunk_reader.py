@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from connector.catalog.visibility import Visibility
 from connector.incremental.chunk_query import KeyTexts
 from connector.incremental.chunk_reader import ChunkRows
 from connector.incremental.state import Collection
 from connector.incremental.target import Target, Unreadable
-from connector.incremental.visibility import Visibility
 
 from .chunk_tables import TABLES, target_of
 

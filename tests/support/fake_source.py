@@ -43,7 +43,7 @@ class FakeSource:
         self.faults.at("slot_xmin")
         return self.xmin
 
-    async def read_again(self, reread: Reread, types: Types) -> Sequence[bytes | None]:
+    async def read_again(self, reread: Reread, types: Types, xid: int) -> Sequence[bytes | None]:
         """What ``rows`` says."""
         await asyncio.sleep(0)
         self.faults.at("read_again")

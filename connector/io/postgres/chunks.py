@@ -8,12 +8,13 @@ from typing import Final
 import psycopg
 
 from connector.catalog.table import CatalogTable
+from connector.catalog.visibility import Visibility
 from connector.incremental.chunk_query import ChunkOrder, KeyTexts, chunk_statement, condition_statement, lock_statement, maximum_statement
 from connector.incremental.chunk_reader import ChunkRows, TableChangedError
-from connector.incremental.visibility import Visibility
 from connector.io.postgres.catalog import describe_tables, list_tables
 from connector.io.postgres.connection import Connection, source_error
 from connector.io.postgres.copy import copy_rows
+from connector.io.postgres.snapshot_function import current_snapshot
 from connector.io.postgres.statement import reading, run_alone
 from connector.wire.lsn import parse_lsn
 
@@ -23,15 +24,12 @@ _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED, READ ONLY; "
 
 # Columns and keys as one text. If the text has changed, the table's description must be read again.
 _FACTS: Final = """
-select pg_catalog.{snapshot}()::text,
+select {snapshot}::text,
        (select string_agg(pg_catalog.concat_ws(':', a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull), ',' order by a.attnum)
         from pg_catalog.pg_attribute a where a.attrelid = %(table)s and a.attnum > 0 and not a.attisdropped)
        || (select coalesce(string_agg(pg_catalog.concat_ws(':', i.indisprimary, i.indkey), ',' order by i.indexrelid), '')
            from pg_catalog.pg_index i where i.indrelid = %(table)s and i.indisunique and i.indisvalid)
 """
-
-_XID8_SINCE: Final = 130_000
-"""PostgreSQL 13 added pg_current_snapshot. The function of PostgreSQL 12 returns the same text with 64-bit xids (release notes of 13)."""
 
 _POSITION: Final = """
 select case when pg_catalog.pg_is_in_recovery() then pg_catalog.pg_last_wal_replay_lsn()
@@ -56,8 +54,7 @@ async def shape(connection: Connection, table: CatalogTable) -> str | None:
 
 
 def _facts(connection: Connection) -> bytes:
-    snapshot = "pg_current_snapshot" if connection.info.server_version >= _XID8_SINCE else "txid_current_snapshot"
-    return _FACTS.format(snapshot=snapshot).encode()
+    return _FACTS.format(snapshot=current_snapshot(connection)).encode()
 
 
 async def maximum(connection: Connection, table: CatalogTable, order: ChunkOrder, condition: str | None) -> KeyTexts | None:

@@ -31,6 +31,6 @@ class PostgresStreamSource:
         """Return the slot's ``catalog_xmin``."""
         return await pg_server.slot_xmin(self._connection, slot)
 
-    async def read_again(self, reread: Reread, types: Types) -> Sequence[bytes | None]:
-        """Return the wanted columns of a row."""
-        return await read_again(self._connection, reread, types)
+    async def read_again(self, reread: Reread, types: Types, xid: int) -> Sequence[bytes | None]:
+        """Return the wanted columns of a row, as a state has it that includes transaction ``xid``."""
+        return await read_again(self._connection, reread, types, xid)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -21,6 +22,8 @@ from tests.support.connector import Connector
 
 pytestmark = pytest.mark.pg_once
 
+SEEN = 3
+"""The first xid of a new server: every read sees it."""
 RESELECT = {"post.processors": "r", "r.type": "io.debezium.processors.reselect.ReselectColumnsPostProcessor"}
 
 
@@ -36,7 +39,7 @@ async def read(connection: Connection, name: str, columns: list[str], key: dict[
     assert table is not None
     places = {column.name: at for at, column in enumerate(table.columns)}
     reread = Reread(table, tuple(places[column] for column in columns), tuple(key.items()), strict=False, rule="r")
-    return await read_again(connection, reread, await pg_catalog.read_types(connection))
+    return await read_again(connection, reread, await pg_catalog.read_types(connection), SEEN)
 
 
 async def test_values_come_as_the_stream_prints_them(pg: PgServer) -> None:
@@ -75,7 +78,7 @@ async def test_unreadable_values_are_reported_without_the_values(pg: PgServer) -
         async def told(key: bytes | None) -> str:
             named = () if key is None else (("id", key),)
             with pytest.raises(NotReadError) as caught:
-                await read_again(connection, Reread(table, (1,), named, strict=False, rule="r"), types)
+                await read_again(connection, Reread(table, (1,), named, strict=False, rule="r"), types, SEEN)
             return str(caught.value)
 
         assert await told(None) == "it has no key to be found by"
@@ -87,8 +90,28 @@ async def test_unreadable_values_are_reported_without_the_values(pg: PgServer) -
         assert "column" in await told(b"1")
         await connection.close()
         with pytest.raises(CdcError) as caught:
-            await read_again(connection, Reread(table, (1,), (("id", b"1"),), strict=False, rule="r"), types)
+            await read_again(connection, Reread(table, (1,), (("id", b"1"),), strict=False, rule="r"), types, SEEN)
     assert caught.value.kind in (ErrorKind.SOURCE_UNREACHABLE, ErrorKind.SOURCE_CONNECTION_LOST)
+
+
+async def test_a_row_is_read_once_the_transaction_can_be_seen(pg: PgServer) -> None:
+    database = pg.database("reread")
+    database.execute("CREATE TABLE k (id int PRIMARY KEY, v text)", "INSERT INTO k VALUES (1, 'before')")
+    async with connected(database) as writer, connected(database) as connection:
+        async with writer.transaction():
+            await writer.execute("UPDATE k SET v = 'after'; INSERT INTO k VALUES (2, 'new')")
+            [[xid]] = await (await writer.execute("SELECT (txid_current() % 4294967296)::bigint")).fetchall()
+            table = await pg_catalog.read_table(connection, "public", "k")
+            assert table is not None
+            types = await pg_catalog.read_types(connection)
+            reads = [
+                asyncio.ensure_future(read_again(connection, Reread(table, (1,), (("id", key),), strict=False, rule="r"), types, xid))
+                for key in (b"1", b"2")
+            ]
+            # Both have read the table, and found the row as it was before, or none, when this third read has its answer.
+            assert await read(connection, "k", ["v"], {"id": b"1"}) == [b"before"]
+            assert not any(task.done() for task in reads)
+        assert await asyncio.gather(*reads) == [[b"after"], [b"new"]]
 
 
 def rows(events: list[tuple[Any, Any]]) -> list[tuple[str, Any]]:

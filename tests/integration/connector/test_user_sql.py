@@ -235,4 +235,4 @@ async def test_a_row_is_read_again_from_a_table_of_any_name(pg: PgServer, name: 
         assert table is not None
         types = await pg_catalog.read_types(connection)
         reread = Reread(table, (0,), ((name, b"%s"),), strict=True, rule="r")
-        assert await read_again(connection, reread, types) == [b"%s"]
+        assert await read_again(connection, reread, types, 3) == [b"%s"]

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from connector.catalog.visibility import Visibility
 from connector.delivery.progress import IncrementalProgress
 from connector.errors import CdcError, ErrorKind
 from connector.incremental.coordinator import BEGIN_S, ChunkSettings, Coordinator
@@ -58,7 +59,6 @@ from connector.incremental.coordinator_events import (
 )
 from connector.incremental.coordinator_phases import AT_ANY_TIME, TRANSITIONS, Phase
 from connector.incremental.state import Collection
-from connector.incremental.visibility import Visibility
 from tests.support.chunk_tables import target_of
 
 A, B = Collection("public.a"), Collection("public.b")

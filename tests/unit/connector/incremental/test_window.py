@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from connector.catalog.table import CatalogTable, row_places
+from connector.catalog.visibility import Visibility
 from connector.events.changes import StreamSettings
 from connector.events.live_table import LiveTable
 from connector.events.transitions import NeedRelation, Signal, SignalRow, Used
 from connector.incremental.state import Place
-from connector.incremental.visibility import Visibility
 from connector.incremental.window import Key, Window
 from connector.incremental.windowed_chunk import Verdict, WindowedChunk
 from connector.types.codec import Column

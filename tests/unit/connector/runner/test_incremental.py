@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
+from connector.catalog.visibility import Visibility
 from connector.errors import CdcError, ErrorKind
 from connector.incremental import coordinator
 from connector.incremental.chunk_reader import TableChangedError
 from connector.incremental.state import Collection
-from connector.incremental.visibility import Visibility
 from tests.support.chunk_tables import TABLES
 from tests.support.incremental_rig import IncrementalRig
 from tests.support.stream_rig import relation_of
