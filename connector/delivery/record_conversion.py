@@ -17,8 +17,10 @@ import orjson
 from connector.configdef.options import Options
 from connector.converters import json as json_converter
 from connector.converters import simple_header, string
+from connector.converters.avro.converter import AvroConverter
 from connector.converters.catalog import make_converter, make_header_converter
 from connector.converters.converter import Converter, ConverterChoice, HeaderConverter, RawHeader
+from connector.delivery.compiled_avro import AvroConverters, AvroPath, avro_path
 from connector.delivery.compiled_outbox import Converters, OutboxPath, outbox_path, routes_outbox
 from connector.delivery.compiled_path import CompiledPath, compiled_path, compiles
 from connector.emulation import DEFAULT, Emulation
@@ -194,12 +196,24 @@ class RecordConversion:
         """The headers that were converted last: the same object comes with most records."""
         self._short = plan.fast_path()
         self._outbox = plan.outbox_converters(self._key, self._value, self._header) if routes_outbox(self.chain) else None
+        self._avro: AvroConverters | None = None
+        if isinstance(self._value, AvroConverter) and plan.header.name == simple_header.NAME and compiles(self.chain):
+            self._avro = AvroConverters(self._key, self._value)
         self._warn = warn
         self._tolerant = plan.tolerant
         self._logs = plan.config.get("errors.log.enable", "false").strip().lower() == "true"
 
-    def fast_path(self, topic: str, prefix: bytes, key: bytes | None) -> CompiledPath | OutboxPath | None:
-        """Return the fast path of a topic's events with this schema, and keys like this one; None where there is none."""
+    def fast_path(self, topic: str, prefix: bytes, key: bytes | None) -> CompiledPath | OutboxPath | AvroPath | None:
+        """Return the fast path of a topic's events with this schema, and keys like this one; None where there is none.
+
+        Raises SchemaNeededError until a registry has answered.
+        """
+        if self._avro is not None:
+            try:
+                return avro_path(self.chain, topic, prefix, key, self._avro)
+            except DataError:
+                # By way of values each record fails with all that is to be said.
+                return None
         if self._outbox is not None:
             return outbox_path(self.chain, topic, prefix, self._outbox)
         if self._short is None:

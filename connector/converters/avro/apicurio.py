@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from connector.configdef.options import OptionError, Options
 from connector.converters.apicurio import Artifacts, apicurio_registry
 from connector.converters.apicurio_keys import APICURIO_KEYS, AVRO_SERDE_KEYS
 from connector.converters.avro.avro_schema import AvroSchema
+from connector.converters.avro.converter import AvroConverter, Prepared
 from connector.converters.avro.mapping import avro_schema
 from connector.converters.avro.settings import AvroSettings
 from connector.converters.avro.substitute import substitute_writer
-from connector.converters.avro.writer import Write, value_writer
-from connector.converters.converter import Converted, ConverterDefinition, Side
-from connector.converters.registry import Reference, Registry, Wire
-from connector.record.connect_record import DataError, Header
+from connector.converters.avro.writer import value_writer
+from connector.converters.converter import ConverterDefinition, Side
+from connector.converters.registry import Reference, Registry
 from connector.record.schema import Schema
-from connector.record.struct import SchemaCache
-
-_Ready = tuple[Write, Wire]
 
 
-class AvroConverter:
+class ApicurioAvroConverter(AvroConverter):
     """Converts the keys, or the values, of one connector."""
 
     def __init__(self, registry: Registry, artifacts: Artifacts, settings: AvroSettings) -> None:
+        super().__init__(settings)
         self._registry = registry
         self._artifacts = artifacts
-        self._settings = settings
-        self._topics: dict[str, SchemaCache[_Ready]] = {}
-        self._without_schema: dict[str, _Ready] = {}
 
     @classmethod
-    def of(cls, options: Options, side: Side) -> AvroConverter:
+    def of(cls, options: Options, side: Side) -> ApicurioAvroConverter:
         """Make it of its options."""
         encoding = options.needed("apicurio.registry.avro.encoding")
         if encoding != "BINARY":
@@ -43,27 +37,7 @@ class AvroConverter:
         settings = AvroSettings(enhanced=options.flag("enhanced.avro.schema.support"), meta_data=options.flag("connect.meta.data"))
         return cls(apicurio_registry(options), Artifacts.of(options, side), settings)
 
-    def convert(self, topic: str, schema: Schema | None, value: Any, headers: Sequence[Header]) -> Converted:  # noqa: ARG002 - Converter's
-        """Return the bytes. Raises DataError; SchemaNeededError until the registry has answered for this topic and schema."""
-        if value is None:
-            if schema is not None and not schema.optional:
-                raise DataError(f"Found null value for non-optional schema {schema.name or schema.type}")
-            return Converted(None)
-        write, wire = self._ready(topic, schema)
-        return Converted(write(value), wire.prefix, wire.headers)
-
-    def _ready(self, topic: str, schema: Schema | None) -> _Ready:
-        if schema is None:
-            ready = self._without_schema.get(topic)
-            if ready is None:
-                ready = self._without_schema[topic] = self._prepare(topic, None)
-            return ready
-        cache = self._topics.get(topic)
-        if cache is None:
-            cache = self._topics[topic] = SchemaCache()
-        return cache.get(schema, lambda made: self._prepare(topic, made))
-
-    def _prepare(self, topic: str, schema: Schema | None) -> _Ready:
+    def _prepare(self, topic: str, schema: Schema | None) -> Prepared:
         if schema is not None and schema.type == "struct" and schema.optional:
             # The serializer takes the schema from the record, which has no union around it.
             schema = schema.as_optional(False)
@@ -75,9 +49,10 @@ class AvroConverter:
         text = avro.text({reference.name for reference in references})
         answer = self._registry.schema(self._artifacts.request(topic, avro, "AVRO", text, references))
         write = value_writer(schema, self._settings)
-        if answer.text is not None and answer.text != text:
-            write = substitute_writer(schema, self._settings, text, answer.text, strict=False)
-        return write, self._artifacts.wire(answer, "BINARY")
+        own = answer.text is None or answer.text == text
+        if not own:
+            write = substitute_writer(schema, self._settings, text, answer.text or "", strict=False)
+        return Prepared(write, self._artifacts.wire(answer, "BINARY"), own)
 
     def _references(self, topic: str, schema: AvroSchema) -> tuple[Reference, ...]:
         """The records and enums that the schema holds: each as often as it is met, as Apicurio's parser lists them."""
@@ -105,5 +80,5 @@ def _named_parts(schema: AvroSchema) -> list[AvroSchema]:
 
 
 DEFINITIONS: Final = (
-    ConverterDefinition("io.apicurio.registry.utils.converter.AvroConverter", (*APICURIO_KEYS, *AVRO_SERDE_KEYS), AvroConverter.of),
+    ConverterDefinition("io.apicurio.registry.utils.converter.AvroConverter", (*APICURIO_KEYS, *AVRO_SERDE_KEYS), ApicurioAvroConverter.of),
 )

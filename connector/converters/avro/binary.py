@@ -10,7 +10,7 @@ from connector.converters.varints import VARINTS, unsigned_varint
 from connector.record.json_converter import twos_complement, unscaled
 
 Error = error
-SMALL: Final = 4096
+SMALL: Final = len(VARINTS) // 2
 """Numbers from 0 to below this are looked up in :data:`LONGS`."""
 LONGS: Final = VARINTS[::2]
 BOOLEANS: Final = {True: b"\1", False: b"\0"}

@@ -21,7 +21,8 @@ from connector.record.schema import DECIMAL, Schema
 Write = Callable[[Any], bytes]
 
 _NUMBERS: Final = frozenset({"int8", "int16", "int32", "int64"})
-_FAILURES: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, binary.Error)
+FAILURES: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, binary.Error)
+"""What a writer raises for a value that does not fit its schema."""
 
 
 def value_writer(schema: Schema | None, settings: AvroSettings) -> Write:
@@ -34,10 +35,16 @@ def value_writer(schema: Schema | None, settings: AvroSettings) -> Write:
     def checked(value: Any) -> bytes:
         try:
             return write(value)
-        except _FAILURES as problem:
+        except FAILURES as problem:
             raise DataError(misfit(schema, value, problem)) from None
 
     return checked
+
+
+def member_writers(schema: Schema, settings: AvroSettings) -> tuple[Write, ...]:
+    """Return what writes the fields of a struct, nulls included. What it returns raises :data:`FAILURES`."""
+    source = _Source(settings)
+    return tuple(source.member(field.schema) for field in schema.fields)
 
 
 class _Source:
@@ -72,6 +79,13 @@ class _Source:
             body = f"return {lead}join(({''.join(f'{member}, ' for member in members)}))"
         else:
             body = f"return {self._filled(schema, 'value')}"
+        return self._defined(name, body)
+
+    def member(self, schema: Schema) -> Write:
+        """Return a function for a field's values, which may be null."""
+        return self._defined(self._fresh("write"), f"return {self._member(schema, 'value')}")
+
+    def _defined(self, name: str, body: str) -> Write:
         # Nothing of the source comes from data: names go through repr, constants are numbered.
         exec(f"def {name}(value):\n    {body}\n", self._names)  # noqa: S102
         write: Write = self._names[name]

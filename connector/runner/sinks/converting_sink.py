@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from connector.converters.converter import SchemaNeededError, SchemaRequest
+from connector.delivery.compiled_avro import AvroPath
 from connector.delivery.compiled_outbox import OutboxPath
 from connector.delivery.compiled_path import CompiledPath
 from connector.delivery.frontier import Frontier, Mark
@@ -40,7 +41,7 @@ class ConvertingOut:
         self._topic = topic
         self._apart = apart
         self._reader = RecordReader()
-        self._short: dict[tuple[bytes, bool], CompiledPath | OutboxPath | None] = {}
+        self._short: dict[tuple[bytes, bool], CompiledPath | OutboxPath | AvroPath | None] = {}
         """The fast path of events with this schema, with a key or without."""
         self._shared: tuple[Header, ...] = ()
         """What the last record's transforms added to the headers that a tombstone of it has too."""
@@ -54,10 +55,15 @@ class ConvertingOut:
                 out = self._sink.inner_out(message.topic, apart=self._apart)
                 out.append(message.key, message.prefix, message.payload, message.headers, message.timestamp)
                 return
+        elif isinstance(path, AvroPath):
+            written = None if payload is None else path.record(key, payload, headers)
+            if written is not None:
+                self._sink.inner_out(path.topic, apart=self._apart).append(written.key, path.prefix, written.payload, headers, timestamp)
+                return
         elif path is not None and payload is not None and path.takes(key, payload):
-            [written] = path.payloads([payload])
+            [cut] = path.payloads([payload])
             [new_key] = [None] if key is None else path.keys([key])
-            self._sink.inner_out(path.topic, apart=self._apart).append(new_key, path.prefix, written, headers, timestamp)
+            self._sink.inner_out(path.topic, apart=self._apart).append(new_key, path.prefix, cut, headers, timestamp)
             return
         record = self._reader.read(self._topic, key, prefix, payload, headers)
         if payload is None and self._shared:
@@ -75,13 +81,25 @@ class ConvertingOut:
             out = self._sink.inner_out(path.topic, apart=self._apart)
             out.extend(None if keys is None else path.keys(keys), path.prefix, path.payloads(payloads), headers, timestamp)
             return
+        if isinstance(path, AvroPath) and (written := path.records(keys, payloads, headers)) is not None:
+            out = self._sink.inner_out(path.topic, apart=self._apart)
+            for key, payload in written:
+                out.append(key, path.prefix, payload, headers, timestamp)
+            return
         for key, payload in zip(every, payloads, strict=True):
             self.append(key, prefix, payload, headers, timestamp)
 
-    def _path(self, prefix: bytes, key: bytes | None) -> CompiledPath | OutboxPath | None:
+    def _path(self, prefix: bytes, key: bytes | None) -> CompiledPath | OutboxPath | AvroPath | None:
+        if self._sink.waits:
+            # What is written now must not overtake the records that wait for an answer.
+            return None
         at = prefix, key is None
         if at not in self._short:
-            self._short[at] = self._sink.conversion.fast_path(self._topic, prefix, key)
+            try:
+                self._short[at] = self._sink.conversion.fast_path(self._topic, prefix, key)
+            except SchemaNeededError:
+                # The record will ask the registry.
+                return None
         return self._short[at]
 
 
@@ -114,6 +132,11 @@ class ConvertingSink:
         """Nothing waits and nothing is in flight."""
         return not self._queue and self._sink.idle
 
+    @property
+    def waits(self) -> bool:
+        """Whether records wait for an answer of the network."""
+        return bool(self._queue)
+
     def out(self, topic: str, *, apart: bool = False) -> ConvertingOut:
         """Return where the core appends the records of ``topic``; a transform may send them elsewhere."""
         found = self._outs.get((topic, apart))
@@ -122,7 +145,7 @@ class ConvertingSink:
         return found
 
     def inner_out(self, topic: str, *, apart: bool) -> Out:
-        """Return where records that are written already are appended. On the fast path nothing ever waits."""
+        """Return where records that are written already are appended."""
         return self._sink.out(topic, apart=apart)
 
     def bind(self, *, to_marks: bool) -> None:

@@ -1,0 +1,264 @@
+"""The fast path of an event to Avro: the row is written by its table's function, and what events share is written once.
+
+The generic way reads the whole event, and writes every field of it: 14 µs for a row of ten columns. Here the row is cut out of the event's
+bytes. What follows it (the source block, the operation, the times) differs within a transaction in the LSN alone, which stands in it twice:
+so the bytes around the LSN are kept for the next event. Measured: 6 µs, and 12 µs where each transaction has one event. A property test
+holds both ways equal.
+
+A record that needs more goes by way of values (:mod:`connector.delivery.record_conversion`): events with an old row, rows whose key
+changed, and whatever a converter fails on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from connector.converters.avro.binary import long
+from connector.converters.avro.converter import AvroConverter
+from connector.converters.avro.writer import FAILURES, Write
+from connector.converters.converter import Converter
+from connector.delivery.compiled_path import HEAD, MARKER, holds_source
+from connector.record.connect_record import ConnectRecord, DataError
+from connector.record.json_reader import ValueReader, opening_of, read_schema, split_opening, value_reader
+from connector.record.schema import Field, Schema
+from connector.record.struct import field_of
+from connector.transforms.chain import Chain
+from connector.transforms.debezium.new_record_state.extract_new_record_state import ExtractNewRecordState
+from connector.transforms.debezium.new_record_state.field_reference import ResolvedField
+from connector.transforms.kafka.regex_router import RegexRouter
+
+_OTHER_KEYS: Final = (b"__debezium.newkey", b"__debezium.oldkey")
+_FIRST: Final = ("before", "after", "source")
+"""The first fields of an envelope."""
+
+
+class AvroRecord(NamedTuple):
+    """A key and a value as they are written; the value follows the path's ``prefix``."""
+
+    key: bytes | None
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class AvroConverters:
+    """The converters of a task whose values are written as Avro."""
+
+    key: Converter
+    value: AvroConverter
+
+
+def avro_path(chain: Chain, topic: str, prefix: bytes, key: bytes | None, converters: AvroConverters) -> AvroPath | None:
+    """Return the way of the events of a topic that begin with ``prefix`` (the schema); None where they must go by way of values.
+
+    ``key`` is the key of one of them. Raises SchemaNeededError until the registry knows the ids; DataError for what no converter can write.
+    The steps are those that :func:`connector.delivery.compiled_path.compiles` knows.
+    """
+    schema = read_schema(split_opening(prefix))
+    after = field_of(schema, "after")
+    if after is None or schema.name is None or not schema.name.endswith(".Envelope") or holds_source(after.schema):
+        return None
+    written, added = schema, None
+    for step in chain.steps:
+        named = ConnectRecord(topic)
+        if step.predicate is not None and step.predicate.test(named) == step.negate:
+            continue
+        if isinstance(step.transform, RegexRouter):
+            topic = step.transform.apply(named).topic
+        elif isinstance(step.transform, ExtractNewRecordState):
+            added = step.transform.added_to_rows(schema, nulls_are_defaults=False)
+            if added is None:
+                return None
+            written = step.transform.kept_schema(schema)
+    write, wire, own = converters.value.prepared(topic, written)
+    if wire.headers or not own:
+        return None
+    read = value_reader(after.schema)
+    if added is not None:
+        names = [each.name for each in written.fields[len(written.fields) - len(added) :]]
+        value = _flat(read, write, list(zip(names, added, strict=True)))
+    else:
+        if tuple(each.name for each in schema.fields[:3]) != _FIRST:
+            return None
+        members = converters.value.members(written)
+        value = _whole(read, members[0](None), members[1], _Rest(schema, converters.value))
+    convert_key = None if key is None else _key(topic, opening_of(key), converters.key)
+    return AvroPath(topic, wire.prefix, value, convert_key)
+
+
+class AvroPath:
+    """The way of one table's events. ``topic`` is where they go, and ``prefix`` what comes before each value."""
+
+    __slots__ = ("_key", "_value", "prefix", "topic")
+
+    def __init__(self, topic: str, prefix: bytes, value: _FromPayload, key: _FromKey | None) -> None:
+        self.topic = topic
+        self.prefix = prefix
+        self._value = value
+        self._key = key
+
+    def record(self, key: bytes | None, payload: bytes, headers: bytes) -> AvroRecord | None:
+        """Return the key and value of an event; None where it must go by way of values."""
+        found = self.records(None if key is None else (key,), (payload,), headers)
+        return None if found is None else found[0]
+
+    def records(self, keys: Sequence[bytes] | None, payloads: Sequence[bytes], headers: bytes) -> list[AvroRecord] | None:
+        """Return :meth:`record` of each; None where one of them must go by way of values."""
+        if (keys is None) != (self._key is None) or any(name in headers for name in _OTHER_KEYS):
+            return None
+        cut = len(HEAD)
+        if any(not payload.startswith(HEAD) or payload.startswith(b"null", cut) for payload in payloads):
+            return None
+        try:
+            values = map(self._value, payloads)
+            if keys is None or self._key is None:
+                return [AvroRecord(None, value) for value in values]
+            return list(map(AvroRecord, map(self._key, keys), values))
+        except (DataError, *FAILURES):
+            # By way of values it fails with all that is to be said, or it does not.
+            return None
+
+
+_FromPayload = Callable[[bytes], bytes]
+_FromKey = Callable[[bytes], bytes]
+
+
+def _key(topic: str, opening: bytes, converter: Converter) -> _FromKey | None:
+    """What writes the keys that begin with ``opening``; None for others."""
+    schema = read_schema(split_opening(opening))
+    read, cut = value_reader(schema), len(opening)
+    before: bytes
+    if isinstance(converter, AvroConverter):
+        write, wire, _ = converter.prepared(topic, schema)
+        if wire.headers:
+            return None
+        before = wire.prefix
+    else:
+
+        def write(value: Any) -> bytes:
+            found = converter.convert(topic, schema, value, ())
+            if found.payload is None or found.headers:
+                raise DataError("A key that is null, or has headers")
+            return found.prefix + found.payload
+
+        before = b""
+
+    def key(document: bytes) -> bytes:
+        if not document.startswith(opening):
+            raise DataError("A key of another schema")
+        return before + write(read(orjson.loads(memoryview(document)[cut:-1])))
+
+    return key
+
+
+def _flat(read: ValueReader, write: Write, added: Sequence[tuple[str, ResolvedField | None]]) -> _FromPayload:
+    """What writes the row alone, with the fields of the event that are ``added``; None stands for the mark of a row that exists."""
+    cut = len(HEAD)
+
+    def value(payload: bytes) -> bytes:
+        end = payload.index(MARKER, cut)
+        row = read(orjson.loads(memoryview(payload)[cut:end]))
+        if added:
+            event = _event(payload[end:])
+            for name, field in added:
+                row[name] = "false" if field is None else field.value(event)
+        return write(row)
+
+    return value
+
+
+def _whole(read: ValueReader, no_row: bytes, write_row: Write, rest: _Rest) -> _FromPayload:
+    """What writes the event."""
+    cut = len(HEAD)
+
+    def value(payload: bytes) -> bytes:
+        end = payload.index(MARKER, cut)
+        return no_row + write_row(read(orjson.loads(memoryview(payload)[cut:end]))) + rest.written(payload[end:])
+
+    return value
+
+
+def _event(rest: bytes) -> dict[str, Any]:
+    """What follows the row: it begins with a comma, and ends with the brace of the event and that of the document."""
+    event: dict[str, Any] = orjson.loads(b"{" + rest[1:-1])
+    return event
+
+
+class _Rest:
+    """Writes what follows the row, and remembers it around the LSN."""
+
+    __slots__ = ("_around", "_last", "_members", "_names", "_read", "_source", "_write")
+
+    def __init__(self, schema: Schema, converter: AvroConverter) -> None:
+        fields = schema.fields[2:]
+        whole = Schema("struct", fields=fields)
+        self._names = [field.name for field in fields]
+        self._read = value_reader(whole)
+        [self._write] = converter.members(Schema("struct", fields=(Field("rest", whole),)))
+        self._members = converter.members(whole)[1:]
+        source = fields[0].schema
+        self._source = [(field.name, write) for field, write in zip(source.fields, converter.members(source), strict=True)]
+        self._last: object = None
+        """What the events of one transaction that are made at once have in common."""
+        self._around: _Around | None = None
+
+    def written(self, rest: bytes) -> bytes:
+        """Return the fields' bytes."""
+        around = self._around
+        found = None if around is None else around.written(rest)
+        if found is not None:
+            return found
+        event = self._read(_event(rest))
+        source = event["source"]
+        common = source["txId"], source["ts_ms"], event["ts_ms"]
+        if common == self._last:
+            self._around = self._kept(rest, event)
+        self._last = common
+        return self._write(event)
+
+    def _kept(self, rest: bytes, event: dict[str, Any]) -> _Around | None:
+        """The bytes around the LSN; None where it does not stand where it is expected."""
+        source = event["source"]
+        lsn, sequence = source["lsn"], source["sequence"]
+        digits = b"%d" % lsn if isinstance(lsn, int) else b"-"
+        in_text = rest.find(b'\\"' + digits + b'\\"]",') + 2
+        alone = rest.find(b',"lsn":' + digits + b",", in_text) + 7
+        if in_text < 2 or alone < 7 or not sequence.endswith(f'"{lsn}"]'):
+            return None
+        names = [name for name, _ in self._source]
+        written = [write(source[name]) for name, write in self._source]
+        sequence_at, lsn_at, number = names.index("sequence"), names.index("lsn"), long(lsn)
+        if not written[lsn_at].endswith(number):
+            return None
+        others = [write(event[name]) for name, write in zip(self._names[1:], self._members, strict=True)]
+        return _Around(
+            len(digits),
+            rest[:in_text],
+            rest[in_text + len(digits) : alone],
+            rest[alone + len(digits) :],
+            b"".join(written[:sequence_at]) + written[sequence_at][: -len(digits) - 2],
+            b"".join((written[sequence_at][-2:], *written[sequence_at + 1 : lsn_at], written[lsn_at][: -len(number)])),
+            b"".join((*written[lsn_at + 1 :], *others)),
+        )
+
+
+class _Around:
+    """The bytes around an LSN of so many ``digits``, as they are read, and as they are written."""
+
+    __slots__ = ("_after", "_before", "_between", "_digits", "_head", "_middle", "_tail")
+
+    def __init__(self, digits: int, head: bytes, middle: bytes, tail: bytes, before: bytes, between: bytes, after: bytes) -> None:
+        self._digits = digits
+        self._head, self._middle, self._tail = head, middle, tail
+        self._before, self._between, self._after = before, between, after
+
+    def written(self, rest: bytes) -> bytes | None:
+        """Return what is written for ``rest``; None where other bytes stand around the LSN."""
+        cut = len(self._head)
+        lsn = rest[cut : cut + self._digits]
+        if not lsn.isdigit() or rest != b"".join((self._head, lsn, self._middle, lsn, self._tail)):
+            return None
+        return b"".join((self._before, lsn, self._between, long(int(lsn)), self._after))
