@@ -21,15 +21,14 @@ from connector.converters.avro.binary import long
 from connector.converters.avro.converter import AvroConverter
 from connector.converters.avro.writer import FAILURES, Write
 from connector.converters.converter import Converter
+from connector.delivery.chain_outline import Outline, outline
 from connector.delivery.compiled_path import HEAD, MARKER, holds_source
-from connector.record.connect_record import ConnectRecord, DataError
+from connector.record.connect_record import DataError
 from connector.record.json_reader import ValueReader, opening_of, read_schema, split_opening, value_reader
 from connector.record.schema import Field, Schema
 from connector.record.struct import field_of
 from connector.transforms.chain import Chain
-from connector.transforms.debezium.new_record_state.extract_new_record_state import ExtractNewRecordState
 from connector.transforms.debezium.new_record_state.field_reference import ResolvedField
-from connector.transforms.kafka.regex_router import RegexRouter
 
 _OTHER_KEYS: Final = (b"__debezium.newkey", b"__debezium.oldkey")
 _FIRST: Final = ("before", "after", "source")
@@ -55,38 +54,34 @@ def avro_path(chain: Chain, topic: str, prefix: bytes, key: bytes | None, conver
     """Return the way of the events of a topic that begin with ``prefix`` (the schema); None where they must go by way of values.
 
     ``key`` is the key of one of them. Raises SchemaNeededError until the registry knows the ids; DataError for what no converter can write.
-    The steps are those that :func:`connector.delivery.compiled_path.compiles` knows.
+    The steps are those that :func:`connector.delivery.chain_outline.is_outlined` knows.
     """
     schema = read_schema(split_opening(prefix))
     after = field_of(schema, "after")
     if after is None or schema.name is None or not schema.name.endswith(".Envelope") or holds_source(after.schema):
         return None
-    written, added = schema, None
-    for step in chain.steps:
-        named = ConnectRecord(topic)
-        if step.predicate is not None and step.predicate.test(named) == step.negate:
-            continue
-        if isinstance(step.transform, RegexRouter):
-            topic = step.transform.apply(named).topic
-        elif isinstance(step.transform, ExtractNewRecordState):
-            added = step.transform.added_to_rows(schema, nulls_are_defaults=False)
-            if added is None:
-                return None
-            written = step.transform.kept_schema(schema)
-    write, wire, own = converters.value.prepared(topic, written)
+    opening = None if key is None else opening_of(key)
+    key_schema = None if opening is None else read_schema(split_opening(opening))
+    found = outline(chain, topic, key_schema, schema, nulls_are_defaults=False)
+    if found is None:
+        return None
+    write, wire, own = converters.value.prepared(found.topic, found.value)
     if wire.headers or not own:
         return None
     read = value_reader(after.schema)
-    if added is not None:
-        names = [each.name for each in written.fields[len(written.fields) - len(added) :]]
-        value = _flat(read, write, list(zip(names, added, strict=True)))
+    if found.added is not None:
+        value = _flat(read, write, found.added)
     else:
         if tuple(each.name for each in schema.fields[:3]) != _FIRST:
             return None
-        members = converters.value.members(written)
-        value = _whole(read, members[0](None), members[1], _Rest(schema, converters.value))
-    convert_key = None if key is None else _key(topic, opening_of(key), converters.key)
-    return AvroPath(topic, wire.prefix, value, convert_key)
+        members = converters.value.members(found.value)
+        value = _whole(read, members[0](None), members[1], _Rest(found.value, converters.value))
+    convert_key = None
+    if opening is not None and key_schema is not None:
+        convert_key = _key(opening, key_schema, found, converters.key)
+        if convert_key is None:
+            return None
+    return AvroPath(found.topic, wire.prefix, value, convert_key)
 
 
 class AvroPath:
@@ -126,32 +121,36 @@ _FromPayload = Callable[[bytes], bytes]
 _FromKey = Callable[[bytes], bytes]
 
 
-def _key(topic: str, opening: bytes, converter: Converter) -> _FromKey | None:
-    """What writes the keys that begin with ``opening``; None for others."""
-    schema = read_schema(split_opening(opening))
+def _key(opening: bytes, schema: Schema, found: Outline, converter: Converter) -> _FromKey | None:
+    """What writes the keys that begin with ``opening``, their schema; None where that takes headers."""
     read, cut = value_reader(schema), len(opening)
-    before: bytes
-    if isinstance(converter, AvroConverter):
-        write, wire, _ = converter.prepared(topic, schema)
-        if wire.headers:
-            return None
-        before = wire.prefix
-    else:
-
-        def write(value: Any) -> bytes:
-            found = converter.convert(topic, schema, value, ())
-            if found.payload is None or found.headers:
-                raise DataError("A key that is null, or has headers")
-            return found.prefix + found.payload
-
-        before = b""
+    members = dict(found.key_members)
+    write, before = _key_writer(found, converter)
+    if write is None:
+        return None
 
     def key(document: bytes) -> bytes:
         if not document.startswith(opening):
             raise DataError("A key of another schema")
-        return before + write(read(orjson.loads(memoryview(document)[cut:-1])))
+        value = read(orjson.loads(memoryview(document)[cut:-1]))
+        return before + write({**value, **members} if members else value)
 
     return key
+
+
+def _key_writer(found: Outline, converter: Converter) -> tuple[Write | None, bytes]:
+    """What writes the value of a key, and what comes before it."""
+    if isinstance(converter, AvroConverter):
+        write, wire, _ = converter.prepared(found.topic, found.key)
+        return (None if wire.headers else write), wire.prefix
+
+    def converted(value: Any) -> bytes:
+        written = converter.convert(found.topic, found.key, value, ())
+        if written.payload is None or written.headers:
+            raise DataError("A key that is null, or has headers")
+        return written.prefix + written.payload
+
+    return converted, b""
 
 
 def _flat(read: ValueReader, write: Write, added: Sequence[tuple[str, ResolvedField | None]]) -> _FromPayload:

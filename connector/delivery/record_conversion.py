@@ -20,9 +20,10 @@ from connector.converters import simple_header, string
 from connector.converters.avro.converter import AvroConverter
 from connector.converters.catalog import make_converter, make_header_converter
 from connector.converters.converter import Converter, ConverterChoice, HeaderConverter, RawHeader
+from connector.delivery.chain_outline import is_outlined
 from connector.delivery.compiled_avro import AvroConverters, AvroPath, avro_path
 from connector.delivery.compiled_outbox import Converters, OutboxPath, outbox_path, routes_outbox
-from connector.delivery.compiled_path import CompiledPath, compiled_path, compiles
+from connector.delivery.compiled_path import CompiledPath, compiled_path
 from connector.emulation import DEFAULT, Emulation
 from connector.errors import CdcError, ErrorKind
 from connector.log import Warn
@@ -44,6 +45,10 @@ _SHORT: Final = frozenset(
         "RegexRouter",
         "io.debezium.transforms.ExtractNewRecordState",
         "ExtractNewRecordState",
+        "io.debezium.transforms.ByLogicalTableRouter",
+        "ByLogicalTableRouter",
+        "io.debezium.transforms.ToLogicalTopicRouter",
+        "ToLogicalTopicRouter",
     }
 )
 _OTHER_KEYS: Final = frozenset({"__debezium.newkey", "__debezium.oldkey"})
@@ -86,7 +91,7 @@ class ConversionPlan:
             return None
         if not all(self.config.get(f"transforms.{alias}.type", "").strip() in _SHORT for alias in listed(self.config, "transforms")):
             return None
-        if not compiles(Chain(make_steps(self.config, self.emulation, self.plugins))):
+        if not is_outlined(Chain(make_steps(self.config, self.emulation, self.plugins))):
             return None
         key, value = (
             json_converter.settings_of(Options(json_converter.KEYS, choice.options, self.emulation)) for choice in (self.key, self.value)
@@ -197,7 +202,7 @@ class RecordConversion:
         self._short = plan.fast_path()
         self._outbox = plan.outbox_converters(self._key, self._value, self._header) if routes_outbox(self.chain) else None
         self._avro: AvroConverters | None = None
-        if isinstance(self._value, AvroConverter) and plan.header.name == simple_header.NAME and compiles(self.chain):
+        if isinstance(self._value, AvroConverter) and plan.header.name == simple_header.NAME and is_outlined(self.chain):
             self._avro = AvroConverters(self._key, self._value)
         self._warn = warn
         self._tolerant = plan.tolerant
@@ -208,17 +213,15 @@ class RecordConversion:
 
         Raises SchemaNeededError until a registry has answered.
         """
-        if self._avro is not None:
-            try:
+        try:
+            if self._avro is not None:
                 return avro_path(self.chain, topic, prefix, key, self._avro)
-            except DataError:
-                # By way of values each record fails with all that is to be said.
-                return None
-        if self._outbox is not None:
-            return outbox_path(self.chain, topic, prefix, self._outbox)
-        if self._short is None:
+            if self._outbox is not None:
+                return outbox_path(self.chain, topic, prefix, self._outbox)
+            return None if self._short is None else compiled_path(self.chain, topic, prefix, key, *self._short)
+        except DataError:
+            # By way of values each record fails with all that is to be said.
             return None
-        return compiled_path(self.chain, topic, prefix, key, *self._short)
 
     def transform(self, record: ConnectRecord) -> ConnectRecord | None:
         """Return the record after all transforms; None when it is dropped, or left out by ``errors.tolerance=all``.

@@ -22,6 +22,12 @@ COLUMNS: list[tuple[Schema, st.SearchStrategy[Any]]] = [
     (MAP, st.none() | st.dictionaries(TEXT, st.none() | TEXT, max_size=2)),
 ]
 ROUTE = {"transforms.r.type": ROUTER, "transforms.r.regex": "p\\.(.*)\\.(.*)", "transforms.r.replacement": "$2_$1"}
+LOGICAL = {
+    "transforms.l.type": "io.debezium.transforms.ByLogicalTableRouter",
+    "transforms.l.topic.regex": "p\\.(.*)\\.(.*)",
+    "transforms.l.topic.replacement": 'all"$1',
+}
+KEYED = {"transforms.l.key.field.name": "from", "transforms.l.key.field.regex": "p\\.(.*)", "transforms.l.key.field.replacement": '"$1'}
 CHAINS: list[dict[str, str]] = [
     {"transforms": "r", **ROUTE},
     {"transforms": "u", "transforms.u.type": UNWRAP},
@@ -43,6 +49,11 @@ CHAINS: list[dict[str, str]] = [
         "predicates.x.type": "org.apache.kafka.connect.transforms.predicates.TopicNameMatches",
         "predicates.x.pattern": "p.*",
     },
+    {"transforms": "l", **LOGICAL},
+    {"transforms": "l,u", **LOGICAL, **KEYED, "transforms.u.type": UNWRAP, "transforms.u.add.fields": "table"},
+    {"transforms": "u,l", **LOGICAL, "transforms.l.key.enforce.uniqueness": "false", "transforms.u.type": UNWRAP},
+    {"transforms": "r,l", **LOGICAL, **ROUTE, "transforms.l.topic.regex": "t_(.*)"},
+    {"transforms": "l", **LOGICAL, "transforms.l.topic.regex": "other"},
 ]
 
 

@@ -54,6 +54,16 @@ class _Envelope:
 
 
 @dataclass(frozen=True, slots=True)
+class Routed:
+    """What the router makes of the records of one topic and schema. ``key_members``: names and values that follow the key's own."""
+
+    topic: str
+    key: Schema | None
+    value: Schema
+    key_members: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ByLogicalTableRouter:
     """Renames topics that ``topic`` matches as a whole, and the schemas of their records."""
 
@@ -98,12 +108,7 @@ class ByLogicalTableRouter:
 
     def apply(self, record: ConnectRecord) -> ConnectRecord | None:
         """Return the record with its new topic, or as it is where the topic does not match or becomes empty. Raises DataError."""
-        found = self._topics.get(record.topic)
-        if found is None:
-            if len(self._topics) >= _MOST:
-                self._topics.clear()
-            found = self._topics[record.topic] = self._routed(record.topic)
-        topic, table = found
+        topic, table = self._routed(record.topic)
         if not topic:
             if topic is not None:
                 self.reports("routed topic is empty, the record keeps its topic", record.topic)
@@ -117,11 +122,40 @@ class ByLogicalTableRouter:
             value_schema, value = envelope.schema, self._value(envelope, value)
         return replace(record, topic=topic, key_schema=key_schema, key=key, value_schema=value_schema, value=value)
 
+    def routed(self, topic: str, key: Schema | None, value: Schema, *, nulls_are_defaults: bool) -> Routed | None:
+        """Return what the records of ``topic`` become whose values are not null; None when that depends on more than their schemas.
+
+        ``nulls_are_defaults``: the converter writes a default in place of null, so that it makes no difference who fills it in.
+        Raises DataError.
+        """
+        new, table = self._routed(topic)
+        if new is None:
+            return Routed(topic, key, value)
+        if not new or (key is not None and key.type != "struct"):
+            # The one is reported, the other fails.
+            return None
+        members: tuple[tuple[str, str], ...] = ()
+        defaults: Defaults = ()
+        if key is not None:
+            known = self._keys.get(key, partial(self._key, new))
+            key, defaults = known.schema, known.defaults
+            members = () if self.key_field is None else ((self.key_field, table),)
+        if is_change_event(ConnectRecord(topic, value_schema=value)):
+            envelope = self._envelopes.get(value, partial(self._envelope, new))
+            value = envelope.schema
+            defaults += envelope.defaults + tuple(each for *_, row in envelope.rows for each in row)
+        return None if defaults and not nulls_are_defaults else Routed(new, key, value, members)
+
     def _routed(self, topic: str) -> tuple[str | None, str]:
         """The new topic, if any, and what the key says of the old one."""
-        new = self._replaced(self.topic, topic, self.topic_replacement)
-        table = None if self.key_regex is None or not new else self._replaced(self.key_regex, topic, self.key_replacement)
-        return new, topic if table is None else table
+        found = self._topics.get(topic)
+        if found is None:
+            new = self._replaced(self.topic, topic, self.topic_replacement)
+            table = None if self.key_regex is None or not new else self._replaced(self.key_regex, topic, self.key_replacement)
+            if len(self._topics) >= _MOST:
+                self._topics.clear()
+            found = self._topics[topic] = new, topic if table is None else table
+        return found
 
     def _with_key(self, schema: Schema, struct: Mapping[str, Any], topic: str, table: str) -> tuple[Schema, dict[str, Any]]:
         if schema.type != "struct":
