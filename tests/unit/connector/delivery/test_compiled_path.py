@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from connector.converters.converter import ConverterChoice
 from connector.delivery.record_conversion import INTERNAL, ConversionPlan, RecordConversion
-from connector.emulation import DEBEZIUM_2_3_4, DEFAULT
+from connector.emulation import DEBEZIUM_2_3_4, DEFAULT, Emulation
 from connector.events.envelope import event_form
 from connector.io.kafka.sink import KafkaSink
 from connector.record.json_converter import ConverterSettings, around_payload, value_json
 from connector.record.schema import INT64, STRING, Field, Schema
 from connector.runner.sinks.converting_sink import ConvertingSink
-from tests.support.envelopes import source_of
+from tests.support.envelopes import event_of, source_of
 from tests.support.event_cases import CHAINS, tables
 from tests.support.kept_records import KeptRecords
 
@@ -61,6 +61,18 @@ def test_both_ways_give_the_same_bytes(case: tuple[ConversionPlan, Schema, list[
     _, settings = plan.core_settings()
     assert plan.fast_path() is not None
     assert run(plan, schema, values, settings, short=True) == run(plan, schema, values, INTERNAL, short=False)
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.parametrize("emulation", [DEFAULT, DEBEZIUM_2_3_4])
+@pytest.mark.parametrize("replace_nulls", ["true", "false"])
+def test_a_null_that_has_a_default_is_written_alike(chain: dict[str, str], emulation: Emulation, replace_nulls: str) -> None:
+    row = Schema("struct", name="p.public.t.Value", fields=(Field("id", INT64), Field("a", STRING.as_optional().with_default("d"))))
+    schema = event_form(emulation).envelope("p.public.t", row)
+    converter = ConverterChoice(JSON, {"replace.null.with.default": replace_nulls})
+    plan = ConversionPlan(chain, converter, converter, ConverterChoice(SIMPLE), emulation)
+    value = event_of(schema, emulation, after={"id": 1, "a": None}, op="c", ts_ms=1)
+    assert run(plan, schema, [value], plan.core_settings()[1], short=True) == run(plan, schema, [value], INTERNAL, short=False)
 
 
 def test_events_with_an_old_row_go_by_way_of_values() -> None:
