@@ -6,6 +6,9 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 PYTEST := $(BIN)/python -m pytest --durations=25
+# Collecting all tests takes each process 20 s; so each target names its folders (tests/fix_targets.py).
+FAST := tests/unit tests/contract
+SERVERS := tests/contract tests/faults tests/integration tests/parity tests/spark
 # Tests on servers mostly wait for them, so that more processes than cores pay. Each has servers of its own: about 1.5 GB with Spark.
 SERVER_JOBS ?= 4
 
@@ -41,10 +44,10 @@ down: setup ## End what `make up` started
 	@$(BIN)/python -P -m workers.quickstart.demo down
 
 test-fast: setup ## All tests that need no server: the one to run after each edit
-	$(PYTEST) -m 'not server and not long' --hypothesis-profile=fast -n auto --dist worksteal
+	$(PYTEST) -m 'not server and not long' --hypothesis-profile=fast -n auto --dist worksteal $(FAST)
 
 test: test-fast ## These and every feature on real servers: the one to run before each commit
-	$(PYTEST) -m 'server and not long' --hypothesis-profile=fast -n $(SERVER_JOBS) --dist loadfile
+	$(PYTEST) -m 'server and not long' --hypothesis-profile=fast -n $(SERVER_JOBS) --dist loadfile $(SERVERS)
 
 test-long: setup ## The rest: every PostgreSQL, many kills, take-overs, property tests with all their examples
 	$(PYTEST) -m 'long or hypothesis' --hypothesis-profile=full -n $(SERVER_JOBS) --dist loadfile
@@ -64,7 +67,7 @@ lock: setup ## Write requirements.txt, what the image installs, from pyproject.t
 	  --no-config --custom-compile-command 'make lock (it keeps versions that still fit; remove the file to get the newest)' \
 	  --output-file requirements.txt > /dev/null
 
-notebook: setup ## Write docs/spark-notebook.md and its pictures anew, on servers of their own
+notebook: setup ## Write docs/spark-notebook.md and its pictures again, on servers of their own
 	@$(BIN)/python -m pip install --quiet --editable '.[quickstart,dev,notebook]'
 	@$(BIN)/python -P -m workers.lab.notebook
 

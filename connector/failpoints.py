@@ -33,8 +33,8 @@ POINTS: Final[Mapping[str, str]] = {
     AFTER_ACKNOWLEDGE: "Kafka acknowledged the records before a position; its offset is not stored",
     BEFORE_COMMIT: "exactly once: a Kafka transaction holds records and offset; its commit was not asked for",
     AFTER_COMMIT: "exactly once: a Kafka transaction is committed; the connector has not taken note of it",
-    AFTER_STORE: "the offset is stored; the slot was not told",
-    AFTER_CONFIRM: "the slot was told",
+    AFTER_STORE: "the offset is stored; the slot is not confirmed yet",
+    AFTER_CONFIRM: "the slot is confirmed",
     SNAPSHOT_PART: "some rows of a table that a snapshot reads were given to the producer, and others were not",
     BETWEEN_WATERMARKS: "a chunk of an incremental snapshot was read; its second watermark is not written",
 }

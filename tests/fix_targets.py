@@ -19,6 +19,7 @@ from typing import Final
 import pytest
 from hypothesis import settings
 
+from tests.support.project import TESTS
 from workers.quickstart.embedded.watch import watched
 
 SERVERS: Final = frozenset(
@@ -34,9 +35,17 @@ settings.register_profile("default", settings(), deadline=None)
 settings.load_profile("default")
 
 
+FAST: Final = ("unit", "contract")
+"""The folders that `make test-fast` collects. All tests of other folders count as tests on servers, so that it need not collect them."""
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark a test that needs a server."""
-    if isinstance(item, pytest.Function) and not SERVERS.isdisjoint(item.fixturenames):
+    folder = item.path.relative_to(TESTS).parts[0]
+    needs = isinstance(item, pytest.Function) and not SERVERS.isdisjoint(item.fixturenames)
+    if needs and folder == "unit":
+        raise pytest.UsageError(f"{item.nodeid} needs a server: move it to another folder, since `make test` looks for none here")
+    if needs or folder not in FAST:
         item.add_marker("server")
 
 

@@ -216,15 +216,17 @@ def stream_options(settings: Mapping[str, str]) -> Mapping[str, str]:
 
 def oddities(settings: Mapping[str, str]) -> list[str]:
     """Return notices about incomplete entries, which are left out. Debezium ignores them without a message."""
-    told: list[str] = []
+    warnings: list[str] = []
     for table in _overridden(settings):
         name = _prefix(SELECT_OVERRIDE) + table
         if not settings.get(name, "").strip():
-            told.append(f"Property snapshot.select.statement.overrides names {table}, but {name} holds no statement; it is read as usual.")
+            warnings.append(
+                f"Property snapshot.select.statement.overrides names {table}, but {name} holds no statement; it is read as usual."
+            )
     entries = [entry.strip() for entry in settings.get("slot.stream.params", "").split(";") if entry.strip()]
     if len(entries) > len(stream_options(settings)):
-        told.append("Property slot.stream.params holds entries that are no name=value pairs; they have no effect.")
-    return told
+        warnings.append("Property slot.stream.params holds entries that are no name=value pairs; they have no effect.")
+    return warnings
 
 
 def statements(text: str) -> tuple[str, ...]:

@@ -88,10 +88,10 @@ def public(
         )
         value = public_field.value if field.name not in held or field.value is None else given[field.name]
         fields.append(replace(public_field, value=value, errors=errors, visible=field.visible, warnings=warnings))
-    told = Validation(tuple(fields), tuple(group for group in validation.groups if group in shown_run.groups), validation.version)
+    redacted = Validation(tuple(fields), tuple(group for group in validation.groups if group in shown_run.groups), validation.version)
     for name in dict.fromkeys(blamed):
-        told = told.with_error(name, of_reference(name))
-    return told
+        redacted = redacted.with_error(name, of_reference(name))
+    return redacted
 
 
 def public_lines(real: list[tuple[str, str]], shown: list[tuple[str, str]], held: frozenset[str]) -> list[tuple[str, str]]:
@@ -99,8 +99,8 @@ def public_lines(real: list[tuple[str, str]], shown: list[tuple[str, str]], held
 
     ``shown`` are the problems of the configuration as it was sent.
     """
-    told = [(name, of_reference(name) if name in held else line if (name, line) in shown else of_others(name)) for name, line in real]
-    return list(dict.fromkeys(told))
+    lines = [(name, of_reference(name) if name in held else line if (name, line) in shown else of_others(name)) for name, line in real]
+    return list(dict.fromkeys(lines))
 
 
 def _line(line: str, name: str, own: tuple[str, ...], shown: FieldValidation, held: frozenset[str], hide: Hide) -> str:

@@ -109,8 +109,8 @@ class Validation:
 
     def with_warning(self, name: str, text: str) -> Validation:
         """Return a copy with ``text`` added to the warnings of ``name``, or of the connection if ``name`` is not listed."""
-        told = name if any(field.name == name for field in self.fields) else CONNECTION_KEY
-        fields = tuple(replace(field, warnings=(*field.warnings, text)) if field.name == told else field for field in self.fields)
+        target = name if any(field.name == name for field in self.fields) else CONNECTION_KEY
+        fields = tuple(replace(field, warnings=(*field.warnings, text)) if field.name == target else field for field in self.fields)
         return replace(self, fields=fields)
 
     def strictly(self) -> Validation:

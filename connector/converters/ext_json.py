@@ -58,8 +58,8 @@ class ExtJsonConverter:
             return Converted(encode(value) + b"}", prefix)
         except (ValueError, TypeError, AttributeError, KeyError) as problem:
             # The encoder's own words name no value.
-            told = str(problem) if type(problem) is ValueError else f"The value does not fit the schema {schema.name or schema.type}"
-            raise DataError(told) from None
+            reason = str(problem) if type(problem) is ValueError else f"The value does not fit the schema {schema.name or schema.type}"
+            raise DataError(reason) from None
 
     def _prepare(self, topic: str, schema: Schema) -> _Ready:
         text = schema_json(schema, None, self._settings).decode()

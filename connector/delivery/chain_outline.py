@@ -20,7 +20,7 @@ from connector.transforms.kafka.regex_router import RegexRouter
 
 @dataclass(slots=True)
 class Outline:
-    """What becomes of events with a new row and no old one. Schemas that stay as they are stay the same objects."""
+    """How the chain changes events with a new row and no old one. Schemas that stay as they are stay the same objects."""
 
     topic: str
     key: Schema | None

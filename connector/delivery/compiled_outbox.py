@@ -182,8 +182,8 @@ class OutboxPath:
             # By way of values it fails with all that is to be said, or it does not.
             return None
         time = int(operation[1])
-        if router.timestamp_column is not None and (told := row[router.timestamp_column]) is not None:
-            time = told // columns.divisor if told >= 0 else -(-told // columns.divisor)
+        if router.timestamp_column is not None and (at := row[router.timestamp_column]) is not None:
+            time = at // columns.divisor if at >= 0 else -(-at // columns.divisor)
         whole_key = None if key.payload is None else key.prefix + key.payload
         return Message(topic, whole_key, prefix, value, encode_headers([*own, *shown]), time)
 

@@ -74,7 +74,7 @@ class ConversionPlan:
         """Return how the core writes keys and values for this plan. Raises CdcError(CONFIG_INVALID).
 
         Where events take the fast path, nulls are written as the converters want them: with these steps it makes no difference who puts a
-        default in the place of null.
+        default in place of null.
         """
         short = self.fast_path()
         if short is None:

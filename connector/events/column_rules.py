@@ -81,8 +81,8 @@ class ColumnRules:
         base, _modifier = base_type(column, types)
         if base is None:
             return value, None
-        told = source_type(column, types, streamed=table.streamed)
-        matching = [rule for rule in self._rules if rule.matches(f"{table.name}.{told.name if rule.by_type else column.name}")]
+        source = source_type(column, types, streamed=table.streamed)
+        matching = [rule for rule in self._rules if rule.matches(f"{table.name}.{source.name if rule.by_type else column.name}")]
         if not matching:
             return value, None
         first, *passed = matching
@@ -91,10 +91,10 @@ class ColumnRules:
                 reason = f"{first.shown} names the column too and comes first"
                 self._warn("column rule has no effect", table=table.name, column=column.name, rule=other.shown, reason=reason)
         if first.mask is None:
-            return value.with_parameters(told.parameters(column.name, self._emulation)), None
-        mask = mask_of(first.mask, base, told.length, value, self._emulation)
+            return value.with_parameters(source.parameters(column.name, self._emulation)), None
+        mask = mask_of(first.mask, base, source.length, value, self._emulation)
         if mask.idle and first.mask.kind != "truncate":
-            self._warn("column is not masked", table=table.name, column=column.name, type=told.name, reason="its type is not a text type")
+            self._warn("column is not masked", table=table.name, column=column.name, type=source.name, reason="its type is not a text type")
         if mask.parameter is not None:
             value = replace(value, parameters=(*value.parameters, mask.parameter))
         return value, None if mask.idle else mask

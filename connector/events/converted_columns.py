@@ -86,10 +86,17 @@ def _configured(entry: NamedConverter, allowed: AllowedPlugins) -> ColumnConvert
 
 def _seen(table: CatalogTable, column: Column, types: Types, default: str | None) -> ConvertibleColumn:
     # Describe the type as the stream does, in snapshots too: a converter must get the same description in both.
-    told = source_type(column, types, streamed=True)
+    source = source_type(column, types, streamed=True)
     base, _modifier = base_type(column, types)
     return ConvertibleColumn(
-        table.name, column.name, told.name, told.name if base is None else base.name, told.length, told.scale, not column.not_null, default
+        table.name,
+        column.name,
+        source.name,
+        source.name if base is None else base.name,
+        source.length,
+        source.scale,
+        not column.not_null,
+        default,
     )
 
 

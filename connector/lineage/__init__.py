@@ -1,1 +1,1 @@
-"""What OpenLineage is told of a connector: its job, its runs, and the tables and topics between which data goes. Values only."""
+"""What OpenLineage receives about a connector: its job, its runs, and the tables and topics between which data goes. Values only."""

@@ -75,8 +75,8 @@ class LineageRun:
             "debezium_config": self._facet("debezium_config", configs=list(self.job.configs), additionalProperties={}),
         }
         if failure is not None:
-            told = {"message": failure.message, "programmingLanguage": "Python", "stackTrace": failure.detail}
-            facets["errorMessage"] = self._facet("errorMessage", **told)
+            fields = {"message": failure.message, "programmingLanguage": "Python", "stackTrace": failure.detail}
+            facets["errorMessage"] = self._facet("errorMessage", **fields)
         return facets
 
     def _job_facets(self) -> Members:

@@ -49,7 +49,7 @@ def load(kind: str, name: str, base: type[T], *, setting: str, allowed: AllowedP
 def configure(take: Callable[[Mapping[str, str]], None], properties: Mapping[str, str], what: str) -> None:
     """Give a user's object its properties. Raises CdcError(CONFIG_INVALID) that names ``what`` for whatever it raises.
 
-    The text of its exception may hold a secret of ``properties``, so that only the type is told.
+    The text of its exception may hold a secret of ``properties``, so that only its type is given.
     """
     try:
         take(properties)
@@ -123,7 +123,7 @@ def _by_entry_point(group: str, name: str, setting: str, allowed: AllowedPlugins
         let_operator_through(error)
         raise _refused(
             f"Entry point {name} of the group {group}, which property {setting} names, cannot be loaded",
-            f"Mend or reinstall its package; {_HOW}",
+            f"Correct or reinstall its package; {_HOW}",
             error,
         ) from error
     return found

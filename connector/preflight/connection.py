@@ -16,7 +16,7 @@ _FATAL: Final = re.compile(r"FATAL:\s+(.*)")
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Rule:
     pattern: re.Pattern[str]
     key: str
     text: Callable[[re.Match[str], str], str]
@@ -24,12 +24,12 @@ class _Told:
     reference: bool = True
 
 
-def _told(pattern: str, key: str, text: Callable[[re.Match[str], str], str], *, reference: bool = True) -> _Told:
-    return _Told(re.compile(pattern, re.IGNORECASE), key, text, reference)
+def _rule(pattern: str, key: str, text: Callable[[re.Match[str], str], str], *, reference: bool = True) -> _Rule:
+    return _Rule(re.compile(pattern, re.IGNORECASE), key, text, reference)
 
 
 _TABLE: Final = (
-    _told(
+    _rule(
         r"refused",
         HOSTNAME,
         lambda _, address: (
@@ -37,7 +37,7 @@ _TABLE: Final = (
             " accepting TCP/IP connections."
         ),
     ),
-    _told(
+    _rule(
         r"server does not support SSL",
         "database.sslmode",
         lambda _, address: (
@@ -45,7 +45,7 @@ _TABLE: Final = (
             " or set database.sslmode to prefer"
         ),
     ),
-    _told(
+    _rule(
         r"certificate verify failed",
         "database.sslrootcert",
         lambda _, address: (
@@ -53,7 +53,7 @@ _TABLE: Final = (
             " Give the certificate of the authority that did, as PEM"
         ),
     ),
-    _told(
+    _rule(
         r'server certificate for "(.*)" .*does not match host name "(.*)"',
         "database.sslmode",
         lambda match, _: (
@@ -61,7 +61,7 @@ _TABLE: Final = (
             " Set database.hostname to a name of the certificate, or database.sslmode to verify-ca"
         ),
     ),
-    _told(
+    _rule(
         r"FATAL:\s+unsupported startup parameter: (\S+)",
         HOSTNAME,
         lambda match, address: (
@@ -88,8 +88,8 @@ def refused(text: str, host: str, port: int, fallback: str) -> Finding:
     refusal = _FATAL.search(text)
     if refusal:
         return Finding(HOSTNAME, f"{LEAD}FATAL: {refusal.group(1).strip()}", warning=False, reference=True)
-    told = f"{LEAD}The connection attempt failed. ({text.splitlines()[0] if text else fallback})"
-    return Finding(HOSTNAME, told, warning=False, reference=True)
+    message = f"{LEAD}The connection attempt failed. ({text.splitlines()[0] if text else fallback})"
+    return Finding(HOSTNAME, message, warning=False, reference=True)
 
 
 def server_words(text: str) -> str:

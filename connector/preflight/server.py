@@ -17,7 +17,12 @@ _STANDBY_DECODES: Final = 160_000
 CLOUD_ROLES: Final = ("rds_replication", "rds_superuser", "cloudsqlsuperuser", "azure_pg_admin")
 """Roles of managed servers (Amazon, Google, Microsoft) that have the right to replicate or can grant it."""
 
-_UNTOLD: Final = ("startup parameter", "replication not supported", "replication is not supported", "replication connections are not")
+_NO_REPLICATION: Final = (
+    "startup parameter",
+    "replication not supported",
+    "replication is not supported",
+    "replication connections are not",
+)
 
 
 def unread_version(version: int) -> CdcError | None:
@@ -90,9 +95,9 @@ def no_replication_protocol(address: str) -> CdcError:
     )
 
 
-def refuses_replication(told: str) -> bool:
-    """Return whether the message ``told`` is a pooler's refusal of the replication protocol."""
-    return any(words in told.lower() for words in _UNTOLD)
+def refuses_replication(message: str) -> bool:
+    """Return whether the message ``message`` is a pooler's refusal of the replication protocol."""
+    return any(words in message.lower() for words in _NO_REPLICATION)
 
 
 def _role_refused(facts: Facts) -> bool:

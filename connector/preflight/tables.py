@@ -109,13 +109,14 @@ def without_identity(wish: Wish, facts: Facts) -> Iterator[str]:
     bare = [table for table in bare if not (wish.captures(table) and any(rule.matches(table.name) for rule in rules))]
     if not bare or not _changes_published(wish, facts):
         return
-    told = counted([table.name for table in bare], "table", "tables")
+    bare_tables = counted([table.name for table in bare], "table", "tables")
     remedy = f"Run ALTER TABLE {quote_table(bare[0].schema, bare[0].table)} REPLICA IDENTITY FULL; or give the table a primary key"
     if wish.plugin(facts) in (None, PGOUTPUT):
         also = " (a publication for all tables holds the tables that are not captured too)" if every else ""
-        yield f"Without primary key or replica identity: {told}; once published, PostgreSQL refuses UPDATE and DELETE there{also}. {remedy}"
+        effect = f"once published, PostgreSQL refuses UPDATE and DELETE there{also}"
     else:
-        yield f"Without primary key or replica identity: {told}; deletes there arrive without their row. {remedy}"
+        effect = "deletes there arrive without their row"
+    yield f"Without primary key or replica identity: {bare_tables}; {effect}. {remedy}"
 
 
 def _bare(table: Table) -> bool:

@@ -67,20 +67,20 @@ def read_schema(text: bytes) -> Schema:
     return _schema(orjson.loads(text))
 
 
-def _schema(told: Mapping[str, Any]) -> Schema:
+def _schema(document: Mapping[str, Any]) -> Schema:
     bare = Schema(
-        told["type"],
-        optional=told.get("optional", False),
-        name=told.get("name"),
-        version=told.get("version"),
-        doc=told.get("doc"),
-        parameters=tuple((told.get("parameters") or {}).items()),
-        fields=tuple(Field(field["field"], _schema(field)) for field in told.get("fields", ())),
-        items=_schema(told["items"]) if "items" in told else None,
-        keys=_schema(told["keys"]) if "keys" in told else None,
-        values=_schema(told["values"]) if "values" in told else None,
+        document["type"],
+        optional=document.get("optional", False),
+        name=document.get("name"),
+        version=document.get("version"),
+        doc=document.get("doc"),
+        parameters=tuple((document.get("parameters") or {}).items()),
+        fields=tuple(Field(field["field"], _schema(field)) for field in document.get("fields", ())),
+        items=_schema(document["items"]) if "items" in document else None,
+        keys=_schema(document["keys"]) if "keys" in document else None,
+        values=_schema(document["values"]) if "values" in document else None,
     )
-    return bare.with_default(value_reader(bare)(told["default"])) if "default" in told else bare
+    return bare.with_default(value_reader(bare)(document["default"])) if "default" in document else bare
 
 
 def value_reader(schema: Schema, *, numeric: bool = False) -> ValueReader:

@@ -165,40 +165,40 @@ class IncrementalRun:
 
     def resume(self, offset: Mapping[str, object]) -> None:
         """Resume the snapshot of ``offset``, if it has one. Call it once, before all other methods."""
-        self._tell(Resumed(offset))
+        self._handle(Resumed(offset))
 
     def add(self, collections: Sequence[Collection], correlation_id: str) -> None:
         """Add tables to the snapshot."""
-        self._tell(SnapshotAsked(tuple(collections), correlation_id))
+        self._handle(SnapshotAsked(tuple(collections), correlation_id))
 
     def pause(self) -> None:
         """Read no further chunk; the current chunk is still sent."""
-        self._tell(PauseAsked())
+        self._handle(PauseAsked())
 
     def resume_reading(self) -> None:
         """Continue after :meth:`pause`."""
-        self._tell(ResumeAsked())
+        self._handle(ResumeAsked())
 
     def stop(self, entries: Sequence[str]) -> None:
         """Remove tables from the snapshot before the next chunk is read; without ``entries``, all tables."""
-        self._tell(StopAsked(tuple(entries)))
+        self._handle(StopAsked(tuple(entries)))
 
     def window_opens(self, chunk_id: str) -> None:
         """Take note that the stream delivered a chunk's first watermark."""
-        self._tell(OpeningSeen(chunk_id))
+        self._handle(OpeningSeen(chunk_id))
 
     def window_closes(self, chunk_id: str) -> None:
         """Take note that the stream delivered a chunk's second watermark. The remaining rows of the chunk are sent now."""
-        self._tell(ClosingSeen(chunk_id))
+        self._handle(ClosingSeen(chunk_id))
 
     def after_frames(self) -> bool:
         """Without watermarks: close the window if the stream has passed its position. Return whether the window was closed."""
         if self._coordinator.closes_at is None:
             return False
-        self._tell(StreamReached(self._stream.received, self._stream.between))
+        self._handle(StreamReached(self._stream.received, self._stream.between))
         return self._coordinator.closes_at is None
 
-    def _tell(self, event: Event[Row]) -> None:
+    def _handle(self, event: Event[Row]) -> None:
         for effect in self._coordinator.handle(event, time.monotonic()):
             self._carry_out(effect)
 
@@ -212,11 +212,11 @@ class IncrementalRun:
                     async with asyncio.timeout(_LATE_S):
                         order = await self._orders.get()
                 except TimeoutError:
-                    self._tell(TimePassed(_LATE_S))
+                    self._handle(TimePassed(_LATE_S))
                     continue
                 answer = await self._obey(order)
                 if answer is not None:
-                    self._tell(answer)
+                    self._handle(answer)
         finally:
             await self._reader.close()
 
@@ -227,7 +227,7 @@ class IncrementalRun:
             case OpenWindow(table, window):
                 recent = frozenset(self._stream.recent)
                 self._stream.open_window(table, window)
-                self._tell(WindowAttached(recent))
+                self._handle(WindowAttached(recent))
             case CloseWindow():
                 self._stream.close_window()
                 self.passed.clear()
@@ -236,7 +236,7 @@ class IncrementalRun:
                 self.after_frames()
             case SendRows(target, rows):
                 self._send(target, rows)
-                self._tell(RowsSent())
+                self._handle(RowsSent())
             case Notify(notice):
                 self._notifier.send(_notification(self._notifier.incremental, notice))
                 if isinstance(notice, Started):

@@ -63,19 +63,19 @@ class SlotKeeper:
         clock = self._clock
         status_s = self._config.status_update_interval_ms / 1000
         pace = min(_STORE_S, self._context.offset_flush_interval)
-        told = clock.monotonic()
+        reported = clock.monotonic()
         while True:
             with contextlib.suppress(TimeoutError):
                 async with clock.timeout(pace):
                     await self.asked.wait()
             # If a batch failed, this raises its error even while no frames arrive.
             self._sink.pump()
-            due = self.asked.is_set() or clock.monotonic() - told >= status_s
+            due = self.asked.is_set() or clock.monotonic() - reported >= status_s
             self.asked.clear()
             if due:
                 self.send_idle()
             if await self.store() or due:
-                told = clock.monotonic()
+                reported = clock.monotonic()
                 await self.confirm()
 
     def send_idle(self) -> None:

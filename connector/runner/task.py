@@ -67,8 +67,8 @@ async def run_task(context: TaskContext, stop: asyncio.Event, bulk: BulkReader |
     ``bulk`` reads the rows of blocking snapshots that a signal requests with type ``spark``. Raises CdcError; its kind says whether to
     retry. The task keeps the context's offsets and progress current.
     """
-    async with reported_run(context, stop) as told:
-        await _run(told, stop, bulk)
+    async with reported_run(context, stop) as reporting:
+        await _run(reporting, stop, bulk)
 
 
 async def _run(context: TaskContext, stop: asyncio.Event, bulk: BulkReader | None) -> None:

@@ -72,7 +72,7 @@ class TopicFilled:
     topic: str
 
 
-BulkTold = PartBegun | RowsRead | PartDone | TableDone | TableFailed | TopicFilled
+BulkReport = PartBegun | RowsRead | PartDone | TableDone | TableFailed | TopicFilled
 
 
 class BulkReader(Protocol):
@@ -81,8 +81,8 @@ class BulkReader(Protocol):
     async def refusal(self) -> str | None:
         """Return why this reader cannot be used here, in one sentence with a remedy; None if it can."""
 
-    async def read(self, plan: BulkPlan, told: Callable[[BulkTold], None]) -> None:
-        """Read the plan, report to ``told``, and return when Kafka has every row. Raises CdcError.
+    async def read(self, plan: BulkPlan, report: Callable[[BulkReport], None]) -> None:
+        """Read the plan, report to ``report``, and return when Kafka has every row. Raises CdcError.
 
         After an error or a cancellation, nothing of the reader continues to run.
         """

@@ -40,8 +40,8 @@ class SnapshotSource(Protocol):
     async def export(self) -> str:
         """Export the snapshot and return its name. Other transactions can use it until this transaction ends."""
 
-    async def columns(self, select: str, whence: str) -> tuple[str, ...]:
-        """Return the column names of a user's SELECT; ``whence`` names its origin in errors."""
+    async def columns(self, select: str, origin: str) -> tuple[str, ...]:
+        """Return the column names of a user's SELECT; ``origin`` names its origin in errors."""
 
     def rows(self, query: str, doing: str, *, most: int) -> AsyncIterator[list[bytes]]:
         """Yield the rows of ``query`` as lines of COPY's text format, from 1 to ``most`` lines at a time."""

@@ -195,7 +195,7 @@ class Decoderbufs:
             return known
         schema, table = split_name(name.decode(self._encoding))
         relation_id = known.relation_id if known else (len(self._tables) + 1).to_bytes(4, "big")
-        told = list(self._declared(declared)) if declared else [(None, None)] * len(columns)
+        stated = list(self._declared(declared)) if declared else [(None, None)] * len(columns)
         described = Relation(
             int.from_bytes(relation_id, "big"),
             schema,
@@ -203,7 +203,7 @@ class Decoderbufs:
             "d",
             tuple(
                 RelationColumn(column.name, column.type_oid, modifier_of(text), False, None if optional is None else not optional)
-                for column, (text, optional) in zip(columns, told, strict=True)
+                for column, (text, optional) in zip(columns, stated, strict=True)
             ),
         )
         out.append(head + relation(described))

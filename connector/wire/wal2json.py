@@ -38,7 +38,7 @@ _KINDS: Final = {"insert": "I", "update": "U", "delete": "D", "message": "M", "t
 _decode: Final = json.JSONDecoder(parse_int=str, parse_float=str).decode
 
 TableName = tuple[str, str]
-Told = tuple[str, int, str, bool | None]
+StatedColumn = tuple[str, int, str, bool | None]
 """A column in a message: name, type's oid, declared type, and whether it may be null (None if the message does not say)."""
 
 
@@ -56,7 +56,7 @@ class _Change:
 
     action: str
     table: TableName
-    told: tuple[Told, ...]
+    stated: tuple[StatedColumn, ...]
     new: dict[str, object] | None
     old: dict[str, object] | None
     old_types: dict[str, int]
@@ -68,10 +68,10 @@ class _Table:
 
     relation_id: bytes
     columns: tuple[tuple[str, int], ...]
-    told: tuple[Told, ...] | None
+    stated: tuple[StatedColumn, ...] | None
     """The columns as a complete change describes them; a change that differs needs a new RELATION message. None without a complete
     change."""
-    facts: dict[str, Told]
+    facts: dict[str, StatedColumn]
     """The latest description of each column in messages."""
     full: bool = False
     """Whether the replica identity is FULL, as read from the catalog when ``identities`` last grew."""
@@ -178,7 +178,7 @@ class Wal2Json:
 
     def _updated(self, change: _Change, head: bytes, out: list[bytes]) -> None:
         table = self._tables.get(change.table)
-        if table is None or change.told != table.told:
+        if table is None or change.stated != table.stated:
             table = self._partial(change, head, out)
         new = change.new or {}
         old = change.old
@@ -204,31 +204,31 @@ class Wal2Json:
     def _whole(self, change: _Change, head: bytes, out: list[bytes]) -> _Table:
         """Return the table of a change that contains all its columns."""
         known = self._tables.get(change.table)
-        if known is not None and known.told == change.told:
+        if known is not None and known.stated == change.stated:
             return known
-        facts = {column[0]: column for column in change.told}
-        return self._tell(change.table, [_published(column) for column in change.told], change.told, facts, head, out)
+        facts = {column[0]: column for column in change.stated}
+        return self._describe(change.table, [_published(column) for column in change.stated], change.stated, facts, head, out)
 
     def _partial(self, change: _Change, head: bytes, out: list[bytes]) -> _Table:
         """Return the table of an update whose row may lack columns: unchanged TOAST values, and columns that were dropped."""
         known = self._tables.get(change.table)
         described = self._described(change.table)
         there = {column.name: column for column in described.columns} if described else {}
-        told = {column[0]: column for column in change.told}
-        facts = {**(known.facts if known else {}), **told}
+        stated = {column[0]: column for column in change.stated}
+        facts = {**(known.facts if known else {}), **stated}
         columns = []
         for name, oid in known.columns if known else [(column.name, column.type_oid) for column in there.values()]:
-            if name in told or (oid not in _FIXED and (name in there or described is None)):
+            if name in stated or (oid not in _FIXED and (name in there or described is None)):
                 columns.append(_published(facts[name]) if name in facts else _unsent(name, oid, there.get(name)))
-                told.pop(name, None)
+                stated.pop(name, None)
             else:
                 facts.pop(name, None)
-        columns += [_published(column) for column in told.values()]
-        complete = change.told if [column.name for column in columns] == [column[0] for column in change.told] else None
+        columns += [_published(column) for column in stated.values()]
+        complete = change.stated if [column.name for column in columns] == [column[0] for column in change.stated] else None
         if known is not None and facts == known.facts and tuple((column.name, column.type_oid) for column in columns) == known.columns:
-            known.told = complete or known.told
+            known.stated = complete or known.stated
             return known
-        return self._tell(change.table, columns, complete, facts, head, out)
+        return self._describe(change.table, columns, complete, facts, head, out)
 
     def _table_of_old(self, change: _Change, head: bytes, out: list[bytes]) -> _Table:
         """Return the table of a change that contains at most the columns of the replica identity."""
@@ -240,14 +240,14 @@ class Wal2Json:
         columns = [_unsent(column.name, column.type_oid, column) for column in described.columns] if described else []
         names = {column.name for column in columns}
         columns += [_unsent(name, oid, None) for name, oid in change.old_types.items() if name not in names]
-        return self._tell(change.table, columns, None, {}, head, out)
+        return self._describe(change.table, columns, None, {}, head, out)
 
-    def _tell(
+    def _describe(
         self,
         name: TableName,
         columns: Sequence[RelationColumn],
-        told: tuple[Told, ...] | None,
-        facts: dict[str, Told],
+        stated: tuple[StatedColumn, ...] | None,
+        facts: dict[str, StatedColumn],
         head: bytes,
         out: list[bytes],
     ) -> _Table:
@@ -255,7 +255,7 @@ class Wal2Json:
         known = self._tables.get(name)
         relation_id = known.relation_id if known else (len(self._tables) + 1).to_bytes(4, "big")
         out.append(head + relation(Relation(int.from_bytes(relation_id, "big"), *name, "d", tuple(columns))))
-        table = _Table(relation_id, tuple((column.name, column.type_oid) for column in columns), told, facts)
+        table = _Table(relation_id, tuple((column.name, column.type_oid) for column in columns), stated, facts)
         self._tables[name] = table
         return table
 
@@ -265,8 +265,8 @@ class Wal2Json:
         return self._catalog[name]
 
 
-def _published(told: Told) -> RelationColumn:
-    name, oid, declared, optional = told
+def _published(stated: StatedColumn) -> RelationColumn:
+    name, oid, declared, optional = stated
     return RelationColumn(name, oid, modifier_of(declared), False, None if optional is None else not optional)
 
 
@@ -291,14 +291,14 @@ def _second(said: dict[str, Any]) -> _Change:
 def _first(said: dict[str, Any]) -> _Change:
     """Read a change of format 1."""
     names, keys = said.get("columnnames"), said.get("oldkeys")
-    told: tuple[Told, ...] = ()
+    stated: tuple[StatedColumn, ...] = ()
     if names:
         optional = said.get("columnoptionals") or [None] * len(names)
-        told = tuple(zip(names, map(int, said["columntypeoids"]), said["columntypes"], optional, strict=True))
+        stated = tuple(zip(names, map(int, said["columntypeoids"]), said["columntypes"], optional, strict=True))
     return _Change(
         _KINDS[said["kind"]],
         (said["schema"], said["table"]),
-        told,
+        stated,
         dict(zip(names, said["columnvalues"], strict=True)) if names is not None else None,
         dict(zip(keys["keynames"], keys["keyvalues"], strict=True)) if keys else None,
         dict(zip(keys["keynames"], map(int, keys["keytypeoids"]), strict=True)) if keys else {},

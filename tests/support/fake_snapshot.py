@@ -118,8 +118,8 @@ class FakeSource:
         await self._step("export")
         return "exported"
 
-    async def columns(self, select: str, whence: str) -> tuple[str, ...]:
-        await self._step(f"columns of {whence}: {select}")
+    async def columns(self, select: str, origin: str) -> tuple[str, ...]:
+        await self._step(f"columns of {origin}: {select}")
         return ("id", "word")
 
     async def rows(self, query: str, doing: str, *, most: int) -> AsyncIterator[list[bytes]]:

@@ -27,9 +27,9 @@ from connector.errors import CdcError, ErrorKind
 from connector.io.postgres.connection import source_error
 from connector.log import EventLog
 from connector.runner.child.pipe import Failed
-from connector.runner.snapshot.messages import Advanced, EdgeRow, Opened, Order, PartRead, Told, TopicUsed
+from connector.runner.snapshot.messages import Advanced, EdgeRow, Opened, Order, PartRead, PartReport, TopicUsed
 from connector.runner.snapshot.part_reader import PartReader, open_part_reader
-from connector.snapshot.bulk import BulkPlan, BulkTold, PartBegun, PartDone, RowsRead, TableDone, TableFailed, TopicFilled
+from connector.snapshot.bulk import BulkPlan, BulkReport, PartBegun, PartDone, RowsRead, TableDone, TableFailed, TopicFilled
 from connector.snapshot.job import Job
 from connector.snapshot.parts import Deal, Handout, Marked, Part
 from connector.snapshot.plan import extent_source
@@ -45,12 +45,12 @@ _PROBE: Final = "SELECT ctid::text FROM {source} LIMIT 2"
 
 
 class BulkRun:
-    """One snapshot. ``told`` receives the reports that :class:`connector.snapshot.bulk.BulkReader` describes."""
+    """One snapshot. ``report`` receives the reports that :class:`connector.snapshot.bulk.BulkReader` describes."""
 
-    def __init__(self, spark: SparkContext, plan: BulkPlan, told: Callable[[BulkTold], None]) -> None:
+    def __init__(self, spark: SparkContext, plan: BulkPlan, report: Callable[[BulkReport], None]) -> None:
         self._spark = spark
         self._plan = plan
-        self._told = told
+        self._report = report
         self._group = f"bulk-snapshot-{uuid.uuid4().hex}"
         self._results: asyncio.Queue[TaskResult] = asyncio.Queue()
         self._topics: set[str] = set()
@@ -62,7 +62,7 @@ class BulkRun:
         """Read all tables. On return Kafka has all rows. No Spark task runs afterwards, also after a failure. Raises CdcError."""
         plan = self._plan
         async with contextlib.AsyncExitStack() as stack:
-            self._edges = await open_part_reader(stack, self._own_job("edges"), self._topic_told)
+            self._edges = await open_part_reader(stack, self._own_job("edges"), self._topic_reported)
             self._layouts = await table_layouts(self._edges.source.connection, [table.oid for table in plan.tables])
             size = part_bytes(self._layouts, self._spark.defaultParallelism)
             parts = [self._parts(number, layout, size) for number, layout in enumerate(self._layouts)]
@@ -90,7 +90,7 @@ class BulkRun:
         local: asyncio.Task[None] | None = None
         while (handout := self._deal.take()) is not None:
             part = handout.part
-            self._told(PartBegun(part))
+            self._report(PartBegun(part))
             order = Order(handout, self._plan.tables[part.table])
             if not handout.ask:
                 orders.append(order)
@@ -110,7 +110,7 @@ class BulkRun:
             await self._take(PartResult(part, 0, first))
             return None
         await self._send(self._deal.opened(part, first))
-        self._told(RowsRead(part.table, 1))
+        self._report(RowsRead(part.table, 1))
         return _with(order, without=found[0])
 
     async def _probe(self, order: Order) -> list[str]:
@@ -127,7 +127,7 @@ class BulkRun:
         sent = 0
         last: EdgeRow | None = None
 
-        def tell(message: Told) -> None:
+        def report(message: PartReport) -> None:
             nonlocal sent, last
             match message:
                 case Opened(first):
@@ -137,9 +137,9 @@ class BulkRun:
                 case PartRead(rows, row):
                     sent, last = sent + rows, row
                 case _:
-                    self._topic_told(message)
+                    self._topic_reported(message)
 
-        reader = await open_part_reader(stack, self._own_job("whole"), tell)
+        reader = await open_part_reader(stack, self._own_job("whole"), report)
 
         async def read() -> None:
             await reader.read(order)
@@ -152,7 +152,7 @@ class BulkRun:
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         if opened.done():
             await self._send(self._deal.opened(order.handout.part, opened.result()))
-            self._told(RowsRead(order.handout.part.table, 1))
+            self._report(RowsRead(order.handout.part.table, 1))
             reader.go.set()
         else:
             self._check(reading, order)
@@ -231,7 +231,7 @@ class BulkRun:
         for line in result.logged:
             line.write()
         for topic in result.topics:
-            self._topic_told(TopicUsed(topic))
+            self._topic_reported(TopicUsed(topic))
         if result.failed is not None:
             raise self._failure(result.failed, result.failed_table)
         for part in result.parts:
@@ -240,12 +240,12 @@ class BulkRun:
     async def _take(self, read: PartResult) -> None:
         deal, part = self._deal, read.part
         await self._send(deal.read(part, read.last))
-        self._told(RowsRead(part.table, read.rows + (read.last is not None)))
+        self._report(RowsRead(part.table, read.rows + (read.last is not None)))
         self._append(deal.acknowledged(part))
         self._edges.sink.pump()
-        self._told(PartDone(part))
+        self._report(PartDone(part))
         if deal.complete(part.table):
-            self._told(TableDone(part.table))
+            self._report(TableDone(part.table))
 
     async def _send(self, rows: Sequence[Marked[EdgeRow]]) -> None:
         if rows:
@@ -258,10 +258,10 @@ class BulkRun:
         for marked in rows:
             self._edges.sink.out(marked.row.topic).append(*marked.row.records[marked.word])
 
-    def _topic_told(self, message: Told) -> None:
+    def _topic_reported(self, message: PartReport) -> None:
         if isinstance(message, TopicUsed) and message.topic not in self._topics:
             self._topics.add(message.topic)
-            self._told(TopicFilled(message.topic))
+            self._report(TopicFilled(message.topic))
 
     def _weight(self, order: Order) -> int:
         layout, part = self._layouts[order.handout.part.table], order.handout.part
@@ -271,7 +271,7 @@ class BulkRun:
         try:
             reading.result()
         except CdcError:
-            self._told(TableFailed(order.handout.part.table))
+            self._report(TableFailed(order.handout.part.table))
             raise
 
     def _check_job(self, job: asyncio.Future[None]) -> None:
@@ -291,7 +291,7 @@ class BulkRun:
 
     def _failure(self, failed: Failed, table: int | None) -> CdcError:
         if table is not None:
-            self._told(TableFailed(table))
+            self._report(TableFailed(table))
         return failed.error
 
 

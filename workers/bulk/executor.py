@@ -17,7 +17,7 @@ from connector.errors import CdcError, Directive
 from connector.runner.child.pipe import Failed, Logged
 from connector.runner.child.side import Forwarding, failure_of
 from connector.runner.event_loop import loop_factory
-from connector.runner.snapshot.messages import Advanced, Order, PartRead, Told, TopicUsed
+from connector.runner.snapshot.messages import Advanced, Order, PartRead, PartReport, TopicUsed
 from connector.runner.snapshot.part_reader import open_part_reader
 from connector.snapshot.job import Job
 from connector.snapshot.parts import Part
@@ -70,7 +70,7 @@ async def _read(job: Job, orders: Sequence[Order]) -> TaskResult:
     reading: Part | None = None
     sent = 0
 
-    def tell(message: Told) -> None:
+    def report(message: PartReport) -> None:
         nonlocal sent
         if isinstance(message, TopicUsed):
             topics.append(message.topic)
@@ -81,7 +81,7 @@ async def _read(job: Job, orders: Sequence[Order]) -> TaskResult:
 
     try:
         async with contextlib.AsyncExitStack() as stack:
-            reader = await open_part_reader(stack, job, tell)
+            reader = await open_part_reader(stack, job, report)
             for order in orders:
                 reading, sent = order.handout.part, 0
                 await reader.read(order)

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import sys
 
-from connector.runner.child.side import Tell, serve
+from connector.runner.child.side import Reporter, serve
 from workers.bulk.executor import REMEDY
 from workers.bulk.reading import OwnSpark
 from workers.bulk.work_order import Commission, Finished, SparkPlace
@@ -19,15 +19,15 @@ from workers.bulk.work_order import Commission, Finished, SparkPlace
 class _Serving:
     """Reads one snapshot."""
 
-    def __init__(self, commission: Commission, tell: Tell) -> None:
+    def __init__(self, commission: Commission, report: Reporter) -> None:
         self._commission = commission
-        self._tell = tell
+        self._report = report
         self.log_level = commission.plan.job.log_level
 
     async def run(self) -> Finished:
         # The reported failure covers the warnings of PySpark's gateway.
         logging.getLogger("py4j").setLevel(logging.CRITICAL)
-        await OwnSpark(self._commission.place).read(self._commission.plan, self._tell)
+        await OwnSpark(self._commission.place).read(self._commission.plan, self._report)
         return Finished()
 
     def hear(self, message: object) -> None:
@@ -39,7 +39,7 @@ def main() -> None:
     if sys.argv[1] == "--check":
         sys.stdout.write(asyncio.run(OwnSpark(SparkPlace()).refusal()) or "")
         return
-    serve(lambda given, tell: _Serving(given, tell) if isinstance(given, Commission) else None, REMEDY)
+    serve(lambda given, report: _Serving(given, report) if isinstance(given, Commission) else None, REMEDY)
 
 
 if __name__ == "__main__":

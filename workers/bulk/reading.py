@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable
 
 from connector.errors import CdcError, ErrorKind
-from connector.snapshot.bulk import BulkPlan, BulkTold
+from connector.snapshot.bulk import BulkPlan, BulkReport
 from workers.bulk.cluster import spark_at
 from workers.bulk.driver import BulkRun
 from workers.bulk.work_order import SparkPlace
@@ -29,7 +29,7 @@ class OwnSpark:
             return str(error)
         return None
 
-    async def read(self, plan: BulkPlan, told: Callable[[BulkTold], None]) -> None:
+    async def read(self, plan: BulkPlan, report: Callable[[BulkReport], None]) -> None:
         """See :class:`connector.snapshot.bulk.BulkReader`."""
         with contextlib.ExitStack() as stack:
             try:
@@ -37,4 +37,4 @@ class OwnSpark:
                 spark = await asyncio.to_thread(stack.enter_context, spark_at(self._place))
             except JobError as error:
                 raise CdcError(ErrorKind.CONFIG_INVALID, str(error)) from error
-            await BulkRun(spark, plan, told).run()
+            await BulkRun(spark, plan, report).run()

@@ -13,7 +13,7 @@ from typing import Final
 
 from connector.runner.child.pipe import Failed, Logged
 from connector.runner.child.process import Child, ChildProcess, python_command, python_environment
-from connector.snapshot.bulk import BulkPlan, BulkTold, PartBegun, PartDone, RowsRead, TableDone, TableFailed, TopicFilled
+from connector.snapshot.bulk import BulkPlan, BulkReport, PartBegun, PartDone, RowsRead, TableDone, TableFailed, TopicFilled
 from workers.bulk.work_order import Commission, Finished, SparkPlace
 
 _MODULE: Final = "workers.bulk.reader_process"
@@ -62,7 +62,7 @@ class SparkSnapshots:
         self._found = not said
         return said.decode(errors="replace") or None
 
-    async def read(self, plan: BulkPlan, told: Callable[[BulkTold], None]) -> None:
+    async def read(self, plan: BulkPlan, report: Callable[[BulkReport], None]) -> None:
         """See :class:`connector.snapshot.bulk.BulkReader`. Raises CdcError(INTERNAL) also if the process does not start or dies."""
         child = await ChildProcess.start(
             _MODULE,
@@ -74,12 +74,12 @@ class SparkSnapshots:
         )
         try:
             child.send(Commission(self._place, plan))
-            await _follow(child, told)
+            await _follow(child, report)
         finally:
             await child.end(_END_S)
 
 
-async def _follow(child: Child, told: Callable[[BulkTold], None]) -> None:
+async def _follow(child: Child, report: Callable[[BulkReport], None]) -> None:
     """Pass on the reports of the process until it has finished. Raises CdcError."""
     while (message := await child.receive()) is not None:
         match message:
@@ -90,5 +90,5 @@ async def _follow(child: Child, told: Callable[[BulkTold], None]) -> None:
             case Logged():
                 message.write()
             case PartBegun() | RowsRead() | PartDone() | TableDone() | TableFailed() | TopicFilled():
-                told(message)
+                report(message)
     raise await child.lost()

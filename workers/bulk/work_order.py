@@ -1,4 +1,4 @@
-"""The messages between a worker and its process that reads a snapshot with Spark, besides :data:`connector.snapshot.bulk.BulkTold`.
+"""The messages between a worker and its process that reads a snapshot with Spark, besides :data:`connector.snapshot.bulk.BulkReport`.
 
 They are sent over a private socket pair in the format of :mod:`connector.runner.child.pipe`. The plan contains the connector's
 configuration with its passwords, which must not appear in arguments or the environment.

@@ -43,7 +43,7 @@ class ConfigurationCheck:
         limit: float = 90.0,
         classes: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """``classes`` are the worker's Python classes in the place of Java's."""
+        """``classes`` are the worker's Python classes in place of Java's."""
         self._classes = classes
         self._look = look
         self._preflight = preflight

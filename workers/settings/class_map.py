@@ -1,4 +1,4 @@
-"""Python classes in the place of Java's: the worker's properties ``class.map.<Java class>=package.module:Class``."""
+"""Python classes in place of Java's: the worker's properties ``class.map.<Java class>=package.module:Class``."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def class_map(properties: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def with_python_classes(config: Mapping[str, Text], classes: Mapping[str, str]) -> dict[str, Text]:
-    """Return the configuration with Python's classes in the place of Java's, wherever a value is a class that is mapped."""
+    """Return the configuration with Python's classes in place of Java's, wherever a value is a class that is mapped."""
     return {key: value if value is None else classes.get(value.strip(), value) for key, value in config.items()}

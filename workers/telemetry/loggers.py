@@ -53,12 +53,12 @@ class Loggers:
 
     def all(self) -> dict[str, LoggerLevel]:
         """All loggers with their levels, in the order of their names."""
-        return {name: self._told(name, logger) for name, logger in sorted(self._existing())}
+        return {name: self._level(name, logger) for name, logger in sorted(self._existing())}
 
     def get(self, name: str) -> LoggerLevel | None:
         """The level of a logger; None if it does not exist."""
         found = self._find(name)
-        return None if found is None else self._told(*found)
+        return None if found is None else self._level(*found)
 
     def set(self, name: str, level: str) -> list[str]:
         """Set a level, in any case of its word. Returns the names of all loggers whose level has changed.
@@ -110,7 +110,7 @@ class Loggers:
         logger = self._manager.loggerDict.get(name)
         return (name, logger) if isinstance(logger, logging.Logger) else None
 
-    def _told(self, name: str, logger: logging.Logger) -> LoggerLevel:
+    def _level(self, name: str, logger: logging.Logger) -> LoggerLevel:
         return LoggerLevel(self._word(logger), self._modified.get(name))
 
     def _word(self, logger: logging.Logger) -> str:

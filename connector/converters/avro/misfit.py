@@ -27,10 +27,10 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 
 def misfit(schema: Schema, value: Any, problem: Exception, place: str = "") -> str:
     """Return a sentence about the first value that does not fit; ``problem`` is what writing it raised."""
-    return _find(schema, value, place) or f"The value does not fit the schema {schema.name or schema.type}: {_told(problem)}"
+    return _find(schema, value, place) or f"The value does not fit the schema {schema.name or schema.type}: {_reason(problem)}"
 
 
-def _told(problem: Exception) -> str:
+def _reason(problem: Exception) -> str:
     # A KeyError or an IndexError may quote the value.
     return str(problem) if type(problem) is ValueError else type(problem).__name__
 
@@ -50,16 +50,16 @@ def _find(schema: Schema, value: Any, place: str) -> str | None:
             if field.name not in value:
                 return f"The struct{_at(place)} lacks the field {field.name} of its schema"
             inner = field.schema.as_optional() if is_union(schema) else field.schema
-            if told := _find(inner, value[field.name], f"{place}.{field.name}" if place else field.name):
-                return told
+            if described := _find(inner, value[field.name], f"{place}.{field.name}" if place else field.name):
+                return described
     members: list[tuple[Schema | None, Any]] = []
     if schema.type == "array":
         members = [(schema.items, item) for item in value]
     elif schema.type == "map":
         members = [pair for key, member in value.items() for pair in ((schema.keys, key), (schema.values, member))]
     for inner_schema, member in members:
-        if inner_schema is not None and (told := _find(inner_schema, member, f"{place}[]")):
-            return told
+        if inner_schema is not None and (described := _find(inner_schema, member, f"{place}[]")):
+            return described
     return None
 
 

@@ -47,8 +47,8 @@ def substitute_writer(schema: Schema | None, settings: AvroSettings, own: str, o
             plain = value if schema is None else avro_value(schema, value, settings)
             fastavro.schemaless_writer(out, parsed, plain)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as problem:
-            told = "The registry's schema does not take the value" if schema is None else misfit(schema, value, TypeError())
-            raise DataError(f"{told} ({type(problem).__name__})") from None
+            reason = "The registry's schema does not take the value" if schema is None else misfit(schema, value, TypeError())
+            raise DataError(f"{reason} ({type(problem).__name__})") from None
         return out.getvalue()
 
     return write

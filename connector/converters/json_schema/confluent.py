@@ -65,8 +65,8 @@ class JsonSchemaConverter:
             return Converted(encode(value), wire.prefix, wire.headers)
         except (ValueError, TypeError, AttributeError, KeyError) as problem:
             # The encoder's own words name no value.
-            told = str(problem) if type(problem) is ValueError else f"The value does not fit the schema {schema.name or schema.type}"
-            raise DataError(told) from None
+            reason = str(problem) if type(problem) is ValueError else f"The value does not fit the schema {schema.name or schema.type}"
+            raise DataError(reason) from None
 
     def _prepare(self, topic: str, schema: Schema) -> _Ready:
         text = json_schema(schema, self._schemas)

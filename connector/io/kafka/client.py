@@ -73,14 +73,14 @@ async def connection_problem(arguments: Mapping[str, Any]) -> CdcError | None:
         try:
             await try_connection(server, own)
         except (KafkaError, OSError, TimeoutError) as problem:
-            if (told := _told(problem, server)) is not None:
-                return told
+            if (failure := _failure(problem, server)) is not None:
+                return failure
         else:
             return None
     return None
 
 
-def _told(problem: BaseException, server: str) -> CdcError | None:
+def _failure(problem: BaseException, server: str) -> CdcError | None:
     from aiokafka.errors import IllegalSaslStateError, SaslAuthenticationFailed, UnsupportedSaslMechanismError  # noqa: PLC0415
 
     from connector.io.kafka.oauth import TokenUnavailableError  # noqa: PLC0415

@@ -196,12 +196,12 @@ def _grant(properties: Mapping[str, str], options: Mapping[str, str], endpoint: 
     Sources: RFC 6749, 4.4; RFC 7523, 2.1 and 2.2.
     """
 
-    def told(key: str, option: str) -> str:
+    def setting(key: str, option: str) -> str:
         return properties.get(key, "").strip() or options.get(option, "").strip()
 
-    scope = told("sasl.oauthbearer.scope", "scope")
+    scope = setting("sasl.oauthbearer.scope", "scope")
     form = {"scope": scope} if scope else {}
-    client = told("sasl.oauthbearer.client.credentials.client.id", "clientId")
+    client = setting("sasl.oauthbearer.client.credentials.client.id", "clientId")
     file = properties.get("sasl.oauthbearer.assertion.file", "").strip()
     if not file and (bearer or any(properties.get(key, "").strip() for key in _SIGNED_HERE)):
         raise _invalid(
@@ -220,7 +220,7 @@ def _grant(properties: Mapping[str, str], options: Mapping[str, str], endpoint: 
             return await endpoint.post({**own, **({"client_id": client} if client else {}), **form})
 
         return with_assertion
-    secret = told("sasl.oauthbearer.client.credentials.client.secret", "clientSecret")
+    secret = setting("sasl.oauthbearer.client.credentials.client.secret", "clientSecret")
     for value, key in ((client, "client.id"), (secret, "client.secret")):
         if not value:
             raise _invalid(
@@ -293,8 +293,8 @@ class _Endpoint:
         fields = body if isinstance(body, dict) else {}
         if answer.status_code not in (200, 201):
             code = str(fields.get("error", ""))
-            told = f"the token endpoint {place} answered {answer.status_code} {code if _ERROR_CODE.fullmatch(code) else ''}".rstrip()
-            raise (SaslAuthenticationFailed if answer.status_code in _FINAL_CODES else TokenUnavailableError)(told)
+            reason = f"the token endpoint {place} answered {answer.status_code} {code if _ERROR_CODE.fullmatch(code) else ''}".rstrip()
+            raise (SaslAuthenticationFailed if answer.status_code in _FINAL_CODES else TokenUnavailableError)(reason)
         token = fields.get("access_token") or fields.get("id_token")
         if not isinstance(token, str):
             raise SaslAuthenticationFailed(f"the token endpoint {place} sent no access_token")

@@ -340,37 +340,37 @@ def _chunks(batch: RecordBatch) -> list[list[Record]]:
 
 def sink_error(error: KafkaError, where: str) -> CdcError:
     """Return the CdcError for an error of Kafka or aiokafka at ``where``."""
-    told = type(error).__name__
+    detail = type(error).__name__
     if isinstance(error, (MessageSizeTooLargeError, RecordListTooLargeError)):
         return CdcError(
             ErrorKind.SINK_RECORD_TOO_LARGE,
             f"A record for {where} is larger than Kafka takes",
             "Raise max.message.bytes of the topic (or message.max.bytes of the broker) and producer.override.max.request.size",
-            told,
+            detail,
         )
     if isinstance(error, TopicAuthorizationFailedError):
         return CdcError(
-            ErrorKind.SINK_PERMISSION, f"Kafka does not let this principal write to {where}", "Grant Write (and Create) on it", told
+            ErrorKind.SINK_PERMISSION, f"Kafka does not let this principal write to {where}", "Grant Write (and Create) on it", detail
         )
     if isinstance(error, TransactionalIdAuthorizationFailed):
         return CdcError(
             ErrorKind.SINK_PERMISSION,
             f"Kafka does not let this principal use the transactional id {error.args[0] if error.args else where}",
             "Grant Write and Describe on that TransactionalId, or set exactly.once.source.support=disabled in the worker",
-            told,
+            detail,
         )
     if isinstance(error, InvalidTopicError):
-        return CdcError(ErrorKind.SINK_REFUSED, f"Kafka does not accept the name of {where}", "Set topic.prefix or topic.delimiter", told)
+        return CdcError(ErrorKind.SINK_REFUSED, f"Kafka does not accept the name of {where}", "Set topic.prefix or topic.delimiter", detail)
     if isinstance(error, (ProducerFenced, OutOfOrderSequenceNumber)):
-        return CdcError(ErrorKind.SINK_UNREACHABLE, f"Kafka lost the order of this producer's batches for {where}", "", told)
+        return CdcError(ErrorKind.SINK_UNREACHABLE, f"Kafka lost the order of this producer's batches for {where}", "", detail)
     if isinstance(error, UnknownTopicOrPartitionError):
         return CdcError(
             ErrorKind.SINK_REFUSED,
             f"Kafka has no {where} and does not create it",
             "Set auto.create.topics.enable on the broker, or topic.creation.default.partitions and .replication.factor in the connector",
-            told,
+            detail,
         )
     # aiokafka's own timeout is not marked as retriable. It occurs if a broker does not answer within request.timeout.ms.
     if isinstance(error, (KafkaConnectionError, KafkaTimeoutError)) or error.retriable:
-        return CdcError(ErrorKind.SINK_UNREACHABLE, f"Kafka did not answer for {where}", "Check bootstrap.servers and the brokers", told)
-    return CdcError(ErrorKind.SINK_REFUSED, f"Kafka refused records for {where}", "", f"{told}: {error}")
+        return CdcError(ErrorKind.SINK_UNREACHABLE, f"Kafka did not answer for {where}", "Check bootstrap.servers and the brokers", detail)
+    return CdcError(ErrorKind.SINK_REFUSED, f"Kafka refused records for {where}", "", f"{detail}: {error}")

@@ -82,12 +82,12 @@ async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = 
             for statement in config.initial_statements:
                 await connection.execute(statement.encode())
     except psycopg.Error as error:
-        address, told = f"{config.database_hostname}:{config.database_port}", str(error).lower()
-        if refuses_replication(told):
+        address, reason = f"{config.database_hostname}:{config.database_port}", str(error).lower()
+        if refuses_replication(reason):
             raise no_replication_protocol(address) from error
-        if "to start wal" in told:
+        if "to start wal" in reason:
             # "permission denied to start WAL sender"; before 16 "must be superuser or replication role to start walsender".
-            raise replace(no_replication_role(config.database_user), detail=told.splitlines()[0]) from error
+            raise replace(no_replication_role(config.database_user), detail=reason.splitlines()[0]) from error
         shown = _without_file_facts(error)
         raise source_error(shown, f"connecting to {address}/{config.database_dbname}") from shown
     return connection
@@ -148,7 +148,7 @@ def source_error(error: psycopg.Error, doing: str) -> CdcError:
     if (name := told_property(str(error))) is not None:
         return CdcError(ErrorKind.SOURCE_AUTHENTICATION, SENTENCES[name])
     state = error.sqlstate or ""
-    told = (error.diag.message_primary or str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__).strip()
+    reason = (error.diag.message_primary or str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__).strip()
     if not state:
         # libpq's own errors have no SQLSTATE.
         text = str(error).lower()
@@ -162,4 +162,4 @@ def source_error(error: psycopg.Error, doing: str) -> CdcError:
             kind, remedy = ErrorKind.SOURCE_QUERY, ""
     else:
         kind, remedy = _KINDS.get(state) or _KINDS.get(state[:2]) or (ErrorKind.SOURCE_QUERY, "")
-    return CdcError(kind, f"PostgreSQL refused while {doing}: {told}", remedy, f"SQLSTATE {state}" if state else "")
+    return CdcError(kind, f"PostgreSQL refused while {doing}: {reason}", remedy, f"SQLSTATE {state}" if state else "")

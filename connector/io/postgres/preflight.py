@@ -164,8 +164,8 @@ async def _plugin(config: ConnectorConfig) -> str:
         )
     except CdcError as error:
         if error.kind is ErrorKind.SOURCE_OBJECT_MISSING:
-            told = error.message.split(": ", 1)[-1]
-            return f"{told[:1].upper()}{told[1:]}. {error.remedy}"
+            reason = error.message.split(": ", 1)[-1]
+            return f"{reason[:1].upper()}{reason[1:]}. {error.remedy}"
     finally:
         await replication.close()
     return ""

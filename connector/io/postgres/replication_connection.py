@@ -105,13 +105,13 @@ class Replication:
 
     async def confirm(self, written: int, flushed: int, now_ns: int) -> None:
         """Send a standby status update (:func:`connector.wire.pgoutput.standby_status`). Raises CdcError."""
-        await self._tell(written, flushed, now_ns, ask=False)
+        await self._send_status(written, flushed, now_ns, ask=False)
 
     async def ask(self, written: int, flushed: int, now_ns: int) -> None:
         """Send a standby status update that the server answers with a keepalive at once. Raises CdcError."""
-        await self._tell(written, flushed, now_ns, ask=True)
+        await self._send_status(written, flushed, now_ns, ask=True)
 
-    async def _tell(self, written: int, flushed: int, now_ns: int, *, ask: bool) -> None:
+    async def _send_status(self, written: int, flushed: int, now_ns: int, *, ask: bool) -> None:
         try:
             self._connection.pgconn.put_copy_data(standby_status(written, flushed, now_ns // 1000, reply=ask))
             await flush(self._connection)

@@ -54,11 +54,11 @@ class PostgresSnapshot:
     async def export(self) -> str:
         return await server.export_snapshot(self.connection)
 
-    async def columns(self, select: str, whence: str) -> tuple[str, ...]:
+    async def columns(self, select: str, origin: str) -> tuple[str, ...]:
         try:
             result = await run_alone(self.connection, override_columns_statement(select))
         except psycopg.Error as error:
-            raise source_error(error, f"reading the columns of the statement of {whence}") from error
+            raise source_error(error, f"reading the columns of the statement of {origin}") from error
         return tuple((result.fname(place) or b"").decode() for place in range(result.nfields))
 
     def rows(self, query: str, doing: str, *, most: int) -> AsyncIterator[list[bytes]]:

@@ -171,8 +171,8 @@ class CharacterReader:
             raise Unsupported(f"\\p{{{name}}} is not supported; use a category such as \\p{{L}}, a script, or the characters") from None
         except UnknownProperty:
             kind, equals, value = name.partition("=")
-            told = f"Unknown Unicode property {{name=<{kind.lower()}>, value=<{value}>}}" if equals else ""
-            raise Malformed(told or f"Unknown character property name {{{name}}}", self._at - 1) from None
+            message = f"Unknown Unicode property {{name=<{kind.lower()}>, value=<{value}>}}" if equals else ""
+            raise Malformed(message or f"Unknown character property name {{{name}}}", self._at - 1) from None
         return code_points.complement(points) if comp else points
 
     # Classes

@@ -21,20 +21,20 @@ from connector.errors import CdcError, ErrorKind
 from connector.runner.child.pipe import Failed, Logged, receive, send
 from connector.runner.event_loop import loop_factory
 
-Tell = Callable[[object], None]
+Reporter = Callable[[object], None]
 """Sends a message to the process that started this one."""
 
 
 class Forwarding(logging.Handler):
     """A log handler that sends log lines with their fields to the parent process, which writes them."""
 
-    def __init__(self, tell: Callable[[Logged], None]) -> None:
+    def __init__(self, report: Callable[[Logged], None]) -> None:
         super().__init__()
-        self._tell = tell
+        self._report = report
 
     def emit(self, record: logging.LogRecord) -> None:
         """Send one log line."""
-        self._tell(Logged.of(record))
+        self._report(Logged.of(record))
 
 
 class ChildWork(Protocol):
@@ -51,7 +51,7 @@ class ChildWork(Protocol):
         """Handle a message after the first, while :meth:`run` runs."""
 
 
-def serve(begin: Callable[[object, Tell], ChildWork | None], remedy: str) -> None:
+def serve(begin: Callable[[object, Reporter], ChildWork | None], remedy: str) -> None:
     """Run as a child process whose socket has the file descriptor ``sys.argv[1]``, and exit the process at the end.
 
     ``begin`` receives the first message, and returns None if it is not a valid job. ``remedy`` is added to unexpected errors.
@@ -62,17 +62,17 @@ def serve(begin: Callable[[object, Tell], ChildWork | None], remedy: str) -> Non
         runner.run(_serve(socket.socket(fileno=int(sys.argv[1])), begin, remedy))
 
 
-async def _serve(pipe: socket.socket, begin: Callable[[object, Tell], ChildWork | None], remedy: str) -> None:
+async def _serve(pipe: socket.socket, begin: Callable[[object, Reporter], ChildWork | None], remedy: str) -> None:
     reader, writer = await asyncio.open_connection(sock=pipe)
 
-    def tell(message: object) -> None:
+    def report(message: object) -> None:
         send(writer, message)
 
-    child = begin(await receive(reader), tell)
+    child = begin(await receive(reader), report)
     if child is None:
         return
     root = logging.getLogger()
-    root.handlers[:] = [Forwarding(tell)]
+    root.handlers[:] = [Forwarding(report)]
     root.setLevel(child.log_level)
 
     async def listen() -> None:
@@ -86,7 +86,7 @@ async def _serve(pipe: socket.socket, begin: Callable[[object, Tell], ChildWork 
         problem = work.exception()
         last = failure_of(problem, remedy) if problem is not None else work.result()
         if last is not None:
-            tell(last)
+            report(last)
         with contextlib.suppress(ConnectionError):
             await writer.drain()
         # The message must be sent before the process ends.

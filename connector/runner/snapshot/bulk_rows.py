@@ -18,7 +18,7 @@ from connector.events.envelope import SourceFacts
 from connector.log import EventLog
 from connector.runner.context import TaskContext
 from connector.runner.snapshot.notices import SnapshotNotices
-from connector.snapshot.bulk import BulkPlan, BulkReader, BulkTold, PartBegun, PartDone, RowsRead, TableDone, TableFailed, TopicFilled
+from connector.snapshot.bulk import BulkPlan, BulkReader, BulkReport, PartBegun, PartDone, RowsRead, TableDone, TableFailed, TopicFilled
 from connector.snapshot.job import Job
 from connector.snapshot.source import SnapshotSource
 
@@ -83,7 +83,7 @@ async def read_in_bulk(reader: BulkReader, plan: BulkPlan, context: TaskContext,
     watch = _Watch(context, notices)
     LOG.info("snapshot reads in bulk", tables=len(plan.tables))
     try:
-        await reader.read(plan, watch.told)
+        await reader.read(plan, watch.report)
     finally:
         await source.end_readers(plan.job.guard, _END_S)
     return watch.rows
@@ -101,7 +101,7 @@ class _Watch:
         self._done = 0
         self.rows = 0
 
-    def told(self, message: BulkTold) -> None:
+    def report(self, message: BulkReport) -> None:
         match message:
             case RowsRead(table, rows):
                 shown = self._tables[table]

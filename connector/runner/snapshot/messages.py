@@ -76,5 +76,5 @@ class TopicUsed:
     topic: str
 
 
-Told = Ready | Opened | Advanced | PartRead | Acknowledged | TopicUsed | Logged | Failed
+PartReport = Ready | Opened | Advanced | PartRead | Acknowledged | TopicUsed | Logged | Failed
 """The messages from a reader."""

@@ -23,7 +23,7 @@ from connector.io.regex_process import BacktrackingProcess
 from connector.log import EventLog
 from connector.record.batch import Record
 from connector.runner.sinks.exactly_once import converted
-from connector.runner.snapshot.messages import Acknowledged, Advanced, EdgeRow, Opened, Order, PartRead, Told, TopicUsed
+from connector.runner.snapshot.messages import Acknowledged, Advanced, EdgeRow, Opened, Order, PartRead, PartReport, TopicUsed
 from connector.runner.snapshot.rows import RowWriter, TableReader, TableWork
 from connector.snapshot.job import Job
 from connector.snapshot.parts import Handout
@@ -31,7 +31,7 @@ from connector.snapshot.plan import begin_statements, lock_statements
 
 LOG: Final = EventLog(__name__)
 
-_TELL_S: Final = 0.2
+_REPORT_S: Final = 0.2
 """Interval of progress reports, and the longest time between two waits for Kafka's acknowledgements."""
 _FIRST: Final = ("first", "first_in_data_collection", "true")
 _LAST: Final = ("last", "last_in_data_collection")
@@ -62,13 +62,13 @@ class PartReader:
         reader: TableReader,
         sink: Sink,
         source: PostgresSnapshot,
-        tell: Callable[[Told], None],
+        report: Callable[[PartReport], None],
     ) -> None:
         self._config = config
         self._reader = reader
         self.sink = sink
         self.source = source
-        self._tell = tell
+        self._report = report
         self._writer = RowWriter(job.lsn, job.facts, job.headers, config.event_converting_failure_handling_mode)
         self._work: tuple[CatalogTable, TableWork] | None = None
         self._asked = time.monotonic()
@@ -85,7 +85,7 @@ class PartReader:
         held: bytes | None = None
         alone = handout.part.of == 1 and not handout.ask and handout.part.extent.without is None
         begun = not alone and not handout.ask
-        sent, told = 0, time.monotonic()
+        sent, reported = 0, time.monotonic()
         async for lines in self._reader.bursts(table, handout.part.extent):
             if held is not None:
                 lines.insert(0, held)
@@ -98,13 +98,13 @@ class PartReader:
             now = time.time_ns()
             self._writer.send(work, lines, "true", now)
             sent += len(lines)
-            if time.monotonic() - told >= _TELL_S:
-                self._tell(Advanced(sent))
-                sent, told = 0, time.monotonic()
+            if time.monotonic() - reported >= _REPORT_S:
+                self._report(Advanced(sent))
+                sent, reported = 0, time.monotonic()
         last = None if held is None else self._edge(work, held, _LAST if alone else _ANY)
-        self._tell(PartRead(sent, last))
+        self._report(PartRead(sent, last))
         # Many small tables are acknowledged together, because a wait for each would take longer than its reading.
-        if time.monotonic() - self._asked >= _TELL_S:
+        if time.monotonic() - self._asked >= _REPORT_S:
             await self.flush()
 
     async def edge(self, order: Order) -> EdgeRow | None:
@@ -120,7 +120,7 @@ class PartReader:
         """Wait until Kafka has everything, and report it."""
         await self.sink.drained()
         self._asked = time.monotonic()
-        self._tell(Acknowledged())
+        self._report(Acknowledged())
 
     async def _begin(self, work: TableWork, lines: list[bytes], handout: Handout) -> int:
         """Remove the first row from ``lines`` and return how many rows this reader sent.
@@ -129,7 +129,7 @@ class PartReader:
         """
         first = lines.pop(0)
         if handout.ask:
-            self._tell(Opened(self._edge(work, first, _FIRST)))
+            self._report(Opened(self._edge(work, first, _FIRST)))
             await self.go.wait()
             self.go.clear()
             return 0
@@ -157,7 +157,7 @@ class PartReader:
         return EdgeRow(work.encoder.topic, records)
 
 
-async def open_part_reader(stack: contextlib.AsyncExitStack, job: Job, tell: Callable[[Told], None]) -> PartReader:
+async def open_part_reader(stack: contextlib.AsyncExitStack, job: Job, report: Callable[[PartReport], None]) -> PartReader:
     """Connect to PostgreSQL, with the job's snapshot, and to Kafka. ``stack`` closes both connections. Raises CdcError."""
     config = job.config
     backtrack = BacktrackingProcess()
@@ -171,10 +171,10 @@ async def open_part_reader(stack: contextlib.AsyncExitStack, job: Job, tell: Cal
     if job.guard and not await source.share_guard(job.guard):
         raise CdcError(ErrorKind.INTERNAL, "A reader of a snapshot came when the snapshot was over", "Nothing is to be done")
     kafka = job.kafka
-    used = cache(lambda topic: tell(TopicUsed(topic)))
+    used = cache(lambda topic: report(TopicUsed(topic)))
     creator = TopicCreator(kafka.admin, config.topic_creation, used, enabled=kafka.topic_creation, backtrack=backtrack)
     sink = KafkaSink(kafka, creator) if job.transactional_id is None else TransactionalSink(kafka, creator, job.transactional_id, None)
     stack.push_async_callback(sink.stop)
     await sink.start()
     rows = await converted(sink, job.conversion, config, stack)
-    return PartReader(job, config, TableReader(config, capture, rows, source, job.statements), rows, source, tell)
+    return PartReader(job, config, TableReader(config, capture, rows, source, job.statements), rows, source, report)

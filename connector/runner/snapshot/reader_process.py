@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from connector.runner.child.side import Tell, serve
+from connector.runner.child.side import Reporter, serve
 from connector.runner.snapshot.messages import Flush, Go, Order, Ready
 from connector.runner.snapshot.part_reader import PartReader, open_part_reader
 from connector.snapshot.job import Job
@@ -18,17 +18,17 @@ from connector.snapshot.job import Job
 class _Reading:
     """Carries out orders until the process ends."""
 
-    def __init__(self, job: Job, tell: Tell) -> None:
+    def __init__(self, job: Job, report: Reporter) -> None:
         self._job = job
-        self._tell = tell
+        self._report = report
         self._orders: asyncio.Queue[object] = asyncio.Queue()
         self._parts: PartReader | None = None
         self.log_level = job.log_level
 
     async def run(self) -> None:
         async with contextlib.AsyncExitStack() as stack:
-            parts = self._parts = await open_part_reader(stack, self._job, self._tell)
-            self._tell(Ready())
+            parts = self._parts = await open_part_reader(stack, self._job, self._report)
+            self._report(Ready())
             while True:
                 order = await self._orders.get()
                 if isinstance(order, Order):
@@ -45,7 +45,9 @@ class _Reading:
 
 def main() -> None:
     """Run until the socket closes."""
-    serve(lambda job, tell: _Reading(job, tell) if isinstance(job, Job) else None, "snapshot.max.threads=1 reads without such processes")
+    serve(
+        lambda job, report: _Reading(job, report) if isinstance(job, Job) else None, "snapshot.max.threads=1 reads without such processes"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""``ActivateTracingSpan``: a span for each change event, told in headers (Debezium documentation, "Distributed tracing").
+"""``ActivateTracingSpan``: a span for each change event, in headers (Debezium documentation, "Distributed tracing").
 
 It uses OpenTelemetry's API when that is installed; which spans are kept, and in which form their context travels, is OpenTelemetry's own
 configuration. Without the API an event that is to be traced is an error, as it is without Java's.
@@ -72,9 +72,9 @@ class ActivateTracingSpan:
             carrier = {} if written is None else parse_properties(str(written))
         except ValueError:
             raise DataError(f"Field {self.context} does not hold properties") from None
-        told = self._traced(*telemetry, carrier, record.value)
-        headers = tuple(header for header in record.headers if header.name not in told)
-        return replace(record, headers=(*headers, *(Header(name, STRING, value) for name, value in told.items())))
+        context_headers = self._traced(*telemetry, carrier, record.value)
+        headers = tuple(header for header in record.headers if header.name not in context_headers)
+        return replace(record, headers=(*headers, *(Header(name, STRING, value) for name, value in context_headers.items())))
 
     def _traced(self, trace: Any, propagate: Any, carrier: Mapping[str, str], value: Mapping[str, Any]) -> dict[str, str]:
         """Begin and end the spans; return what their context adds to the headers."""
@@ -90,11 +90,11 @@ class ActivateTracingSpan:
         for name in ("op", "ts_ms"):
             if value.get(name) is not None:
                 read.set_attribute(f"payload.{name}", value[name])
-        told: dict[str, str] = {}
-        propagate.inject(told, context=trace.set_span_in_context(read, within))
+        context_headers: dict[str, str] = {}
+        propagate.inject(context_headers, context=trace.set_span_in_context(read, within))
         read.end()
         write.end(end_time=_nanos(value.get("ts_ms")))
-        return told
+        return context_headers
 
 
 def _nanos(millis: int | None) -> int | None:

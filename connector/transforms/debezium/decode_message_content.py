@@ -64,10 +64,10 @@ def _content(schema: Schema, value: object) -> str:
     content = None if message is None else field_of(message.schema, "content")
     if content is None or content.schema.type != "bytes":
         raise DataError("Content of a logical decoding message is not binary. Set binary.handling.mode to bytes")
-    told = value["message"]["content"] if isinstance(value, dict) else None
-    if told is None:
+    raw = value["message"]["content"] if isinstance(value, dict) else None
+    if raw is None:
         raise DataError("Logical decoding message has no content")
-    return bytes(told).decode("utf-8", "replace")
+    return bytes(raw).decode("utf-8", "replace")
 
 
 def _event(schema: Schema, row: Schema) -> Schema:

@@ -1,6 +1,6 @@
 """``ExtractSchemaToNewRecord``: the table's columns in a field of the event (Debezium documentation, "Schema extraction").
 
-The columns are told by the parameters that ``column.propagate.source.type`` adds to their schemas.
+The columns are described by the parameters that ``column.propagate.source.type`` adds to their schemas.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class ExtractSchemaToNewRecord:
         if schema is None or (record.value.get("after") is None and record.value.get("before") is None):
             return record
         made, columns = self._made.get(schema, _made)
-        told = {"id": record.value["source"]["table"], "table": {"columns": columns}}
-        return replace(record, value_schema=made, value={**record.value, "sourceSchema": told})
+        table_schema = {"id": record.value["source"]["table"], "table": {"columns": columns}}
+        return replace(record, value_schema=made, value={**record.value, "sourceSchema": table_schema})
 
 
 def _made(schema: Schema) -> tuple[Schema, list[dict[str, Any]]]:
@@ -69,20 +69,20 @@ def _made(schema: Schema) -> tuple[Schema, list[dict[str, Any]]]:
 
 
 def _column(column: Field) -> dict[str, Any]:
-    told = dict(column.schema.parameters)
-    name, kind = told.get(f"{_PROPAGATED}name"), told.get(f"{_PROPAGATED}type")
+    parameters = dict(column.schema.parameters)
+    name, kind = parameters.get(f"{_PROPAGATED}name"), parameters.get(f"{_PROPAGATED}type")
     if name is None or kind is None:
         raise DataError(
             f"Schema of the column {column.name} does not tell its type. "
             "Set column.propagate.source.type or datatype.propagate.source.type to .*"
         )
-    length, scale = told.get(f"{_PROPAGATED}length"), told.get(f"{_PROPAGATED}scale")
+    length, scale = parameters.get(f"{_PROPAGATED}length"), parameters.get(f"{_PROPAGATED}scale")
     return {
         "name": name,
         "typeName": kind,
         "length": None if length is None else java_int(length),
         "scale": None if scale is None else java_int(scale),
-        "comment": told.get(f"{_PROPAGATED}comment"),
+        "comment": parameters.get(f"{_PROPAGATED}comment"),
     }
 
 

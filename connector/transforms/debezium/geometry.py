@@ -56,7 +56,7 @@ class GeometryFormatTransformer:
         return _apply(record, self._changes, self._change)
 
     def _change(self, schema: Schema) -> Change:
-        return nested_change(schema, lambda told: self._converted if told.name == GEOMETRY else None, arrays=False) or _NOTHING
+        return nested_change(schema, lambda inner: self._converted if inner.name == GEOMETRY else None, arrays=False) or _NOTHING
 
     def _converted(self, value: Any) -> Any:
         wkb, srid = value["wkb"], value["srid"]
@@ -98,7 +98,7 @@ class SwapGeometryCoordinates:
         return _apply(record, self._changes, self._change)
 
     def _change(self, schema: Schema) -> Change:
-        return nested_change(schema, lambda told: self._swapped if told.name == GEOMETRY else None, arrays=True) or _NOTHING
+        return nested_change(schema, lambda inner: self._swapped if inner.name == GEOMETRY else None, arrays=True) or _NOTHING
 
     def _swapped(self, value: Any) -> Any:
         if self.srids is not None and value["srid"] not in self.srids:

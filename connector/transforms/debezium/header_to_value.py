@@ -121,8 +121,10 @@ def _grown(schema: Schema, at: Path, found: Found) -> Schema:
         if not below[name]:
             fields.append(Field(name, _needed(name, found[(*at, name)])))
         else:
-            told = {} if at else _first(name, found)
-            fields.append(Field(name, Schema("struct", optional=True, fields=tuple(Field(to, _needed(to, of)) for to, of in told.items()))))
+            origins = {} if at else _first(name, found)
+            fields.append(
+                Field(name, Schema("struct", optional=True, fields=tuple(Field(to, _needed(to, of)) for to, of in origins.items())))
+            )
     return replace(schema, fields=tuple(fields), optional=False, default=NO_DEFAULT)
 
 
@@ -162,8 +164,12 @@ def _check(member: Field, header: Header) -> None:
         if not member.schema.optional:
             raise DataError(f"HeaderToValue cannot put null into the required field {member.name}")
         return
-    told = header.schema
-    if told is None or (told.type, told.name, told.fields) != (member.schema.type, member.schema.name, member.schema.fields):
+    header_schema = header.schema
+    if header_schema is None or (header_schema.type, header_schema.name, header_schema.fields) != (
+        member.schema.type,
+        member.schema.name,
+        member.schema.fields,
+    ):
         raise DataError(f"HeaderToValue cannot put a header into the field {member.name}, which has another type")
 
 

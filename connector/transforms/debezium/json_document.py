@@ -100,7 +100,7 @@ class DocumentSchemas:
 
 
 def _unrecognised(path: str) -> NoReturn:
-    raise DataError(f"JSON array {path} has no member whose type can be told")
+    raise DataError(f"JSON array {path} has no member whose type is known")
 
 
 def _scalar(value: Any) -> Schema:
@@ -128,7 +128,7 @@ def document_value(schema: Schema, document: Any, path: str = "") -> Any:
         return [document_value(schema.items, member, path) for member in document]
     if isinstance(document, int) and not isinstance(document, bool) and not -_LONG <= document < _LONG:
         raise DataError(f"JSON document has a number in {path} that is too large for int64")
-    told = None if isinstance(document, list | dict) else _scalar(document)
-    if told is None or told.type != schema.type:
+    scalar = None if isinstance(document, list | dict) else _scalar(document)
+    if scalar is None or scalar.type != schema.type:
         raise DataError(f"JSON document has a value of another type than {schema.type} in {path}")
     return document

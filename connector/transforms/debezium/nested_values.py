@@ -21,8 +21,8 @@ def nested_change(schema: Schema, wanted: Callable[[Schema], Change | None], *, 
         return None if item is None else lambda value: [None if each is None else item(each) for each in value]
     if schema.type != "struct":
         return None
-    told = ((field.name, nested_change(field.schema, wanted, arrays=arrays)) for field in schema.fields)
-    changes = {name: change for name, change in told if change is not None}
+    by_field = ((field.name, nested_change(field.schema, wanted, arrays=arrays)) for field in schema.fields)
+    changes = {name: change for name, change in by_field if change is not None}
     if not changes:
         return None
 

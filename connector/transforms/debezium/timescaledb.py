@@ -98,14 +98,14 @@ class TimescaleDb:
         source = None if schema is None else field_of(schema, "source")
         if source is None or source.schema.type != "struct" or record.value["source"] is None:
             return record
-        told = record.value["source"]
-        if "schema" not in told or "table" not in told:
+        block = record.value["source"]
+        if "schema" not in block or "table" not in block:
             raise DataError("TimescaleDb needs the fields schema and table of the source block")
-        if told["schema"] not in self.schemas or told["table"] is None:
+        if block["schema"] not in self.schemas or block["table"] is None:
             return record
         if self.metadata is None:
             raise DataError("TimescaleDb has no database to ask for the hypertables. Set the options database.* of the transform")
-        chunk = Table(told["schema"], told["table"])
+        chunk = Table(block["schema"], block["table"])
         hypertable = self._catalog.hypertable(chunk, self.metadata)
         if hypertable is None:
             return record
@@ -117,7 +117,7 @@ class TimescaleDb:
         return replace(
             record,
             topic=f"{self.prefix}.{table.schema}.{table.name}",
-            value={**record.value, "source": {**told, "schema": table.schema, "table": table.name}},
+            value={**record.value, "source": {**block, "schema": table.schema, "table": table.name}},
             headers=(*record.headers, *headers),
         )
 

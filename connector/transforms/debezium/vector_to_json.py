@@ -42,15 +42,15 @@ class VectorToJsonConverter:
 
 
 def _made(schema: Schema) -> tuple[Schema, Change | None]:
-    return _told(schema), nested_change(schema, _change, arrays=False)
+    return _changed_schema(schema), nested_change(schema, _change, arrays=False)
 
 
-def _told(schema: Schema) -> Schema:
+def _changed_schema(schema: Schema) -> Schema:
     if schema.name in _VECTORS:
         return Schema("string", name="io.debezium.data.Json", version=1, optional=schema.optional)
     if schema.type != "struct":
         return schema
-    return replace(schema, fields=tuple(Field(member.name, _told(member.schema)) for member in schema.fields))
+    return replace(schema, fields=tuple(Field(member.name, _changed_schema(member.schema)) for member in schema.fields))
 
 
 def _change(schema: Schema) -> Change | None:

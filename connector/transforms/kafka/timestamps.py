@@ -51,7 +51,7 @@ class Timestamps:
             case "Time":
                 return ms % _DAY_MS
             case _:
-                return self._told(ms)
+                return self._converted(ms)
 
     def convert_plain(self, value: Any) -> Any:
         """Convert a value without a schema. Raises DataError."""
@@ -74,7 +74,7 @@ class Timestamps:
             case "Timestamp":
                 return JavaDate(ms)
             case _:
-                return self._told(ms)
+                return self._converted(ms)
 
     def _ms(self, form: str, value: Any) -> int:
         """Return the time in ms since 1970-01-01."""
@@ -95,7 +95,7 @@ class Timestamps:
             case _:
                 return int(value)
 
-    def _told(self, ms: int) -> Any:
+    def _converted(self, ms: int) -> Any:
         match self.target:
             case "string":
                 return "" if self.pattern is None else self.pattern.format(ms)

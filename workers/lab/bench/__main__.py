@@ -104,7 +104,7 @@ def _measure(chosen: argparse.Namespace) -> list[tuple[str, dict[str, object]]]:
         if chosen.url:
             servers = partial(_running, chosen)
         else:
-            _tell("starting PostgreSQL and Kafka")
+            _say("starting PostgreSQL and Kafka")
             postgres, kafka = stack.enter_context(own_servers())
             restart = partial(_restart, postgres)
             servers = partial(own_worker, postgres.dsn, kafka.bootstrap, kafka_version=KAFKA_VERSION)
@@ -116,7 +116,7 @@ def _measure(chosen: argparse.Namespace) -> list[tuple[str, dict[str, object]]]:
             heading = f"schemas {schemas}"
             with servers(name) as place:
                 around = _surroundings(place)
-                _tell(report.surroundings(*around))
+                _say(report.surroundings(*around))
                 plan = _plan(chosen, name, schemas)
                 figures = _run(Race(place, plan, partial(_tell_of, heading)))
             described = {"schemas": schemas, "rows": chosen.rows, "phases": list(plan.phases), "set": dict(chosen.set)}
@@ -125,14 +125,14 @@ def _measure(chosen: argparse.Namespace) -> list[tuple[str, dict[str, object]]]:
             name = f"bench_{uuid.uuid4().hex[:8]}"
             with servers(name) as place:
                 around = _surroundings(place)
-                _tell(report.surroundings(*around))
+                _say(report.surroundings(*around))
                 figures = _run(fleet.Fleet(place, name, chosen.connectors, partial(_tell_of, REST)))
             runs.append((REST, _result(chosen, {"phases": [REST]}, around, place, figures)))
         if RECOVERY in chosen.phases:
             name = f"bench_{uuid.uuid4().hex[:8]}"
             with servers(name) as place:
                 around = _surroundings(place)
-                _tell(report.surroundings(*around))
+                _say(report.surroundings(*around))
                 figures = _run(recovery.Recovery(place, name, dict(chosen.set), partial(_tell_of, RECOVERY), restart))
             runs.append((RECOVERY, _result(chosen, {"phases": [RECOVERY], "set": dict(chosen.set)}, around, place, figures)))
     return runs
@@ -220,12 +220,12 @@ def _keep(line: str, out: Path | None) -> None:
             file.write(line + "\n")
 
 
-def _tell(words: str) -> None:
+def _say(words: str) -> None:
     print(words, file=sys.stderr, flush=True)
 
 
 def _tell_of(heading: str, part: str) -> None:
-    _tell(f"{heading}: {part}")
+    _say(f"{heading}: {part}")
 
 
 def _positive(text: str) -> int:

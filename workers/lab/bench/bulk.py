@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     run = f"bulk_{uuid.uuid4().hex[:8]}"
     try:
         with _servers(chosen) as (server, bootstrap), own_worker(server, bootstrap, run) as servers:
-            _tell(f"writing {chosen.rows:,} rows")
+            _say(f"writing {chosen.rows:,} rows")
             dsn = orders.create_database(server, run)
             try:
                 for first in range(1, chosen.rows + 1, orders.FILL):
@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
             finally:
                 orders.drop_database(server, run)
     except (BenchError, TimeoutError, psycopg.Error) as problem:
-        _tell(f"No figures: {problem}")
+        _say(f"No figures: {problem}")
         return 1
     return 0
 
@@ -115,7 +115,7 @@ def _servers(chosen: argparse.Namespace) -> Iterator[tuple[str, str]]:
 
 
 def _measure(way: str, chosen: argparse.Namespace, servers: Servers, dsn: str, name: str) -> None:
-    _tell(way)
+    _say(way)
     kind, _, threads = way.partition("-")
     settings = _PLAIN | {"snapshot.max.threads": threads or "1"}
     rest = ConnectRest(chosen.debezium) if kind == "debezium" else servers.rest
@@ -210,7 +210,7 @@ def _mirrored(servers: Servers, name: str, dsn: str, master: str) -> dict[str, o
             done = subprocess.run(  # noqa: S603 (our own command)
                 [sys.executable, "-P", "-m", "workers.bulk", command, "--config", str(config)], capture_output=True, text=True, check=False
             )
-            _tell(done.stdout)
+            _say(done.stdout)
             if command == "mirror" and done.returncode:
                 raise BenchError(f"mirror ended with code {done.returncode}: {done.stderr[-2000:]}")
             figures |= {f"{command}_s": round(time.monotonic() - begun, 1), command: done.returncode}
@@ -279,7 +279,7 @@ def _rows(dsn: str) -> dict[int, tuple[str, int]]:
         return {row: (state, customer) for row, state, customer in connection.execute("SELECT id, state, customer_no FROM bench.orders")}
 
 
-def _tell(words: str) -> None:
+def _say(words: str) -> None:
     sys.stderr.write(f"{words}\n")
 
 

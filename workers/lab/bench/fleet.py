@@ -46,16 +46,16 @@ class Member:
 
 
 class Fleet:
-    """The run. ``tell`` is called with a line before each part."""
+    """The run. ``say`` is called with a line before each part."""
 
-    def __init__(self, servers: Servers, name: str, connectors: int, tell: Callable[[str], None]) -> None:
+    def __init__(self, servers: Servers, name: str, connectors: int, say: Callable[[str], None]) -> None:
         self._servers = servers
         self._name = name
         states = islice(cycle(("PAUSED", "STOPPED")), max(connectors - RUNNING, 0))
         self._members = [
             Member(f"{name}_{number}", state) for number, state in enumerate([*["RUNNING"] * min(RUNNING, connectors), *states])
         ]
-        self._tell = tell
+        self._say = say
         self._dsn = ""
 
     async def run(self) -> dict[str, object]:
@@ -69,19 +69,19 @@ class Fleet:
             undo.push_async_callback(asyncio.to_thread, orders.drop_database, servers.dsn, self._name)
             times: Times = {}
             undo.push_async_callback(self._delete, times)
-            self._tell(f"registering {len(self._members)} connectors")
+            self._say(f"registering {len(self._members)} connectors")
             times["POST /connectors"] = {"1": await self._timed([self._create(member) for member in self._members], 1)}
-            await asyncio.to_thread(self._await_told)
+            await asyncio.to_thread(self._await_settled)
             for title, calls in self._kinds():
-                self._tell(title)
+                self._say(title)
                 times[title] = {str(clients): await self._timed(calls, clients) for clients in CLIENTS}
             result: dict[str, object] = {"connectors": len(self._members), "running": RUNNING, "ms": times}
             if servers.restart is not None:
-                self._tell("starting the worker again")
+                self._say("starting the worker again")
                 began = await asyncio.to_thread(servers.restart)
                 begun = time.monotonic() - began["ready_s"]
-                await asyncio.to_thread(self._await_told)
-                result["restart"] = {**began, "told_s": round(time.monotonic() - begun, 3)}
+                await asyncio.to_thread(self._await_settled)
+                result["restart"] = {**began, "settled_s": round(time.monotonic() - begun, 3)}
         return result
 
     def _kinds(self) -> Iterator[tuple[str, list[Call]]]:
@@ -143,11 +143,11 @@ class Fleet:
     def _of(self, state: str) -> list[str]:
         return [member.name for member in self._members if member.state == state]
 
-    def _await_told(self) -> None:
+    def _await_settled(self) -> None:
         """Wait until every connector, and the task of each running one, is in its expected state."""
-        wait_until(self._told, "all connectors to be told as they are wanted", SETTLE_SECONDS, LOOK)
+        wait_until(self._settled, "all connectors to be shown as they are wanted", SETTLE_SECONDS, LOOK)
 
-    def _told(self) -> bool:
+    def _settled(self) -> bool:
         listed: Mapping[str, Mapping[str, Mapping[str, object]]] = self._servers.rest.call("GET", "/connectors?expand=status")
         return all(_is(listed.get(member.name, {}).get("status", {}), member) for member in self._members)
 
@@ -175,7 +175,7 @@ def table(figures: Mapping[str, object]) -> str:
     if isinstance(restart, Mapping):
         lines.append(
             f"process start to first REST answer {restart['first_answer_s']:.2f} s, to connectors listed {restart['ready_s']:.2f} s, "
-            f"to all states told {restart['told_s']:.2f} s"
+            f"to all states shown {restart['settled_s']:.2f} s"
         )
     return "\n".join(lines)
 

@@ -129,7 +129,7 @@ def main(arguments: list[str] | None = None) -> int:
                     peers = {"PYTHONPATH": str(Path(chosen.peers).resolve())} if way == "kafka2delta" else {}
                     subprocess.run(command, check=True, env=os.environ | peers)  # noqa: S603 (our own command)
     except (BenchError, TimeoutError, psycopg.Error, subprocess.CalledProcessError) as problem:
-        _tell(f"No figures: {problem}")
+        _say(f"No figures: {problem}")
         return 1
     return 0
 
@@ -160,7 +160,7 @@ def _fill(servers: Servers, run: str, rows: int) -> int:
     return rows + rows // 2 + rows // 10
 
 
-def _tell(words: str) -> None:
+def _say(words: str) -> None:
     sys.stderr.write(f"{words}\n")
 
 
@@ -195,8 +195,8 @@ def _one(way: str, at: Mapping[str, Any]) -> int:
         work: Callable[[], object] = {
             "changes": lambda: _noop(changes(spark, at["bootstrap"], at["topic"])),
             "from_json": lambda: _noop(_plain(read_records(spark, at["bootstrap"], config.pattern))),
-            "mirror": lambda: run_mirror(config, spark, _tell),
-            "mirror_avro": lambda: run_mirror(config, spark, _tell),
+            "mirror": lambda: run_mirror(config, spark, _say),
+            "mirror_avro": lambda: run_mirror(config, spark, _say),
             "foreach_batch": lambda: _foreach_batch(spark, config, at),
             "kafka2delta": lambda: _kafka2delta(spark, at),
         }[way]

@@ -101,12 +101,12 @@ def connector_config(plan: Plan, dsn: str) -> dict[str, str]:
 
 
 class Race:
-    """The run. ``tell`` is called with a line before each part."""
+    """The run. ``say`` is called with a line before each part."""
 
-    def __init__(self, servers: Servers, plan: Plan, tell: Callable[[str], None]) -> None:
+    def __init__(self, servers: Servers, plan: Plan, say: Callable[[str], None]) -> None:
         self._servers = servers
         self._plan = plan
-        self._tell = tell
+        self._say = say
         self._cost = Cost(servers.tree)
         self._dsn = ""
         self._delivered = 0
@@ -123,7 +123,7 @@ class Race:
             # Removed in this order: the connector, the database with its slot, and the topic when no task writes to it.
             topic = await undo.enter_async_context(TopicConsumer(servers.bootstrap, f"{plan.name}.{orders.TABLE}"))
             undo.push_async_callback(topic.delete)
-            self._tell(f"writing {plan.table_rows:,} rows")
+            self._say(f"writing {plan.table_rows:,} rows")
             self._dsn = await asyncio.to_thread(orders.create_database, servers.dsn, plan.name)
             undo.push_async_callback(asyncio.to_thread, orders.drop_database, servers.dsn, plan.name)
             await self._insert(plan.table_rows, orders.FILL)
@@ -138,7 +138,7 @@ class Race:
             rest.create(plan.name, connector_config(plan, self._dsn))
             undo.push_async_callback(asyncio.to_thread, rest.delete, plan.name)
 
-        self._tell("snapshot")
+        self._say("snapshot")
         self._cost.begin()
         result |= self._cost.idle()
         came = await self._deliver(topic, plan.table_rows, create)
@@ -150,14 +150,14 @@ class Race:
         result["event_bytes"] = await topic.value_size()
         if "stream" in plan.phases:
             count = max(plan.rows // 2, orders.SMALL)
-            self._tell(f"{count:,} rows in transactions of {orders.SMALL}")
+            self._say(f"{count:,} rows in transactions of {orders.SMALL}")
             result["stream"] = await self._backlog(topic, count, lambda: self._insert(count, orders.SMALL))
         if "big" in plan.phases:
-            self._tell(f"one transaction of {plan.update_rows:,} updates")
+            self._say(f"one transaction of {plan.update_rows:,} updates")
             update = partial(asyncio.to_thread, orders.update_first, self._dsn, plan.update_rows)
             result["big_tx"] = await self._backlog(topic, plan.update_rows, update)
         if "latency" in plan.phases:
-            self._tell(f"{plan.rate:,} rows a second for {plan.seconds} s")
+            self._say(f"{plan.rate:,} rows a second for {plan.seconds} s")
             result["latency_ms"] = await self._delays(topic)
         # Kafka Connect guarantees at-least-once delivery. A run without a failure should still deliver no record twice.
         result["extra_events"] = await topic.end() - self._delivered

@@ -31,11 +31,11 @@ class Recovery:
     """The run. ``restart`` restarts PostgreSQL, None if it was not started here. ``settings`` are added to the connector's."""
 
     def __init__(
-        self, servers: Servers, name: str, settings: Mapping[str, str], tell: Callable[[str], None], restart: Callable[[], None] | None
+        self, servers: Servers, name: str, settings: Mapping[str, str], say: Callable[[str], None], restart: Callable[[], None] | None
     ) -> None:
         self._servers = servers
         self._plan = Plan(name, 1, 1, 1, 1, settings={"snapshot.mode": "no_data", **settings})
-        self._tell = tell
+        self._say = say
         self._restart = restart
         self._dsn = ""
         self._rows = 0
@@ -68,7 +68,7 @@ class Recovery:
             return {"recovery_ms": {fault: await self._measure(topic, fault, begin) for fault, begin in faults.items()}}
 
     async def _measure(self, topic: TopicConsumer, fault: str, begin: Callable[[], Awaitable[object]]) -> dict[str, float]:
-        self._tell(fault)
+        self._say(fault)
         delays = []
         for _ in range(RUNS):
             await self._begin_again()

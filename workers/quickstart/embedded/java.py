@@ -63,8 +63,8 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
 def _version(program: Path) -> str:
     """The version that ``program`` prints, 0 when it does not run."""
     try:
-        told = subprocess.run([str(program), "-version"], capture_output=True, text=True, check=False)  # noqa: S603 - the Java we look for
+        answer = subprocess.run([str(program), "-version"], capture_output=True, text=True, check=False)  # noqa: S603 - the Java we look for
     except OSError:
         return "0"
-    version = re.search(r'version "([\d.]*\d)', told.stderr + told.stdout)
+    version = re.search(r'version "([\d.]*\d)', answer.stderr + answer.stdout)
     return version[1] if version else "0"

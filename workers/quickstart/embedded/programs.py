@@ -47,10 +47,10 @@ def debian_programs(folder: Path = DEBIAN) -> list[Programs]:
 
 
 def _programs(place: Path, root: Path) -> Programs:
-    told = subprocess.run(  # noqa: S603 - the server's own program
+    answer = subprocess.run(  # noqa: S603 - the server's own program
         [str(place / "pg_config"), "--version", "--sharedir", "--pkglibdir"], capture_output=True, text=True, check=True
     )
-    version, shared, libraries = told.stdout.splitlines()
+    version, shared, libraries = answer.stdout.splitlines()
     major = re.search(r"\d+", version)
     if major is None:
         raise EmbeddedError(f"{place / 'pg_config'} tells no version but {version!r}")

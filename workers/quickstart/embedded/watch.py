@@ -50,10 +50,10 @@ def ended(pid: int) -> None:
         line.write(f"-{pid}\n".encode())
 
 
-def _watch(told: Iterable[bytes]) -> None:
-    """Read ``told`` to its end, then stop the remaining groups."""
+def _watch(lines: Iterable[bytes]) -> None:
+    """Read ``lines`` to its end, then stop the remaining groups."""
     left: set[int] = set()
-    for line in told:
+    for line in lines:
         number = int(line[1:])
         if line.startswith(b"+"):
             left.add(number)

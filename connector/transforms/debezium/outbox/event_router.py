@@ -144,8 +144,8 @@ class EventRouter:
             return of_event
         divisor = MILLISECONDS.get(field.schema.name or "")
         if divisor is None:
-            told = field.schema.name or "INT64 (without logical schema name)"
-            raise DataError(f"Unsupported field type {told} for event timestamp")
+            kind = field.schema.name or "INT64 (without logical schema name)"
+            raise DataError(f"Unsupported field type {kind} for event timestamp")
         return value // divisor if value >= 0 else -(-value // divisor)
 
     def _payload_of(self, schema: Schema, row: Mapping[str, Any]) -> _Payload:

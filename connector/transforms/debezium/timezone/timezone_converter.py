@@ -121,8 +121,8 @@ class TimezoneConverter:
         for name in ("before", "after", "source"):
             part = field_of(schema, name)
             if part is not None and part.schema.type == "struct":
-                told = {column.name: self._converter(name, column.name, column.schema) for column in part.schema.fields}
-                plans[name] = {column: convert for column, convert in told.items() if convert is not None}
+                by_column = {column.name: self._converter(name, column.name, column.schema) for column in part.schema.fields}
+                plans[name] = {column: convert for column, convert in by_column.items() if convert is not None}
         return plans
 
     def _converter(self, part: str, column: str, schema: Schema) -> Converter | None:

@@ -1,4 +1,4 @@
-"""``ExtractField``: puts one field in the place of the whole key or value (Kafka documentation, "Transformations")."""
+"""``ExtractField``: puts one field in place of the whole key or value (Kafka documentation, "Transformations")."""
 
 from __future__ import annotations
 
@@ -60,4 +60,4 @@ KEYS: Final = (
         fixed_order=-1,
     ),
 )
-DEFINITIONS: Final = both_sides("ExtractField", KEYS, ExtractField.of, "Puts one field in the place of the whole key or value.")
+DEFINITIONS: Final = both_sides("ExtractField", KEYS, ExtractField.of, "Puts one field in place of the whole key or value.")

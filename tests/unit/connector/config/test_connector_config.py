@@ -9,6 +9,7 @@ from connector.config.connector_config import UNREAD, ColumnMask, ConnectorConfi
 from connector.config.keys import ALIASES, CONNECTOR_CLASS, FORMER_VALUES, KEYS, Alias, Key
 from connector.emulation import DEBEZIUM_2_3_4, DEBEZIUM_3_6_3
 from connector.errors import CdcError, ErrorKind
+from tests.support.each_case import each_case
 
 MINIMAL = {
     "name": "shop",
@@ -36,7 +37,7 @@ def problem(settings: dict[str, str]) -> str:
     return caught.value.message
 
 
-@pytest.mark.parametrize("key", READ, ids=lambda key: key.name)
+@each_case("key", READ, ids=lambda key: key.name)
 def test_every_property_has_an_attribute_of_its_type(key: Key) -> None:
     hint = get_type_hints(ConnectorConfig)[key.attribute]
     expected: Any = {"BOOLEAN": bool, "INT": int, "LONG": int, "SHORT": int, "LIST": tuple[str, ...]}.get(key.type, str)

@@ -20,6 +20,7 @@ from connector.config.keys import (
     select_version,
 )
 from connector.emulation import DEBEZIUM_2_3_4, DEBEZIUM_3_6_3, DEBEZIUM_3_7_0
+from tests.support.each_case import each_case
 
 EARLIER = DEBEZIUM_2_3_4.version
 LATER = DEBEZIUM_3_6_3.version
@@ -79,7 +80,7 @@ def test_names_and_attributes_are_unique() -> None:
     assert len({key.attribute for key in KEYS}) == len(KEYS)
 
 
-@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.name)
+@each_case("key", KEYS, ids=lambda key: key.name)
 def test_a_row_is_whole(key: Key) -> None:
     assert re.fullmatch(r"[A-Z`].*\.", key.doc), "documentation is made of sentences"
     assert key.support == "honoured" or key.reason, "what is not honoured says why"

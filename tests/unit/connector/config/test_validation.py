@@ -12,6 +12,7 @@ from connector.config.keys import BY_NAME, DEFAULT_VERSION
 from connector.config.validation import Validation, error_lines, refusals, validate, warning_lines
 from connector.configdef.kafka_checks import NULL_VALUE
 from connector.errors import CdcError
+from tests.support.each_case import each_case
 
 RECORDED = json.loads((Path(__file__).parent / "validation_recorded.json").read_text())
 BASE: dict[str, str | None] = RECORDED["base"]
@@ -41,7 +42,7 @@ def errors_of(config: dict[str, str | None], version: str) -> list[list[object]]
     return found
 
 
-@pytest.mark.parametrize(("version", "case"), cases("single"))
+@each_case(("version", "case"), cases("single"))
 def test_one_property_is_answered_as_the_real_worker_answers(version: str, case: dict[str, Any]) -> None:
     for name in case["keys"]:
         for value in case["accepted"]:
@@ -51,7 +52,7 @@ def test_one_property_is_answered_as_the_real_worker_answers(version: str, case:
             assert errors_of({**BASE, name: value}, version) == expected, (name, value)
 
 
-@pytest.mark.parametrize(("version", "case"), cases("combined"))
+@each_case(("version", "case"), cases("combined"))
 def test_properties_together_are_answered_as_the_real_worker_answers(version: str, case: dict[str, Any]) -> None:
     config = {name: value for name, value in {**BASE, **case["set"]}.items() if value is not None}
     # What the recorded worker says of itself, this worker's plan of a task says.

@@ -14,11 +14,12 @@ from connector.converters.avro.writer import value_writer
 from connector.record.connect_record import DataError
 from connector.record.json_reader import read_schema
 from tests.support.avro_cases import Case, cases
+from tests.support.each_case import each_case
 
 RECORDED: Final[dict[str, Any]] = json.loads(Path(__file__).with_name("avro_recorded.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
+@each_case("case", cases(), ids=lambda case: case.name)
 def test_schema_and_bytes_are_the_real_ones(case: Case) -> None:
     recorded = RECORDED[case.name]
     if "error" in recorded:

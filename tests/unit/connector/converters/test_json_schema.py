@@ -19,6 +19,7 @@ from connector.converters.registry import RegisteredSchema, Registry, SchemaAsk
 from connector.record.connect_record import DataError
 from connector.record.schema import FLOAT32, FLOAT64, INT32, STRING, Schema
 from tests.support.avro_cases import decimal, mapping, struct
+from tests.support.each_case import each_case
 from tests.support.record_json_schema import recorded_cases
 
 RECORDED: Final[dict[str, str]] = json.loads(Path(__file__).with_name("json_schema_recorded.json").read_text(encoding="utf-8"))
@@ -35,7 +36,7 @@ def comparable(text: str) -> Any:
     return json.loads(text, object_pairs_hook=pairs, parse_float=lambda number: str(Decimal(number)), parse_int=str)
 
 
-@pytest.mark.parametrize("name", list(RECORDED))
+@each_case("name", list(RECORDED))
 def test_schemas_have_the_order_of_the_library(name: str) -> None:
     found = json_schema(CASES[name], JsonSchemaSettings())
     assert comparable(found) == comparable(RECORDED[name])

@@ -16,6 +16,7 @@ from connector.incremental.java_calendar import java_civil, java_days
 from connector.incremental.key_objects import JavaValue, key_from_text, read_array, text_from_key, write_array
 from connector.java.object_stream import JavaStreamError, from_modified_utf8, modified_utf8
 from connector.types.codec import Column, TypeInfo
+from tests.support.each_case import each_case
 
 DATA: dict[str, Any] = json.loads(Path(__file__).with_name("key_objects_recorded.json").read_text(encoding="utf-8"))
 TYPES = {
@@ -66,7 +67,7 @@ def test_there_are_recordings() -> None:
     assert len(RECORDED) > 300
 
 
-@pytest.mark.parametrize(("columns", "emulation", "texts", "stored"), RECORDED)
+@each_case(("columns", "emulation", "texts", "stored"), RECORDED)
 def test_recorded_keys_are_read_and_written_byte_by_byte(
     columns: list[Column], emulation: Emulation, texts: list[str | None], stored: str
 ) -> None:
@@ -76,7 +77,7 @@ def test_recorded_keys_are_read_and_written_byte_by_byte(
     assert write_array([key_from_text(column, TYPES, text, emulation) for column, text in zip(columns, texts, strict=True)]) == stored
 
 
-@pytest.mark.parametrize(("columns", "emulation", "texts", "stored"), RECORDED)
+@each_case(("columns", "emulation", "texts", "stored"), RECORDED)
 def test_texts_of_recorded_keys(columns: list[Column], emulation: Emulation, texts: list[str | None], stored: str) -> None:
     read = read_array(stored)
     assert read is not None

@@ -12,6 +12,7 @@ import pytest
 from connector.record.schema import Field, Schema
 from connector.record.value_parsing import parse_text
 from connector.record.values import text_of
+from tests.support.each_case import each_case
 from tests.support.recorded_transforms import read, told_value
 
 RECORDED: Final[dict[str, Any]] = json.loads((Path(__file__).parent / "values_recorded.json").read_text(encoding="utf-8"))
@@ -21,7 +22,7 @@ TRANSFORMS: Final[dict[str, Any]] = json.loads(
 _UNTYPED: Final = re.compile(r'"(items|keys|values)":null')
 
 
-@pytest.mark.parametrize(("text", "answer", "again"), RECORDED["parsed"], ids=lambda each: repr(each) if isinstance(each, str) else "")
+@each_case(("text", "answer", "again"), RECORDED["parsed"], ids=lambda each: repr(each) if isinstance(each, str) else "")
 def test_texts_are_parsed_as_connect_parses_them(text: str, answer: Any, again: str | None) -> None:
     parsed = parse_text(text)
     assert text_of(parsed.schema, parsed.value) == again

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from connector.types.registry import base_type
+from tests.support.each_case import each_case
 from tests.support.event_value import decoded, parsed
 from tests.support.kept_value import RefusedError, agree, kept, told
 from tests.support.type_catalog import RECORDINGS, TYPES, column, settings
@@ -16,7 +15,7 @@ def name(row: dict[str, Any]) -> str:
     return f"{row['type']}({row['modifier']}) {','.join(f'{key}={value}' for key, value in row['settings'].items())}"
 
 
-@pytest.mark.parametrize("row", RECORDINGS["values"], ids=name)
+@each_case("row", RECORDINGS["values"], ids=name)
 def test_recorded_values_read_by_their_schema_are_the_texts_of_the_server(row: dict[str, Any]) -> None:
     modes = settings(row["settings"])
     base, modifier = base_type(column(row["type"], row["modifier"]), TYPES)

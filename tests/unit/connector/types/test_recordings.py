@@ -9,6 +9,7 @@ from connector.record.schema import NO_DEFAULT
 from connector.types.codec import Codec
 from connector.types.defaults import default_value
 from connector.types.registry import resolve
+from tests.support.each_case import each_case
 from tests.support.type_catalog import RECORDINGS, TYPES, column, compiled_inline, settings
 
 
@@ -27,7 +28,7 @@ def converter(row: dict[str, Any]) -> ConverterSettings:
     return ConverterSettings(decimal_format=row["settings"].get("decimal_format", "BASE64"))
 
 
-@pytest.mark.parametrize("row", RECORDINGS["values"], ids=name)
+@each_case("row", RECORDINGS["values"], ids=name)
 def test_schema_and_values_are_the_recorded_ones(row: dict[str, Any]) -> None:
     codec = codec_of(row)
     assert schema_json(codec.schema).decode() == row["schema"]
@@ -52,7 +53,7 @@ def test_types_without_a_mapping_are_left_out(type_name: str, include_unknown: b
     assert resolve(column(type_name), TYPES, settings(changed)) is None
 
 
-@pytest.mark.parametrize("row", RECORDINGS["defaults"], ids=name)
+@each_case("row", RECORDINGS["defaults"], ids=name)
 def test_defaults_are_the_recorded_ones(row: dict[str, Any]) -> None:
     codec = codec_of(row)
     value = default_value(column(row["type"], row["modifier"], row["expression"]), codec, TYPES, settings(row["settings"]))
@@ -60,13 +61,13 @@ def test_defaults_are_the_recorded_ones(row: dict[str, Any]) -> None:
     assert shown == row["default"]
 
 
-@pytest.mark.parametrize("row", RECORDINGS["fallbacks"], ids=name)
+@each_case("row", RECORDINGS["fallbacks"], ids=name)
 def test_nulls_of_required_columns_have_the_recorded_fallback(row: dict[str, Any]) -> None:
     codec = codec_of(row)
     assert value_json(codec.schema, codec.fallback, converter(row)).decode() == row["json"]
 
 
-@pytest.mark.parametrize("row", RECORDINGS["unavailable"], ids=name)
+@each_case("row", RECORDINGS["unavailable"], ids=name)
 def test_unchanged_toast_values_have_the_recorded_placeholder(row: dict[str, Any]) -> None:
     codec = codec_of(row)
     shown = value_json(codec.schema.as_optional(), codec.unavailable, converter(row)).decode()

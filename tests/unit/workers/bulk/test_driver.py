@@ -18,7 +18,7 @@ from connector.catalog.table import CatalogTable
 from connector.errors import CdcError, ErrorKind
 from connector.runner.child.pipe import Failed
 from connector.runner.snapshot.messages import EdgeRow, Opened, Order, PartRead
-from connector.snapshot.bulk import BulkPlan, BulkTold, PartBegun, PartDone, RowsRead, TableDone, TableFailed
+from connector.snapshot.bulk import BulkPlan, BulkReport, PartBegun, PartDone, RowsRead, TableDone, TableFailed
 from connector.snapshot.job import Job
 from connector.snapshot.parts import Part
 from workers.bulk import driver
@@ -107,7 +107,7 @@ class Reader:
 class Run(driver.BulkRun):
     """One whose tasks run in a random order, in place of Spark's."""
 
-    def __init__(self, rows: Rows, plan: BulkPlan, told: Callable[[BulkTold], None], failed: Failed | None = None) -> None:
+    def __init__(self, rows: Rows, plan: BulkPlan, told: Callable[[BulkReport], None], failed: Failed | None = None) -> None:
         super().__init__(cast(Any, SimpleNamespace(defaultParallelism=2, cancelJobGroup=lambda _: None)), plan, told)
         self.rows = rows
         self.failed = failed
@@ -146,7 +146,7 @@ def layout(chance: random.Random, number: int) -> DiskLayout:
 
 def play(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(seed)
-    rows, told = Rows(chance), list[BulkTold]()
+    rows, told = Rows(chance), list[BulkReport]()
     count = chance.randint(1, 5)
     tables = tuple(CatalogTable(number, "public", f"t{number}", ()) for number in range(count))
     found = [layout(chance, number) for number in range(count)]
@@ -166,7 +166,7 @@ def play(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     check(rows, told, count, opening=plan.opening)
 
 
-def check(rows: Rows, told: list[BulkTold], count: int, *, opening: bool) -> None:
+def check(rows: Rows, told: list[BulkReport], count: int, *, opening: bool) -> None:
     sent = rows.kafka.rows
     every = [row for part in rows.parts.values() for row in part]
     assert sorted(row for _, row, _ in sent) == sorted(every), "every row once"
@@ -203,7 +203,7 @@ def test_markers_and_rows_are_those_of_one_reader(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_failing_table_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[BulkTold] = []
+    told: list[BulkReport] = []
     rows = Rows(random.Random(1))
 
     async def opened(_stack: contextlib.AsyncExitStack, _job: Job, tell: Callable[[Any], None]) -> Reader:

@@ -15,7 +15,7 @@ from connector.io.kafka.sink import KafkaSink
 from connector.runner.notifications.notifier import Notifier
 from connector.runner.snapshot.initial import SnapshotPoint, SnapshotRun
 from connector.runner.snapshot.notices import SnapshotNotices, tells_of_parts
-from connector.snapshot.bulk import BulkPlan, BulkTold, PartBegun, PartDone, RowsRead, TableDone, TopicFilled
+from connector.snapshot.bulk import BulkPlan, BulkReport, PartBegun, PartDone, RowsRead, TableDone, TopicFilled
 from connector.snapshot.parts import table_parts
 from connector.start.snapshotter import CustomSnapshot, SnapshotLock, SnapshotQuery
 from tests.support.fake_snapshot import LSN, SnapshotWorld, fake_table, lost
@@ -33,7 +33,7 @@ class Bulk:
     async def refusal(self) -> str | None:
         return None
 
-    async def read(self, plan: BulkPlan, told: Callable[[BulkTold], None]) -> None:
+    async def read(self, plan: BulkPlan, told: Callable[[BulkReport], None]) -> None:
         self.plans.append(plan)
         for number, table in enumerate(plan.tables):
             await asyncio.sleep(0)

@@ -2,15 +2,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from connector.transforms.debezium.by_logical_table_router import DEFINITIONS
+from tests.support.each_case import each_case
 from tests.support.java_replay import Recorded, difference, outcomes, recorded
 
 FILES = ("router_recorded.json", "topic_router_recorded.json")
 RECORDED = [case for name in FILES for case in recorded(Path(__file__).with_name(name))]
 
 
-@pytest.mark.parametrize("case", RECORDED, ids=lambda case: f"{case.version} {case.name} {case.options}")
+@each_case("case", RECORDED, ids=lambda case: f"{case.version} {case.name} {case.options}")
 def test_does_what_the_reference_did(case: Recorded) -> None:
     assert difference(case.answers, outcomes(case, DEFINITIONS)) is None

@@ -26,6 +26,7 @@ from connector.transforms.kafka.fields import (
 )
 from connector.transforms.kafka.headers import drop_headers, header_from, insert_header
 from connector.transforms.transform import PredicateDefinition, TransformDefinition
+from tests.support.each_case import each_case
 from tests.support.recorded_transforms import fits, of_checks, problems, record_of, told
 
 RECORDED: Final[dict[str, Any]] = json.loads((Path(__file__).parent / "kafka_recorded.json").read_text(encoding="utf-8"))
@@ -94,7 +95,7 @@ def test_every_class_of_the_reference_is_there() -> None:
     assert DEFINITIONS.keys() == RECORDED["options"].keys()
 
 
-@pytest.mark.parametrize(("emulation", "name", "options", "records", "answer"), list(cases()))
+@each_case(("emulation", "name", "options", "records", "answer"), list(cases()))
 def test_answers_are_those_of_the_reference(
     emulation: Emulation, name: str, options: dict[str, str], records: list[str], answer: list[Any]
 ) -> None:

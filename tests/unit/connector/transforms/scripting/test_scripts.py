@@ -17,6 +17,7 @@ from connector.transforms.scripting.groovy.text import text_of
 from connector.transforms.scripting.groovy.values import class_of
 from connector.transforms.scripting.problem import EvaluationError, ScriptError
 from connector.transforms.transform import TransformDefinition
+from tests.support.each_case import each_case
 from tests.support.scripting_cases import OPTIONS, RECORDED, scripts
 from tests.support.scripting_records import RECORDS
 
@@ -77,7 +78,7 @@ def test_the_recording_is_of_these_scripts() -> None:
     assert [(name, options) for name, options, _ in TRANSFORMED] == [(name, dict(options)) for name, options in OPTIONS]
 
 
-@pytest.mark.parametrize("script", ANSWERS)
+@each_case("script", ANSWERS)
 def test_a_script_gives_what_it_gives_in_debezium(script: str) -> None:
     answers = ANSWERS[script]
     if script in REFUSED:
@@ -98,7 +99,7 @@ def test_a_script_gives_what_it_gives_in_debezium(script: str) -> None:
             assert found == wanted(answer, found)
 
 
-@pytest.mark.parametrize(("name", "options", "answers"), TRANSFORMED, ids=lambda each: str(each) if isinstance(each, str) else "")
+@each_case(("name", "options", "answers"), TRANSFORMED, ids=lambda each: str(each) if isinstance(each, str) else "")
 def test_a_transform_does_what_it_does_in_debezium(name: str, options: dict[str, str], answers: list[str | None]) -> None:
     definition = DEFINITIONS[name]
     try:
