@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Without compiled files each of the many processes that tests start would compile all modules again, which takes it 4 s.
+unexport PYTHONDONTWRITEBYTECODE
 
 PYTEST := $(BIN)/python -m pytest --durations=25
 # Collecting all tests takes each process 20 s; so each target names its folders (tests/fix_targets.py).

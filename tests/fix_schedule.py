@@ -30,7 +30,7 @@ FIRST: Final = (
 )
 """Longest first, as `make test` and `make test-long` print them."""
 SESSIONS: Final = (
-    frozenset({"changes", "history", "kinds", "live", "missing", "rebuild", "transactions"}),
+    frozenset({"changes", "command", "history", "kinds", "live", "missing", "rebuild", "transactions"}),
     frozenset({"avro", "delta", "keys", "kinds_pg", "messages", "mirror", "postgres", "sinks", "topics_live", "verify", "verify_command"}),
 )
 """The files of tests/spark that share a process."""

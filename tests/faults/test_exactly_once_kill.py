@@ -21,7 +21,7 @@ from workers.quickstart.embedded.wait import wait_until
 pytestmark = pytest.mark.pg_once
 
 SEED = 20_260_711
-FEW = 4
+FEW = 2
 KILLS = 20
 BIG = 30_000
 """Rows of a transaction that takes several of Kafka's."""

@@ -13,10 +13,11 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
 
 from tests.support.spark.spark_command import command
-from workers.spark.failure import JobError
-from workers.spark.session import find_java
+from workers.spark.commands import main
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from tests.fix_pg import PgServer
 
 TOPIC = "sparkcmd.public.items"
@@ -28,11 +29,14 @@ def event(lsn: int, op: str, after: dict[str, object] | None) -> bytes:
 
 
 @pytest.mark.pg(">= 18")
-async def test_mirror_continues_and_verify_distinguishes_equal_tables(kafka_bootstrap: str, pg: PgServer, tmp_path: Path) -> None:
-    try:
-        find_java()
-    except JobError as error:
-        pytest.skip(str(error))
+async def test_mirror_continues_and_verify_distinguishes_equal_tables(
+    spark: SparkSession,
+    kafka_bootstrap: str,
+    pg: PgServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     database = pg.database("sparkcmd")
     database.execute(
         "create table items(id int primary key, price numeric(10,2), at timestamptz)",
@@ -70,13 +74,18 @@ async def test_mirror_continues_and_verify_distinguishes_equal_tables(kafka_boot
 
         await producer.send_and_wait(TOPIC, event(5, "d", None), b'{"id":2}')
         await producer.send_and_wait(TOPIC, None, b'{"id":2}')
-        code, output = await command("mirror", "--config", str(config), "--show", "10")
-        assert (code, output.splitlines()[-1]) == (0, "All tables are equal."), output
+        # The command is shown to be one; from here on it runs in a session that is there already, since each takes 20 s to start.
+        session = spark.newSession()
+        monkeypatch.setattr(session, "stop", lambda: None)
+        monkeypatch.setattr("workers.spark.commands.session_of", lambda *_, **__: session)
+        assert main(["mirror", "--config", str(config), "--show", "10"]) == 0
+        output = capsys.readouterr().out
+        assert output.splitlines()[-1] == "All tables are equal.", output
         assert "batch 1: 2 records of 1 tables" in output
 
         database.execute("update items set price = 9 where id = 3")
-        code, output = await command("verify", "--config", str(config), "--json")
-        assert code == 1, output
+        assert main(["verify", "--config", str(config), "--json"]) == 1
+        output = capsys.readouterr().out
         [verdict] = json.loads(output[output.index("{") :])["tables"]
         assert verdict["table"] == "public.items", verdict
     finally:

@@ -5,7 +5,6 @@ The test writes the events, and sets the position of the connector's replication
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import signal
@@ -182,6 +181,7 @@ def configured(folder: Path, broker: Broker, database: Database, prefix: str, mo
     return str(config)
 
 
+@pytest.mark.long
 async def test_mirror_is_awaited_stopped_and_continued(spark: SparkSession, broker: Broker, pg: PgServer, tmp_path: Path) -> None:
     database = pg.database("sparklive")
     database.execute(
@@ -266,15 +266,16 @@ async def test_parquet_iceberg_and_a_history_by_command(
     parquet, iceberg, delta = (
         configured(tmp_path / sink, broker, database, "sparktables", in_two, sink) for sink in ("parquet", "iceberg", "delta")
     )
-    runs = (("mirror", "--config", parquet), ("mirror", "--config", iceberg), ("history", "--config", delta))
-    for code, said in await asyncio.gather(*(command(*words) for words in runs)):
-        assert code == 0, said
-        batches = [line.partition(" in ")[0] for line in said.splitlines() if line.startswith("batch")]
-        assert batches == ["batch 0: 3 records of 1 tables", "batch 1: 3 records of 1 tables"], said
     # A session that is there already: each start of one takes as long as all the rest.
     session = spark.newSession()
     monkeypatch.setattr(session, "stop", lambda: None)
+    monkeypatch.setattr("workers.spark.jobs.stream.session_of", lambda *_, **__: session)
     monkeypatch.setattr("workers.spark.commands.session_of", lambda *_, **__: session)
+    for words in (("mirror", "--config", parquet), ("mirror", "--config", iceberg), ("history", "--config", delta)):
+        assert main(words) == 0
+        said = capsys.readouterr().out
+        batches = [line.partition(" in ")[0] for line in said.splitlines() if line.startswith("batch")]
+        assert batches == ["batch 0: 3 records of 1 tables", "batch 1: 3 records of 1 tables"], said
     for config in (parquet, iceberg):
         assert main(["verify", "--config", config]) == 0
         assert "public.items: equal\n" in capsys.readouterr().out

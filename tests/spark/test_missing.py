@@ -103,7 +103,7 @@ def source(database: Database) -> None:
 @pytest.mark.pg(">= 14")
 @pytest.mark.pg_has("hstore")
 @pytest.mark.pg_once
-@pytest.mark.parametrize("together", [False, True], ids=["later", "together"])
+@pytest.mark.parametrize("together", [pytest.param(False, marks=pytest.mark.long), True], ids=["later", "together"])
 def test_rows_older_than_a_column_show_what_postgresql_shows(spark: SparkSession, pg: PgServer, tmp_path: Path, *, together: bool) -> None:
     database = pg.database("sparkmissing")
     source(database)

@@ -257,7 +257,7 @@ async def test_a_signal_gives_what_a_blocking_snapshot_gives(pg: PgServer, worke
     assert json.loads(records[-1].value or b"")["op"] == "c"
 
 
-@pytest.mark.parametrize("victim", ["jvm", "driver", "worker"])
+@pytest.mark.parametrize("victim", ["jvm", *(pytest.param(each, marks=pytest.mark.long) for each in ("driver", "worker"))])
 async def test_a_killed_spark_ends_the_snapshot_and_nothing_else(pg: PgServer, worker: Start, victim: str) -> None:
     database, name = filled(pg), fresh("kill")
     running = worker(understudy_spark_master="local[2]")
@@ -293,6 +293,7 @@ async def test_a_killed_spark_ends_the_snapshot_and_nothing_else(pg: PgServer, w
     assert running.rest("GET", f"/connectors/{name}/status").json()["tasks"][0]["state"] == "RUNNING"
 
 
+@pytest.mark.long
 async def test_a_part_that_an_executor_cannot_read_fails_with_the_connector_s_message(pg: PgServer, worker: Start) -> None:
     database, name = filled(pg), fresh("fail")
     running = worker(understudy_spark_master="local[2]")

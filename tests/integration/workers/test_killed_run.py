@@ -52,10 +52,10 @@ def running(folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("fixtures", "options", "servers"),
     [
-        ("pg, shared_worker", [], ("bin/postgres", "kafka.Kafka", "-m workers worker")),
+        pytest.param("pg, shared_worker", [], ("bin/postgres", "kafka.Kafka", "-m workers worker"), marks=pytest.mark.long),
         # The first process is killed, another one has started the servers.
         ("pg, shared_worker", ["-n", "1"], ("bin/postgres", "kafka.Kafka", "-m workers worker")),
-        ("spark", [], ("org.apache.spark.deploy.SparkSubmit",)),
+        pytest.param("spark", [], ("org.apache.spark.deploy.SparkSubmit",), marks=pytest.mark.long),
     ],
     ids=["one-process", "more-processes", "spark"],
 )

@@ -162,6 +162,7 @@ async def check(fleet: Fleet) -> None:
         assert seen == rows
 
 
+@pytest.mark.long
 async def test_three_workers_twelve_connectors_and_kills(worker: StartWorker, database: Database) -> None:
     with Writer(database, MANY) as writer:
         fleet = Fleet(worker, database, MANY)
