@@ -100,6 +100,18 @@ CASES: Final[dict[str, Case]] = {
 }
 
 
+CLOUD: Final = {"format": "cloud-events"}
+
+
+def cloud_events(**options: str) -> Case:
+    """CloudEventsConverter for values beside JsonConverter for keys."""
+    given = {name.replace("_", "."): value for name, value in options.items()}
+    return Case(ConverterChoice("io.debezium.converters.CloudEventsConverter", given), JSON.value, CLOUD)
+
+
+CASES["cloud-events"] = cloud_events(json_replace_null_with_default="false")
+
+
 @pytest.fixture
 def registry() -> Iterator[RecordingRegistry]:
     with RecordingRegistry() as running:
@@ -151,6 +163,15 @@ def test_flattened_rows_are_the_same(
     assert shown(spark, CASES[name], registry, flat(), rows()) == expected(flat(), rows())
 
 
+def test_cloud_events_without_schemas_show_the_same_rows(spark: SparkSession, registry: RecordingRegistry) -> None:
+    bare = both(f"{KAFKA}json.JsonConverter", {}, schemas_enable="false", replace_null_with_default="false")
+    known = cloud_events(json_schemas_enable="false", json_replace_null_with_default="false")
+    case = Case(known.value, bare.key, CLOUD)
+    # A truncate without a schema shows no columns.
+    values = changes()[:-1]
+    assert shown(spark, case, registry, envelope(), values) == shown(spark, bare, registry, envelope(), values)
+
+
 def refusal(spark: SparkSession, registry: RecordingRegistry, written: Case, read: Case) -> str:
     """Why ``read`` does not read what ``written`` writes."""
     found = known_topic(frame(spark, written.records(registry, envelope(), changes())), TOPIC, read.form(registry))
@@ -165,3 +186,26 @@ def test_records_without_ids_are_refused(spark: SparkSession, registry: Recordin
     assert "its key has no schema's id where AvroConverter writes one" in refusal(spark, registry, mixed, avro)
     for name, writer in (("ext-json of apicurio 3", "ExtJsonConverter"), ("json-schema of confluent", "JsonSchemaConverter")):
         assert f"it has no schema's id where {writer}" in refusal(spark, registry, JSON, CASES[name])
+
+
+def test_json_of_another_format_is_refused_with_the_format(spark: SparkSession, registry: RecordingRegistry) -> None:
+    written = {"ext-json of apicurio 3": "Set format to ext-json", "cloud-events": "Set format to cloud-events"}
+    written |= {"avro of confluent": "begins as a registry's records do. Set format"}
+    for name, said in written.items():
+        assert said in refusal(spark, registry, CASES[name], JSON)
+    assert "it is not a CloudEvent" in refusal(spark, registry, CASES["ext-json of apicurio 3"], CASES["cloud-events"])
+
+
+def test_texts_and_bytes_are_refused(spark: SparkSession, registry: RecordingRegistry) -> None:
+    texts = both(f"{KAFKA}storage.StringConverter", {})
+    said = refusal(spark, registry, texts, JSON)
+    assert said.endswith("it is not JSON: StringConverter wrote it, whose text cannot be read back. Use another converter")
+    keys = refusal(spark, registry, Case(JSON.value, texts.key, {}), JSON)
+    assert "its key is not JSON: StringConverter wrote it" in keys
+
+
+def test_cloud_events_that_lack_something_name_the_option(spark: SparkSession, registry: RecordingRegistry) -> None:
+    lacking = cloud_events(extension_attributes_enable="false")
+    assert "Set extension.attributes.enable=true" in refusal(spark, registry, lacking, lacking)
+    packed = cloud_events(data_serializer_type="avro", avro_schema_registry_url="http://r")
+    assert "Set data.serializer.type=json" in refusal(spark, registry, packed, packed)

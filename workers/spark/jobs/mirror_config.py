@@ -17,7 +17,7 @@ from workers.spark.topics.apicurio import generation_of
 from workers.spark.topics.patterns import either, of_prefix, of_topic
 
 _TRIGGER: Final = re.compile(r"available-now|continuous|\d+ (milliseconds|seconds|minutes|hours)")
-_FORMATS: Final = {"json": None, "avro": "AVRO", "ext-json": "KCONNECT", "json-schema": "JSON"}
+_FORMATS: Final = {"json": None, "cloud-events": None, "avro": "AVRO", "ext-json": "KCONNECT", "json-schema": "JSON"}
 """Format of topics → the type of its schemas in the registry, None for a format without a registry."""
 ID_BYTES: Final = {"4-bytes": 4, "8-bytes": 8, "headers": 0}
 """Place of a schema's id → its bytes before the value."""

@@ -37,7 +37,7 @@ from workers.spark.source.relation import catalog_of
 from workers.spark.tables.table import Sink, Table
 from workers.spark.topics.apicurio import ApicurioRegistry, UseId, generation_of
 from workers.spark.topics.broker import Broker, Offsets, check_reachable
-from workers.spark.topics.formats import Format, avro_format, ext_json_format, json_format, json_schema_format
+from workers.spark.topics.formats import Format, avro_format, cloud_events_format, ext_json_format, json_format, json_schema_format
 from workers.spark.topics.records import read_range, stream_records
 from workers.spark.topics.registered import IdPlace
 from workers.spark.topics.registry import RegistryAuth, SchemaRegistry
@@ -100,7 +100,8 @@ def place_of(config: MirrorConfig, mirror: str = "") -> SinkPlace:
 def format_of(config: MirrorConfig) -> Format:
     """The format of the configuration's topics."""
     if config.registry is None or config.schema_type is None:
-        return json_format(config.placeholder, None if config.dsn is None else catalog_of(config.dsn))
+        build = cloud_events_format if config.format == "cloud-events" else json_format
+        return build(config.placeholder, None if config.dsn is None else catalog_of(config.dsn))
     registry, place = _registry(config.registry, config.schema_type)
     match config.format:
         case "ext-json":

@@ -14,6 +14,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from workers.spark.source.catalog import Catalog
+from workers.spark.topics.cloud_events import CloudEventSchemas, cut_cloud_events
 from workers.spark.topics.ext_json import cut_ext_json, ext_json_language
 from workers.spark.topics.json_schema import cut_json_schema, json_schema_language
 from workers.spark.topics.json_schemas import JsonSchemas
@@ -39,6 +40,11 @@ class Format:
 def json_format(placeholder: str, catalog: Catalog | None) -> Format:
     """JsonConverter's format, with and without schemas."""
     return Format(cut_json, JsonSchemas(placeholder, catalog), json_signs(placeholder))
+
+
+def cloud_events_format(placeholder: str, catalog: Catalog | None) -> Format:
+    """The format of Debezium's CloudEventsConverter, whose keys are JsonConverter's."""
+    return Format(cut_cloud_events, CloudEventSchemas(placeholder, catalog), json_signs(placeholder))
 
 
 def avro_format(placeholder: str, registry: SchemaRegistry, place: IdPlace = CONFLUENT) -> Format:
