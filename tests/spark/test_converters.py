@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -13,9 +14,13 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quicksta
 from pyspark.sql import Row
 
 from connector.converters.converter import ConverterChoice
-from tests.support.spark.converted_topic import ROW, TOPIC, RecordingRegistry, Written, changes, envelope, flat, rows
+from tests.support.spark.converted_topic import FULL, ROW, TOPIC, RecordingRegistry, Written, changes, envelope, flat, rows
+from tests.support.spark.memory_sink import MemorySink
 from tests.support.spark.topic_log import Record, frame
 from workers.spark.changes import known_topic, typed
+from workers.spark.jobs.batches import Batches
+from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.mirror import Mirror
 from workers.spark.jobs.mirror_config import parse_config
 from workers.spark.jobs.stream import format_of
 from workers.spark.topics.formats import Format
@@ -42,7 +47,7 @@ class Case:
     api: str | None = None
 
     def records(self, registry: RecordingRegistry, schema: Any, values: Any) -> list[Record]:
-        return Written(registry, self.key, self.value).records(schema, values)
+        return Written(registry.resolve, self.key, self.value).records(schema, values)
 
     def form(self, registry: RecordingRegistry) -> Format:
         if self.api is None:
@@ -170,6 +175,19 @@ def test_cloud_events_without_schemas_show_the_same_rows(spark: SparkSession, re
     # A truncate without a schema shows no columns.
     values = changes()[:-1]
     assert shown(spark, case, registry, envelope(), values) == shown(spark, bare, registry, envelope(), values)
+
+
+@pytest.mark.parametrize("name", ["cloud-events", "json-schema of confluent", "avro of apicurio 3, headers"])
+def test_mirror_has_the_rows(spark: SparkSession, registry: RecordingRegistry, tmp_path: Path, name: str) -> None:
+    case, sink = CASES[name], MemorySink(spark)
+    batches = Batches(Checkpoint(spark, str(tmp_path)), case.form(registry), sink, Mirror(sink))
+    records = case.records(registry, envelope(), changes())
+    batches.apply(frame(spark, records[:3]), 0)
+    assert [(row["id"], row["name"], row["small"]) for row in sink.rows()] == [(1, FULL["name"], 4), (2, None, 0)]
+    batches.apply(frame(spark, records[3:5]), 1)
+    assert [row["id"] for row in sink.rows()] == [1]
+    batches.apply(frame(spark, records[5:]), 2)
+    assert sink.rows() == []
 
 
 def refusal(spark: SparkSession, registry: RecordingRegistry, written: Case, read: Case) -> str:

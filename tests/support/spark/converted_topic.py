@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 from urllib.parse import unquote
 
 from connector.converters.catalog import make_converter
-from connector.converters.converter import Converted, Converter, ConverterChoice, RawHeader, SchemaNeededError
+from connector.converters.converter import Converted, Converter, ConverterChoice, RawHeader, SchemaNeededError, SchemaRequest
 from connector.converters.registry import RegisteredSchema, Registry, SchemaAsk
 from connector.emulation import DEFAULT
 from connector.plugins.allowed import AllowedPlugins
@@ -157,9 +157,9 @@ def rows() -> list[tuple[Json | None, Json | None]]:
 
 @dataclass(slots=True)
 class Written:
-    """Writes records by two converters. Their schemas go into ``registry``."""
+    """Writes records by two converters. ``resolve`` has a registry answer what a converter asks."""
 
-    registry: RecordingRegistry
+    resolve: Callable[[Registry, SchemaRequest], None]
     key: ConverterChoice
     value: ConverterChoice
 
@@ -187,8 +187,7 @@ class Written:
         except SchemaNeededError as needed:
             registry, request = needed.registry, needed.request
         assert isinstance(registry, Registry)
-        assert isinstance(request.ask, SchemaAsk)
-        registry.learn(request, self.registry.register(request.subject, request.ask))
+        self.resolve(registry, request)
         return self._converted(converter, schema, value)
 
 
@@ -203,6 +202,11 @@ class RecordingRegistry:
     _known: dict[tuple[str, str], RegisteredSchema] = field(default_factory=dict)
     _server: ThreadingHTTPServer | None = None
     _thread: threading.Thread | None = None
+
+    def resolve(self, registry: Registry, request: SchemaRequest) -> None:
+        """Register what a converter asks for, and have it know the answer."""
+        assert isinstance(request.ask, SchemaAsk)
+        registry.learn(request, self.register(request.subject, request.ask))
 
     def register(self, subject: str, ask: SchemaAsk) -> RegisteredSchema:
         """Keep a schema, and those that it refers to."""
