@@ -55,26 +55,31 @@ def opened(records: DataFrame) -> DataFrame:
     start = F.octet_length("head") + len(_SEAM) + 1
     seamed = F.octet_length("head") < F.octet_length("value")
     data = F.when(seamed, F.substring("value", start, F.octet_length("value") - start))
-    # Two attributes differ in the case of a letter only (iodebeziumtxId, iodebeziumtxid), so each part is read on its own.
-    parts = {"source": _SOURCE, "transaction": _TRANSACTION, "about": {"op": ("op", "string")}}
-    read = {name: F.when(seamed, _attributes(of)) for name, of in parts.items()}
-    version = F.when(seamed, F.get_json_object(F.concat("head", F.lit("}")), "$.specversion"))
-    found = found.withColumns({"data": data, "version": version, **read})
-    return found.withColumn("value", _event()).drop("head", "data", "version", *parts)
+    # The names of two attributes differ in the case of a letter only (iodebeziumtxId, iodebeziumtxid): a map tells them apart.
+    attributes = F.when(seamed, F.from_json(F.concat("head", F.lit("}")), "map<string, string>"))
+    return (
+        found.withColumns({"data": data, "attributes": attributes})
+        .withColumns({"source": _block(_SOURCE), "transaction": _block(_TRANSACTION)})
+        .withColumn("value", _event())
+        .drop("head", "data", "attributes", "source", "transaction")
+    )
 
 
-def _attributes(of: Mapping[str, tuple[str, str]]) -> Column:
-    """The attributes as a struct of ``of``'s names; null for an event without any of them."""
-    types = ", ".join(f"{_PREFIX}{name} string" for name, _ in of.values())
-    read = F.from_json(F.concat("head", F.lit("}")), types)
-    values = [read.getField(_PREFIX + attribute).try_cast(kind).alias(name) for name, (attribute, kind) in of.items()]
-    return F.when(read.getField(_PREFIX + next(iter(of.values()))[0]).isNotNull(), F.struct(*values))
+def _attribute(name: str) -> Column:
+    return F.col("attributes")[name]
+
+
+def _block(of: Mapping[str, tuple[str, str]]) -> Column:
+    """The attributes as a struct of ``of``'s names; null for an event without the first of them."""
+    first = _attribute(_PREFIX + next(iter(of.values()))[0])
+    values = [_attribute(_PREFIX + attribute).try_cast(kind).alias(name) for name, (attribute, kind) in of.items()]
+    return F.when(first.isNotNull(), F.struct(*values))
 
 
 def _event() -> Column:
     """The envelope: the data with further members at its end."""
     data, text = F.col("data"), F.col("data").cast("string")
-    op, made = F.col("about")["op"].alias("op"), F.unix_millis("timestamp").alias("ts_ms")
+    op, made = _attribute(f"{_PREFIX}op").alias("op"), F.unix_millis("timestamp").alias("ts_ms")
     members = F.substr(F.to_json(F.struct(op, made, "source", "transaction")), F.lit(2))
     whole = text.startswith(_SCHEMA)
     ends = F.when(whole, 2).otherwise(1)
@@ -82,7 +87,7 @@ def _event() -> Column:
     added = F.concat(F.substring(data, F.lit(1), F.octet_length(data) - ends), more)
     # With metadata.source=header the data is the whole event.
     complete = F.coalesce(F.get_json_object(text, "$.payload.op"), F.get_json_object(text, "$.op")).isNotNull()
-    is_event = F.col("version").isNotNull() & text.startswith("{")
+    is_event = _attribute("specversion").isNotNull() & text.startswith("{")
     return F.when(is_event & op.isNotNull(), added).when(is_event & complete, data).otherwise(F.col("value"))
 
 

@@ -18,6 +18,7 @@ from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.kinds import Schema
+from workers.spark.kinds.binding import let
 from workers.spark.topics.layouts import Reader, read_json
 from workers.spark.topics.registered import IdPlace, Language, cut_registered
 
@@ -117,23 +118,28 @@ def _reader(text: str) -> Reader:
 
 
 def _read(payload: Column, of: StructType, schema: Schema) -> Column:
-    written = _written(schema, of)
-    record = read_json(payload, written) if isinstance(written, StructType) else payload
-    return record if written == of else _fitted(record, schema, of)
+    written = _written_struct(schema, of)
+    record = read_json(payload, written)
+    # Without the binding every field of the result would parse the payload again.
+    return record if written == of else let(record, lambda once: _fitted(once, schema, of))
 
 
 def _written(schema: Schema, of: DataType) -> DataType:
     """The type of the JSON of a value that is to become ``of``."""
     match of:
         case StructType():
-            known = _fields(schema)
-            return StructType([StructField(part.name, _written(known.get(part.name, {}), part.dataType)) for part in of.fields])
+            return _written_struct(schema, of)
         case ArrayType() if schema.get("type") == "map" and isinstance(of.elementType, ArrayType):
             return ArrayType(StructType([StructField(name, of.elementType.elementType) for name in _ENTRY]))
         case ArrayType():
             return ArrayType(_written(_part(schema, "items"), of.elementType))
         case _:
             return of
+
+
+def _written_struct(schema: Schema, of: StructType) -> StructType:
+    known = _fields(schema)
+    return StructType([StructField(part.name, _written(known.get(part.name, {}), part.dataType)) for part in of.fields])
 
 
 def _fitted(value: Column, schema: Schema, of: DataType) -> Column:
