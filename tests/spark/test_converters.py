@@ -227,3 +227,6 @@ def test_cloud_events_that_lack_something_name_the_option(spark: SparkSession, r
     assert "Set extension.attributes.enable=true" in refusal(spark, registry, lacking, lacking)
     packed = cloud_events(data_serializer_type="avro", avro_schema_registry_url="http://r")
     assert "Set data.serializer.type=json" in refusal(spark, registry, packed, packed)
+    whole = cloud_events(serializer_type="avro", data_serializer_type="avro", avro_schema_registry_url="http://r")
+    avro = CASES["avro of confluent"]
+    assert "Set serializer.type=json" in refusal(spark, registry, Case(whole.value, avro.key, avro.config), avro)

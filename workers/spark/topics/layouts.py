@@ -36,6 +36,8 @@ TRANSACTION: Final = StructType(
     [StructField("id", StringType()), StructField("total_order", LongType()), StructField("data_collection_order", LongType())]
 )
 _NO_TABLES: Final = ("io.debezium.connector.", "io.debezium.schema.")
+_CLOUD_EVENT: Final = frozenset({"specversion", "datacontenttype", "dataschema", "data"})
+"""Fields of a CloudEvent in Avro. It must not be taken for a row of these columns."""
 _PREFIX: Final = "__"
 """Event flattening puts this before the names of the fields it adds (``add.fields.prefix``)."""
 ADDED: Final[Mapping[str, DataType]] = {
@@ -132,6 +134,8 @@ def connect_layout(value: Mapping[str, object], key: Mapping[str, object] | None
         raise JobError(
             UNREADABLE, f"A value's schema is of type {value.get('type')!r}, not a table's row. Leave its topic out with topics."
         )
+    if names.keys() >= _CLOUD_EVENT:
+        raise JobError(UNREADABLE, "A value is a CloudEvent in Avro, which is not read. Set serializer.type=json in the converter.")
     added = tuple(name for name in names if name.startswith(_PREFIX))
     return Layout(Form.ROW, tuple(_column(field, placeholder) for name, field in names.items() if name not in added), keys, added)
 
