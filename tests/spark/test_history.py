@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from tests.support.spark.memory_sink import Crash, MemorySink
 from tests.support.spark.topic_log import EPOCH, ID, NAME, Json, TopicLog
+from workers.spark.failure import JobError
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.history import History, history_table
@@ -179,6 +180,33 @@ def test_versions_continue_under_another_key(rig: Rig) -> None:
     log.repeat(0)
     rig.batch(log)
     assert rig.versions() == expected
+
+
+def flat(row: Json, op: str, lsn: int, *, lacking: str = "") -> Json:
+    """A row after event flattening with ``add.fields=op,lsn,source.ts_ms`` and ``delete.tombstone.handling.mode=rewrite``."""
+    at = int(_committed(lsn).replace(tzinfo=UTC).timestamp() * 1000)
+    whole = {**row, "__op": op, "__lsn": lsn, "__source_ts_ms": at, "__deleted": "true" if op == "d" else "false"}
+    return {name: value for name, value in whole.items() if name != lacking}
+
+
+def test_flattened_rows_have_a_history(rig: Rig) -> None:
+    log = TopicLog(None)
+    for name, op, lsn in (("a", "c", 10), ("b", "u", 20), (None, "d", 30)):
+        log.record({"id": 1}, flat({"id": 1, "name": name}, op, lsn))
+    rig.batch(log)
+    expected = [(1, "a", "c", 10, 20), (1, "b", "u", 20, 30)]
+    assert rig.versions() == expected
+    log.repeat(0)
+    rig.batch(log)
+    assert rig.versions() == expected
+
+
+@pytest.mark.parametrize("lacking", ["__op", "__lsn", "__source_ts_ms", "__deleted"])
+def test_flattened_rows_without_what_a_history_needs_are_refused(rig: Rig, lacking: str) -> None:
+    log = TopicLog(None)
+    log.record({"id": 1}, flat({"id": 1, "name": "a"}, "c", 10, lacking=lacking))
+    with pytest.raises(JobError, match=rf"rows without {lacking}, .* Set add\.fields=op,lsn,source\.ts_ms and delete\.tombstone"):
+        rig.batch(log)
 
 
 def test_history_in_iceberg_continues_from_batch_to_batch(spark: SparkSession, tmp_path: Path) -> None:

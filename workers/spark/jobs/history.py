@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StructField, StructType
 
+from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.jobs.batches import Work, at_newest
 from workers.spark.jobs.mirror import truncates
 from workers.spark.jobs.ownership import HISTORY
@@ -30,6 +31,7 @@ from workers.spark.tables.names import quoted
 from workers.spark.tables.table import UPSERT, Column, Effects, Sink, Table
 from workers.spark.topics.events import TOMBSTONE, key_columns
 from workers.spark.topics.known import TopicState, Truncate
+from workers.spark.topics.layouts import Form
 from workers.spark.topics.topic import Topic
 
 VERSION: Final = "version"
@@ -41,6 +43,8 @@ _OWN: Final = (
     Column(VERSION, kind_of({"type": "int64"})),
     Column("ended", kind_of({"type": "int64"})),
 )
+_NEEDED: Final = ("__op", "__lsn", "__source_ts_ms", "__deleted")
+"""The fields of flattened rows that a history needs. A tombstone alone has neither the time nor the place of its delete."""
 
 
 def history_table(table: Table) -> Table:
@@ -61,10 +65,14 @@ class History:
         return None if known is None else known.where(F.col("valid_to").isNull())
 
     def plan(self, work: Work, state: TopicState) -> tuple[Effects, TopicState] | None:
-        """New versions, and known ones that end. A table without a key has no history, because its changes do not identify a row."""
+        """New versions, and known ones that end. A table without a key has no history, because its changes do not identify a row.
+
+        Raises JobError for flattened rows that lack what a history is made of.
+        """
         table = work.topic.table
         if not table.key:
             return None
+        _check_flat(work.topic)
         *passed, own = _forms(work.topic)
         rows = versions(work.changes, table, self._known(work, *passed, own), truncates(work))
         return Effects(own, rows, passed=tuple(passed)), state
@@ -73,6 +81,19 @@ class History:
         if work.unfilled:
             return None
         return at_newest(self._sink.read(path[-1], work.changes.sparkSession), path)
+
+
+def _check_flat(topic: Topic) -> None:
+    """Raise JobError for flattened rows without the operation, the place or the time of a change, or without deletes."""
+    for _, _, layout in topic.layouts():
+        lacking = [name for name in _NEEDED if name not in layout.added] if layout.form is Form.ROW else []
+        if lacking:
+            raise JobError(
+                UNREADABLE,
+                f"The topic {topic.name} holds flattened rows without {', '.join(lacking)}, of which a history is made. "
+                "Set add.fields=op,lsn,source.ts_ms and delete.tombstone.handling.mode=rewrite in the transformation that flattens them, "
+                "or leave the topic out.",
+            )
 
 
 def _forms(topic: Topic) -> list[Table]:

@@ -13,9 +13,14 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from workers.spark.failure import WRONG, JobError
 from workers.spark.kinds import UNAVAILABLE
+from workers.spark.topics.apicurio import generation_of
 from workers.spark.topics.patterns import either, of_prefix, of_topic
 
 _TRIGGER: Final = re.compile(r"available-now|continuous|\d+ (milliseconds|seconds|minutes|hours)")
+_FORMATS: Final = {"json": None, "cloud-events": None, "avro": "AVRO", "ext-json": "KCONNECT", "json-schema": "JSON"}
+"""Format of topics → the type of its schemas in the registry, None for a format without a registry."""
+ID_BYTES: Final = {"4-bytes": 4, "8-bytes": 8, "headers": 0}
+"""Place of a schema's id → its bytes before the value."""
 _REFERENCE: Final = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -38,9 +43,13 @@ class SinkConfig:
 
 @dataclass(frozen=True, slots=True)
 class RegistryConfig:
-    """The schema registry of Avro topics."""
+    """The schema registry of the topics. ``use_id`` and ``id_place`` are those of Apicurio's converters."""
 
     url: str
+    use_id: str | None = None
+    """``contentId`` or ``globalId``: which of an artifact's ids the records have."""
+    id_place: str | None = None
+    """Where records have the id: ``4-bytes`` or ``8-bytes`` before the value, or ``headers``."""
     user: str | None = None
     password: str | None = None
     token: str | None = None
@@ -81,6 +90,11 @@ class MirrorConfig:
     """Spark's settings."""
 
     @property
+    def schema_type(self) -> str | None:
+        """The type of the topics' schemas in the registry; None for a format without a registry."""
+        return _FORMATS[self.format]
+
+    @property
     def pattern(self) -> str:
         """The topics to read, as a Java pattern for whole names."""
         topics = self.topics or of_prefix(self.prefix or "")
@@ -101,7 +115,7 @@ def read_config(path: Path, environment: Mapping[str, str] = os.environ) -> Mirr
 def parse_config(document: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> MirrorConfig:
     """The configuration in a document. Raises JobError that names the key and the remedy."""
     config: MirrorConfig = _built(MirrorConfig, _resolved(document, environment), "")
-    _check("format", config.format, ("json", "avro"))
+    _check("format", config.format, tuple(_FORMATS))
     _check("consistency", config.consistency, ("row", "transaction"))
     _check("sink.format", config.sink.format, ("delta", "iceberg", "parquet", "postgres"))
     _check("sink.dropped_columns", config.sink.dropped_columns, ("drop", "keep"))
@@ -111,10 +125,9 @@ def parse_config(document: Mapping[str, Any], environment: Mapping[str, str] = o
         raise JobError(
             WRONG, "Either topics (a pattern of whole names) or prefix (the connector's topic.prefix) must be set, and not both."
         )
-    if config.format == "avro" and config.consistency == "transaction":
+    if config.format != "json" and config.consistency == "transaction":
         raise JobError(WRONG, "consistency is transaction: this needs format json, the transaction topic's records are read as JSON.")
-    if config.format == "avro" and config.registry is None:
-        raise JobError(WRONG, "format is avro, but the table [registry] with its url is missing.")
+    _check_registry(config)
     if config.sink.format == "postgres":
         if config.sink.dsn is None:
             raise JobError(WRONG, "sink.format is postgres, but sink.dsn is missing.")
@@ -126,6 +139,22 @@ def parse_config(document: Mapping[str, Any], environment: Mapping[str, str] = o
     if config.consistency == "transaction" and config.transaction_topic is None and config.prefix is None:
         raise JobError(WRONG, "consistency is transaction: transaction_topic must be set (the connector's <topic.prefix>.transaction).")
     return config
+
+
+def _check_registry(config: MirrorConfig) -> None:
+    registry = config.registry
+    if _FORMATS[config.format] is None:
+        return
+    if registry is None:
+        raise JobError(WRONG, f"format is {config.format}, but the table [registry] with its url is missing.")
+    if registry.use_id is not None:
+        _check("registry.use_id", registry.use_id, ("contentId", "globalId"))
+    if registry.id_place is not None:
+        _check("registry.id_place", registry.id_place, tuple(ID_BYTES))
+        if config.format != "avro":
+            raise JobError(WRONG, f"registry.id_place is set, but records of the format {config.format} have only one. Remove it.")
+    if config.format == "ext-json" and generation_of(registry.url) is None:
+        raise JobError(WRONG, "format is ext-json, but registry.url is not Apicurio's. Write http://host:port/apis/registry/v3, or v2.")
 
 
 def _check(name: str, value: str, allowed: tuple[str, ...]) -> None:

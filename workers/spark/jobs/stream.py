@@ -26,7 +26,7 @@ from workers.spark.jobs.batches import Batches, Done, Job, said_of
 from workers.spark.jobs.checkpoint import Checkpoint, State
 from workers.spark.jobs.history import History
 from workers.spark.jobs.mirror import Mirror
-from workers.spark.jobs.mirror_config import MirrorConfig
+from workers.spark.jobs.mirror_config import ID_BYTES, MirrorConfig, RegistryConfig
 from workers.spark.jobs.ownership import Ownership
 from workers.spark.jobs.rebuild import Rebuild
 from workers.spark.jobs.transactions import Transactions
@@ -35,9 +35,11 @@ from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, Postgres
 from workers.spark.source.missing import missing_of
 from workers.spark.source.relation import catalog_of
 from workers.spark.tables.table import Sink, Table
+from workers.spark.topics.apicurio import ApicurioRegistry, UseId, generation_of
 from workers.spark.topics.broker import Broker, Offsets, check_reachable
-from workers.spark.topics.formats import Format, avro_format, json_format
+from workers.spark.topics.formats import Format, avro_format, cloud_events_format, ext_json_format, json_format, json_schema_format
 from workers.spark.topics.records import read_range, stream_records
+from workers.spark.topics.registered import IdPlace
 from workers.spark.topics.registry import RegistryAuth, SchemaRegistry
 from workers.spark.topics.topic import Topic
 from workers.spark.topics.turns import in_force
@@ -97,11 +99,26 @@ def place_of(config: MirrorConfig, mirror: str = "") -> SinkPlace:
 
 def format_of(config: MirrorConfig) -> Format:
     """The format of the configuration's topics."""
-    if config.format == "avro" and config.registry is not None:
-        known = config.registry
-        auth = RegistryAuth(known.user, known.password, known.token, None if known.ca is None else Path(known.ca))
-        return avro_format(config.placeholder, SchemaRegistry(known.url, auth))
-    return json_format(config.placeholder, None if config.dsn is None else catalog_of(config.dsn))
+    if config.registry is None or config.schema_type is None:
+        build = cloud_events_format if config.format == "cloud-events" else json_format
+        return build(config.placeholder, None if config.dsn is None else catalog_of(config.dsn))
+    registry, place = _registry(config.registry, config.schema_type)
+    match config.format:
+        case "ext-json":
+            return ext_json_format(config.placeholder, registry)
+        case "json-schema":
+            return json_schema_format(config.placeholder, registry)
+        case _:
+            return avro_format(config.placeholder, registry, place)
+
+
+def _registry(known: RegistryConfig, kind: str) -> tuple[SchemaRegistry, IdPlace]:
+    """The registry, and where records have the ids of their schemas, by default as the registry's own converters write them."""
+    auth = RegistryAuth(known.user, known.password, known.token, None if known.ca is None else Path(known.ca))
+    generation = generation_of(known.url)
+    use_id: UseId = "globalId" if known.use_id == "globalId" or (known.use_id is None and generation == 2) else "contentId"
+    place = IdPlace(ID_BYTES[known.id_place or ("headers" if generation == 2 else "4-bytes")], use_id)
+    return (SchemaRegistry(known.url, auth, kind) if generation is None else ApicurioRegistry(known.url, use_id, auth, kind)), place
 
 
 class Run:

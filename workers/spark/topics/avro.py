@@ -1,8 +1,9 @@
-"""Records of Confluent's AvroConverter: their schemas as Connect's schemas, and their values in the form that the kinds read.
+"""Records of AvroConverter, Confluent's and Apicurio's: their schemas as Connect's schemas, their values in the form that the kinds read.
 
 A record is a zero byte, the schema's id in four bytes (highest first), then Avro's binary encoding (Confluent documentation, "Wire
-format"). ``AvroData`` in Confluent's schema-registry defines how AvroConverter writes Connect's schemas; this module reverses
-this. Debezium adjusts names that Avro does not allow (``field.name.adjustment.mode``); they stay adjusted here.
+format"). Apicurio's may have eight bytes of id, or the id in a header and no byte before the encoding. ``AvroData`` in Confluent's
+schema-registry defines how both converters write Connect's schemas; this module reverses this. Debezium adjusts names that Avro does not
+allow (``field.name.adjustment.mode``); they stay adjusted here.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from workers.spark.kinds import UNAVAILABLE, Schema, kind_of
 from workers.spark.kinds.binding import let
 
 HEADER: Final = 5
-"""Bytes before the value: the magic byte and the id."""
+"""Bytes before the value in Confluent's form: the zero byte and the id."""
 _DECIMAL: Final = "org.apache.kafka.connect.data.Decimal"
 _LOGICAL: Final = {
     ("int", "date"): "org.apache.kafka.connect.data.Date",
@@ -71,26 +72,29 @@ def shape_of(schema: Schema, placeholder: str = UNAVAILABLE) -> StructType:
     return StructType([of(field, row=envelope) for field in fields])
 
 
-def schema_id(value: Column) -> Column:
-    """The id of the schema of a record (binary), as int; null if the record does not begin with a zero byte and an id."""
-    number = F.conv(F.hex(F.substring(value, 2, HEADER - 1)), 16, 10).cast("bigint").cast("int")
-    return F.when(_headed(value), number)
+def schema_id(value: Column, header: int = HEADER) -> Column:
+    """The id of the schema of a record (binary), as bigint; null if the record does not begin with a zero byte and an id.
+
+    ``header`` is the number of bytes before the value. Ids of four bytes are signed.
+    """
+    number = F.conv(F.hex(F.substring(value, 2, header - 1)), 16, 10).cast("bigint")
+    return F.when(_headed(value, header), number.cast("int").cast("bigint") if header == HEADER else number)
 
 
-def read_avro(value: Column, avro_schema: str, shape: StructType | None = None) -> Column:
-    """A record (binary, with its header) as ``shape``, which is :func:`shape_of` its schema if none is given; null stays null.
+def read_avro(value: Column, avro_schema: str, shape: StructType | None = None, header: int = HEADER) -> Column:
+    """A record (binary) as ``shape``, which is :func:`shape_of` its schema if none is given; null stays null.
 
-    The result is what ``from_json`` with the same type makes of JsonConverter's text: bytes as bytes, numbers without their logical
-    types, maps whose keys are no text as pairs, structs without a rule of their own as JSON. Fields of ``shape`` that the schema lacks
-    are null. A value that does not fit the schema stops the job, and so does one without the header.
+    ``header`` is the number of bytes before the value, 0 for none. The result is what ``from_json`` with the same type makes of
+    JsonConverter's text: bytes as bytes, numbers without their logical types, maps whose keys are no text as pairs, structs without a rule
+    of their own as JSON. Fields of ``shape`` that the schema lacks are null. A value that does not fit the schema stops the job, and so
+    does one without the header.
     Raises JobError as :func:`connect_schema`, and when the schema is no record's.
     """
     document = _parsed(avro_schema)
     schema = _Reader().schema(document)
     if schema.get("type") != "struct":
         raise JobError(UNREADABLE, f"An Avro schema is of type {schema.get('type')!r}, not a record. Leave its topic out with topics.")
-    wrong = F.raise_error(F.lit("A record does not begin with a zero byte and a schema's id, as AvroConverter's do."))
-    body = F.when(_headed(value), F.substring(value, HEADER + 1, 2**31 - 1)).when(value.isNotNull(), wrong.cast("binary"))
+    body = _body(value, header) if header else value
     plain = json.dumps(_bare(document))
     whole = shape or shape_of(schema)
     record = from_avro(body, plain, {"mode": "FAILFAST"})
@@ -98,8 +102,13 @@ def read_avro(value: Column, avro_schema: str, shape: StructType | None = None) 
     return record.cast(whole) if _is_alike(schema, whole) else let(record, lambda once: _fitted(once, schema, whole))
 
 
-def _headed(value: Column) -> Column:
-    return (F.octet_length(value) >= HEADER) & (F.substring(value, 1, 1) == F.lit(b"\0"))
+def _body(value: Column, header: int) -> Column:
+    wrong = F.raise_error(F.lit("A record does not begin with a zero byte and a schema's id, as AvroConverter's do."))
+    return F.when(_headed(value, header), F.substring(value, header + 1, 2**31 - 1)).when(value.isNotNull(), wrong.cast("binary"))
+
+
+def _headed(value: Column, header: int) -> Column:
+    return (F.octet_length(value) >= header) & (F.substring(value, 1, 1) == F.lit(b"\0"))
 
 
 def _parsed(text: str) -> object:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Final
+from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from workers.spark.failure import JobError
+from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.source.catalog import Catalog, connect_schema
 from workers.spark.topics.known import Known, Unreadable
 from workers.spark.topics.layouts import Layout, connect_layout, is_table
@@ -38,14 +38,25 @@ class JsonSchemas:
         cut = cut_json(samples.withColumn("value_schema", schema_text("value")).withColumn("key_schema", schema_text("key")), *_TEXTS)
         return {(row["topic"], row["layout"], row["key_layout"]): self._readable(records, row) for row in cut.collect()}
 
+    def enveloped(self, schema: str) -> str:
+        """An embedded schema as that of the payload that is read. Raises JobError when it is not a change's."""
+        return schema
+
+    def check(self, event: Mapping[str, object]) -> None:
+        """Raise JobError for JSON without a schema that is another format's."""
+        if event.keys() == {"schemaId", "payload"}:
+            raise JobError(UNREADABLE, "ExtJsonConverter wrote it. Set format to ext-json.")
+        if {"specversion", "data"} <= event.keys():
+            raise JobError(UNREADABLE, "CloudEventsConverter wrote it. Set format to cloud-events.")
+
     def _readable(self, records: DataFrame, row: Row) -> Text:
         place = f"partition {row['partition']}, offset {row['offset']}"
         try:
             texts = self._texts(records, row["topic"], row["layout"], *(row[name] for name in (*_TEXTS, "value", "key")))
             if texts[0] is not None:
                 self.layout(texts[0], texts[1])
-        except json.JSONDecodeError:
-            return Unreadable(f"{place}: it is not JSON")
+        except json.JSONDecodeError as error:
+            return Unreadable(f"{place}: {'its key' if error.doc != row['value'] else 'it'} is not JSON{_writer(error.doc)}")
         except (ValueError, KeyError, TypeError, AttributeError):
             return Unreadable(f"{place}: its schema is not one that JsonConverter writes")
         except JobError as error:
@@ -66,6 +77,17 @@ class JsonSchemas:
         some = cut.where(F.col("topic").isin(sorted(wanted)) & F.col("value").isNotNull())
         return some.select("topic", "layout", "key_layout", place.alias("b"))
 
+    def _embedded(self, value_schema: str, key_schema: str | None, key: str | None) -> tuple[str | None, str | None]:
+        whole = self.enveloped(value_schema)
+        document = json.loads(whole)
+        if not is_table(document):
+            return None, None
+        if key_schema is None and key is not None:
+            # Only the key's converter leaves out the schema. The columns have the types.
+            columns = {column["field"]: column for column in _columns(document)}
+            key_schema = _bare_key(key, columns)
+        return whole, key_schema
+
     def _texts(
         self,
         records: DataFrame,
@@ -77,8 +99,10 @@ class JsonSchemas:
         key: str | None,
     ) -> tuple[str | None, str | None]:
         if value_schema is not None:
-            return (value_schema, key_schema) if is_table(json.loads(value_schema)) else (None, None)
+            return self._embedded(value_schema, key_schema, key)
         event = json.loads(value)
+        if isinstance(event, dict):
+            self.check(event)
         if not isinstance(event, dict) or ("op" in event and "source" not in event) or event.get("op") == "m":
             return None, None
         cut = cut_json(records)
@@ -97,6 +121,21 @@ class JsonSchemas:
         fields = [{"type": "struct", "field": side, "fields": columns} for side in ("before", "after")]
         schema = {"type": "struct", "fields": [*fields, {"field": "op"}, {"field": "source"}] if enveloped else columns}
         return json.dumps(schema), key_schema or _bare_key(key, {str(column["field"]): column for column in columns})
+
+
+def _columns(schema: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    fields: Sequence[Mapping[str, Any]] = schema["fields"]
+    images = [field for field in fields if field["field"] == "after" and "fields" in field]
+    return images[0]["fields"] if images else fields
+
+
+def _writer(text: str) -> str:
+    """A remedy for text that is not JSON, if its beginning shows the converter. Nothing else of the text is used."""
+    if text.startswith("Struct{"):
+        return ": StringConverter wrote it, whose text cannot be read back. Use another converter"
+    if text.startswith("\0"):
+        return ": it begins as a registry's records do. Set format"
+    return ""
 
 
 def _bare_key(key: str | None, columns: Mapping[str, Mapping[str, object]]) -> str | None:

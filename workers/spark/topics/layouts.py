@@ -1,12 +1,13 @@
 """The layouts of records: the table's columns, its key, and the reading of a payload.
 
 A *layout* is one schema of a topic's values with one schema of its keys. JsonConverter embeds both; without embedded schemas the
-columns come from the source's catalog or from the JSON itself. Avro's schemas come from the registry.
+columns come from the source's catalog or from the JSON itself. Other converters' schemas come from a registry. Each format has a
+*reader* of its payloads; everything after it is the same for all formats.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Final
@@ -18,7 +19,6 @@ from pyspark.sql.types import DataType, LongType, StringType, StructField, Struc
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.kinds import UNAVAILABLE, kind_of
 from workers.spark.tables.table import Column
-from workers.spark.topics.avro import read_avro
 
 SOURCE: Final = StructType(
     [
@@ -36,6 +36,8 @@ TRANSACTION: Final = StructType(
     [StructField("id", StringType()), StructField("total_order", LongType()), StructField("data_collection_order", LongType())]
 )
 _NO_TABLES: Final = ("io.debezium.connector.", "io.debezium.schema.")
+_CLOUD_EVENT: Final = frozenset({"specversion", "datacontenttype", "dataschema", "data"})
+"""Fields of a CloudEvent in Avro. It must not be taken for a row of these columns."""
 _PREFIX: Final = "__"
 """Event flattening puts this before the names of the fields it adds (``add.fields.prefix``)."""
 ADDED: Final[Mapping[str, DataType]] = {
@@ -46,6 +48,18 @@ ADDED: Final[Mapping[str, DataType]] = {
     "__source_ts_ms": LongType(),
 }
 """The fields that are read."""
+
+
+Reader = Callable[[SparkColumn, StructType], SparkColumn]
+"""Reads a payload as a Spark type. Fields of the type that the payload lacks are null; a payload that is null stays null.
+
+A value that does not fit its schema stops the job, because it must not become null.
+"""
+
+
+def read_json(payload: SparkColumn, of: StructType) -> SparkColumn:
+    """The :data:`Reader` of JsonConverter's JSON."""
+    return F.from_json(payload, of, {"mode": "FAILFAST"})
 
 
 class Form(Enum):
@@ -66,8 +80,8 @@ class Layout:
     key: tuple[Column, ...]
     added: tuple[str, ...] = ()
     """Fields that event flattening added, with their prefix."""
-    avro: tuple[str, str | None] | None = None
-    """The Avro schemas of value and key; None for JSON."""
+    reads_value: Reader = read_json
+    reads_key: Reader = read_json
 
     def filled(self, texts: Iterable[tuple[str, str]]) -> Layout:
         """The layout with ``filled`` set for these columns. ``texts``: (name, PostgreSQL's text of the value in older rows)."""
@@ -101,14 +115,12 @@ class Layout:
         )
 
     def value_of(self, payload: SparkColumn) -> SparkColumn:
-        """A payload read as :attr:`value_type`. A value that does not fit its schema stops the job, because it must not become null."""
-        return _json(payload, self.value_type) if self.avro is None else read_avro(payload, self.avro[0], self.value_type)
+        """A payload read as :attr:`value_type`."""
+        return self.reads_value(payload, self.value_type)
 
     def key_of(self, payload: SparkColumn) -> SparkColumn:
         """A key's payload read as :attr:`key_type`."""
-        if self.avro is None or self.avro[1] is None:
-            return _json(payload, self.key_type)
-        return read_avro(payload, self.avro[1], self.key_type)
+        return self.reads_key(payload, self.key_type)
 
 
 def connect_layout(value: Mapping[str, object], key: Mapping[str, object] | None, placeholder: str = UNAVAILABLE) -> Layout:
@@ -122,6 +134,8 @@ def connect_layout(value: Mapping[str, object], key: Mapping[str, object] | None
         raise JobError(
             UNREADABLE, f"A value's schema is of type {value.get('type')!r}, not a table's row. Leave its topic out with topics."
         )
+    if names.keys() >= _CLOUD_EVENT:
+        raise JobError(UNREADABLE, "A value is a CloudEvent in Avro, which is not read. Set serializer.type=json in the converter.")
     added = tuple(name for name in names if name.startswith(_PREFIX))
     return Layout(Form.ROW, tuple(_column(field, placeholder) for name, field in names.items() if name not in added), keys, added)
 
@@ -129,10 +143,6 @@ def connect_layout(value: Mapping[str, object], key: Mapping[str, object] | None
 def is_table(schema: Mapping[str, object]) -> bool:
     """Whether the schema can be a table's. Those of heartbeats, transactions, logical messages and notifications cannot."""
     return schema.get("type") == "struct" and not str(schema.get("name")).startswith(_NO_TABLES)
-
-
-def _json(payload: SparkColumn, layout: StructType) -> SparkColumn:
-    return F.from_json(payload, layout, {"mode": "FAILFAST"})
 
 
 def _fields(schema: Mapping[str, object] | None) -> Sequence[Mapping[str, object]]:

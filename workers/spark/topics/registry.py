@@ -1,4 +1,4 @@
-"""Fetches Avro schemas from a registry that speaks Confluent's REST dialect (Apicurio does below ``/apis/ccompat/v7``).
+"""Fetches schemas from a registry that speaks Confluent's REST dialect (Apicurio does below ``/apis/ccompat/v7``).
 
 Source: Confluent's documentation, "Schema Registry API Reference", ``GET /schemas/ids/{id}``.
 """
@@ -35,12 +35,12 @@ class RegistryAuth:
 
 
 class SchemaRegistry:
-    """Schemas by id. Each is fetched once, because the schema of an id never changes.
+    """Schemas by id. Each is fetched once, because the schema of an id never changes. ``kind`` is their type in the registry's terms.
 
     Raises JobError for an invalid URL, for an unreadable CA file, and for both a user and a token.
     """
 
-    def __init__(self, url: str, auth: RegistryAuth | None = None) -> None:
+    def __init__(self, url: str, auth: RegistryAuth | None = None, kind: str = "AVRO") -> None:
         who = auth or RegistryAuth()
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
@@ -50,6 +50,7 @@ class SchemaRegistry:
         if parts.username is not None:
             raise JobError(UNREADABLE, "The registry's url holds a user, but messages show urls. Set user and password separately.")
         self._url = url.rstrip("/")
+        self._kind = kind
         self._known: dict[int, str | Unreadable] = {}
         self._client = httpx.Client(
             transport=httpx.HTTPTransport(verify=_trust(who.ca), retries=_RETRIES),
@@ -69,7 +70,7 @@ class SchemaRegistry:
         self._client.close()
 
     def schema(self, number: int) -> str | Unreadable:
-        """The text of the Avro schema with this id, or the reason without one: another format, references, an unknown id.
+        """The text of the schema with this id, or the reason without one: another type, references, an unknown id.
 
         Raises JobError when the registry cannot be reached or refuses the request.
         """
@@ -79,16 +80,9 @@ class SchemaRegistry:
         return known
 
     def _fetched(self, number: int) -> str | Unreadable:
-        try:
-            answer = self._client.get(f"{self._url}/schemas/ids/{number}")
-        except httpx.HTTPError as error:
-            raise JobError(UNREADABLE, f"The registry {self._url} cannot be reached ({type(error).__name__}). Check its url.") from error
-        if answer.status_code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-            raise JobError(UNREADABLE, f"The registry {self._url} refuses these credentials ({answer.status_code}). Check user or token.")
-        if answer.status_code == HTTPStatus.NOT_FOUND:
-            return Unreadable(f"the registry {self._url} has no schema {number}")
-        if answer.status_code != HTTPStatus.OK:
-            raise JobError(UNREADABLE, f"The registry {self._url} answers {answer.status_code} for schema {number}. See its log.")
+        answer = self._answer(f"/schemas/ids/{number}", number)
+        if isinstance(answer, Unreadable):
+            return answer
         try:
             document = answer.json()
         except ValueError:
@@ -97,11 +91,25 @@ class SchemaRegistry:
         if not isinstance(document, dict) or not isinstance(text, str):
             raise JobError(UNREADABLE, f"The answer of {self._url} for schema {number} holds no schema. Check that it is a registry's url.")
         kind = document.get("schemaType", "AVRO")
-        if kind != "AVRO":
-            return Unreadable(f"its schema {number} is of type {kind}, not AVRO")
+        if kind != self._kind:
+            return Unreadable(f"its schema {number} is of type {kind}, not {self._kind}")
         if document.get("references"):
             return Unreadable(f"its schema {number} refers to other schemas, which are not followed")
         return text
+
+    def _answer(self, path: str, number: int) -> httpx.Response | Unreadable:
+        """The answer to GET; the reason if the registry does not have what is asked for because of the schema ``number``."""
+        try:
+            answer = self._client.get(f"{self._url}{path}")
+        except httpx.HTTPError as error:
+            raise JobError(UNREADABLE, f"The registry {self._url} cannot be reached ({type(error).__name__}). Check its url.") from error
+        if answer.status_code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+            raise JobError(UNREADABLE, f"The registry {self._url} refuses these credentials ({answer.status_code}). Check user or token.")
+        if answer.status_code == HTTPStatus.NOT_FOUND:
+            return Unreadable(f"the registry {self._url} has no schema {number}")
+        if answer.status_code != HTTPStatus.OK:
+            raise JobError(UNREADABLE, f"The registry {self._url} answers {answer.status_code} for schema {number}. See its log.")
+        return answer
 
 
 def _trust(ca: Path | None) -> ssl.SSLContext:

@@ -8,12 +8,15 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
 
 from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.topics.apicurio import ApicurioRegistry, UseId
+from workers.spark.topics.avro import connect_schema
 from workers.spark.topics.known import Unreadable
 from workers.spark.topics.registry import RegistryAuth, SchemaRegistry
 
@@ -25,7 +28,45 @@ ANSWERS: dict[str, tuple[int, object]] = {
     "/schemas/ids/3": (200, {"schema": "syntax = 'proto3';", "schemaType": "PROTOBUF"}),
     "/schemas/ids/4": (500, {"error_code": 50001}),
     "/schemas/ids/5": (200, "a page"),
+    "/schemas/ids/7": (200, {"schema": "{}", "schemaType": "JSON"}),
 }
+NESTED = {
+    "type": "record",
+    "name": "Envelope",
+    "namespace": "s.t",
+    "fields": [
+        {"name": "before", "type": ["null", "Value"], "default": None},
+        {"name": "after", "type": ["null", "s.t.Value"], "default": None},
+        {"name": "source", "type": "other.Source"},
+        {"name": "kinds", "type": {"type": "array", "items": "other.Kind"}},
+        {"name": "own", "type": {"type": "record", "name": "Own", "fields": [{"name": "kind", "type": "other.Kind"}]}},
+    ],
+}
+VALUE = {"type": "record", "name": "Value", "namespace": "s.t", "fields": [{"name": "n", "type": ["null", "other.Number"]}]}
+SOURCE = {"type": "record", "name": "Source", "namespace": "other", "fields": [{"name": "kind", "type": "Kind"}]}
+KIND = {"type": "enum", "name": "Kind", "namespace": "other", "symbols": ["A"]}
+NUMBER = {"type": "record", "name": "other.Number", "fields": [{"name": "scale", "type": {"type": "int", "connect.type": "int16"}}]}
+
+
+def of_artifact(name: str, version: str) -> dict[str, str]:
+    return {"artifactId": name, "version": version, "name": name}
+
+
+for api, ids, content in (("v3", "contentIds", "/content"), ("v2", "globalIds", "")):
+    base, there = f"/apis/registry/{api}", f"/apis/registry/{api}/groups"
+    ANSWERS |= {
+        f"{base}/ids/{ids}/8": (200, NESTED),
+        f"{base}/ids/{ids}/8/references": (200, [of_artifact("v", "1"), {**of_artifact("a/b", "2"), "groupId": "g"}]),
+        f"{there}/default/artifacts/v/versions/1{content}": (200, VALUE),
+        f"{there}/default/artifacts/v/versions/1/references": (200, [of_artifact("n", "1")]),
+        f"{there}/g/artifacts/a%2Fb/versions/2{content}": (200, SOURCE),
+        f"{there}/g/artifacts/a%2Fb/versions/2/references": (200, [of_artifact("k", "3")]),
+        f"{there}/default/artifacts/k/versions/3{content}": (200, KIND),
+        f"{there}/default/artifacts/n/versions/1{content}": (200, NUMBER),
+        f"{base}/ids/{ids}/9": (200, NESTED),
+        f"{base}/ids/{ids}/9/references": (200, [of_artifact("gone", "1")]),
+        f"{base}/ids/{ids}/1": (200, SCHEMA),
+    }
 
 
 class Registry(BaseHTTPRequestHandler):
@@ -111,6 +152,33 @@ def test_what_cannot_be_read_is_refused(url: str, number: int, said: str) -> Non
     with SchemaRegistry(url) as registry, pytest.raises(JobError, match=said) as failure:
         registry.schema(number)
     assert failure.value.code == UNREADABLE
+
+
+def test_type_of_the_schemas_is_that_of_the_format(url: str) -> None:
+    with SchemaRegistry(url, kind="JSON") as registry:
+        assert registry.schema(7) == "{}"
+        assert registry.schema(1) == Unreadable("its schema 1 is of type AVRO, not JSON")
+
+
+@pytest.mark.parametrize(("api", "use_id"), [("v3", "contentId"), ("v2", "globalId")])
+def test_apicurio_has_whole_schemas_and_those_of_several_artifacts(url: str, api: str, use_id: UseId) -> None:
+    with ApicurioRegistry(f"{url}/apis/registry/{api}", use_id) as registry:
+        assert registry.schema(1) == SCHEMA
+        text = registry.schema(8)
+        assert isinstance(text, str)
+        assert registry.schema(10) == Unreadable(f"the registry {url}/apis/registry/{api} has no schema 10")
+        missing = registry.schema(9)
+    assert isinstance(missing, Unreadable)
+    assert "lacks an artifact that its schema 9 refers to" in missing.reason
+    # Each type is defined where it is used for the first time, as Avro wants it.
+    before, after, source, kinds, own = json.loads(text)["fields"]
+    number = before["type"][1]["fields"][0]["type"][1]
+    assert (number["namespace"], number["name"], number["fields"][0]["type"]["connect.type"]) == ("other", "Number", "int16")
+    assert after["type"] == ["null", "s.t.Value"]
+    assert source["type"]["fields"][0]["type"] == KIND
+    assert (kinds["type"]["items"], own["type"]["fields"][0]["type"]) == ("other.Kind", "other.Kind")
+    read = connect_schema(text)
+    assert [field["field"] for field in cast("list[dict[str, object]]", read["fields"])] == ["before", "after", "source", "kinds", "own"]
 
 
 def test_registry_that_is_not_there() -> None:

@@ -1,0 +1,153 @@
+"""Records whose schemas are in a registry: each names its schemas by their ids. The formats differ in the schemas' language only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from typing import Final, Literal
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+from workers.spark.failure import JobError
+from workers.spark.kinds import Schema
+from workers.spark.topics.avro import HEADER, connect_schema, read_avro, schema_id
+from workers.spark.topics.known import Known, Unreadable
+from workers.spark.topics.layouts import SOURCE, Layout, Reader, connect_layout, is_table
+from workers.spark.topics.records import carried
+from workers.spark.topics.registry import SchemaRegistry
+from workers.spark.topics.survey import Group
+from workers.spark.topics.topic import Text
+
+_PLACE: Final = StructType(
+    [
+        StructField("source", SOURCE),
+        StructField("op", StringType()),
+        StructField("__source_ts_ms", LongType()),
+        StructField("__lsn", LongType()),
+    ]
+)
+
+Side = Literal["value", "key"]
+NO_ID: Final = -1
+"""The key layout of keys without an id. A table whose keys cannot be read must not be taken for one without a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdPlace:
+    """Where a record has the id of its schema: in ``size`` bytes before the value, or, if that is 0, in a header.
+
+    ``named`` is the kind of id in Apicurio's names of headers: ``apicurio.value.contentId`` or ``apicurio.key.globalId``.
+    """
+
+    size: int = HEADER - 1
+    named: str = "contentId"
+
+    @property
+    def header(self) -> int:
+        """The number of bytes before the value."""
+        return self.size + 1 if self.size else 0
+
+    def id_of(self, side: Side) -> Column:
+        """The id of Kafka's value or key, as bigint; null without one."""
+        if self.size:
+            return schema_id(F.col(side), self.header)
+        name = f"apicurio.{side}.{self.named}"
+        found = F.try_element_at(F.filter("headers", lambda header: header["key"] == name), F.lit(-1))["value"]
+        return F.when(F.col(side).isNotNull(), F.conv(F.hex(found), 16, 10).cast("bigint"))
+
+
+def cut_registered(records: DataFrame, place: IdPlace) -> DataFrame:
+    """``records`` with ids of schemas as cut records (:mod:`workers.spark.topics.records`).
+
+    A layout is a schema's id, a payload the whole record.
+    """
+    key_layout = F.when(F.col("key").isNotNull(), F.coalesce(place.id_of("key"), F.lit(NO_ID).cast("bigint")))
+    cut = (place.id_of("value").alias("layout"), "value", key_layout.alias("key_layout"), "key")
+    return records.select("topic", "partition", "offset", "timestamp", *cut, *carried())
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A language of schemas, as one converter writes it.
+
+    ``connect`` returns the Connect schema that JsonConverter would embed. ``reader`` returns what reads payloads of a schema. Both take the
+    schema's text, and raise JobError, or one of Python's errors, for a text that the converter does not write.
+    """
+
+    converter: str
+    connect: Callable[[str], Schema]
+    reader: Callable[[str], Reader]
+
+
+def avro_language(place: IdPlace) -> Language:
+    """Avro, as AvroConverter writes it."""
+
+    def reader(text: str) -> Reader:
+        return partial(_read_avro, text=text, header=place.header)
+
+    return Language("AvroConverter", connect_schema, reader)
+
+
+def _read_avro(payload: Column, of: StructType, text: str, header: int) -> Column:
+    return read_avro(payload, text, of, header)
+
+
+class RegisteredSchemas:
+    """Finds the schemas of groups in ``registry``."""
+
+    def __init__(self, placeholder: str, registry: SchemaRegistry, language: Language) -> None:
+        self._placeholder = placeholder
+        self._registry = registry
+        self._language = language
+
+    def of(self, records: DataFrame, groups: Sequence[Group]) -> Mapping[tuple[str, int | None, int | None], Text]:
+        """The schemas of ``groups`` (see :data:`workers.spark.topics.topic.Texts`). Raises JobError when the registry cannot be reached."""
+        del records
+        return {(group.topic, group.layout, group.key_layout): self._texts(group) for group in groups}
+
+    def layout(self, value: str, key: str | None) -> Layout:
+        """The layout that the texts describe. Raises JobError when they do not describe a table."""
+        language = self._language
+        found = connect_layout(language.connect(value), None if key is None else language.connect(key), self._placeholder)
+        found = replace(found, reads_value=language.reader(value))
+        return found if key is None else replace(found, reads_key=language.reader(key))
+
+    def places(self, cut: DataFrame, wanted: Mapping[str, Sequence[Known]]) -> DataFrame:
+        """The commit of each change (see :class:`workers.spark.topics.topic.Schemas`)."""
+        parts = []
+        for topic, layouts in wanted.items():
+            for known in layouts:
+                mine = (F.col("topic") == topic) & F.col("layout").eqNullSafe(known.value) & F.col("key_layout").eqNullSafe(known.key)
+                block = self._language.reader(known.value_schema or "")(F.when(mine, F.col("value")), _PLACE)
+                parts.append(cut.where(mine & F.col("value").isNotNull()).withColumn("e", block))
+        block = F.col("e")
+        ts_ms, lsn = F.coalesce(block["source"]["ts_ms"], block["__source_ts_ms"]), F.coalesce(block["source"]["lsn"], block["__lsn"])
+        table = block["source"]
+        named = (table["schema"].alias("schema"), table["table"].alias("table"))
+        place = F.struct(ts_ms.alias("ts_ms"), lsn.alias("lsn"), *named, block["op"].alias("op"))
+        return reduce(DataFrame.unionByName, parts).select("topic", "layout", "key_layout", place.alias("b"))
+
+    def _texts(self, group: Group) -> Text:
+        place = "partition {}, offset {}".format(*group.sample)
+        if group.layout is None:
+            return Unreadable(f"{place}: it has no schema's id where {self._language.converter} writes one")
+        if group.key_layout == NO_ID:
+            return Unreadable(
+                f"{place}: its key has no schema's id where {self._language.converter} writes one; use one converter for both"
+            )
+        value, key = self._registry.schema(group.layout), None
+        try:
+            if isinstance(value, Unreadable) or not is_table(self._language.connect(value)):
+                return Unreadable(f"{place}: {value.reason}") if isinstance(value, Unreadable) else (None, None)
+            key = None if group.key_layout is None else self._registry.schema(group.key_layout)
+            if isinstance(key, Unreadable):
+                return Unreadable(f"{place}: {key.reason}")
+            self.layout(value, key)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return Unreadable(f"{place}: its schema is not one that {self._language.converter} writes")
+        except JobError as error:
+            return Unreadable(f"{place}: {error}")
+        return value, key
