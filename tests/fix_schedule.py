@@ -31,7 +31,22 @@ FIRST: Final = (
 """Longest first, as `make test` and `make test-long` print them."""
 SESSIONS: Final = (
     frozenset({"changes", "command", "history", "kinds", "live", "missing", "rebuild", "transactions"}),
-    frozenset({"avro", "delta", "keys", "kinds_pg", "messages", "mirror", "postgres", "sinks", "topics_live", "verify", "verify_command"}),
+    frozenset(
+        {
+            "avro",
+            "converters",
+            "delta",
+            "keys",
+            "kinds_pg",
+            "messages",
+            "mirror",
+            "postgres",
+            "sinks",
+            "topics_live",
+            "verify",
+            "verify_command",
+        }
+    ),
 )
 """The files of tests/spark that share a process."""
 REGISTRY: Final = frozenset(
@@ -40,6 +55,7 @@ REGISTRY: Final = frozenset(
         "tests/integration/connector/test_registry_outage.py",
         "tests/integration/tutorials/test_avro.py",
         "tests/integration/workers/test_embedded_registry.py",
+        "tests/spark/test_registry_live.py",
     }
 )
 """The files that share the process with the schema registry."""
