@@ -16,7 +16,11 @@ WRAPPERS_NAME: Final = "google/protobuf/wrappers.proto"
 def _options(java_package: str, java_class: str, go_package: str = "", prefix: str = "", csharp: str = "") -> tuple[tuple[str, str], ...]:
     found = [("java_package", quoted(java_package)), ("java_outer_classname", quoted(java_class)), ("java_multiple_files", "true")]
     if go_package:
-        found += [("go_package", quoted(go_package)), ("cc_enable_arenas", "true"), ("objc_class_prefix", quoted(prefix))]
+        found.append(("go_package", quoted(go_package)))
+    if csharp:
+        found.append(("cc_enable_arenas", "true"))
+    if prefix:
+        found.append(("objc_class_prefix", quoted(prefix)))
     if csharp:
         found.append(("csharp_namespace", quoted(csharp)))
     return tuple(found)
