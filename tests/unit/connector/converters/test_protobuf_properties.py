@@ -1,4 +1,4 @@
-"""Properties of the ProtobufConverter over schemas and values: Google's library reads what was written, from the text that is registered."""
+"""Properties of the ProtobufConverter: Google's library reads what was written, from the text that is registered."""
 
 from __future__ import annotations
 
