@@ -1,4 +1,4 @@
-"""Reads what the ProtobufConverter wrote: Google's compiler makes the message of the registered text, and Google's library reads the bytes."""
+"""Reads what the ProtobufConverter wrote: Google's compiler and library know nothing but the registered text."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class ProtoMessage:
         sections = (
             [member.text() for member in self.fields],
             [_block("oneof", name, [member.text() for member in members]) for name, members in self.oneofs if members],
-            [member.text() for member in (*self.messages, *self.enums)],
+            [message.text() for message in self.messages] + [enum.text() for enum in self.enums],
         )
         return _block("message", self.name, *sections)
 

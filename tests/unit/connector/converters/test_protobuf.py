@@ -311,14 +311,15 @@ def test_the_id_in_a_header() -> None:
 
 
 def test_references_of_imported_files() -> None:
-    event = {"before": None, "after": None, "price": Decimal(1), "small": None, "notes": [], "tags": {}}
+    event: dict[str, Any] = {"before": None, "after": None, "price": Decimal(1), "small": None, "notes": [], "tags": {}}
     assert asked(EVENT, event).references == ()
-    for options, subject, action in (
+    chosen: tuple[tuple[dict[str, str], str, str], ...] = (
         ({}, "confluent/type/decimal.proto", "register"),
         ({"reference_subject_name_strategy": QUALIFIED_REFERENCE}, "confluent.type.decimal", "register"),
         ({"reference_lookup_only": "true"}, "confluent/type/decimal.proto", "look up"),
         ({"auto_register_schemas": "false"}, "confluent/type/decimal.proto", "look up"),
-    ):
+    )
+    for options, subject, action in chosen:
         ask = asked(EVENT, event, skip_known_types="false", **options)
         (reference,) = ask.references
         assert (reference.name, reference.request.subject) == ("confluent/type/decimal.proto", subject)
