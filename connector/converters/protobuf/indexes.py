@@ -33,13 +33,9 @@ def find_message(text: str, full_name: str) -> tuple[int, ...] | None:
     """Return the indexes of a message in a file, or None where the file has no such message."""
     words = tokens(text)
     found = _messages(words)
-    package = next((words[place + 1] for place in range(len(words) - 1) if _begins(words, place) and words[place] == "package"), "")
+    # A field may have the name package.
+    package = next((words[place + 1] for place in range(len(words) - 2) if words[place] == "package" and words[place + 2] == ";"), "")
     return next((indexes for name, indexes in found if (f"{package}.{name}" if package else name) == full_name), None)
-
-
-def _begins(words: list[str], place: int) -> bool:
-    """Whether a definition begins here: a field may have the name ``message`` or ``package``."""
-    return place == 0 or words[place - 1] in (";", "{", "}")
 
 
 def _messages(words: list[str]) -> list[tuple[str, tuple[int, ...]]]:
@@ -55,7 +51,7 @@ def _messages(words: list[str]) -> list[tuple[str, tuple[int, ...]]]:
             following = None
         elif word == "}" and len(open_braces) > 1:
             open_braces.pop()
-        elif word == "message" and outer is not None and _begins(words, place) and words[place + 2 : place + 3] == ["{"]:
+        elif word == "message" and outer is not None and words[place + 2 : place + 3] == ["{"]:
             name = words[place + 1]
             following = (f"{outer[0]}.{name}" if outer[0] else name, (*outer[1], count))
             found.append(following)

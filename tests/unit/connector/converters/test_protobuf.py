@@ -202,6 +202,11 @@ def test_messages_of_one_name() -> None:
     assert "  PointMessage Point = 1;" in text(struct("V", Point=struct("Point", x=INT32)))
     same = struct("V", a=struct("x.P", m=mapping(STRING, INT32)), b=struct("y.P", m=mapping(STRING, INT32)).as_optional())
     assert text(same).count("message P {") == 1
+    told = struct("y.P", m=replace(mapping(STRING, INT32), doc="two"))
+    counted = text(struct("V", a=struct("x.P", m=mapping(STRING, INT32)), m=mapping(STRING, INT32), b=told, c=mapping(STRING, INT32)))
+    assert "ConnectDefault2Entry m = 2;" in counted
+    assert "ConnectDefault3Entry c = 4;" in counted
+    assert counted.count("message P {") == 1
     renamed = struct("V", a=struct("x.P", m=replace(INT32, doc="one")), b=struct("x.P", m=INT32))
     assert text(renamed).count("message P {") == 1
     with pytest.raises(DataError, match="Two structs with the name P"):
@@ -285,8 +290,9 @@ def test_errors_name_the_field_and_no_value() -> None:
             written(ROW, row)
         assert "secret" not in str(problem.value)
     for items in (STRING.as_optional(), INT32.as_optional(), struct("P", x=INT32).as_optional(), DATE.as_optional()):
-        with pytest.raises(DataError, match="of field list has a null item"):
-            written(struct("V", list=array(items)), {"list": [None]})
+        for settings in (PLAIN, ProtobufSettings(wrappers=True)):
+            with pytest.raises(DataError, match="of field list has a null item"):
+                written(struct("V", list=array(items)), {"list": [None]}, settings)
     with pytest.raises(DataError, match="Array cannot be nested"):
         text(struct("V", list=array(array(STRING))))
     with pytest.raises(DataError, match="needs a schema"):
@@ -355,7 +361,7 @@ def test_messages_are_found_by_their_names() -> None:
     """
     places = {name: find_message(found, f"p.{name}") for name in ("A", "A.B", "A.C", "A.C.D", "Z", "No", "E")}
     assert places == {"A": (0,), "A.B": (0, 0), "A.C": (0, 1), "A.C.D": (0, 1, 0), "Z": (1,), "No": None, "E": None}
-    assert find_message("message A {}", "A") == (0,)
+    assert find_message("message A { int32 package = 1; }", "A") == (0,)
     assert [index_bytes(indexes) for indexes in ((0,), (1,), (0, 1, 0))] == [b"\0", b"\x02\x02", b"\x06\0\x02\0"]
 
 
