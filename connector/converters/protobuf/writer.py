@@ -114,8 +114,16 @@ class _Source:
         filled = self._filled(schema, found, number, present=present)
         null = 'b""'
         if has_default(schema) and not self._settings.ignore_defaults:
-            null = self._constant(self._function(self._filled(schema, "value", number, present=present))(schema.default))
+            null = self._default(self._filled(schema, "value", number, present=present), schema.default)
         return f"({null} if ({found} := {place}) is None else {filled})"
+
+    def _default(self, expression: str, default: object) -> str:
+        """The expression for a default. One that cannot be written fails the records that need it, and no others."""
+        write = self._function(expression)
+        try:
+            return self._constant(write(default))
+        except _FAILURES:
+            return f"{self._constant(write)}({self._constant(default)})"
 
     def _filled(self, schema: Schema, place: str, number: int, *, present: bool, in_oneof: bool = False) -> str:
         """The expression for a value that is not null, with its tag. ``present`` fields are written even where they are zero."""
@@ -203,8 +211,7 @@ class _Source:
             found = self._fresh("found")
             filled = self._filled(field.schema, found, number, present=True, in_oneof=True)
             if has_default(field.schema) and not self._settings.ignore_defaults:
-                null = self._function(self._filled(field.schema, "value", number, present=True, in_oneof=True))(field.schema.default)
-                rest = self._constant(null)
+                rest = self._default(self._filled(field.schema, "value", number, present=True, in_oneof=True), field.schema.default)
             rest = f"({filled} if ({found} := {union}[{field.name!r}]) is not None else {rest})"
         return f'(b"" if ({union} := {place}) is None else {rest})'
 

@@ -150,6 +150,13 @@ def test_null_or_default() -> None:
     holder = struct("V", a=INT32.with_default(5).as_optional())
     assert read(holder, {"a": None}).a == 5
     assert written(holder, {"a": None}, ProtobufSettings(ignore_defaults=True)) == b""
+    late = struct("V", at=TIMESTAMP.with_default(1 << 62))
+    assert read(late, {"at": 1000}).at.seconds == 1
+    with pytest.raises(DataError, match="within the years"):
+        written(late, {"at": None})
+    members = {"number": with_parameters(INT32.with_default(4).as_optional(), Tag="1")}
+    union = struct("V", choice=struct(f"{NS}.Union.choice", **members))
+    assert read(union, {"choice": {"number": None}}).number == 4
 
 
 def test_known_files_are_the_published_ones() -> None:
