@@ -19,6 +19,7 @@ from connector.converters.converter import (
 )
 from connector.converters.custom import custom_converter, custom_header_converter
 from connector.converters.json_schema import confluent as confluent_json_schema
+from connector.converters.protobuf import confluent as confluent_protobuf
 from connector.emulation import Emulation
 from connector.errors import CdcError, ErrorKind
 from connector.plugins.allowed import AllowedPlugins
@@ -33,6 +34,7 @@ _DEFINITIONS: Final[tuple[ConverterDefinition | DelegatingDefinition, ...]] = (
     *apicurio_avro.DEFINITIONS,
     *ext_json.DEFINITIONS,
     *confluent_json_schema.DEFINITIONS,
+    *confluent_protobuf.DEFINITIONS,
 )
 CONVERTERS: Final[dict[str, ConverterDefinition | DelegatingDefinition]] = {definition.name: definition for definition in _DEFINITIONS}
 """Class name → definition."""

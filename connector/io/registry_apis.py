@@ -41,8 +41,8 @@ def _quoted(text: str) -> str:
     return quote(text, safe="")
 
 
-def _confluent(subject: str, ask: SchemaAsk, _references: Resolved) -> Conversation:
-    """Confluent documentation, "Schema Registry API". Its converters put all that a schema refers to into the schema itself."""
+def _confluent(subject: str, ask: SchemaAsk, references: Resolved) -> Conversation:
+    """Confluent documentation, "Schema Registry API"."""
     place = f"/subjects/{_quoted(subject)}"
     if ask.action == "latest":
         found = yield Call("GET", f"{place}/versions/latest", headers=_CONFLUENT, absent=(_NOT_FOUND,))
@@ -54,11 +54,25 @@ def _confluent(subject: str, ask: SchemaAsk, _references: Resolved) -> Conversat
     if ask.type != "AVRO":
         body["schemaType"] = ask.type
     normalize = "?normalize=true" if ask.normalize else ""
+    if references:
+        body["references"] = yield from _confluent_references(references)
     if ask.action == "look up":
         found = yield Call("POST", place + normalize, body, _CONFLUENT, (_NOT_FOUND,))
         return _confluent_answer(found)
     found = yield Call("POST", f"{place}/versions{normalize}", body, _CONFLUENT)
     return _confluent_answer(found)
+
+
+def _confluent_references(references: Resolved) -> Generator[Call, Any, list[dict[str, Any]]]:
+    """References name subject and version. Registering answers with the id alone in older registries: looking up tells the version."""
+    found: list[dict[str, Any]] = []
+    for name, request, answer in references:
+        version = answer.version
+        if not version and isinstance(request.ask, SchemaAsk):
+            body = {"schema": request.ask.text, "schemaType": request.ask.type}
+            version = str((yield Call("POST", f"/subjects/{_quoted(request.subject)}", body, _CONFLUENT))["version"])
+        found.append({"name": name, "subject": request.subject, "version": int(version)})
+    return found
 
 
 def _confluent_answer(found: Any, *, with_text: bool = False) -> RegisteredSchema | None:

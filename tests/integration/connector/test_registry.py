@@ -13,6 +13,7 @@ import pytest
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer
+from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from connector.configdef.options import Options
@@ -21,10 +22,12 @@ from connector.converters.avro.confluent import DEFINITIONS as CONFLUENT
 from connector.converters.converter import Converted, Converter, ConverterDefinition, SchemaNeededError
 from connector.converters.ext_json import DEFINITIONS as EXT_JSON
 from connector.converters.json_schema.confluent import DEFINITIONS as JSON_SCHEMA
+from connector.converters.protobuf.confluent import DEFINITIONS as PROTOBUF
 from connector.errors import CdcError, ErrorKind
 from connector.io.registry import RegistryClients
 from connector.record.schema import INT32, INT64, STRING, Field, Schema
 from tests.support.avro_cases import TIMESTAMP, VARIABLE, array, decimal, mapping, struct
+from tests.support.protobuf_reader import message_class
 from workers.quickstart.embedded.registry import EmbeddedRegistry
 
 
@@ -165,6 +168,38 @@ async def test_confluents_client_reads_json_with_a_schema(schema_registry: Embed
         read_value = deserializer(found, SerializationContext(topic, MessageField.VALUE))
     assert read_value["before"] is None
     assert read_value["after"]["extra"] == {"x": 1 << 40}
+
+
+@pytest.mark.parametrize("skip_known_types", ["true", "false"])
+async def test_confluents_client_reads_protobuf(schema_registry: EmbeddedRegistry, topic: str, skip_known_types: str) -> None:
+    schema, value = event(topic)
+    value["after"]["tags"] = ["a", ""]
+    converter = made(
+        PROTOBUF, schema_registry_url=schema_registry.confluent, skip_known_types=skip_known_types, optional_for_nullables="true"
+    )
+    found = sent(await converted(converter, topic, schema, value))
+    with SchemaRegistryClient({"url": schema_registry.confluent}) as client:
+        registered = client.get_latest_version(f"{topic}-value").schema
+        text = registered.schema_str
+    assert text is not None
+    assert registered.schema_type == "PROTOBUF"
+    assert [each.name for each in registered.references or []] == (
+        [] if skip_known_types == "true" else ["confluent/type/decimal.proto", "google/protobuf/timestamp.proto"]
+    )
+    deserializer = ProtobufDeserializer(message_class(text, f"{topic}.Envelope"), {"use.deprecated.format": False})
+    message = deserializer(found, SerializationContext(topic, MessageField.VALUE))
+    assert (message.HasField("before"), message.after.name, message.after.price.scale) == (False, "ä", 2)
+    assert (list(message.after.tags), message.after.at.seconds) == (["a", ""], 1_700_000_000)
+    assert [(each.key, each.value) for each in message.after.extra] == [("x", 1 << 40)]
+    latest = made(
+        PROTOBUF,
+        schema_registry_url=schema_registry.confluent,
+        auto_register_schemas="false",
+        use_latest_version="true",
+        optional_for_nullables="true",
+        latest_compatibility_strict="false",
+    )
+    assert sent(await converted(latest, topic, schema, value)) == found
 
 
 async def test_ext_json_registers_the_schema_of_the_json_converter(schema_registry: EmbeddedRegistry, topic: str) -> None:
