@@ -93,7 +93,7 @@ def _section(name: str, doc: str, keys: Iterable[Key], versions: str) -> list[st
 
 def _row(key: Key) -> str:
     default = "required" if key.required else "" if key.default is None else f"`{_code(key.default)}`" if key.default else "empty"
-    meaning = _text(key.doc) + ("" if key.versions == VERSIONS else f" *({', '.join(key.versions)})*")
+    meaning = _text(key.doc) + ("" if key.versions in (VERSIONS, ()) else f" *({', '.join(key.versions)})*")
     return f"| `{_code(key.name)}` | {key.type} | {default} | {meaning} |"
 
 
