@@ -294,7 +294,7 @@ class Play:
             found = sum(text in (raw.value or b"") for raw in raws) if text else sum((await self.reader.ends(topic)).values())
             return found >= int(wanted.get("count", 1))
 
-        await until(come, lambda: f"{argument}; there are {found}", 30)
+        await until(come, lambda: f"{argument}; there are {found}")
 
     async def _step_offset(self, argument: Mapping[str, str]) -> None:
         """``{has}`` or ``{lacks}``: wait until the stored offset has this text or no longer has it; the offset is compared."""
@@ -307,7 +307,7 @@ class Play:
             text = json.dumps((await self.client.get(path)).json(), separators=(",", ":"))
             return argument["has"] in text if "has" in argument else '"lsn' in text and argument["lacks"] not in text
 
-        await until(stored, lambda: f"an offset with {argument}; it is {text}", 20)
+        await until(stored, lambda: f"an offset with {argument}; it is {text}")
         # Whether the last message's transaction was already over is chance, and the reference keeps an offset in a hash table.
         text = re.sub(r'"messageType":"\w+"', '"messageType":"ANY"', text)
         body = json.loads(scrub_rest(text, self.tag, self.place.database))["offsets"]
@@ -368,7 +368,7 @@ class Play:
             counts = await self._counts()
             return all(counts.get(topic, 0) >= count for topic, count in wanted.items())
 
-        await until(reached, lambda: f"{wanted} records; there are {counts}", 20)
+        await until(reached, lambda: f"{wanted} records; there are {counts}")
         self.marks.append(wanted)
 
     async def _streaming(self) -> None:
