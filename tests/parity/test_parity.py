@@ -15,6 +15,7 @@ from tests.fix_pg import PgServer
 from tests.fix_worker import Worker
 from tests.support.recording import Recording, difference
 from tests.support.scenario import Place, Scenario, play
+from workers.quickstart.embedded.registry import EmbeddedRegistry
 
 FOLDER = Path(__file__).parent
 AT_ONCE = 5
@@ -47,6 +48,8 @@ class Plays:
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
+        self.registry = ""
+        """The address of a schema registry, if one runs. Scenarios that need one wait for it."""
         self._room = asyncio.Semaphore(AT_ONCE)
         self._begun: dict[tuple[str, int], asyncio.Task[str]] = {}
 
@@ -55,8 +58,10 @@ class Plays:
         own = request.node.callspec.params
         for item in request.session.items:
             params: dict[str, Any] = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-            scenario = params.get("scenario")
-            if item.parent is request.node.parent and scenario is not None and params["pg"] == own["pg"]:
+            scenario: Scenario | None = params.get("scenario")
+            if scenario is None or (scenario.registry and not self.registry):
+                continue
+            if item.parent is request.node.parent and params["pg"] == own["pg"]:
                 place = scenario.name, pg.port
                 if place not in self._begun:
                     self._begun[place] = asyncio.create_task(self._play(scenario, pg), name=scenario.name)
@@ -72,7 +77,9 @@ class Plays:
     async def _play(self, scenario: Scenario, pg: PgServer) -> str:
         async with self._room:
             database = pg.database("parity")
-            place = Place(self._worker.url, self._worker.bootstrap, database.host, database.port, database.user, database.name)
+            place = Place(
+                self._worker.url, self._worker.bootstrap, database.host, database.port, database.user, database.name, self.registry
+            )
             recorded = Recording.read(FOLDER / "recordings" / f"{scenario.name}.json")
             return difference(recorded, await play(scenario, place, f"px{uuid.uuid4().hex[:12]}", recorded))
 
@@ -84,12 +91,21 @@ async def plays(shared_worker: Worker) -> AsyncIterator[Plays]:
     await begun.end()
 
 
-@pytest.mark.parametrize("scenario", [marked(scenario) for scenario in SCENARIOS if not scenario.once])
+@pytest.mark.parametrize("scenario", [marked(scenario) for scenario in SCENARIOS if not scenario.once and not scenario.registry])
 async def test_parity(scenario: Scenario, pg: PgServer, plays: Plays, request: pytest.FixtureRequest) -> None:
     await plays.check(request, pg)
 
 
 @pytest.mark.pg_once
-@pytest.mark.parametrize("scenario", [marked(scenario) for scenario in SCENARIOS if scenario.once])
+@pytest.mark.parametrize("scenario", [marked(scenario) for scenario in SCENARIOS if scenario.once and not scenario.registry])
 async def test_parity_once(scenario: Scenario, pg: PgServer, plays: Plays, request: pytest.FixtureRequest) -> None:
+    await plays.check(request, pg)
+
+
+@pytest.mark.pg_once
+@pytest.mark.parametrize("scenario", [marked(scenario) for scenario in SCENARIOS if scenario.registry])
+async def test_parity_with_a_registry(
+    scenario: Scenario, pg: PgServer, plays: Plays, schema_registry: EmbeddedRegistry, request: pytest.FixtureRequest
+) -> None:
+    plays.registry = schema_registry.url
     await plays.check(request, pg)

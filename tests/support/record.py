@@ -24,7 +24,7 @@ async def record(file: Path, arguments: argparse.Namespace) -> bool:
     results = []
     for turn in range(1 if arguments.once else 2):
         database = f"parity_{scenario.name.replace('-', '_')}"
-        place = Place(arguments.url, arguments.bootstrap, arguments.host, arguments.port, arguments.user, database)
+        place = Place(arguments.url, arguments.bootstrap, arguments.host, arguments.port, arguments.user, database, arguments.registry)
         with psycopg.connect(place.dsn.replace(f"dbname={database}", "dbname=postgres"), autocommit=True) as connection:
             connection.execute(f'DROP DATABASE IF EXISTS "{database}" WITH (FORCE)'.encode())
             connection.execute(f'CREATE DATABASE "{database}" TEMPLATE template0'.encode())
@@ -65,6 +65,7 @@ def main() -> int:
     parser.add_argument("--host", default="127.0.0.1", help="PostgreSQL, as this machine and the worker reach it")
     parser.add_argument("--port", type=int, default=5432)
     parser.add_argument("--user", default="postgres", help="a superuser whose password, if any, is postgres")
+    parser.add_argument("--registry", default="http://127.0.0.1:8081", help="Apicurio's schema registry, for scenarios that use one")
     parser.add_argument("--out", type=Path, default=PARITY / "recordings")
     parser.add_argument("--once", action="store_true", help="do not play a second time to see whether the result is stable")
     # Topics that are made or removed this instant have no leader: the client would tell that many times.

@@ -25,6 +25,7 @@ from aiokafka import AIOKafkaProducer
 from psycopg import AsyncConnection
 
 from .recording import Compare, Recording, scrub_rest, topic_records
+from .registered_avro import RegisteredAvro
 from .topics import TopicReader, topic_reader
 
 BASE: Final = {
@@ -64,6 +65,8 @@ class Scenario:
     """Servers whose result is the recorded one, as the mark ``pg`` takes it; empty: all."""
     once: bool = False
     """The server's version does not matter: one available server is enough."""
+    registry: bool = False
+    """The connectors use a schema registry. What they register is compared, and Avro is compared by its schema and values."""
     variants: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     """Connectors that run side by side on the same changes, by their names: what each adds to ``config``. Empty: one connector."""
 
@@ -71,7 +74,7 @@ class Scenario:
     def load(cls, file: Path) -> Scenario:
         """Raises ScenarioError for a key that means nothing."""
         found = yaml.safe_load(file.read_text(encoding="utf-8"))
-        known = {"about", "setup", "before", "config", "steps", "compare", "streams", "fixed_prefix", "pg", "once", "variants"}
+        known = {"about", "setup", "before", "config", "steps", "compare", "streams", "fixed_prefix", "pg", "once", "registry", "variants"}
         if unknown := found.keys() - known:
             raise ScenarioError(f"{file.name}: {', '.join(sorted(unknown))} mean nothing; a scenario has {', '.join(sorted(known))}")
         return cls(
@@ -86,6 +89,7 @@ class Scenario:
             found.get("fixed_prefix", ""),
             found.get("pg", ""),
             found.get("once", False),
+            found.get("registry", False),
             found.get("variants") or {},
         )
 
@@ -100,6 +104,8 @@ class Place:
     port: int
     user: str
     database: str
+    registry: str = ""
+    """The address of Apicurio's schema registry, without a path. Only scenarios that use one need it."""
 
     @property
     def dsn(self) -> str:
@@ -133,6 +139,8 @@ class Play:
     """An empty folder that the worker reads and writes too."""
     resources: AsyncExitStack
     """What is to be closed in the end: the sessions that a step opened."""
+    registered: RegisteredAvro | None = None
+    """What the registry holds, if the scenario uses one."""
     sessions: dict[str, AsyncConnection[Any]] = field(default_factory=dict)
     rest: list[dict[str, Any]] = field(default_factory=list)
     marks: list[dict[str, int]] = field(default_factory=list)
@@ -151,7 +159,9 @@ class Play:
         if isinstance(value, str):
             for name in ("name", "slot", "publication"):
                 value = value.replace(f"{{{name}}}", self.tag + self.variant)
-            for name, put in (("bootstrap", self.place.bootstrap), ("dir", str(self.folder)), ("db", self.place.database)):
+            place = self.place
+            puts = (("bootstrap", place.bootstrap), ("dir", str(self.folder)), ("db", place.database), ("registry", place.registry))
+            for name, put in puts:
                 value = value.replace(f"{{{name}}}", put)
             return value.replace("{p}", self.prefix + self.variant)
         if isinstance(value, Mapping):
@@ -439,10 +449,16 @@ class Play:
             named = self._named(topic)
             if compare.ignores(named):
                 continue
-            topics[named] = topic_records(await self.reader.read(topic), compare, self.prefix, self.place.database)
+            raws = await self.reader.read(topic)
+            if self.registered is not None:
+                raws = [await self.registered.readable(raw) for raw in raws]
+            topics[named] = topic_records(raws, compare, self.prefix, self.place.database)
             if compare.settings:
                 partitions = len((await self.reader.topics())[topic])
                 settings[named] = {"partitions": str(partitions), **await self.reader.settings(topic, compare.settings)}
+        if self.registered is not None:
+            subjects = await self.registered.subjects(self.prefix)
+            settings["registry"] = {self._named(name): self._named(versions) for name, versions in subjects.items()}
         return Recording(self.marks, self.rest, topics, settings)
 
 
@@ -455,7 +471,10 @@ async def _play(scenario: Scenario, place: Place, tag: str, recorded: Recording 
         AsyncExitStack() as resources,
     ):
         folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="parity-")))
-        play = Play(scenario, place, tag, recorded, reader, client, connection, folder, resources)
+        registered = None
+        if scenario.registry:
+            registered = RegisteredAvro(await resources.enter_async_context(httpx.AsyncClient(base_url=place.registry)))
+        play = Play(scenario, place, tag, recorded, reader, client, connection, folder, resources, registered)
         try:
             yield play
         finally:

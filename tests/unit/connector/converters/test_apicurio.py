@@ -13,11 +13,12 @@ from connector.configdef.options import OptionError, Options
 from connector.converters.avro.apicurio import DEFINITIONS
 from connector.converters.converter import Converted, Converter, SchemaNeededError
 from connector.converters.ext_json import DEFINITIONS as EXT_JSON
-from connector.converters.registry import Registry
+from connector.converters.registry import RegisteredSchema, Registry
 from connector.emulation import DEBEZIUM_2_3_4, DEFAULT
 from connector.errors import CdcError
 from connector.io.registry import RegistryClients
 from connector.record.connect_record import DataError
+from connector.record.schema import STRING
 from tests.support.apicurio_cases import GENERATIONS, Conversion, conversions
 from tests.support.fake_registry import FakeRegistry
 
@@ -76,6 +77,19 @@ async def test_bytes_headers_and_requests_are_the_real_ones(generation: str, cas
         sent = None if found.payload is None else (found.prefix + found.payload).hex()
         assert (sent, [[name, (value or b"").hex()] for name, value in found.headers]) == (recorded["bytes"], recorded["headers"])
     assert comparable(registry.requests) == comparable(recorded["requests"])
+
+
+@pytest.mark.parametrize(("options", "asked"), [({"apicurio.registry.auto-register": "true"}, 1), ({}, 2)])
+def test_a_schema_that_was_registered_for_a_topic_is_known_for_all(options: dict[str, str], asked: int) -> None:
+    converter = made({"apicurio.registry.url": "http://r/apis/registry/v3"} | options)
+    subjects = []
+    for topic in ("t1", "t2", "t1"):
+        try:
+            converter.convert(topic, STRING, "x", ())
+        except SchemaNeededError as needed:
+            subjects.append(needed.request.subject)
+            needed.registry.learn(needed.request, RegisteredSchema(len(subjects)))
+    assert subjects == ["t1-value", "t2-value"][:asked]
 
 
 def test_the_generation_follows_from_the_url_or_else_from_the_version() -> None:
