@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# Without compiled files each of the many processes that tests start would compile all modules again, which takes it 4 s.
+# Without compiled files each of the many processes that tests start compiles all modules again: a worker for 0.5 s, collection for 10 s.
 unexport PYTHONDONTWRITEBYTECODE
 
 PYTEST := $(BIN)/python -m pytest --durations=25

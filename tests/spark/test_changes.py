@@ -18,6 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.avro.functions import to_avro
 
 from tests.support.spark.memory_sink import MemorySink
+from tests.support.spark.own_session import own_session
 from tests.support.spark.topic_log import ID, NAME, Json, TopicLog, cents, price
 from workers.spark.changes import known_topic, typed
 from workers.spark.jobs.batches import Batches
@@ -84,7 +85,7 @@ def test_values_in_sparks_own_types(spark: SparkSession) -> None:
 
 
 def test_names_that_look_like_references_in_a_session_of_the_users(spark: SparkSession) -> None:
-    session = spark.newSession()
+    session = own_session(spark)
     session.conf.set("spark.sql.variable.substitute", "true")
     name, key = "${env:HOME}", '`${env:PATH}`."x"'
     log = TopicLog(({**NAME, "field": key}, {**NAME, "field": name}), key=({**NAME, "field": key},))

@@ -12,6 +12,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
 
+from tests.support.spark.own_session import own_session
 from tests.support.spark.spark_command import command
 from workers.spark.commands import main
 
@@ -53,6 +54,9 @@ async def test_mirror_continues_and_verify_distinguishes_equal_tables(
         master = "local[2]"
         [sink]
         path = "{tmp_path}/tables"
+        [spark]
+        # Compiling well is for those who run long.
+        "spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1"
         """,
         encoding="utf-8",
     )
@@ -75,7 +79,7 @@ async def test_mirror_continues_and_verify_distinguishes_equal_tables(
         await producer.send_and_wait(TOPIC, event(5, "d", None), b'{"id":2}')
         await producer.send_and_wait(TOPIC, None, b'{"id":2}')
         # The command is shown to be one; from here on it runs in a session that is there already, since each takes 20 s to start.
-        session = spark.newSession()
+        session = own_session(spark)
         monkeypatch.setattr(session, "stop", lambda: None)
         monkeypatch.setattr("workers.spark.commands.session_of", lambda *_, **__: session)
         assert main(["mirror", "--config", str(config), "--show", "10"]) == 0

@@ -14,6 +14,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quicksta
 from pyspark.sql import SparkSession
 
 from tests.support.spark.memory_sink import Crash, MemorySink
+from tests.support.spark.own_session import own_session
 from tests.support.spark.topic_log import EPOCH, ID, NAME, Json, TopicLog
 from workers.spark.failure import JobError
 from workers.spark.jobs.batches import Batches
@@ -215,7 +216,7 @@ def test_history_in_iceberg_continues_from_batch_to_batch(spark: SparkSession, t
     sink = sink_of(place, spark)
     batches = Batches(Checkpoint(spark, str(tmp_path / "checkpoint")), json_format(UNAVAILABLE, None), sink, History(sink))
     # A streaming query has its own session.
-    session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    session = own_session(spark)
     log = TopicLog()
     log.change("c", {"id": 1, "name": "a"}, lsn=10)
     log.change("c", {"id": 2, "name": "x"}, lsn=20)

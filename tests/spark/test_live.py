@@ -20,6 +20,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quicksta
 from pyspark.errors import StreamingQueryException
 
 from tests.support.spark.log_broker import Broker, broker
+from tests.support.spark.own_session import own_session
 from tests.support.spark.spark_command import command, started
 from tests.support.spark.topic_log import ID, NAME, Json, TopicLog, cents, price
 from workers.quickstart.embedded.wait import wait_until
@@ -267,7 +268,7 @@ async def test_parquet_iceberg_and_a_history_by_command(
         configured(tmp_path / sink, broker, database, "sparktables", in_two, sink) for sink in ("parquet", "iceberg", "delta")
     )
     # A session that is there already: each start of one takes as long as all the rest.
-    session = spark.newSession()
+    session = own_session(spark)
     monkeypatch.setattr(session, "stop", lambda: None)
     monkeypatch.setattr("workers.spark.jobs.stream.session_of", lambda *_, **__: session)
     monkeypatch.setattr("workers.spark.commands.session_of", lambda *_, **__: session)

@@ -12,6 +12,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quicksta
 
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.support.spark.own_session import own_session
 from workers.spark.commands import failure_sentence, main
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.jobs.arrival import lost
@@ -108,7 +109,7 @@ def test_shuffles_have_a_partition_for_each_core_also_after_a_checkpoint(spark: 
     cores = str(spark.sparkContext.defaultParallelism)
     assert spark.conf.get(SHUFFLE_PARTITIONS) == cores
     # What a streaming query brings back from a checkpoint that was begun elsewhere.
-    session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    session = own_session(spark)
     session.conf.set(SHUFFLE_PARTITIONS, "200")
     seen: list[str | None] = []
 

@@ -139,6 +139,9 @@ def session_settings(jars: Sequence[Path], settings: Mapping[str, str]) -> dict[
         "spark.jars": ",".join(str(path) for path in jars),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # Spark writes a description of each plan for its web page, which takes seconds for large ones.
+        "spark.sql.maxPlanStringLength": "200",
+        "spark.sql.ui.explainMode": "simple",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.caseSensitive": "true",
         # Re-planning between stages takes longer than the stages.

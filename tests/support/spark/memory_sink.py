@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from tests.support.spark.local_frame import local_frame
 from workers.spark.tables.evolution import Add, Drop, Rename, steps_along
 from workers.spark.tables.table import DELETE, LSN, POSITION, Effects, Table
 
@@ -46,7 +47,7 @@ class MemorySink:
         shape = self.shapes[table.full_name]
         own = [StructField(LSN, LongType()), *([] if shape.key else [StructField(POSITION, StringType())])]
         kind = StructType([*(StructField(column.name, column.kind.type) for column in shape.columns), *own])
-        return (session or self.spark).createDataFrame([tuple(row[field.name] for field in kind.fields) for row in rows.values()], kind)
+        return local_frame(session or self.spark, [tuple(row[field.name] for field in kind.fields) for row in rows.values()], kind)
 
     def rows(self, name: str = "public.items") -> list[Cells]:
         """A table's rows without the mirror's own columns, by key."""

@@ -8,6 +8,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from pyspark.sql.types import ArrayType, BinaryType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
+
+from tests.support.spark.local_frame import local_frame
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -15,9 +19,17 @@ Json = dict[str, object]
 Header = tuple[str, bytes]
 Record = tuple[str, int, int, datetime, bytes | None, bytes | None, list[Header]]
 
-RECORDS = (
-    "topic string, partition int, offset bigint, timestamp timestamp, key binary, value binary, "
-    "headers array<struct<key: string, value: binary>>"
+HEADERS = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+RECORDS = StructType(
+    [
+        StructField("topic", StringType()),
+        StructField("partition", IntegerType()),
+        StructField("offset", LongType()),
+        StructField("timestamp", TimestampType()),
+        StructField("key", BinaryType()),
+        StructField("value", BinaryType()),
+        StructField("headers", ArrayType(HEADERS)),
+    ]
 )
 TOPIC = "shop.public.items"
 ID: Json = {"type": "int32", "optional": False, "field": "id"}
@@ -130,7 +142,7 @@ def frame(spark: SparkSession, records: Sequence[Record]) -> DataFrame:
         (topic, partition, offset, at, _array(key), _array(value), headers or None)
         for topic, partition, offset, at, key, value, headers in records
     ]
-    return spark.createDataFrame(rows, RECORDS)
+    return local_frame(spark, rows, RECORDS)
 
 
 def _array(data: bytes | None) -> bytearray | None:

@@ -21,6 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from workers.spark.compilation import compiled
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.jobs.checkpoint import TURNS, Checkpoint, State
+from workers.spark.jobs.known_rows import known_rows
 from workers.spark.jobs.lineage import Lineage
 from workers.spark.jobs.moves import filled, fitted, held_columns, images, torn, trails
 from workers.spark.jobs.ownership import Ownership
@@ -363,7 +364,7 @@ class Batches:
         state = replace(state, awaited=tuple((move, awaited.get(move, batch)) for move in sorted(found.unseen)))
         changes, places = work.changes, None
         if found.held:
-            places = F.broadcast(changes.sparkSession.createDataFrame(sorted(found.held), "partition int, offset bigint"))
+            places = F.broadcast(known_rows(changes.sparkSession, sorted(found.held), {"partition": "int", "offset": "bigint"}))
             changes = changes.join(places, list(_PLACE), "left_anti")
         if found.picks:
             target = partial(self._job.target, work)

@@ -15,10 +15,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import LongType, StructField, StructType
 
+from workers.spark.jobs.known_rows import known_rows
 from workers.spark.jobs.lineage import KeyChange, Pick
 from workers.spark.tables.table import Column, Table
 
-_PLACED: Final = "move bigint, number int, p int, o bigint"
+_PLACED: Final = {"move": "bigint", "number": "int", "p": "int", "o": "bigint"}
 
 
 def held_columns(table: Table) -> tuple[Column, ...]:
@@ -67,8 +68,8 @@ def images(
     numbers = {column.name: number for number, column in enumerate(held)}
     session = changes.sparkSession
 
-    def asked(rows: Sequence[tuple[int, ...]], names: str) -> DataFrame:
-        return F.broadcast(session.createDataFrame(rows, names)).alias("asked")
+    def asked(rows: Sequence[tuple[int, ...]], columns: Mapping[str, str]) -> DataFrame:
+        return F.broadcast(known_rows(session, rows, columns)).alias("asked")
 
     def taken(found: DataFrame, value: Callable[[Column], SparkColumn]) -> DataFrame:
         slots = (F.when(F.col("asked.number") == number, value(column)).alias(slot(column)) for number, column in enumerate(held))
@@ -95,7 +96,7 @@ def images(
             taken(keys.join(there.alias("t"), same), lambda column: F.struct(quoted[column.name].cast(column.kind.type).alias("v")))
         )
     if kept and earlier is not None:
-        found = earlier.join(asked(kept, "move bigint, number int, k bigint"), F.col("lsn") == F.col("k"))
+        found = earlier.join(asked(kept, {"move": "bigint", "number": "int", "k": "bigint"}), F.col("lsn") == F.col("k"))
         parts.append(taken(found, lambda column: F.col(slot(column))))
     if not parts:
         return session.createDataFrame([], StructType([StructField("lsn", LongType()), *_slots(table)]))

@@ -56,8 +56,6 @@ _LOCAL: dict[str, str] = {
     "spark.driver.memory": "2g",
     # A batch's cached rows are read once or twice, so compression costs more than it saves.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
-    # Spark writes a description of each plan for its web page, which takes seconds for large ones.
-    "spark.sql.maxPlanStringLength": "200",
     # Tables of one batch are written in parallel, and none must wait for the tasks of a large one.
     "spark.scheduler.mode": "FAIR",
 }
@@ -213,7 +211,7 @@ class Run:
                 raise JobError(UNREADABLE, "The batch failed.") from None
         for line in done.aside:
             self._say(line)
-        self._say(told(f"batch {batch}", done))
+        self._say(summary(f"batch {batch}", done))
 
     def _tell_lag(self) -> None:
         """Report from time to time how many records are unread."""
@@ -283,7 +281,7 @@ def _run(
         )
         rebuilt = again.run(rebuild, batches)
         if rebuilt is not None:
-            say(told("rebuild", rebuilt))
+            say(summary("rebuild", rebuilt))
         for topic, state in sorted(checkpoint.last().topics.items()):
             if state.aside is not None:
                 say(said_of(topic, state))
@@ -302,7 +300,7 @@ def _run(
             session.stop()
 
 
-def told(what: str, done: Done) -> str:
+def summary(what: str, done: Done) -> str:
     """One line about a batch."""
     age = "" if done.newest_ms is None else f", newest record {max(0.0, time.time() - done.newest_ms / 1000):.1f} s old"
     aside = f", {done.passed_over:,} passed over" if done.passed_over else ""

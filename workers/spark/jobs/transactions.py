@@ -22,12 +22,14 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.failure import UNREADABLE, WRONG, JobError
 from workers.spark.jobs.checkpoint import State
+from workers.spark.jobs.known_rows import known_rows
 from workers.spark.jobs.spans import Commit, Span, TopicPartition, held_back, repeating
 from workers.spark.topics.known import Reached
 from workers.spark.topics.patterns import matching
 
 _END: Final = "status string, id string, data_collections array<struct<data_collection: string, event_count: bigint>>, ts_ms bigint"
 _EVENT: Final = "op string, transaction struct<id: string, total_order: bigint>, source struct<schema: string, table: string, lsn: bigint>"
+_PLACE: Final = {"topic": "string", "partition": "int"}
 _ID: Final = re.compile(r"(\d+):(\d+)")
 _MESSAGES: Final = re.compile(r"LOGICAL_DECODING_MESSAGE|io\.debezium\.[\w.$]+@[0-9a-f]+")
 """The name under which the end of a transaction counts logical decoding messages. Debezium prints a Java object there."""
@@ -251,7 +253,7 @@ def _order() -> Column:
 
 def _runs(events: DataFrame, places: Collection[TopicPartition]) -> list[Span]:
     """The spans of events in these partitions. A new span begins where events are repeated or another transaction follows."""
-    these = events.sparkSession.createDataFrame(sorted(places), "topic string, partition int")
+    these = known_rows(events.sparkSession, sorted(places), _PLACE)
     along = Window.partitionBy("topic", "partition").orderBy("offset")
     placed = events.join(F.broadcast(these), ["topic", "partition"], "left_semi").select(
         "topic", "partition", "offset", "xid", _order(), F.col("event.source.lsn").alias("lsn")
@@ -271,11 +273,12 @@ def _parted(
         return cut, None
     session = cut.sparkSession
     rows = [(*place, offset) for place, offset in sorted(first.items())]
-    waits = session.createDataFrame(rows, "topic string, partition int, first bigint")
+    waits = known_rows(session, rows, {**_PLACE, "first": "bigint"})
     placed = cut.join(F.broadcast(waits), ["topic", "partition"], "left")
     late = F.coalesce(F.col("offset") >= F.col("first"), F.lit(False))
     if kept:
-        single = session.createDataFrame([(*place, True) for place in kept], "topic string, partition int, offset bigint, kept boolean")
+        columns = {**_PLACE, "offset": "bigint", "kept": "boolean"}
+        single = known_rows(session, [(*place, True) for place in kept], columns)
         placed = placed.join(F.broadcast(single), ["topic", "partition", "offset"], "left")
         late |= F.col("kept").isNotNull()
     return placed.where(~late).select(*cut.columns), placed.where(late).select(*cut.columns)
