@@ -14,23 +14,28 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 FIRST: Final = (
-    "tests/spark/test_mirror_workload.py",
+    "tests/spark/test_sinks.py",
     "tests/spark/test_live.py",
+    "tests/parity/test_parity.py",
+    "tests/spark/test_mirror_workload.py",
     "tests/integration/workers/test_demo.py",
     "tests/spark/test_keys_live.py",
-    "tests/spark/test_command.py",
+    "tests/integration/bulk/test_bulk_snapshot.py",
     "tests/integration/workers/test_takeover.py",
     "tests/faults/test_incremental_kill.py",
-    "tests/integration/bulk/test_bulk_snapshot.py",
+    "tests/integration/workers/test_kafka_security.py",
+    "tests/integration/connector/test_parallel_snapshot.py",
+    "tests/integration/connector/test_incremental_handover.py",
+    "tests/integration/connector/test_output_plugins.py",
+    "tests/integration/tutorials/test_unwrap.py",
     "tests/faults/test_exactly_once_kill.py",
-    "tests/parity/test_parity.py",
     "tests/integration/connector/test_releases.py",
     "tests/faults/test_kill.py",
     "tests/integration/workers/test_many_workers.py",
 )
 """Longest first, as `make test` and `make test-long` print them."""
 SESSIONS: Final = (
-    frozenset({"changes", "command", "history", "kinds", "live", "missing", "rebuild", "transactions"}),
+    frozenset({"changes", "command", "history", "kinds", "live", "missing", "rebuild", "transactions", "verify_live"}),
     frozenset(
         {
             "avro",
@@ -96,5 +101,5 @@ def _scope(nodeid: str) -> str:
     if folder == "tests/spark":
         for number, names in enumerate(SESSIONS):
             if name.removesuffix(".py") in names:
-                return ("tests/spark/test_live.py", "tests/spark/test_command.py")[number]
+                return ("tests/spark/test_live.py", "tests/spark/test_sinks.py")[number]
     return path

@@ -50,6 +50,11 @@ def civil(days: int) -> tuple[int, int, int]:
         # A cycle's last day is the leap day, at the end of its fourth year.
         of_cycle = min(day // 365, 3)
         return _from_march(4 * cycle + of_cycle, day - 365 * of_cycle)
+    return gregorian_civil(days)
+
+
+def gregorian_civil(days: int) -> tuple[int, int, int]:
+    """Return the same in the Gregorian calendar alone, as ``java.time`` does."""
     era, day = divmod(days + _GREGORIAN, 146_097)
     year = (day - day // 1460 + day // 36_524 - day // 146_096) // 365
     return _from_march(era * 400 + year, day - (365 * year + year // 4 - year // 100))

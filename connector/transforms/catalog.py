@@ -18,6 +18,7 @@ from connector.transforms.debezium import (
     timescaledb,
     vector_to_json,
 )
+from connector.transforms.debezium.neo4j import neo4j_cud_converter
 from connector.transforms.debezium.new_record_state import extract_new_record_state
 from connector.transforms.debezium.outbox import (
     event_router,
@@ -69,6 +70,7 @@ _MODULES: Final = (
     extract_schema,
     geometry,
     header_to_value,
+    neo4j_cud_converter,
     open_lineage,
     partition_routing,
     schema_change_filter,

@@ -20,7 +20,7 @@ from workers.quickstart.embedded.wait import wait_until
 pytestmark = pytest.mark.pg_once
 
 SEED = 20_240_301
-FEW = 2
+FEW = 1
 KILLS = 20
 KEYS = 100_000
 CHUNK = 2_000

@@ -106,6 +106,7 @@ async def test_a_cut_walsender_loses_nothing(pg: PgServer, worker: Callable[...,
     connector.worker.await_state(connector.name, "RUNNING")
 
 
+@pytest.mark.long
 async def test_a_broker_that_goes_and_comes_loses_nothing(pg: PgServer, kafka: EmbeddedKafka, worker: Callable[..., Worker]) -> None:
     connector = Connector(worker(bootstrap_servers=kafka.bootstrap), pg.database("broker"), "broker_away")
     load = Load(connector.database.dsn, seed=SEED)

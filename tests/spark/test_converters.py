@@ -168,6 +168,7 @@ def test_flattened_rows_are_the_same(
     assert shown(spark, CASES[name], registry, flat(), rows()) == expected(flat(), rows())
 
 
+@pytest.mark.long
 def test_cloud_events_without_schemas_show_the_same_rows(spark: SparkSession, registry: RecordingRegistry) -> None:
     bare = both(f"{KAFKA}json.JsonConverter", {}, schemas_enable="false", replace_null_with_default="false")
     known = cloud_events(json_schemas_enable="false", json_replace_null_with_default="false")

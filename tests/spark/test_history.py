@@ -136,7 +136,7 @@ def test_truncate_ends_what_holds(rig: Rig) -> None:
     assert rig.versions() == [(1, "known", "c", 10, 30), (1, "after", "c", 40, None), (2, "of this batch", "c", 20, 30)]
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("moment", [pytest.param("before", marks=pytest.mark.long), "after"])
 def test_batch_that_is_repeated_after_a_crash(rig: Rig, moment: str) -> None:
     log = TopicLog()
     log.change("c", {"id": 1, "name": "a"}, lsn=10)

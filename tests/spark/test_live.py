@@ -248,6 +248,7 @@ async def test_mirror_is_awaited_stopped_and_continued(spark: SparkSession, brok
     assert sorted((row["id"], row["name"]) for row in rows) == [(1, "a"), (1, "a"), (2, "b")]
 
 
+@pytest.mark.long
 async def test_parquet_iceberg_and_a_history_by_command(
     spark: SparkSession, broker: Broker, pg: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

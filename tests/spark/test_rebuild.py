@@ -99,7 +99,11 @@ def past() -> TopicLog:
     return log
 
 
-@pytest.mark.parametrize(("job", "table"), [(Mirror, "public.items"), (History, "public.items_history")], ids=["mirror", "history"])
+@pytest.mark.parametrize(
+    ("job", "table"),
+    [(Mirror, "public.items"), pytest.param(History, "public.items_history", marks=pytest.mark.long)],
+    ids=["mirror", "history"],
+)
 def test_a_rebuilt_table_equals_the_former_one_and_continues(
     spark: SparkSession, tmp_path: Path, job: Callable[[MemorySink], Job], table: str
 ) -> None:

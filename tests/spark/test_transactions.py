@@ -16,6 +16,7 @@ from tests.support.spark.mirror_rig import Rig
 from tests.support.spark.topic_log import ID, NAME, TopicLog, frame
 from workers.spark.failure import JobError
 from workers.spark.jobs.batches import Done
+from workers.spark.jobs.known_rows import known_rows
 from workers.spark.jobs.mirror_config import MirrorConfig, SinkConfig
 from workers.spark.jobs.stream import transactions_of
 from workers.spark.jobs.transactions import End, Transactions, ended, whole
@@ -168,6 +169,7 @@ def test_repeated_moves_after_a_crash_are_not_awaited(source: Source) -> None:
     assert source.names() == (["third"], ["second"])
 
 
+@pytest.mark.long
 def test_a_replay_that_is_read_in_part_shows_nothing_older(source: Source) -> None:
     """A connector that was killed sends transactions again that are in the tables, and a batch ends in the middle of them."""
     for tx, name, op in ((7, "first", "c"), (8, "second", "u"), (9, "third", "u")):
@@ -200,6 +202,7 @@ def test_a_replay_that_is_read_in_part_shows_nothing_older(source: Source) -> No
     assert source.names() == (["fourth"], ["fifth"])
 
 
+@pytest.mark.long
 def test_a_replay_waits_until_the_newest_event_is_repeated(source: Source) -> None:
     """Of one transaction a part was read again, and a delete's tombstone is the last of what was."""
     for order, (op, name) in enumerate((("c", "one"), ("d", "one"), ("c", "two"), ("u", "three")), 1):
@@ -358,3 +361,11 @@ def test_the_prefix_is_what_the_transaction_topic_begins_with() -> None:
     assert found is not None
     assert (found.topic, found.prefix) == ("shop.transaction", "shop")
     assert transactions_of(replace(config, consistency="row")) is None
+
+
+def test_known_rows_hold_any_name_of_a_topic(spark: SparkSession) -> None:
+    rows = [('a"b\\c${env:HOME}', 1, 2**63 - 1, True), ("ü😀", 0, -1, False)]
+    frame = known_rows(spark, rows, {"topic": "string", "partition": "int", "offset": "bigint", "kept": "boolean"})
+    assert [tuple(row) for row in frame.collect()] == rows
+    assert frame.dtypes == [("topic", "string"), ("partition", "int"), ("offset", "bigint"), ("kept", "boolean")]
+    assert known_rows(spark, [], {"topic": "string"}).collect() == []

@@ -83,6 +83,7 @@ def test_hundred_thousand_rows_in_partitions(spark: SparkSession, database: Data
     ]
 
 
+@pytest.mark.long
 def test_each_row_is_in_one_range_for_any_number_of_pages(spark: SparkSession, database: Database, large: Table) -> None:
     with exported_snapshot(database.dsn, ("public", "large")) as view:
         for leaves in (view.leaves, [replace(leaf, pages=3) for leaf in view.leaves], [replace(leaf, pages=10**4) for leaf in view.leaves]):

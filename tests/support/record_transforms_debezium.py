@@ -16,6 +16,7 @@ from py4j.protocol import Py4JJavaError
 from connector.configdef.key import VERSIONS
 
 from .debezium_cases import Case, changed_cases, router_cases, topic_router_cases, unwrap_cases
+from .debezium_neo4j_cases import neo4j_cases
 from .debezium_outbox_cases import empty_array_cases, outbox_cases
 from .java_records import RecordTable, told
 from .transforms_jvm import JavaTransforms, failure, transforms_jvm
@@ -28,6 +29,7 @@ FILES: Final = {
     "topic_router": topic_router_cases,
     "outbox": outbox_cases,
     "empty_arrays": empty_array_cases,
+    "neo4j": neo4j_cases,
 }
 
 

@@ -257,7 +257,8 @@ async def test_a_signal_gives_what_a_blocking_snapshot_gives(pg: PgServer, worke
     assert json.loads(records[-1].value or b"")["op"] == "c"
 
 
-@pytest.mark.parametrize("victim", ["jvm", *(pytest.param(each, marks=pytest.mark.long) for each in ("driver", "worker"))])
+@pytest.mark.long
+@pytest.mark.parametrize("victim", ["jvm", "driver", "worker"])
 async def test_a_killed_spark_ends_the_snapshot_and_nothing_else(pg: PgServer, worker: Start, victim: str) -> None:
     database, name = filled(pg), fresh("kill")
     running = worker(understudy_spark_master="local[2]")

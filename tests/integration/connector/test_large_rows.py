@@ -73,6 +73,7 @@ VALUES: Final = {
 """By column: SQL, and what the event holds."""
 
 
+@pytest.mark.long
 async def test_rows_of_50_mb(pg: PgServer, shared_worker: Worker) -> None:
     ddl = ["CREATE TABLE a (id text PRIMARY KEY, t text, b bytea, j jsonb)"]
     ddl += [f"INSERT INTO a (id, {name}) VALUES ('{name}', {value})" for name, (value, _) in VALUES.items()]

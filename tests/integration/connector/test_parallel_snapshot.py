@@ -270,6 +270,7 @@ def test_a_connector_that_is_stopped_ends_its_readers(pg: PgServer, worker: Star
 
 
 @pytest.mark.pg_once
+@pytest.mark.long
 async def test_a_killed_worker_leaves_no_readers_and_reads_again(pg: PgServer, worker: Start) -> None:
     database, running, name = filled(pg), worker(), fresh("kill")
     with blocked(database):

@@ -49,7 +49,7 @@ async def test_orderly_restarts_under_load_repeat_nothing(pg: PgServer, worker: 
         assert faults(table, load.histories, records, load.rows(table), restarts=0) == []
 
 
-@pytest.mark.parametrize("how", ["insert", "copy"])
+@pytest.mark.parametrize("how", ["insert", pytest.param("copy", marks=pytest.mark.long)])
 async def test_restart_inside_a_large_transaction(pg: PgServer, worker: Callable[..., Worker], how: str) -> None:
     """COPY writes many rows with one LSN, so an LSN does not show which of them were sent."""
     connector = Connector(worker(), pg.database("restart_inside"), f"restart_inside_{how}")

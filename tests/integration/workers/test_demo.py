@@ -54,7 +54,7 @@ def short_tmp() -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 130, marks=pytest.mark.long)])
 def test_a_stopped_demo_leaves_nothing(short_tmp: Path, number: signal.Signals, code: int) -> None:
     process, output = start(short_tmp)
     wait_until(lambda: "The snapshot of the existing rows" in output.read_text(), lambda: f"the first events:\n{output.read_text()}", 120)

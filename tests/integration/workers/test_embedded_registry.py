@@ -52,6 +52,7 @@ def short_tmp() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.mark.long
 def test_it_ends_with_a_killed_parent(short_tmp: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(short_tmp), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", HOLDER]

@@ -258,6 +258,7 @@ async def test_a_killed_worker_that_comes_back_has_its_connectors_at_once(worker
         connector.delete()
 
 
+@pytest.mark.long
 async def test_a_worker_that_slept_gives_up_what_others_took(worker: StartWorker, database: Database) -> None:
     # PostgreSQL releases the slot of a silent client after this time. Until then no other client can use the slot.
     database.execute(f"ALTER DATABASE {database.name} SET wal_sender_timeout = '3s'")
@@ -278,6 +279,7 @@ async def test_a_worker_that_slept_gives_up_what_others_took(worker: StartWorker
         fleet.connector(name).delete()
 
 
+@pytest.mark.long
 async def test_the_first_worker_does_not_wait_for_the_broker_s_first_rebalance(worker: StartWorker, database: Database) -> None:
     with EmbeddedKafka(settings={"group.initial.rebalance.delay.ms": "10000"}) as kafka:
         first = worker(bootstrap_servers=kafka.bootstrap)

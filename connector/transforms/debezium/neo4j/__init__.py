@@ -1,0 +1,1 @@
+"""``Neo4jCudConverter``: change events as commands in the CUD format of the Neo4j sink connector."""
