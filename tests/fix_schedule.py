@@ -35,7 +35,7 @@ FIRST: Final = (
 )
 """Longest first, as `make test` and `make test-long` print them."""
 SESSIONS: Final = (
-    frozenset({"changes", "command", "history", "kinds", "live", "missing", "rebuild", "transactions", "verify_live"}),
+    frozenset({"changes", "command", "history", "kinds", "live", "mirror", "missing", "rebuild", "transactions", "verify", "verify_live"}),
     frozenset(
         {
             "avro",
@@ -44,11 +44,9 @@ SESSIONS: Final = (
             "keys",
             "kinds_pg",
             "messages",
-            "mirror",
             "postgres",
             "sinks",
             "topics_live",
-            "verify",
             "verify_command",
         }
     ),

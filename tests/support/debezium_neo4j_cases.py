@@ -166,8 +166,8 @@ def _wrong_cases() -> Iterator[tuple[str, dict[str, str], Any]]:
 def _value_cases() -> Iterator[tuple[str, dict[str, str], Any]]:
     for name, (kind, values) in _TIMES.items():
         version = 1
-        yield name, _NODE, [_typed(Schema(kind, name=name, version=version), value) for value in values]  # type: ignore[arg-type]
+        yield name, _NODE, [_typed(Schema(kind, name=name, version=version), value) for value in values]
         by_time = {**_NODE, "table.t.node.id.properties": "v"}
-        yield name, by_time, [_typed(Schema(kind, name=name, version=version), value) for value in values]  # type: ignore[arg-type]
+        yield name, by_time, [_typed(Schema(kind, name=name, version=version), value) for value in values]
     for schema, several in _VALUES:
         yield schema.type, _NODE, [_typed(schema, value) for value in (*several, None)]
