@@ -58,6 +58,7 @@ REGISTRY: Final = frozenset(
         "tests/integration/connector/test_registry_outage.py",
         "tests/integration/tutorials/test_avro.py",
         "tests/integration/workers/test_embedded_registry.py",
+        "tests/parity/test_parity.py",
         "tests/spark/test_registry_live.py",
     }
 )
