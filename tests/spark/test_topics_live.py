@@ -126,6 +126,7 @@ async def test_foreign_topic_is_set_aside_and_comes_back(spark: SparkSession, br
     assert mirror.rows("items") == [(1, "c")]
 
 
+@pytest.mark.long
 async def test_table_that_was_removed_is_rebuilt_when_asked_for(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
     items, others = written("sparkgone.public.items", (1, "a"), (2, "b")), written("sparkgone.public.others", (1, "o"))
     mirror = Mirror(spark, configured(tmp_path, broker, "sparkgone"))
@@ -166,6 +167,7 @@ async def test_table_that_was_removed_is_rebuilt_when_asked_for(spark: SparkSess
     assert (mirror.rows("items"), mirror.rows("others")) == ([(2, "b2")], [(1, "o")])
 
 
+@pytest.mark.long
 async def test_records_that_retention_removed_are_named(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
     items = written("sparkretention.public.items", (1, "a"), (2, "b"))
     mirror = Mirror(spark, configured(tmp_path, broker, "sparkretention"))

@@ -229,6 +229,7 @@ async def test_the_same_records_as_one_process(pg: PgServer, worker: Start) -> N
 
 
 @pytest.mark.pg_once
+@pytest.mark.long
 async def test_one_reader_a_table_when_asked(pg: PgServer, worker: Start) -> None:
     database, running, name = filled(pg), worker(), fresh("legacy")
     running.create(name, config(database, name, legacy__snapshot__max__threads="true", table__include__list="public.big,public.bare"))

@@ -71,6 +71,7 @@ def test_programs_in_an_inaccessible_folder_are_copied(tmp_path: Path) -> None:
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+@pytest.mark.long
 async def test_kafka_keeps_records_over_a_crash(kafka: EmbeddedKafka) -> None:
     topic = f"kept-{uuid.uuid4().hex}"
     async with AIOKafkaProducer(bootstrap_servers=kafka.bootstrap) as producer:

@@ -27,7 +27,7 @@ from workers.quickstart.embedded.wait import wait_until
 
 PAGE = DOCS / "security.md"
 SNIPPETS: dict[str, str] = dict(re.findall(r"<!-- run: ([\w-]+) -->\n```\w+\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
-FEW = ("plain", "scram-512-tls", "oauth")
+FEW = ("scram-512-tls", "oauth")
 WAYS = [name if name in FEW else pytest.param(name, marks=pytest.mark.long) for name in SNIPPETS if name not in ("connector", "database")]
 
 pytestmark = pytest.mark.pg_once
