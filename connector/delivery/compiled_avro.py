@@ -11,8 +11,10 @@ changed, and whatever a converter fails on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import repeat
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -21,8 +23,10 @@ from connector.converters.avro.binary import long
 from connector.converters.avro.converter import AvroConverter
 from connector.converters.avro.writer import FAILURES, Write
 from connector.converters.converter import Converter
+from connector.delivery.avro_rows import AvroRows, RowKeys, StructWriter, Tails, ValueKeys
 from connector.delivery.chain_outline import Outline, outline
 from connector.delivery.compiled_path import HEAD, MARKER, holds_source
+from connector.delivery.row_run import RowRun, RowTable, shared_tails
 from connector.record.connect_record import DataError
 from connector.record.json_reader import ValueReader, opening_of, read_schema, split_opening, value_reader
 from connector.record.schema import Field, Schema
@@ -33,6 +37,8 @@ from connector.transforms.debezium.new_record_state.field_reference import Resol
 _OTHER_KEYS: Final = (b"__debezium.newkey", b"__debezium.oldkey")
 _FIRST: Final = ("before", "after", "source")
 """The first fields of an envelope."""
+_PRESENT: Final = b"\2"
+"""The branch of an optional struct that is there."""
 
 
 class AvroRecord(NamedTuple):
@@ -69,31 +75,76 @@ def avro_path(chain: Chain, topic: str, prefix: bytes, key: bytes | None, conver
     if wire.headers or not own:
         return None
     read = value_reader(after.schema)
+    members = converters.value.members(found.value)
+    tails: Tails | None
     if found.added is not None:
         value = _flat(read, write, found.added)
+        width = len(members) - len(found.added)
+        before, writers, tails = b"", members[:width], _added(found.added, members[width:])
     else:
         if tuple(each.name for each in schema.fields[:3]) != _FIRST:
             return None
-        members = converters.value.members(found.value)
-        value = _whole(read, members[0](None), members[1], _Rest(found.value, converters.value))
-    convert_key = None
-    if opening is not None and key_schema is not None:
-        convert_key = _key(opening, key_schema, found, converters.key)
-        if convert_key is None:
+        rest = _Rest(found.value, converters.value)
+        value = _whole(read, members[0](None), members[1], rest)
+        before, writers, tails = members[0](None), converters.value.members(after.schema), rest.tails
+    key_writer = None
+    if key_schema is not None:
+        key_writer = _key_writer(found, converters.key)
+        if key_writer is None:
             return None
-    return AvroPath(found.topic, wire.prefix, value, convert_key)
+    write_key = None if opening is None or key_schema is None or key_writer is None else _key(opening, key_schema, found, key_writer)
+    if (after.schema if found.added is None else found.value).optional:
+        before += _PRESENT
+    direct = None if tails is None else _Direct(after.schema, before, writers, tails, found, converters.key, key_writer)
+    return AvroPath(found.topic, wire.prefix, value, write_key, direct)
+
+
+class _Direct(NamedTuple):
+    """What a direct way of rows is made of, but for the table's columns."""
+
+    row: Schema
+    before: bytes
+    """What comes before each row."""
+    writers: Sequence[Write]
+    """The writers of the row's columns."""
+    tails: Tails
+    found: Outline
+    key: Converter
+    key_writer: _KeyWriter | None
+
+    def rows(self, table: RowTable) -> AvroRows | None:
+        """Return the direct way; None where the table's columns need another."""
+        columns = table.row_columns
+        if any(column.codec.cell_value is not None for column in (*columns, *table.key_columns)):
+            return None
+        if [column.name for column in columns] != [field.name for field in self.row.fields]:
+            return None
+        return AvroRows(StructWriter(self.before, columns, self.writers), self.tails, self._keys(table))
+
+    def _keys(self, table: RowTable) -> RowKeys | None:
+        writer, found = self.key_writer, self.found
+        if writer is None:
+            return None
+        if isinstance(self.key, AvroConverter) and found.key is not None and found.key.type == "struct" and not found.key_members:
+            return StructWriter(writer.before, table.key_columns, self.key.members(found.key))
+        return ValueKeys(table.key_columns, dict(found.key_members), lambda value: writer.before + writer.write(value))
 
 
 class AvroPath:
     """The way of one table's events. ``topic`` is where they go, and ``prefix`` what comes before each value."""
 
-    __slots__ = ("_key", "_value", "prefix", "topic")
+    __slots__ = ("_direct", "_key", "_value", "prefix", "topic")
 
-    def __init__(self, topic: str, prefix: bytes, value: _FromPayload, key: _FromKey | None) -> None:
+    def __init__(self, topic: str, prefix: bytes, value: _FromPayload, key: _FromKey | None, direct: _Direct | None) -> None:
         self.topic = topic
         self.prefix = prefix
         self._value = value
         self._key = key
+        self._direct = direct
+
+    def rows(self, table: RowTable) -> AvroRows | None:
+        """Return the direct way of the table's rows; None where they must come as JSON."""
+        return None if self._direct is None else self._direct.rows(table)
 
     def record(self, key: bytes | None, payload: bytes, headers: bytes) -> AvroRecord | None:
         """Return the key and value of an event; None where it must go by way of values."""
@@ -121,13 +172,18 @@ _FromPayload = Callable[[bytes], bytes]
 _FromKey = Callable[[bytes], bytes]
 
 
-def _key(opening: bytes, schema: Schema, found: Outline, converter: Converter) -> _FromKey | None:
-    """What writes the keys that begin with ``opening``, their schema; None where that takes headers."""
+class _KeyWriter(NamedTuple):
+    """Writes the value of a key. ``before`` comes before it."""
+
+    write: Write
+    before: bytes
+
+
+def _key(opening: bytes, schema: Schema, found: Outline, writer: _KeyWriter) -> _FromKey:
+    """What writes the keys that begin with ``opening``, their schema."""
     read, cut = value_reader(schema), len(opening)
     members = dict(found.key_members)
-    write, before = _key_writer(found, converter)
-    if write is None:
-        return None
+    write, before = writer
 
     def key(document: bytes) -> bytes:
         if not document.startswith(opening):
@@ -138,11 +194,11 @@ def _key(opening: bytes, schema: Schema, found: Outline, converter: Converter) -
     return key
 
 
-def _key_writer(found: Outline, converter: Converter) -> tuple[Write | None, bytes]:
-    """What writes the value of a key, and what comes before it."""
+def _key_writer(found: Outline, converter: Converter) -> _KeyWriter | None:
+    """What writes the keys; None where that takes headers."""
     if isinstance(converter, AvroConverter):
         write, wire, _ = converter.prepared(found.topic, found.key)
-        return (None if wire.headers else write), wire.prefix
+        return None if wire.headers else _KeyWriter(write, wire.prefix)
 
     def converted(value: Any) -> bytes:
         written = converter.convert(found.topic, found.key, value, ())
@@ -150,7 +206,19 @@ def _key_writer(found: Outline, converter: Converter) -> tuple[Write | None, byt
             raise DataError("A key that is null, or has headers")
         return written.prefix + written.payload
 
-    return converted, b""
+    return _KeyWriter(converted, b"")
+
+
+def _added(added: Sequence[tuple[str, ResolvedField | None]], writers: Sequence[Write]) -> Tails | None:
+    """What writes the fields that are added to rows; None where they differ from row to row."""
+    if any(field is not None and field.differs_within_transaction for _, field in added):
+        return None
+
+    def tail(rest: bytes) -> bytes:
+        event = _event(rest) if added else {}
+        return b"".join(write("false" if field is None else field.value(event)) for (_, field), write in zip(added, writers, strict=True))
+
+    return partial(shared_tails, tail)
 
 
 def _flat(read: ValueReader, write: Write, added: Sequence[tuple[str, ResolvedField | None]]) -> _FromPayload:
@@ -218,6 +286,21 @@ class _Rest:
         self._last = common
         return self._write(event)
 
+    def tails(self, run: RowRun) -> Iterable[bytes]:
+        """Return the fields' bytes for each row of a run."""
+        rests = run.rests
+        if isinstance(rests, bytes):
+            return repeat(self.written(rests), run.size)
+        found: list[bytes] = []
+        for begin, end in rests.groups():
+            rest = rests.rest(begin)
+            around = self._kept(rest, self._read(_event(rest))) if end - begin > 1 else None
+            if around is None:
+                found += [self.written(rests.rest(at)) for at in range(begin, end)]
+            else:
+                found += around.alike(rests.lsns[begin:end])
+        return found
+
     def _kept(self, rest: bytes, event: dict[str, Any]) -> _Around | None:
         """The bytes around the LSN; None where it does not stand where it is expected."""
         source = event["source"]
@@ -261,3 +344,8 @@ class _Around:
         if not lsn.isdigit() or rest != b"".join((self._head, lsn, self._middle, lsn, self._tail)):
             return None
         return b"".join((self._before, lsn, self._between, long(int(lsn)), self._after))
+
+    def alike(self, lsns: Sequence[bytes]) -> list[bytes]:
+        """Return what is written around each of these LSNs, which have so many digits."""
+        before, between, after = self._before, self._between, self._after
+        return [b"".join((before, lsn, between, long(int(lsn)), after)) for lsn in lsns]

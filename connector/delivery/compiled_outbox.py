@@ -12,14 +12,17 @@ payloads with numbers that Java writes in its own way, and whatever the transfor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import orjson
 
-from connector.converters.converter import Converter, HeaderConverter
+from connector.converters.converter import Converter
+from connector.converters.simple_header import SimpleHeaderConverter
 from connector.delivery.compiled_path import HEAD, MARKER, holds_source
-from connector.record.batch import NO_HEADERS, encode_headers, read_headers
+from connector.delivery.row_run import RowColumn, RowRun, RowTable, shared_tails
+from connector.record.batch import NO_HEADERS, HeaderWriter, read_headers
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.json_converter import ConverterSettings, around_payload, value_encoder
 from connector.record.json_reader import read_schema, split_opening
@@ -28,7 +31,7 @@ from connector.record.struct import field_of
 from connector.transforms.chain import Chain, Step
 from connector.transforms.debezium.outbox.event_router import MILLISECONDS, EventRouter
 from connector.transforms.debezium.outbox.json_payload import Unexpandable, converted
-from connector.transforms.debezium.outbox.payload_shape import NoShapeError, shape_of
+from connector.transforms.debezium.outbox.payload_shape import NoShapeError, shape_check, shape_of
 from connector.transforms.kafka.predicates import TopicNameMatches
 from connector.transforms.kafka.regex_router import RegexRouter
 
@@ -40,6 +43,10 @@ _SAME_IN_JSON: Final = frozenset({"string", "boolean", "int8", "int16", "int32",
 """Types whose values JSON shows as they are."""
 _OTHER_KEYS: Final = (b"__debezium.newkey", b"__debezium.oldkey")
 _MOST: Final = 1_000
+_OFTEN: Final = 16
+"""After so many payloads of one shape its check is compiled, which takes as long as a hundred payloads."""
+_BY_VALUES: Final = (DataError, Unexpandable, NoShapeError, RecursionError)
+"""What a row is refused with here: by way of values it fails with all that is to be said, or it does not."""
 
 
 class Message(NamedTuple):
@@ -53,21 +60,24 @@ class Message(NamedTuple):
     timestamp: int
 
 
-class _Expanded(NamedTuple):
+@dataclass(slots=True)
+class _Expanded:
     """How the payloads of one shape are written. ``schema`` is None where they are written as they were parsed."""
 
     before: bytes
     after: bytes
     schema: Schema | None
     encode: Callable[[Any], bytes]
+    uses: int = 0
+    fits: Callable[[Any], bool] = lambda _node: False
+    """Whether a payload has this shape. A payload that has may be denied, for it is compiled only for a shape that comes often."""
 
 
 class Converters(NamedTuple):
-    """The converters of a task. ``json`` are the settings of the value's when it is JsonConverter."""
+    """The converters of a task; headers have SimpleHeaderConverter. ``json`` are the settings of the value's when it is JsonConverter."""
 
     key: Converter
     value: Converter
-    header: HeaderConverter
     json: ConverterSettings | None
 
 
@@ -145,10 +155,18 @@ def _columns(router: EventRouter, row: Schema) -> _Columns | None:
     return _Columns(schemas[router.key_column], schemas[router.payload_column], shown, divisor)
 
 
+def _header_value(schema: Schema) -> Callable[[Any], bytes | None]:
+    """What SimpleHeaderConverter does with values of a column."""
+    if schema.type == "string":
+        return lambda value: None if value is None else value.encode()
+    convert = SimpleHeaderConverter().convert
+    return lambda value: convert("", "", schema, value)
+
+
 class OutboxPath:
     """The way of one outbox table's rows."""
 
-    __slots__ = ("_base", "_columns", "_converters", "_expanded", "_later", "_router", "_topics")
+    __slots__ = ("_base", "_columns", "_converters", "_expanded", "_later", "_router", "_shown", "_topics", "_usual")
 
     def __init__(self, router: EventRouter, later: Sequence[Step], columns: _Columns, converters: Converters) -> None:
         self._router = router
@@ -157,9 +175,12 @@ class OutboxPath:
         self._columns = columns
         self._converters = converters
         self._expanded: dict[Hashable, _Expanded] = {}
+        self._usual: dict[str, _Expanded] = {}
+        """How the last payload of a topic was written whose shape comes often."""
         self._topics: dict[str, str] = {}
-        self._base: tuple[bytes, list[tuple[str, bytes | None]]] = (NO_HEADERS, [])
-        """The headers of the last event, encoded and read: all events of a run have the same."""
+        self._shown = [_header_value(schema) for _, _, schema in columns.headers]
+        self._base: tuple[bytes, HeaderWriter] = NO_HEADERS, self._header_writer(NO_HEADERS)
+        """The headers of the last event, and what writes them with those of a message: all events of a run have the same."""
 
     def message(self, payload: bytes, headers: bytes) -> Message | None:
         """Return the message of a row that was inserted or read; None where the event must go by way of values."""
@@ -171,30 +192,58 @@ class OutboxPath:
         own = None if operation is None else self._headers(headers)
         if operation is None or own is None:
             return None
-        row: dict[str, Any] = orjson.loads(memoryview(payload)[cut:end])
-        router, columns, converters = self._router, self._columns, self._converters
         try:
-            topic = self._topic(row[router.route_column])
-            prefix, value = self._value(row[router.payload_column], topic)
-            key = converters.key.convert(topic, columns.key, row[router.key_column], ())
-            shown = [(name, converters.header.convert(topic, name, schema, row[column])) for name, column, schema in columns.headers]
-        except (DataError, Unexpandable, NoShapeError, RecursionError):
-            # By way of values it fails with all that is to be said, or it does not.
+            return self._message(orjson.loads(memoryview(payload)[cut:end]), int(operation[1]), own)
+        except _BY_VALUES:
             return None
-        time = int(operation[1])
+
+    def rows(self, table: RowTable) -> OutboxRows | None:
+        """Return the direct way of the table's rows; None where they must come as events."""
+        router = self._router
+        needed = {column for _, column, _ in self._columns.headers} | {router.key_column, router.payload_column, router.route_column}
+        if router.timestamp_column is not None:
+            needed.add(router.timestamp_column)
+        columns = [column for column in table.row_columns if column.name in needed]
+        if any(column.codec.cell_value is not None for column in columns):
+            return None
+        return OutboxRows(self, columns)
+
+    def messages(self, columns: Sequence[RowColumn], run: RowRun, headers: bytes) -> list[Message] | None:
+        """Return the messages of a run's rows, given the columns that they are made of; None where one must come as an event."""
+        own = self._headers(headers)
+        if own is None:
+            return None
+        names = [column.name for column in columns]
+        try:
+            times = list(shared_tails(_time, run))
+            rows = zip(*(column.values(run.columns[column.index]) for column in columns), strict=True)
+            return [self._message(dict(zip(names, row, strict=True)), time, own) for row, time in zip(rows, times, strict=True)]
+        except (ValueError, *_BY_VALUES):
+            return None
+
+    def _message(self, row: Mapping[str, Any], time: int, own: HeaderWriter) -> Message:
+        """Make the message. ``time`` is the event's, ``own`` writes its headers. Raises one of :data:`_BY_VALUES`."""
+        router, columns, converters = self._router, self._columns, self._converters
+        topic = self._topic(row[router.route_column])
+        prefix, value = self._value(row[router.payload_column], topic)
+        key = converters.key.convert(topic, columns.key, row[router.key_column], ())
+        shown = [write(row[column]) for (_, column, _), write in zip(columns.headers, self._shown, strict=True)]
         if router.timestamp_column is not None and (at := row[router.timestamp_column]) is not None:
             time = at // columns.divisor if at >= 0 else -(-at // columns.divisor)
         whole_key = None if key.payload is None else key.prefix + key.payload
-        return Message(topic, whole_key, prefix, value, encode_headers([*own, *shown]), time)
+        return Message(topic, whole_key, prefix, value, own.written(shown), time)
 
-    def _headers(self, headers: bytes) -> list[tuple[str, bytes | None]] | None:
+    def _headers(self, headers: bytes) -> HeaderWriter | None:
         encoded, found = self._base
         if headers != encoded:
             if any(name in headers for name in _OTHER_KEYS):
                 return None
-            found = read_headers(headers)
+            found = self._header_writer(headers)
             self._base = headers, found
         return found
+
+    def _header_writer(self, headers: bytes) -> HeaderWriter:
+        return HeaderWriter(read_headers(headers), [name for name, _, _ in self._columns.headers])
 
     def _topic(self, value: str | None) -> str:
         if value is None:
@@ -220,27 +269,41 @@ class OutboxPath:
             if not isinstance(payload, str) or not payload.startswith(("{", "[")):
                 # The router reports it.
                 raise Unexpandable
-            return self._document(payload)
+            return self._document(payload, topic)
         found = self._converters.value.convert(topic, self._columns.payload, payload, ())
         return found.prefix, found.payload
 
-    def _document(self, text: str) -> tuple[bytes, bytes]:
+    def _document(self, text: str, topic: str) -> tuple[bytes, bytes]:
         try:
             node = orjson.loads(text)
         except orjson.JSONDecodeError:
             raise Unexpandable from None
-        shape = shape_of(node)
-        expanded = self._expanded.get(shape)
-        if expanded is None:
-            if len(self._expanded) >= _MOST:
-                self._expanded.clear()
-            expanded = self._expanded[shape] = self._expansion(node)
+        expanded = self._usual.get(topic)
+        if expanded is None or not expanded.fits(node):
+            expanded = self._by_shape(node, topic)
         if expanded.schema is not None:
             return expanded.before, expanded.encode(converted(expanded.schema, node)) + expanded.after
         written = orjson.dumps(node)
         if (not written.isascii() or b"\\u00" in written) and _UNLIKE_JACKSON.search(written) is not None:
             raise Unexpandable
         return expanded.before, written + expanded.after
+
+    def _by_shape(self, node: Any, topic: str) -> _Expanded:
+        """How payloads of the shape of ``node`` are written. Raises DataError, Unexpandable, NoShapeError, RecursionError."""
+        shape = shape_of(node)
+        expanded = self._expanded.get(shape)
+        if expanded is None:
+            if len(self._expanded) >= _MOST:
+                self._expanded.clear()
+            expanded = self._expanded[shape] = self._expansion(node)
+        expanded.uses += 1
+        if expanded.uses == _OFTEN:
+            expanded.fits = shape_check(shape)
+        if expanded.uses >= _OFTEN:
+            if len(self._usual) >= _MOST:
+                self._usual.clear()
+            self._usual[topic] = expanded
+        return expanded
 
     def _expansion(self, node: Any) -> _Expanded:
         """How payloads of the shape of ``node`` are written. Raises DataError, Unexpandable."""
@@ -252,3 +315,25 @@ class OutboxPath:
         before, after = around_payload(schema, settings)
         whole = orjson.dumps(value) == orjson.dumps(node)
         return _Expanded(before, after, None if whole else schema, value_encoder(schema, settings))
+
+
+def _time(rest: bytes) -> int:
+    """The time of an event in milliseconds, from what follows its row. Raises Unexpandable for an event that does not become a message."""
+    operation = _OPERATION.match(rest, rest.rfind(b'"op":"'))
+    if operation is None:
+        raise Unexpandable
+    return int(operation[1])
+
+
+class OutboxRows:
+    """Makes messages of the rows of one table, of the ``columns`` that they need."""
+
+    __slots__ = ("_columns", "_path")
+
+    def __init__(self, path: OutboxPath, columns: Sequence[RowColumn]) -> None:
+        self._path = path
+        self._columns = columns
+
+    def messages(self, run: RowRun, headers: bytes) -> list[Message] | None:
+        """As :meth:`OutboxPath.messages`."""
+        return self._path.messages(self._columns, run, headers)

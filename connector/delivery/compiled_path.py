@@ -17,6 +17,8 @@ from typing import Any, Final
 import orjson
 
 from connector.delivery.chain_outline import Outline, outline
+from connector.delivery.flat_rows import FlatRows
+from connector.delivery.row_run import RowTable
 from connector.record.json_converter import ConverterSettings, around_payload, quote, value_encoder
 from connector.record.json_reader import opening_of, read_schema, split_opening
 from connector.record.schema import Schema
@@ -37,9 +39,11 @@ Extra = Callable[[bytes], bytes]
 class CompiledPath:
     """The way of one table's events. ``topic`` is where they go."""
 
-    __slots__ = ("_closing", "_cut", "_extra", "_keys", "_unwraps", "prefix", "topic")
+    __slots__ = ("_closing", "_cut", "_differs", "_extra", "_keys", "_unwraps", "prefix", "topic")
 
-    def __init__(self, topic: str, prefix: bytes, closing: bytes, keys: _Keys | None, extra: Extra | None, *, unwraps: bool) -> None:
+    def __init__(
+        self, topic: str, prefix: bytes, closing: bytes, keys: _Keys | None, extra: Extra | None, *, unwraps: bool, differs: bool
+    ) -> None:
         self.topic = topic
         self.prefix = prefix
         self._closing = closing
@@ -47,6 +51,15 @@ class CompiledPath:
         self._keys = keys
         self._extra = extra
         self._unwraps = unwraps
+        self._differs = differs
+        """Whether the added members differ within a transaction."""
+
+    def rows(self, table: RowTable) -> FlatRows | None:
+        """Return the direct way of the table's rows; None where they must come as events."""
+        if not self._unwraps or self._differs or not table.row_columns:
+            return None
+        closing, extra = b"}" + self._closing, self._extra
+        return FlatRows(table, self.keys, (lambda _rest: closing) if extra is None else lambda rest: extra(rest) + closing)
 
     def takes(self, key: bytes | None, payload: bytes | None) -> bool:
         """Whether the record goes this way."""
@@ -97,7 +110,8 @@ def compiled_path(
     before, closing = around_payload(found.value, value_settings)
     keys = None if opening is None or key_schema is None else _Keys.of(opening, key_schema, found, key_settings)
     extra = _extra(found.added, value_settings) if found.added else None
-    return CompiledPath(found.topic, before, closing, keys, extra, unwraps=found.added is not None)
+    differs = any(field is not None and field.differs_within_transaction for _, field in found.added or ())
+    return CompiledPath(found.topic, before, closing, keys, extra, unwraps=found.added is not None, differs=differs)
 
 
 def holds_source(schema: Schema) -> bool:

@@ -98,7 +98,7 @@ class ConversionPlan:
         )
         return (key, value) if key.decimal_format == value.decimal_format == "BASE64" else None
 
-    def outbox_converters(self, key: Converter, value: Converter, header: HeaderConverter) -> Converters | None:
+    def outbox_converters(self, key: Converter, value: Converter) -> Converters | None:
         """Return the converters where rows may take the outbox's fast path (:mod:`connector.delivery.compiled_outbox`), else None.
 
         These write a value without asking a registry, and the same whatever the topic is.
@@ -107,7 +107,7 @@ class ConversionPlan:
             return None
         as_json = self.value.name == json_converter.NAME
         settings = json_converter.settings_of(Options(json_converter.KEYS, self.value.options, self.emulation)) if as_json else None
-        return Converters(key, value, header, settings)
+        return Converters(key, value, settings)
 
 
 class Written(NamedTuple):
@@ -200,7 +200,7 @@ class RecordConversion:
         self._usual: tuple[tuple[Header, ...], Sequence[RawHeader], bytes] = ((), (), NO_HEADERS)
         """The headers that were converted last: the same object comes with most records."""
         self._short = plan.fast_path()
-        self._outbox = plan.outbox_converters(self._key, self._value, self._header) if routes_outbox(self.chain) else None
+        self._outbox = plan.outbox_converters(self._key, self._value) if routes_outbox(self.chain) else None
         self._avro: AvroConverters | None = None
         if isinstance(self._value, AvroConverter) and plan.header.name == simple_header.NAME and is_outlined(self.chain):
             self._avro = AvroConverters(self._key, self._value)

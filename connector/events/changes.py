@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from connector.delivery.row_run import RowRun, StreamedRests
 from connector.errors import CdcError, ErrorKind
 from connector.events.encoders import HEAD, TableEncoder
 from connector.events.envelope import DEFAULT_FORM, EventForm, SourceFacts, SourceText
@@ -240,9 +241,15 @@ class ChangeWriter:
             return
         encoder, lsns = table.encoder, table.lsns
         columns = list(zip(*rows, strict=True))
-        nulls = table.nulls != 0
-        ends = [end + encoder.closing for end in table.ends] if encoder.closing else table.ends
+        nulls, ends = table.nulls != 0, table.ends
         table.rows, table.lsns, table.texts, table.ends, table.nulls = [], [], [], [], 0
+        if table.direct is not None:
+            run = RowRun(columns, nulls, StreamedRests(texts, lsns, ends, encoder.closing), len(rows))
+            if table.direct.take(run, self._settings.headers, self._now_ms):
+                self.records += len(rows)
+                return
+        if encoder.closing:
+            ends = [end + encoder.closing for end in ends]
         try:
             payloads = encoder.created(
                 columns,

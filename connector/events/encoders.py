@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from connector.catalog.table import CatalogTable
+from connector.delivery.row_run import RowColumn
 from connector.errors import CdcError, ErrorKind
 from connector.events.envelope import DEFAULT_FORM, EventForm
 from connector.events.masks import Mask
@@ -59,6 +60,7 @@ class TableEncoder:
     __slots__ = (
         "_columns",
         "_key_columns",
+        "_open_rows",
         "_settings",
         "closing",
         "created",
@@ -114,12 +116,31 @@ class TableEncoder:
         if key_settings.schemas_enable:
             before, after = b'{"schema":' + schema_json(key_schema, None, key_settings) + b',"payload":', b"}"
         self.key: RowFunction = _compile(f"key {name}", self._key_columns, width, key_settings, unchanged=True, before=before, after=after)
-        self.keys = _compile_rows(f"keys {name}", self._key_columns, key_settings, before=before, after=after, extra=0)
+        self.keys = _compile_rows(f"keys {name}", self._key_columns, key_settings, before=before, closing=b"}" + after, extra=0)
         """``keys(columns, nulls)`` returns the keys of a burst. The result is meaningless for a table without a key."""
-        self.created = _compile_rows(f"created {name}", self._columns, value_settings, before=HEAD, after=b"", extra=6)
+        self.created = _compile_rows(f"created {name}", self._columns, value_settings, before=HEAD, extra=6)
         """``created(columns, nulls, head, lsn, middle, lsn, tail, end)`` returns payloads of events without an old row (see SourceText)."""
-        self.snapshot = _compile_rows(f"snapshot {name}", self._columns, value_settings, before=HEAD, after=b"", extra=1)
+        self.snapshot = _compile_rows(f"snapshot {name}", self._columns, value_settings, before=HEAD, extra=1)
         """``snapshot(columns, nulls, tails)`` returns the same payloads; a tail is all that follows the row."""
+        self._open_rows: Callable[..., list[bytes]] | None = None
+
+    @property
+    def open_rows(self) -> Callable[..., list[bytes]]:
+        """``open_rows(columns, nulls, tails)`` returns the rows alone, each with its tail in place of the closing brace."""
+        if self._open_rows is None:
+            title = f"open rows {self.table.name}"
+            self._open_rows = _compile_rows(title, self._columns, self._settings, before=b"", closing=b"", extra=1)
+        return self._open_rows
+
+    @property
+    def row_columns(self) -> list[RowColumn]:
+        """The columns of a row, for what writes it without its JSON."""
+        return _row_columns(self._columns)
+
+    @property
+    def key_columns(self) -> list[RowColumn]:
+        """The columns of a key."""
+        return _row_columns(self._key_columns)
 
     @property
     def columns(self) -> tuple[EventColumn, ...]:
@@ -181,6 +202,14 @@ class TableEncoder:
             ) from None
 
 
+def _in_place_of_null(column: EventColumn) -> tuple[object, object]:
+    """Return the Connect value that stands for a NULL, and the fallback. See :func:`_constants`."""
+    schema, codec, mask = column.schema, column.codec, column.mask
+    has_default = schema.default is not NO_DEFAULT and schema.default is not None
+    fallback = codec.fallback if not has_default else schema.default if mask is None else mask.shown(schema.default)
+    return fallback if column.not_null or (mask is not None and mask.constant is not None) else None, fallback
+
+
 def _constants(column: EventColumn, settings: ConverterSettings) -> tuple[bytes, bytes, bytes]:
     """Return the JSON of a NULL, of the fallback, and of an unchanged TOAST value.
 
@@ -188,13 +217,14 @@ def _constants(column: EventColumn, settings: ConverterSettings) -> tuple[bytes,
     fallback. In an optional column JsonConverter replaces it with the default (KIP-581). A mask changes a default or fallback that replaces
     a NULL, but not JsonConverter's replacement. Asterisks replace every NULL.
     """
-    schema, codec, mask = column.schema, column.codec, column.mask
-    encode = value_encoder(schema, settings)
-    has_default = schema.default is not NO_DEFAULT and schema.default is not None
-    fallback = encode(codec.fallback if not has_default else schema.default if mask is None else mask.shown(schema.default))
-    null = fallback if column.not_null or (mask is not None and mask.constant is not None) else encode(None)
-    placeholder = null if codec.unavailable is None else encode(codec.unavailable)
-    return null, fallback, placeholder
+    encode = value_encoder(column.schema, settings)
+    null, fallback = map(encode, _in_place_of_null(column))
+    unavailable = column.codec.unavailable
+    return null, fallback, null if unavailable is None else encode(unavailable)
+
+
+def _row_columns(columns: Sequence[EventColumn]) -> list[RowColumn]:
+    return [RowColumn(column.name, column.index, column.codec, _in_place_of_null(column)[0]) for column in columns]
 
 
 def _cell_writer(column: EventColumn, settings: ConverterSettings) -> Callable[[bytes | None], bytes]:
@@ -255,7 +285,7 @@ def _row_source(
 
 
 def _compile_rows(
-    title: str, columns: Sequence[EventColumn], settings: ConverterSettings, *, before: bytes, after: bytes, extra: int
+    title: str, columns: Sequence[EventColumn], settings: ConverterSettings, *, before: bytes, closing: bytes = b"}", extra: int
 ) -> Callable[..., list[bytes]]:
     """Define ``rows(columns, nulls, x0, …)``, which encodes a burst column by column.
 
@@ -264,11 +294,11 @@ def _compile_rows(
     """
     if not columns and not extra:
         return lambda _columns, _nulls: []
-    defined = define(title, "rows", lambda: _rows_source(columns, settings, before, after, extra))
+    defined = define(title, "rows", lambda: _rows_source(columns, settings, before, closing, extra))
     return cast(Callable[..., list[bytes]], defined)
 
 
-def _rows_source(columns: Sequence[EventColumn], settings: ConverterSettings, before: bytes, after: bytes, extra: int) -> Generated:
+def _rows_source(columns: Sequence[EventColumn], settings: ConverterSettings, before: bytes, closing: bytes, extra: int) -> Generated:
     names: dict[str, object] = dict(INLINE_NAMES)
     lines: list[str] = []
     parts: list[str] = []
@@ -294,7 +324,6 @@ def _rows_source(columns: Sequence[EventColumn], settings: ConverterSettings, be
         lines.append(f"        v{number} = [{null!r} if v is None else {one} for v in v{number}]")
         if many:
             lines += ["    else:", f"        v{number} = {many}"]
-    closing = b"}" + after
     if not columns:
         closing = before + b"{" + closing
     parts.append(repr(closing))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from connector.catalog.table import row_places
+from connector.delivery.row_run import row_taker
 from connector.events.encoders import TableEncoder
 from connector.events.envelope import SourceText, TableSource
 from connector.events.reselect import Reselection
@@ -21,6 +22,7 @@ class LiveTable:
     """
 
     __slots__ = (
+        "direct",
         "encoder",
         "ends",
         "epoch",
@@ -49,6 +51,8 @@ class LiveTable:
         self.encoder = encoder
         self.source = source
         self.out = out
+        self.direct = row_taker(out, encoder)
+        """Takes runs as cells where the connector's converters can write them without the event's JSON."""
         self.epoch = -1
         """The number of the source facts from which ``text`` was made."""
         self.text: SourceText | None = None

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 from connector.config.connector_config import ConnectorConfig
+from connector.delivery.row_run import row_taker
 from connector.delivery.sink import Sink
 from connector.errors import CdcError
 from connector.events.capture import Capture
@@ -324,7 +325,8 @@ class IncrementalRun:
             self._config.event_converting_failure_handling_mode,
             placed=False,
         )
-        work = TableWork(target.encoder, self._capture.source(target.table), self._sink.out(target.encoder.topic))
+        out = self._sink.out(target.encoder.topic)
+        work = TableWork(target.encoder, self._capture.source(target.table), out, direct=row_taker(out, target.encoder))
         writer.send_rows(work, rows, any(None in row for row in rows), "incremental", now_ns)
         self._context.progress.events += len(rows)
 

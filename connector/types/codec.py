@@ -78,8 +78,9 @@ class Codec:
     :data:`connector.types.registry.INLINE_NAMES`. ``fallback`` is the value that replaces a NULL in a required column (the ``before`` of a
     delete under replica identity DEFAULT). ``unavailable`` is the Connect value sent for an unchanged TOAST value; None if the type has no
     placeholder. ``cell_value`` is set if a user's converter has taken the column. It makes the Connect value of every cell, also of NULL
-    (None) and of an unchanged TOAST value. In this case ``schema`` is complete, and null is written as ``schema`` prescribes. All functions
-    raise ValueError for a text that the type cannot have.
+    (None) and of an unchanged TOAST value. In this case ``schema`` is complete, and null is written as ``schema`` prescribes. ``unscaled``
+    is set for a Decimal whose texts have all digits of its scale: it returns the unscaled number. All functions raise ValueError for a text
+    that the type cannot have.
     """
 
     schema: Schema
@@ -89,6 +90,7 @@ class Codec:
     unavailable: object = None
     inline: str | None = None
     cell_value: Callable[[bytes | None], object] | None = None
+    unscaled: Callable[[bytes], int] | None = None
 
 
 Types = Mapping[int, TypeInfo]

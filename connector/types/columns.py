@@ -65,6 +65,14 @@ def encode_micro_timestamps(column: Sequence[bytes], micros: Callable[[bytes], i
         return [b"%d" % micros(text) for text in column]
 
 
+def read_micro_timestamps(column: Sequence[bytes], micros: Callable[[bytes], int] = epoch_micros) -> Sequence[int]:
+    """Return the microseconds that :func:`encode_micro_timestamps` writes. They are read in the same way."""
+    try:
+        return [_MINUTES[text[:16]] + int(text[17:19] + text[20:]) if len(text) == _MICROS_LENGTH else micros(text) for text in column]
+    except ValueError:
+        return list(map(micros, column))
+
+
 _WHOLE: Final[dict[Callable[[bytes], bytes], ColumnEncoder]] = {encode_text: encode_texts, encode_plain: encode_plains}
 
 
@@ -79,3 +87,13 @@ def column_encoder(codec: Codec) -> ColumnEncoder:
         return partial(encode_micro_timestamps, micros=saturated_micros)
     encode = codec.encode
     return lambda column: list(map(encode, column))
+
+
+def column_reader(codec: Codec) -> Callable[[Sequence[bytes]], Sequence[object]]:
+    """Return a function that applies the codec's ``decode`` to a column without NULLs. It raises ValueError as ``decode`` does."""
+    if codec.decode is epoch_micros:
+        return read_micro_timestamps
+    if codec.decode is saturated_micros:
+        return partial(read_micro_timestamps, micros=saturated_micros)
+    decode = codec.decode
+    return lambda column: list(map(decode, column))

@@ -55,6 +55,7 @@ def numeric(modifier: int, mode: str, decimal_format: str, *, element: bool = Fa
         encode=_numeric_encoder(scale) if decimal_format == "NUMERIC" else _base64_encoder(scale),
         decode=_decimal_decoder(scale),
         fallback=Decimal((0, (0,), -scale)),
+        unscaled=None if scale < 0 else _unscaled,
     )
 
 
@@ -75,6 +76,12 @@ def refuse_special(text: bytes) -> None:
     """Raise ValueError if ``text`` is NaN or an infinity, which all end in a letter."""
     if text[-1] > _NINE:
         raise ValueError(SPECIAL)
+
+
+def _unscaled(text: bytes) -> int:
+    """Return the number without its point."""
+    refuse_special(text)
+    return to_int(text.replace(b".", b""))
 
 
 def _base64_encoder(scale: int) -> Callable[[bytes], bytes]:

@@ -37,3 +37,9 @@ class KeptRecords:
 
     def out(self, topic: str, *, apart: bool = False) -> KeptOut:
         return KeptOut(topic, self.records)
+
+    def pump(self) -> None:
+        """Nothing is sent."""
+
+    async def drained(self) -> None:
+        """Nothing is in flight."""

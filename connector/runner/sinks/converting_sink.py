@@ -14,18 +14,23 @@ from dataclasses import replace
 from typing import Any, Final
 
 from connector.converters.converter import SchemaNeededError, SchemaRequest
+from connector.delivery.avro_rows import AvroRows
 from connector.delivery.compiled_avro import AvroPath
-from connector.delivery.compiled_outbox import OutboxPath
+from connector.delivery.compiled_outbox import OutboxPath, OutboxRows
 from connector.delivery.compiled_path import CompiledPath
+from connector.delivery.flat_rows import FlatRows
 from connector.delivery.frontier import Frontier, Mark
 from connector.delivery.offsets import Position
 from connector.delivery.record_conversion import RecordConversion, RecordReader, Written
+from connector.delivery.row_run import RowRun, RowTable
 from connector.io.kafka.sink import KafkaSink
 from connector.ports import Out
 from connector.record.connect_record import ConnectRecord, Header
 
 ResolveSchema = Callable[[Any, SchemaRequest], Awaitable[None]]
 """Asks a schema registry what a SchemaNeededError names, and tells the registry's cache. Raises CdcError when it does not answer."""
+
+_Path = CompiledPath | OutboxPath | AvroPath
 
 _MOST_QUEUED: Final = 10_000
 """Records that may wait in the queue while the source is still read."""
@@ -41,10 +46,14 @@ class ConvertingOut:
         self._topic = topic
         self._apart = apart
         self._reader = RecordReader()
-        self._short: dict[tuple[bytes, bool], CompiledPath | OutboxPath | AvroPath | None] = {}
+        self._short: dict[tuple[bytes, bool], _Path | None] = {}
         """The fast path of events with this schema, with a key or without."""
         self._shared: tuple[Header, ...] = ()
         """What the last record's transforms added to the headers that a tombstone of it has too."""
+
+    def rows(self, table: RowTable) -> ConvertingRows:
+        """Return what takes the rows of ``table`` as cells (:class:`connector.delivery.row_run.DirectOut`)."""
+        return ConvertingRows(self._sink, self._path, table, apart=self._apart)
 
     def append(self, key: bytes | None, prefix: bytes, payload: bytes | None, headers: bytes, timestamp: int) -> None:
         """Transform, convert and append one record. Raises CdcError(TRANSFORM)."""
@@ -89,7 +98,7 @@ class ConvertingOut:
         for key, payload in zip(every, payloads, strict=True):
             self.append(key, prefix, payload, headers, timestamp)
 
-    def _path(self, prefix: bytes, key: bytes | None) -> CompiledPath | OutboxPath | AvroPath | None:
+    def _path(self, prefix: bytes, key: bytes | None) -> _Path | None:
         if self._sink.waits:
             # What is written now must not overtake the records that wait for an answer.
             return None
@@ -101,6 +110,57 @@ class ConvertingOut:
                 # The record will ask the registry.
                 return None
         return self._short[at]
+
+
+class ConvertingRows:
+    """Takes the rows of one table as cells, where its fast path has a direct way (:class:`connector.delivery.row_run.RowTaker`)."""
+
+    __slots__ = ("_apart", "_find_path", "_path", "_sink", "_table", "_way")
+
+    def __init__(
+        self, sink: ConvertingSink, find_path: Callable[[bytes, bytes | None], _Path | None], table: RowTable, *, apart: bool
+    ) -> None:
+        self._sink = sink
+        self._find_path = find_path
+        self._table = table
+        self._apart = apart
+        self._path: _Path | None = None
+        self._way: AvroRows | FlatRows | OutboxRows | None = None
+        """The direct way of ``_path``."""
+
+    def take(self, run: RowRun, headers: bytes, timestamp: int) -> bool:
+        """Append the records of the rows. Returns False when it appended nothing and they must come as events."""
+        if self._sink.waits or not self._found(run):
+            return False
+        path, way = self._path, self._way
+        if path is None or way is None:
+            return False
+        if isinstance(way, OutboxRows):
+            messages = way.messages(run, headers)
+            if messages is None:
+                return False
+            for message in messages:
+                out = self._sink.inner_out(message.topic, apart=self._apart)
+                out.append(message.key, message.prefix, message.payload, message.headers, message.timestamp)
+            return True
+        written = way.written(run)
+        if written is None or isinstance(path, OutboxPath):
+            return False
+        self._sink.inner_out(path.topic, apart=self._apart).extend(written.keys, path.prefix, written.payloads, headers, timestamp)
+        return True
+
+    def _found(self, run: RowRun) -> bool:
+        """Find the path and its direct way. Returns False where there is none, or none yet."""
+        if self._path is None:
+            table = self._table
+            try:
+                key = table.keys([column[:1] for column in run.columns], run.nulls)[0] if table.has_key else None
+            except ValueError:
+                return False
+            self._path = self._find_path(table.prefix, key)
+            if self._path is not None:
+                self._way = self._path.rows(table)
+        return self._way is not None
 
 
 class ConvertingSink:

@@ -10,6 +10,7 @@ from typing import Final
 from connector import failpoints
 from connector.catalog.table import CatalogTable
 from connector.config.connector_config import ConnectorConfig
+from connector.delivery.row_run import RowRun, RowTaker, row_taker
 from connector.errors import CdcError, ErrorKind
 from connector.events.capture import Capture
 from connector.events.encoders import HEAD, TableEncoder
@@ -31,12 +32,13 @@ Row = Sequence[bytes | None]
 
 @dataclass(slots=True)
 class TableWork:
-    """A table that is being read. ``blocks`` are its source blocks by marker."""
+    """A table that is being read. ``blocks`` are its source blocks by marker. ``direct`` takes its rows as cells, if the sink has a way."""
 
     encoder: TableEncoder
     source: TableSource
     out: Out
     blocks: dict[str, bytes] = field(default_factory=dict)
+    direct: RowTaker | None = None
 
 
 class RowWriter:
@@ -69,6 +71,10 @@ class RowWriter:
         encoder = table.encoder
         end = block + table.source.form.end(b"r", now_ns) + encoder.closing
         columns = list(zip(*rows, strict=True))
+        if table.direct is not None:
+            run = RowRun(columns, nulls, end, len(rows))
+            if table.direct.take(run, self._headers, now_ns // 1_000_000):
+                return
         try:
             payloads = encoder.snapshot(columns, nulls, [end] * len(rows))
         except ValueError:
@@ -121,7 +127,8 @@ class TableReader:
     def open(self, table: CatalogTable) -> TableWork:
         """Compile the table's encoder and find its topic. Raises CdcError(SCHEMA, CONFIG_INVALID) for a table that cannot be captured."""
         encoder = self._capture.encoder(projected(table, self._capture.needed_columns(table)))
-        return TableWork(encoder, self._capture.source(table), self._sink.out(encoder.topic))
+        out = self._sink.out(encoder.topic)
+        return TableWork(encoder, self._capture.source(table), out, direct=row_taker(out, encoder))
 
     async def bursts(self, table: CatalogTable, extent: Extent | None = None) -> AsyncIterator[list[bytes]]:
         """Yield the table's rows as non-empty lists of COPY lines.

@@ -222,6 +222,7 @@ def await_blocked(database: Database, log: Callable[[], str]) -> None:
     wait_until(lambda: readers(database, "AND wait_event_type = 'Lock'") > 0, lambda: f"a reader to wait\n{log()[-6000:]}", SECONDS)
 
 
+@pytest.mark.long
 async def test_a_signal_gives_what_a_blocking_snapshot_gives(pg: PgServer, worker: Start) -> None:
     database, name = filled(pg), fresh("signal")
     running = worker(understudy_spark_master="local[2]")

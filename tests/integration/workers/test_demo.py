@@ -65,6 +65,7 @@ def test_a_stopped_demo_leaves_nothing(short_tmp: Path, number: signal.Signals, 
     assert list((short_tmp / "t").iterdir()) == []
 
 
+@pytest.mark.long
 def test_the_demo_shows_every_change_and_ends_well(short_tmp: Path) -> None:
     process, output = start(short_tmp)
     assert process.wait(300) == 0, output.read_text()

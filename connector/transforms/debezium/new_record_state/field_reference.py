@@ -68,6 +68,11 @@ class ResolvedField:
     outside: bool
     """The struct has no such field, but the envelope has."""
 
+    @property
+    def differs_within_transaction(self) -> bool:
+        """Whether the value is the event's LSN, or made of it."""
+        return self.struct == "source" and self.field in ("lsn", "sequence")
+
     def value(self, envelope: Mapping[str, Any]) -> Any:
         """Return the value; null when its struct is null. Raises DataError for a struct and a map, which the reference cannot copy."""
         parent = envelope if self.struct is None else envelope[self.struct]

@@ -1,13 +1,15 @@
 """The shape of a parsed JSON payload: all that its inferred schema depends on, as a key of a cache.
 
 Two payloads of the same shape have the same schema and lose the same members, so that both are inferred once for each shape. Inferring
-takes 30 µs for a payload of 16 members, its shape 3 µs.
+takes 30 µs for a payload of 16 members, its shape 3 µs, and to check that it has the shape of an earlier one 0.8 µs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, Final
+from collections.abc import Callable, Hashable
+from typing import Any, Final, cast
+
+from connector.record.generated import Generated, define
 
 _INT32: Final = 2**31
 _INT64: Final = 2**63
@@ -52,3 +54,68 @@ def _integer(number: int) -> str:
     if -_INT64 <= number < _INT64:
         return "l"
     raise NoShapeError
+
+
+def shape_check(shape: Hashable) -> Callable[[Any], bool]:
+    """Return a function that says whether a payload has ``shape``, which :func:`shape_of` returned.
+
+    It says no for some payloads that have it: those with arrays of other lengths whose elements are not all alike.
+    """
+    return cast("Callable[[Any], bool]", define("payload shape", "fits", lambda: _Check().source(shape)))
+
+
+class _Check:
+    """The source of one check. Each object's members are unpacked once; an array's elements are checked by a function of their own."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, object] = {}
+        self._functions: list[str] = []
+        self._count = 0
+
+    def source(self, shape: Hashable) -> Generated:
+        self._function("fits", shape)
+        return self._functions, self._names
+
+    def _fresh(self, word: str) -> str:
+        self._count += 1
+        return f"{word}{self._count}"
+
+    def _function(self, name: str, shape: Hashable) -> None:
+        lines: list[str] = []
+        self._check(shape, "value", lines)
+        self._functions += [f"def {name}(value):", *(f"    {line}" for line in lines), "    return True"]
+
+    def _check(self, shape: Hashable, place: str, lines: list[str]) -> None:
+        """Append statements that return False unless the value at ``place`` has the shape."""
+        if not isinstance(shape, tuple):
+            lines.append(f"if not ({_LEAVES[cast('str', shape)].format(place)}): return False")
+        elif shape[0] == "{":
+            names = self._fresh("names")
+            self._names[names] = shape[1::2]
+            lines.append(f"if type({place}) is not dict or tuple({place}) != {names}: return False")
+            members = [(self._fresh("value"), member) for member in shape[2::2]]
+            if members:
+                lines.append(f"{''.join(name + ', ' for name, _ in members)}= {place}.values()")
+            for name, member in members:
+                self._check(member, name, lines)
+        elif len(shape) == 2:
+            each = self._fresh("each")
+            self._function(each, shape[1])
+            lines.append(f"if type({place}) is not list or not {place} or not all(map({each}, {place})): return False")
+        else:
+            members = [(self._fresh("value"), member) for member in shape[1:]]
+            lines.append(f"if type({place}) is not list or len({place}) != {len(members)}: return False")
+            if members:
+                lines.append(f"{''.join(name + ', ' for name, _ in members)}= {place}")
+            for name, member in members:
+                self._check(member, name, lines)
+
+
+_LEAVES: Final = {
+    "s": "type({0}) is str",
+    "i": f"type({{0}}) is int and {-_INT32} <= {{0}} < {_INT32}",
+    "l": f"type({{0}}) is int and ({-_INT64} <= {{0}} < {-_INT32} or {_INT32} <= {{0}} < {_INT64})",
+    "d": f"type({{0}}) is float and (not {{0}} or {_PLAIN_DOUBLES[0]!r} <= abs({{0}}) < {_PLAIN_DOUBLES[1]!r})",
+    "n": "{0} is None",
+    "b": "type({0}) is bool",
+}

@@ -176,16 +176,6 @@ def test_what_depends_on_more_than_the_event_has_no_fast_path(config: dict[str, 
     assert path_of(config, value) is None
 
 
-class Pumped(KeptRecords):
-    """The inner side of a sink that is drained at once."""
-
-    def pump(self) -> None:
-        """Nothing waits here."""
-
-    async def drained(self) -> None:
-        """Nothing waits here."""
-
-
 async def test_no_event_overtakes_one_that_waits_for_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     known: set[SchemaRequest] = set()
 
@@ -200,7 +190,7 @@ async def test_no_event_overtakes_one_that_waits_for_the_registry(monkeypatch: p
     monkeypatch.setattr(Registry, "schema", answer)
     choice = ConverterChoice(CONFLUENT, {"schema.registry.url": "http://127.0.0.1:1"})
     conversion = RecordConversion(ConversionPlan({}, choice, choice, ConverterChoice(SIMPLE)), lambda _event, /, **_fields: None)
-    kept = Pumped()
+    kept = KeptRecords()
     sink = ConvertingSink(cast("KafkaSink", kept), conversion, resolve)
     before, _ = around_payload(event_form(DEFAULT).envelope(TOPIC, ROW), INTERNAL)
     opening, closing = around_payload(KEY, INTERNAL)
