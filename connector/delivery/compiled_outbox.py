@@ -130,10 +130,10 @@ def _renamed(router: RegexRouter, topic: str) -> str:
 def _columns(router: EventRouter, row: Schema) -> _Columns | None:
     """The columns; None where one is missing, or where its value is not what the event shows."""
     headers = [("id", router.id_column)]
-    for placement in router.placements:
+    for placement in router.placements.every:
         if placement.place != "header":
             return None
-        if field_of(row, placement.column) is not None or not router.skips_missing:
+        if field_of(row, placement.column) is not None or not router.placements.skips_missing:
             headers.append((placement.name, placement.column))
     needed = [column for _, column in headers]
     needed += [router.key_column, router.payload_column, router.route_column, *filter(None, (router.timestamp_column,))]

@@ -20,7 +20,8 @@ from connector.errors import CdcError
 from connector.events.capture import Capture
 from connector.events.envelope import SourceFacts
 from connector.events.stream import Stream
-from connector.incremental.chunk_reader import ChunkReader, TableChangedError
+from connector.incremental.chunk_query import KeyTexts
+from connector.incremental.chunk_reader import ChunkReader, ChunkRows, TableChangedError
 from connector.incremental.coordinator import ChunkSettings, Coordinator
 from connector.incremental.coordinator_effects import (
     Aborted,
@@ -93,6 +94,8 @@ LOG: Final = EventLog(__name__)
 
 _LATE_S: Final = 60
 """Interval at which the log reports a window that does not close."""
+UNSEEN_PAUSES_S = (0.005, 0.01, 0.02, 0.04, 0.08)
+"""Pauses before a chunk is read again within its window. A commit that waits longer, as for a standby, costs a second window."""
 
 
 class IncrementalRun:
@@ -309,11 +312,25 @@ class IncrementalRun:
                 texts = await self._reader.last_row(target)
                 return LastRowFound(None if texts is None else target.place(texts))
             case ReadChunk(target, after, upto, most):
-                read = await self._reader.rows(target, after, upto, most)
+                read = await self._read_visible(target, after, upto, most)
                 if not read.lines:
                     return NoRowsLeft()
                 rows: list[Row] = [split_copy_line(line) for line in read.lines]
                 return ChunkRead(rows, target.keys(rows), read.visible, target.place_of(rows[-1]))
+
+    async def _read_visible(self, target: Target, after: KeyTexts | None, upto: KeyTexts, most: int) -> ChunkRows:
+        """Read a chunk that shows what the stream has delivered, if that becomes visible soon.
+
+        The stream may deliver a transaction a moment before other sessions can see it. A read that misses it would cost the chunk a second
+        window (:mod:`connector.incremental.windowed_chunk`, rule 2), so it is repeated within this one.
+        """
+        for pause in UNSEEN_PAUSES_S:
+            delivered = frozenset(self._stream.recent)
+            read = await self._reader.rows(target, after, upto, most)
+            if not read.visible.hides_any(delivered):
+                return read
+            await asyncio.sleep(pause)
+        return await self._reader.rows(target, after, upto, most)
 
     def _send(self, target: Target, rows: Sequence[Row]) -> None:
         now_ns = time.time_ns()

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from connector.signals.json_reading import read_document
+from connector.signals.lenient_json import read_document
 from connector.signals.signal import Signal, SignalError
 
 NewId = Callable[[], str]

@@ -12,7 +12,7 @@ from typing import Final, cast
 
 from connector.catalog.identifiers import split_name
 from connector.emulation import DEFAULT, Emulation
-from connector.signals.json_reading import read_document
+from connector.signals.lenient_json import read_document
 
 __all__ = [
     "Action",

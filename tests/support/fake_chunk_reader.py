@@ -33,6 +33,9 @@ class FakeChunkReader:
         self.lsn = 0
         """Where the WAL is written."""
         self.visible = Visibility.parse("5000:5000:")
+        """What a read can see."""
+        self.first_visible: list[Visibility] = []
+        """What the first reads can see."""
         self.ended = False
         self._reached: dict[str, asyncio.Event] = {}
         self._gates: dict[str, asyncio.Event] = {}
@@ -95,7 +98,8 @@ class FakeChunkReader:
         await self._step("rows")
         first, last = -1 if after is None else int(after[0] or 0), int(upto[0] or 0)
         found = sorted((key, value) for key, value in self.tables[target.table.table].items() if first < key <= last)
-        return ChunkRows([f"{key}\t{value}".encode() for key, value in found[:most]], self.visible)
+        visible = self.first_visible.pop(0) if self.first_visible else self.visible
+        return ChunkRows([f"{key}\t{value}".encode() for key, value in found[:most]], visible)
 
     async def close(self) -> None:
         """End the connection."""

@@ -20,7 +20,7 @@ from connector.transforms.debezium.differences import differences_of
 from connector.transforms.debezium.envelope import copied, int32_of, int64_of, is_change_event, schema_of, text_of
 from connector.transforms.debezium.outbox.json_payload import PayloadSchemas, Unexpandable, converted, parsed
 from connector.transforms.debezium.outbox.keys import KEYS
-from connector.transforms.debezium.outbox.placement import Placement
+from connector.transforms.debezium.outbox.placement import Placements
 from connector.transforms.reports import Reports
 from connector.transforms.transform import TransformDefinition
 
@@ -55,15 +55,12 @@ class EventRouter:
         self._on_update: Final = _choice(options, "table.op.invalid.behavior", ("warn", "error", "fatal"))
         self.expands: Final = _flag(options, "table.expand.json.payload")
         nulls = _choice(options, "table.json.payload.null.behavior", ("ignore", "optional_bytes"))
-        self.skips_missing: Final = (
-            differences.may_miss_fields and _choice(options, "table.field.additional.missing", ("ignore", "error")) == "ignore"
-        )
+        skips_missing = differences.may_miss_fields and _choice(options, "table.field.additional.missing", ("ignore", "error")) == "ignore"
         self.route_column: Final = raw("route.by.field", "aggregatetype")
         self._regex: Final = _pattern("route.topic.regex", raw("route.topic.regex", "(?<routedByValue>.*)"))
         self._replacement: Final = raw("route.topic.replacement", "outbox.event.${routedByValue}")
         self.tombstones: Final = _flag(options, "route.tombstone.on.empty.payload")
-        self.placements: Final = Placement.all_of(options, differences)
-        self._enveloped: Final = any(placement.place == "envelope" for placement in self.placements)
+        self.placements: Final = Placements.read(options, differences, skips_missing=skips_missing)
         self.payload_schemas: Final = PayloadSchemas(
             keeps_nulls=nulls == "optional_bytes",
             names_nested_arrays_null=differences.names_nested_arrays_null,
@@ -100,7 +97,8 @@ class EventRouter:
         schema = self._rows.get(record.value_schema, lambda envelope: schema_of(envelope, "after"))
         payload = self._payload_of(schema, row)
         message = self._value(record.topic, schema, row, payload)
-        headers, partition = self._headers(schema, row)
+        own_id = Header("id", schema_of(schema, self.id_column), get(schema, row, self.id_column))
+        headers, partition = self.placements.headers(schema, row)
         return ConnectRecord(
             topic=self._topic(schema, row),
             key_schema=schema_of(schema, self.key_column),
@@ -108,7 +106,7 @@ class EventRouter:
             value_schema=message.schema,
             value=message.value,
             timestamp=self._time(schema, row, event),
-            headers=(*record.headers, *headers),
+            headers=(*record.headers, own_id, *headers),
             partition=partition,
         )
 
@@ -154,21 +152,6 @@ class EventRouter:
             raise DataError(f"Unable to find payload field {self.payload_column} in event")
         return _Payload(field.schema, get(schema, row, self.payload_column))
 
-    def _headers(self, schema: Schema, row: Mapping[str, Any]) -> tuple[list[Header], int | None]:
-        """The headers that the row gives the message, and its partition."""
-        headers = [Header("id", schema_of(schema, self.id_column), get(schema, row, self.id_column))]
-        partition = None
-        for placement in self.placements:
-            if placement.place is None:
-                raise DataError(f"table.fields.additional.placement has an unknown place for {placement.column}")
-            if self.skips_missing and field_of(schema, placement.column) is None:
-                continue
-            if placement.place == "header":
-                headers.append(Header(placement.name, schema_of(schema, placement.column), get(schema, row, placement.column)))
-            elif placement.place == "partition":
-                partition = int32_of(schema, row, placement.column)
-        return headers, partition
-
     def _expanded(self, topic: str, payload: _Payload) -> _Payload:
         """The payload as a struct, where it is JSON text and wanted so."""
         if not self.expands or payload.value is None:
@@ -198,22 +181,15 @@ class EventRouter:
         if self.tombstones and payload.value in (None, ""):
             return _Payload(None, None)
         payload = self._expanded(topic, payload)
-        if not self._enveloped:
+        if not self.placements.enveloped:
             return payload
         if payload.schema is None:
             raise DataError("A payload without a schema cannot be placed in an envelope")
         fields = [Field(_PAYLOAD, payload.schema)]
         value = {_PAYLOAD: payload.value}
-        for placement in self.placements:
-            if placement.place != "envelope":
-                continue
-            field = field_of(schema, placement.column)
-            if field is None:
-                if self.skips_missing:
-                    continue
-                raise DataError(f"Unable to find field {placement.column} in event")
-            fields.append(Field(placement.name, field.schema))
-            value[placement.name] = get(schema, row, placement.column)
+        for field, placed in self.placements.envelope_fields(schema, row):
+            fields.append(field)
+            value[field.name] = placed
         version = None if self._version is None else int32_of(schema, row, self._version)
         return _Payload(self._envelope(version, fields, schema, row), value)
 

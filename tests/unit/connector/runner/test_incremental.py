@@ -12,6 +12,7 @@ from connector.errors import CdcError, ErrorKind
 from connector.incremental import coordinator
 from connector.incremental.chunk_reader import TableChangedError
 from connector.incremental.state import Collection
+from connector.runner import incremental
 from tests.support.chunk_tables import TABLES
 from tests.support.incremental_rig import IncrementalRig
 from tests.support.stream_rig import relation_of
@@ -163,13 +164,33 @@ async def test_a_table_that_changed_is_looked_at_and_read_again() -> None:
     assert rig.reader.calls[:5] == ["write_opening", "look_at", "last_row", "rows", "look_at"]
 
 
-async def test_a_chunk_that_missed_a_transaction_is_read_again() -> None:
+def _rig_with_transaction_700() -> IncrementalRig:
+    """The stream has delivered the transaction 700, which changes table a."""
     rig, wal = IncrementalRig(), WalScript()
     wal.begin(700)
     wal.relation(relation_of(TABLES["a"]))
     wal.update(relation_of(TABLES["a"]), "2", "new")
     wal.commit()
     rig.stream_rig.feed(wal.take())
+    return rig
+
+
+async def test_a_chunk_that_missed_a_transaction_is_read_again_in_its_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incremental, "UNSEEN_PAUSES_S", (0.0,) * 3)
+    rig = _rig_with_transaction_700()
+    rig.reader.first_visible = [Visibility.parse("700:701:700")] * 3
+    async with rig.running():
+        rig.ask("a")
+        await rig.end()
+    assert rig.keys("a") == ALL_A
+    assert rig.reader.calls.count("write_opening") == 3  # of two chunks, and the one that finds no more rows
+    assert rig.told.count("IN_PROGRESS") == 2
+    assert rig.reader.calls.count("rows") == 6
+
+
+async def test_a_chunk_that_missed_a_transaction_for_long_is_read_again_in_another_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incremental, "UNSEEN_PAUSES_S", ())
+    rig = _rig_with_transaction_700()
     rig.reader.visible = Visibility.parse("700:701:700")
     rig.reader.held = {"write_closing"}
     async with rig.running():
