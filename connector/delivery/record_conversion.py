@@ -22,8 +22,9 @@ from connector.converters.catalog import make_converter, make_header_converter
 from connector.converters.converter import Converter, ConverterChoice, HeaderConverter, RawHeader
 from connector.delivery.chain_outline import is_outlined
 from connector.delivery.compiled_avro import AvroConverters, AvroPath, avro_path
-from connector.delivery.compiled_outbox import Converters, OutboxPath, outbox_path, routes_outbox
+from connector.delivery.compiled_outbox import OutboxPath, outbox_path, routes_outbox
 from connector.delivery.compiled_path import CompiledPath, compiled_path
+from connector.delivery.outbox_message import Converters
 from connector.emulation import DEFAULT, Emulation
 from connector.errors import CdcError, ErrorKind
 from connector.log import Warn

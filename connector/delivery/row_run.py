@@ -2,7 +2,7 @@
 
 The core collects the rows of a table that have no old row (creates, snapshots' reads, updates under replica identity DEFAULT) and encodes
 them column by column. Where a connector's transforms and converters have a direct way (:mod:`connector.delivery.avro_rows`,
-:mod:`connector.delivery.flat_rows`, :mod:`connector.delivery.compiled_outbox`), it takes the cells themselves. Whatever a direct way does
+:mod:`connector.delivery.flat_rows`, :mod:`connector.delivery.outbox_rows`), it takes the cells themselves. Whatever a direct way does
 not take is encoded as JSON and goes the way of every other event.
 """
 

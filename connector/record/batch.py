@@ -65,6 +65,14 @@ class HeaderWriter:
             out += (name, _NULL) if value is None else (name, _size(len(value)), value)
         return b"".join(out)
 
+    def all_written(self, columns: Sequence[Sequence[bytes | None]]) -> list[bytes]:
+        """Do :meth:`written` for each record; ``columns`` are the values of each name, one for each record."""
+        parts = [
+            [name + _NULL if value is None else name + _size(len(value)) + value for value in column]
+            for name, column in zip(self._names, columns, strict=True)
+        ]
+        return [b"".join(pieces) for pieces in zip(repeat(self._lead), *parts, strict=False)]
+
 
 def _sized(data: bytes) -> bytes:
     return _size(len(data)) + data
@@ -133,6 +141,19 @@ class RecordBatch:
         self.size += weight + len(prefix) * len(payloads)
         every_key: Iterable[bytes | None] = repeat(None) if keys is None else keys
         self.records.extend(zip(every_key, repeat(prefix), payloads, repeat(headers), repeat(timestamp), strict=False))
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Do :meth:`append` for each record."""
+        self.records += records
+        weight = size = 0
+        for key, prefix, payload, _, _ in records:
+            if payload is not None:
+                weight += len(payload)
+            if key is not None:
+                weight += len(key)
+            size += len(prefix)
+        self.weight += weight
+        self.size += weight + size
 
     def join(self, later: RecordBatch) -> None:
         """Add all records of ``later`` after these."""

@@ -22,6 +22,10 @@ class KeptOut:
         self._records.append((partition,))
         self.append(*record)
 
+    def add(self, records: Sequence[tuple[bytes | None, bytes, bytes | None, bytes, int]]) -> None:
+        for record in records:
+            self.append(*record)
+
     def extend(self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int) -> None:
         for key, payload in zip(keys or repeat(None), payloads, strict=False):
             self.append(key, prefix, payload, headers, timestamp)

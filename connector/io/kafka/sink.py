@@ -65,7 +65,7 @@ class Partition:
 class TopicOut:
     """Takes the records of one topic (:class:`connector.ports.Out`)."""
 
-    __slots__ = ("apart", "append", "extend", "name", "partitions", "pending")
+    __slots__ = ("add", "apart", "append", "extend", "name", "partitions", "pending")
 
     def __init__(self, name: str, *, apart: bool = False) -> None:
         self.name = name
@@ -76,6 +76,7 @@ class TopicOut:
         self.partitions: list[Partition] = []
         self.append: Callable[[bytes | None, bytes, bytes | None, bytes, int], None]
         self.extend: Callable[[Sequence[bytes] | None, bytes, Sequence[bytes], bytes, int], None]
+        self.add: Callable[[Sequence[Record]], None]
         self.use(self.pending)
 
     def resolve(self, count: int) -> None:
@@ -84,7 +85,7 @@ class TopicOut:
         if count == 1:
             self.use(self.partitions[0].batch)
         else:
-            self.append, self.extend = self._spread, self._spread_all
+            self.append, self.extend, self.add = self._spread, self._spread_all, self._spread_each
         for record in self.pending.records:
             self.append(*record)
         self.pending = RecordBatch()
@@ -101,7 +102,7 @@ class TopicOut:
 
     def use(self, batch: RecordBatch) -> None:
         """Append to ``batch`` from now on. Its bound methods become this object's, which saves a call for each record."""
-        self.append, self.extend = batch.append, batch.extend
+        self.append, self.extend, self.add = batch.append, batch.extend, batch.add
 
     def _spread_all(self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int) -> None:
         partitions = self.partitions
@@ -111,6 +112,10 @@ class TopicOut:
                 self._spread(key, prefix, payload, headers, timestamp)
             else:
                 partitions[partition_of(key, count)].batch.append(key, prefix, payload, headers, timestamp)
+
+    def _spread_each(self, records: Sequence[Record]) -> None:
+        for record in records:
+            self._spread(*record)
 
     def _spread(self, key: bytes | None, prefix: bytes, payload: bytes | None, headers: bytes, timestamp: int) -> None:
         partitions = self.partitions

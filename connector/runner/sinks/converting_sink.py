@@ -16,15 +16,15 @@ from typing import Any, Final
 from connector.converters.converter import SchemaNeededError, SchemaRequest
 from connector.delivery.avro_rows import AvroRows
 from connector.delivery.compiled_avro import AvroPath
-from connector.delivery.compiled_outbox import OutboxPath, OutboxRows
+from connector.delivery.compiled_outbox import OutboxPath
 from connector.delivery.compiled_path import CompiledPath
 from connector.delivery.flat_rows import FlatRows
 from connector.delivery.frontier import Frontier, Mark
 from connector.delivery.offsets import Position
+from connector.delivery.outbox_rows import OutboxRows
 from connector.delivery.record_conversion import RecordConversion, RecordReader, Written
 from connector.delivery.row_run import RowRun, RowTable
-from connector.io.kafka.sink import KafkaSink
-from connector.ports import Out
+from connector.io.kafka.sink import KafkaSink, TopicOut
 from connector.record.connect_record import ConnectRecord, Header
 
 ResolveSchema = Callable[[Any, SchemaRequest], Awaitable[None]]
@@ -61,8 +61,8 @@ class ConvertingOut:
         if isinstance(path, OutboxPath):
             message = None if payload is None else path.message(payload, headers)
             if message is not None:
-                out = self._sink.inner_out(message.topic, apart=self._apart)
-                out.append(message.key, message.prefix, message.payload, message.headers, message.timestamp)
+                topic, found = message
+                self._sink.inner_out(topic, apart=self._apart).append(*found)
                 return
         elif isinstance(path, AvroPath):
             written = None if payload is None else path.record(key, payload, headers)
@@ -78,9 +78,9 @@ class ConvertingOut:
         if payload is None and self._shared:
             # The tombstone comes right after the event of the deleted row.
             record = replace(record, headers=record.headers + self._shared)
-        found, self._shared = self._sink.conversion.transform_with_shared(record)
-        if found is not None:
-            self._sink.take(found, timestamp, apart=self._apart)
+        transformed, self._shared = self._sink.conversion.transform_with_shared(record)
+        if transformed is not None:
+            self._sink.take(transformed, timestamp, apart=self._apart)
 
     def extend(self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int) -> None:
         """:meth:`append` for each payload."""
@@ -139,9 +139,8 @@ class ConvertingRows:
             messages = way.messages(run, headers)
             if messages is None:
                 return False
-            for message in messages:
-                out = self._sink.inner_out(message.topic, apart=self._apart)
-                out.append(message.key, message.prefix, message.payload, message.headers, message.timestamp)
+            for topic, records in messages:
+                self._sink.inner_out(topic, apart=self._apart).add(records)
             return True
         written = way.written(run)
         if written is None or isinstance(path, OutboxPath):
@@ -204,7 +203,7 @@ class ConvertingSink:
             found = self._outs[topic, apart] = ConvertingOut(self, topic, apart=apart)
         return found
 
-    def inner_out(self, topic: str, *, apart: bool) -> Out:
+    def inner_out(self, topic: str, *, apart: bool) -> TopicOut:
         """Return where records that are written already are appended."""
         return self._sink.out(topic, apart=apart)
 

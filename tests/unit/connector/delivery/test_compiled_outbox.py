@@ -166,9 +166,10 @@ def test_a_json_payload_becomes_a_document_without_its_nulls() -> None:
         row = ROW_OF_AN_ORDER | {"payload": str(ROW_OF_AN_ORDER["payload"]).replace("é", text)}
         message = path.message(event(DEFAULT, row, "c")[1], b"\0")
         assert message is not None
-        assert (message.topic, message.key, message.timestamp) == ("outbox.event.order", b"4711", 5_000)
-        assert message.headers == encode_headers([("id", b"7")])
-        written = (message.prefix + (message.payload or b"")).decode()
+        topic, (key, prefix, payload, headers, timestamp) = message
+        assert (topic, key, timestamp) == ("outbox.event.order", b"4711", 5_000)
+        assert headers == encode_headers([("id", b"7")])
+        written = (prefix + (payload or b"")).decode()
         assert '"name":"payload.lines"' in written
         lines = f'[{{"item":"{text}","price":39.98}},{{"item":"b","price":1.0}}]'
         assert written.endswith(f'"payload":{{"id":1,"lines":{lines}}}}}')
