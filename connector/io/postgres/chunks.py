@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
 from typing import Final
 
@@ -113,6 +114,8 @@ async def read_chunk(
             lines: list[bytes] = []
             async for burst in copy_rows(connection, statement, doing, most=_BURST):
                 lines += burst
+                # If rows are always available, no await above yields to other tasks.
+                await asyncio.sleep(0)
         finally:
             if not connection.closed:
                 await connection.execute(b"ROLLBACK")
