@@ -11,7 +11,7 @@ from connector.configdef.options import OptionError, Options
 from connector.converters.converter import Converted, ConverterDefinition, HeaderConverterDefinition, Side
 from connector.converters.type_key import TYPE_KEY
 from connector.record.connect_record import DataError, Header
-from connector.record.json_converter import ConverterSettings, ValueEncoder, around_payload, value_encoder
+from connector.record.json_converter import ConverterSettings, ValueEncoder, around_payload, fitted, value_encoder
 from connector.record.schema import Schema
 from connector.record.schemaless_json import schemaless_json
 from connector.record.struct import SchemaCache
@@ -42,7 +42,7 @@ class JsonConverter:
             document = schemaless_json(value)
             if self._settings.schemas_enable:
                 return Converted(document + b"}", b'{"schema":null,"payload":')
-            return Converted(document)
+            return Converted(fitted(document))
         form = self._forms.get(schema, self._form)
         try:
             return Converted(form.encode(value) + form.after, form.before)

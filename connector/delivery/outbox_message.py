@@ -16,12 +16,12 @@ from connector.converters.converter import Converter
 from connector.converters.simple_header import SimpleHeaderConverter
 from connector.record.batch import NO_HEADERS, HeaderWriter, Record, read_headers
 from connector.record.connect_record import ConnectRecord, DataError
-from connector.record.json_converter import ConverterSettings, around_payload, value_encoder
+from connector.record.json_converter import ConverterSettings, around_payload, fitted, value_encoder
 from connector.record.schema import Schema
 from connector.transforms.chain import Step
 from connector.transforms.debezium.outbox.event_router import EventRouter
 from connector.transforms.debezium.outbox.json_payload import Unexpandable, converted
-from connector.transforms.debezium.outbox.payload_shape import NoShapeError, shape_check, shape_of
+from connector.transforms.debezium.outbox.payload_shape import NoShapeError, is_plain, shape_check, shape_of
 from connector.transforms.kafka.regex_router import RegexRouter
 
 BY_VALUES: Final = (DataError, Unexpandable, NoShapeError, RecursionError)
@@ -79,7 +79,7 @@ def as_parsed(nodes: Sequence[Any]) -> list[bytes]:
     every = b"".join(written)
     if (not every.isascii() or b"\\u00" in every) and _UNLIKE_JACKSON.search(every) is not None:
         raise Unexpandable
-    return written
+    return list(map(fitted, written))
 
 
 def applies(step: Step, topic: str) -> bool:
@@ -198,7 +198,7 @@ class OutboxMessages:
         if expansion is None:
             if len(self._expansions) >= _MOST:
                 self._expansions.clear()
-            expansion = self._expansions[shape] = self._expansion(node)
+            expansion = self._expansions[shape] = self._expansion(node, plain=is_plain(shape))
         expansion.uses += 1
         if expansion.uses == OFTEN:
             expansion.fits = shape_check(shape)
@@ -208,14 +208,14 @@ class OutboxMessages:
             self.usual[topic] = expansion
         return expansion
 
-    def _expansion(self, node: Any) -> Expansion:
+    def _expansion(self, node: Any, *, plain: bool) -> Expansion:
         settings = self.converters.json
         schema = self.router.payload_schemas.schema(self.router.payload_column, node)
         if schema is None or schema.type != "struct" or settings is None:
             raise Unexpandable
         value = converted(schema, node)
         before, after = around_payload(schema, settings)
-        whole = orjson.dumps(value) == orjson.dumps(node)
+        whole = plain and orjson.dumps(value) == orjson.dumps(node)
         return Expansion(before, after, None if whole else schema, value_encoder(schema, settings))
 
 

@@ -6,6 +6,7 @@ takes 30 µs for a payload of 16 members, its shape 3 µs, and to check that it 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable
 from typing import Any, Final, cast
 
@@ -14,17 +15,18 @@ from connector.record.generated import Generated, define
 _INT32: Final = 2**31
 _INT64: Final = 2**63
 _PLAIN_DOUBLES: Final = 1e-3, 1e7
+"""Java writes the doubles between these without an exponent."""
+_LARGEST: Final = sys.float_info.max
 
 
 class NoShapeError(ValueError):
-    """The payload holds a value that depends on more than its shape."""
+    """The payload has a number whose schema depends on more than its shape."""
 
 
 def shape_of(node: Any) -> Hashable:
     """Return the shape of what ``orjson.loads`` made of a payload.
 
-    Raises NoShapeError for numbers beyond int64, and for those that Java and Python write differently. RecursionError for a payload that
-    is nested too deeply.
+    Raises NoShapeError for numbers beyond int64 or the doubles. RecursionError for a payload that is nested too deeply.
     """
     kind = type(node)
     if kind is str:
@@ -42,9 +44,7 @@ def shape_of(node: Any) -> Hashable:
     if kind is int:
         return _integer(node)
     if kind is float:
-        if node and not _PLAIN_DOUBLES[0] <= abs(node) < _PLAIN_DOUBLES[1]:
-            raise NoShapeError
-        return "d"
+        return _double(node)
     return "n" if node is None else "b"
 
 
@@ -54,6 +54,21 @@ def _integer(number: int) -> str:
     if -_INT64 <= number < _INT64:
         return "l"
     raise NoShapeError
+
+
+def _double(number: float) -> str:
+    if not number or _PLAIN_DOUBLES[0] <= abs(number) < _PLAIN_DOUBLES[1]:
+        return "d"
+    if abs(number) <= _LARGEST:
+        return "e"
+    raise NoShapeError
+
+
+def is_plain(shape: Hashable) -> bool:
+    """Whether Java and Python write the numbers of payloads of this shape alike: none has an exponent."""
+    if isinstance(shape, tuple):
+        return all(map(is_plain, shape[2::2] if shape[0] == "{" else shape[1:]))
+    return shape != "e"
 
 
 def shape_check(shape: Hashable) -> Callable[[Any], bool]:
@@ -116,6 +131,7 @@ _LEAVES: Final = {
     "i": f"type({{0}}) is int and {-_INT32} <= {{0}} < {_INT32}",
     "l": f"type({{0}}) is int and ({-_INT64} <= {{0}} < {-_INT32} or {_INT32} <= {{0}} < {_INT64})",
     "d": f"type({{0}}) is float and (not {{0}} or {_PLAIN_DOUBLES[0]!r} <= abs({{0}}) < {_PLAIN_DOUBLES[1]!r})",
+    "e": f"type({{0}}) is float and (0 < abs({{0}}) < {_PLAIN_DOUBLES[0]!r} or {_PLAIN_DOUBLES[1]!r} <= abs({{0}}) <= {_LARGEST!r})",
     "n": "{0} is None",
     "b": "type({0}) is bool",
 }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -10,14 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connector.converters.converter import ConverterChoice
+from connector.converters.json import JsonConverter
 from connector.delivery.compiled_outbox import OutboxPath
+from connector.delivery.outbox_message import as_parsed
 from connector.delivery.record_conversion import INTERNAL, ConversionPlan, RecordConversion
 from connector.emulation import DEBEZIUM_2_3_4, DEFAULT, Emulation
 from connector.errors import CdcError
 from connector.events.envelope import event_form
 from connector.io.kafka.sink import KafkaSink
 from connector.record.batch import encode_headers
-from connector.record.json_converter import around_payload, value_json
+from connector.record.json_converter import ConverterSettings, around_payload, value_json
 from connector.record.schema import INT32, STRING, Field, Schema
 from connector.runner.sinks.converting_sink import ConvertingSink
 from tests.support.envelopes import event_of
@@ -195,11 +199,43 @@ def test_what_depends_on_more_has_no_fast_path(config: dict[str, str], key: str,
     assert path_of(config, key, value) is None
 
 
-@pytest.mark.parametrize("payload", ['{"a": 1e300}', '{"a": "\\u0001"}', '{"a": 9223372036854775808}', '{"a": [1, "x"]}', "[1]", "{"])
+@pytest.mark.parametrize("payload", ['{"a": 1e400}', '{"a": "\\u0001"}', '{"a": 9223372036854775808}', '{"a": [1, "x"]}', "[1]", "{"])
 def test_a_payload_that_depends_on_more_than_its_shape_goes_by_way_of_values(payload: str) -> None:
     path = path_of({"transforms.o.table.expand.json.payload": "true"})
     assert path is not None
     assert path.message(event(DEFAULT, ROW_OF_AN_ORDER | {"payload": payload}, "c")[1], b"\0") is None
+
+
+def test_a_double_with_an_exponent_is_written_as_java_writes_it() -> None:
+    path = path_of({"transforms.o.table.expand.json.payload": "true"})
+    assert path is not None
+    payload = '{"a": 15000000.5, "b": 1.5, "c": 0.0001}'
+    message = path.message(event(DEFAULT, ROW_OF_AN_ORDER | {"payload": payload}, "c")[1], b"\0")
+    assert message is not None
+    _, (_, _, value, _, _) = message
+    assert value is not None
+    assert b'{"a":1.50000005E7,"b":1.5,"c":1.0E-4}' in value
+
+
+WITHOUT_SCHEMAS = JsonConverter(ConverterSettings(schemas_enable=False))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda: as_parsed([{"a": "an order"}])[0],
+        lambda: WITHOUT_SCHEMAS.convert(TOPIC, STRING, "an order", ()).payload,
+        lambda: WITHOUT_SCHEMAS.convert(TOPIC, None, "an order", ()).payload,
+    ],
+)
+def test_what_waits_to_be_sent_takes_no_more_memory_than_its_bytes(write: Callable[[], bytes]) -> None:
+    tracemalloc.start()
+    try:
+        waiting = [write() for _ in range(1_000)]
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 200 * len(waiting)
 
 
 @pytest.mark.parametrize("op", ["u", "d", "t"])
