@@ -2,9 +2,10 @@
 
 The generic way reads the whole event, infers the schema of a JSON payload and encodes the payload by it: 52 µs for a payload of 16 members,
 12 µs for a payload that stays text. Here the row is cut out of the event's bytes: 14 µs and 5 µs. A property test holds both ways equal.
+Runs of inserted and read rows do not come here (:mod:`connector.delivery.outbox_rows`).
 
 A row that needs more goes by way of values (:mod:`connector.delivery.record_conversion`): updates and deletes, rows whose key changed,
-payloads with numbers that Java writes in its own way, and whatever the transform or a converter fails on.
+payloads with integers beyond int64, and whatever the transform or a converter fails on.
 """
 
 from __future__ import annotations
