@@ -16,7 +16,7 @@ from connector.converters.converter import Converter
 from connector.converters.simple_header import SimpleHeaderConverter
 from connector.record.batch import NO_HEADERS, HeaderWriter, Record, read_headers
 from connector.record.connect_record import ConnectRecord, DataError
-from connector.record.json_converter import ConverterSettings, around_payload, fitted, value_encoder
+from connector.record.json_converter import ConverterSettings, around_payload, value_encoder
 from connector.record.schema import Schema
 from connector.transforms.chain import Step
 from connector.transforms.debezium.outbox.event_router import EventRouter
@@ -37,11 +37,12 @@ _MOST: Final = 1_000
 
 
 class Converters(NamedTuple):
-    """The converters of a task; headers have SimpleHeaderConverter. ``json`` are the settings of the value's when it is JsonConverter."""
+    """The converters of a task; headers have SimpleHeaderConverter. The settings are those of a JsonConverter, None for another."""
 
     key: Converter
     value: Converter
-    json: ConverterSettings | None
+    key_json: ConverterSettings | None
+    value_json: ConverterSettings | None
 
 
 class MessageColumns(NamedTuple):
@@ -70,16 +71,16 @@ class Expansion:
         """Return a payload of this shape without what comes before it. Raises Unexpandable for texts that Java writes in its own way."""
         if self.schema is not None:
             return self.encode(converted(self.schema, node)) + self.after
-        return as_parsed([node])[0] + self.after
+        # Formatting copies the text (:func:`connector.record.json_converter.fitted`).
+        return checked([b"%b%b" % (orjson.dumps(node), self.after)])[0]
 
 
-def as_parsed(nodes: Sequence[Any]) -> list[bytes]:
-    """Return payloads as they were parsed. Raises Unexpandable for texts that Java writes in its own way."""
-    written = list(map(orjson.dumps, nodes))
+def checked(written: list[bytes]) -> list[bytes]:
+    """Return what orjson wrote. Raises Unexpandable if it has texts that Java writes in its own way."""
     every = b"".join(written)
     if (not every.isascii() or b"\\u00" in every) and _UNLIKE_JACKSON.search(every) is not None:
         raise Unexpandable
-    return list(map(fitted, written))
+    return written
 
 
 def applies(step: Step, topic: str) -> bool:
@@ -209,7 +210,7 @@ class OutboxMessages:
         return expansion
 
     def _expansion(self, node: Any, *, plain: bool) -> Expansion:
-        settings = self.converters.json
+        settings = self.converters.value_json
         schema = self.router.payload_schemas.schema(self.router.payload_column, node)
         if schema is None or schema.type != "struct" or settings is None:
             raise Unexpandable

@@ -14,10 +14,12 @@ from typing import Any, Final
 import orjson
 
 from connector.converters.converter import Converted, Converter
-from connector.delivery.outbox_message import BY_VALUES, OutboxMessages, as_parsed, event_time
+from connector.delivery.outbox_message import BY_VALUES, Expansion, OutboxMessages, checked, event_time
 from connector.delivery.row_run import RowColumn, RowRun, RowTable, shared_tails
 from connector.record.batch import HeaderWriter, Record
+from connector.record.json_converter import around_payload
 from connector.record.schema import STRING
+from connector.transforms.debezium.outbox.json_payload import Unexpandable
 
 Cells = Sequence[bytes | None]
 _JSON: Final = {b"{", b"["}
@@ -46,7 +48,7 @@ class OutboxRows:
         self._key = columns[router.key_column]
         self._payload = columns[router.payload_column]
         self._time = None if router.timestamp_column is None else columns[router.timestamp_column]
-        self._write_keys = _column(self._key, messages.key, same=_writes_texts(messages.converters.key))
+        self._write_keys = _keys(self._key, messages)
         self._headers = [
             (columns[name], _column(columns[name], write, same=schema.type == "string"))
             for (_, name, schema), write in zip(parts.headers, messages.header_values, strict=True)
@@ -101,13 +103,13 @@ class OutboxRows:
         messages = self._messages
         router = messages.router
         if router.expands and self._texts and None not in cells and {cell[:1] for cell in cells if cell is not None} <= _JSON:
-            nodes = [orjson.loads(cell) for cell in cells if cell is not None]
             usual = messages.usual.get(topic)
-            if usual is not None and usual.schema is None and all(map(usual.fits, nodes)):
-                written = as_parsed(nodes)
-                return repeat(usual.before), [each + usual.after for each in written] if usual.after else written
-            pairs: Iterable[tuple[bytes, bytes | None]] = [messages.expanded(node, topic) for node in nodes]
-        elif self._same and not router.expands and not router.tombstones:
+            if usual is not None and usual.schema is None and (written := _as_usual(usual, cells)) is not None:
+                return repeat(usual.before), written
+            pairs: Iterable[tuple[bytes, bytes | None]] = [
+                messages.expanded(orjson.loads(cell), topic) for cell in cells if cell is not None
+            ]
+        elif self._same and not router.expands and not router.tombstones and _are_sent(self._payload, cells):
             return repeat(b""), cells
         else:
             pairs = [messages.value(value, topic) for value in self._payload.values(cells)]
@@ -115,16 +117,52 @@ class OutboxRows:
         return prefixes, payloads
 
 
+def _as_usual(usual: Expansion, cells: Cells) -> list[bytes] | None:
+    """Return payloads without what comes before them, or None where one has another shape. Raises Unexpandable as :func:`checked` does."""
+    fits, loads, dumps, after = usual.fits, orjson.loads, orjson.dumps, usual.after
+    written = []
+    # One payload after the other, while it is in the processor's cache: for 100 payloads that takes 2.3 µs each in place of 3.6 µs.
+    for cell in cells:
+        node = loads(cell)  # type: ignore[arg-type]  # the caller excludes nulls
+        if not fits(node):
+            return None
+        written.append(b"%b%b" % (dumps(node), after))
+    return checked(written)
+
+
+def _keys(column: RowColumn, messages: OutboxMessages) -> Callable[[Cells], Sequence[bytes | None]]:
+    """What writes the column's values as keys."""
+    settings = messages.converters.key_json
+    if settings is None or not _is_text(column):
+        return _column(column, messages.key, same=_writes_texts(messages.converters.key))
+    before, after = around_payload(messages.columns.key, settings)
+
+    def write(cells: Cells) -> Sequence[bytes | None]:
+        try:
+            if None not in cells:
+                return checked([b"%b%b%b" % (before, orjson.dumps(text), after) for text in column.values(cells)])
+        except Unexpandable:
+            pass
+        return list(map(messages.key, column.values(cells)))
+
+    return write
+
+
 def _column(column: RowColumn, write: Callable[[Any], bytes | None], *, same: bool) -> Callable[[Cells], Sequence[bytes | None]]:
     """What writes a column's values. ``same``: ``write`` writes texts in UTF-8."""
     if same and _is_text(column):
-        return lambda cells: cells
+        return lambda cells: cells if _are_sent(column, cells) else list(map(write, column.values(cells)))
     return lambda cells: list(map(write, column.values(cells)))
 
 
 def _is_text(column: RowColumn) -> bool:
-    """Whether the values are the server's texts, and NULL is null."""
-    return column.codec.decode == bytes.decode and column.null is None
+    """Whether the values are the server's texts; NULL is ``column.null``."""
+    return column.codec.decode == bytes.decode
+
+
+def _are_sent(column: RowColumn, cells: Cells) -> bool:
+    """Whether no value of a text column stands in for NULL."""
+    return column.null is None or None not in cells
 
 
 def _writes_texts(converter: Converter) -> bool:

@@ -106,9 +106,13 @@ class ConversionPlan:
         """
         if self.header.name != simple_header.NAME or not {self.key.name, self.value.name} <= {json_converter.NAME, string.NAME}:
             return None
-        as_json = self.value.name == json_converter.NAME
-        settings = json_converter.settings_of(Options(json_converter.KEYS, self.value.options, self.emulation)) if as_json else None
-        return Converters(key, value, settings)
+        of_key, of_value = (
+            json_converter.settings_of(Options(json_converter.KEYS, choice.options, self.emulation))
+            if choice.name == json_converter.NAME
+            else None
+            for choice in (self.key, self.value)
+        )
+        return Converters(key, value, of_key, of_value)
 
 
 class Written(NamedTuple):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from connector.converters.converter import ConverterChoice
 from connector.converters.json import JsonConverter
 from connector.delivery.compiled_outbox import OutboxPath
-from connector.delivery.outbox_message import as_parsed
+from connector.delivery.outbox_message import Expansion
 from connector.delivery.record_conversion import INTERNAL, ConversionPlan, RecordConversion
 from connector.emulation import DEBEZIUM_2_3_4, DEFAULT, Emulation
 from connector.errors import CdcError
@@ -223,7 +223,7 @@ WITHOUT_SCHEMAS = JsonConverter(ConverterSettings(schemas_enable=False))
 @pytest.mark.parametrize(
     "write",
     [
-        lambda: as_parsed([{"a": "an order"}])[0],
+        lambda: Expansion(b"", b"", None, bytes).written({"a": "an order"}),
         lambda: WITHOUT_SCHEMAS.convert(TOPIC, STRING, "an order", ()).payload,
         lambda: WITHOUT_SCHEMAS.convert(TOPIC, None, "an order", ()).payload,
     ],
