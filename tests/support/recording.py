@@ -172,9 +172,9 @@ def _payload(value: Any) -> Any:
 
 
 def is_notification(value: Any) -> bool:
-    """Whether a record's value, with or without schema, comes from the connector itself."""
+    """Whether a record's value, with or without schema, comes from the connector itself. Version 2.3.4 writes no timestamp."""
     payload = _payload(value)
-    return isinstance(payload, dict) and payload.keys() == NOTIFICATION
+    return isinstance(payload, dict) and payload.keys() | {"timestamp"} == NOTIFICATION
 
 
 def scrub_notification(value: Any) -> Any:

@@ -6,12 +6,11 @@ The format is described in ``tests/parity/README.md``. A run against the real co
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,6 +26,7 @@ from psycopg import AsyncConnection
 from .recording import Compare, Recording, scrub_rest, topic_records
 from .registered_avro import RegisteredAvro
 from .topics import TopicReader, topic_reader
+from .until import until
 
 BASE: Final = {
     "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
@@ -36,8 +36,6 @@ BASE: Final = {
     "slot.name": "{slot}",
     "publication.name": "{publication}",
 }
-SECONDS: Final = 60.0
-PACE: Final = 0.03
 TOKEN: Final = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|\$(\w*)\$.*?\$\1\$|--[^\n]*|;|[^'\"$;-]+|[$-]", re.DOTALL)
 
 
@@ -148,6 +146,8 @@ class Play:
     """The walsenders that streamed when a restart was asked for."""
     variant: str = ""
     """What distinguishes the names of the connector that is being created."""
+    _created: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """The configuration of each variant's connector."""
 
     @property
     def connectors(self) -> dict[str, Mapping[str, str | None]]:
@@ -189,7 +189,7 @@ class Play:
         await self._act(self.scenario.before, "before")
         for variant, changes in self.connectors.items():
             self.variant = variant
-            config = self.config({**self.scenario.config, **changes})
+            self._created[variant] = config = self.config({**self.scenario.config, **changes})
             answer = await self.client.post("/connectors", json={"name": self.tag + self.variant, "config": config})
             if answer.status_code != httpx.codes.CREATED:
                 raise ScenarioError(f"{self.scenario.name}: connector {self.variant} was refused: {answer.text}")
@@ -421,6 +421,10 @@ class Play:
             counts[self._named(topic)] = counts.get(self._named(topic), 0) + end
         return counts
 
+    def _variant_of(self, topic: str) -> str:
+        """The variant whose connector has written to the topic: the longest name that fits."""
+        return max((variant for variant in self.connectors if f"{self.prefix}{variant}" in topic), key=len)
+
     def _named(self, topic: str) -> str:
         return topic.replace(self.prefix, "PREFIX")
 
@@ -451,7 +455,7 @@ class Play:
                 continue
             raws = await self.reader.read(topic)
             if self.registered is not None:
-                raws = [await self.registered.readable(raw) for raw in raws]
+                raws = [await self.registered.readable(raw, self._created[self._variant_of(topic)]) for raw in raws]
             topics[named] = topic_records(raws, compare, self.prefix, self.place.database)
             if compare.settings:
                 partitions = len((await self.reader.topics())[topic])
@@ -486,12 +490,3 @@ async def play(scenario: Scenario, place: Place, tag: str, recorded: Recording |
     async with _play(scenario, place, tag, recorded) as run:
         recording: Recording = await run.run()
         return recording
-
-
-async def until(look: Callable[[], Awaitable[bool]], what: Callable[[], str], seconds: float = SECONDS) -> None:
-    """Poll until the condition holds. Raises TimeoutError that names ``what``."""
-    deadline = time.monotonic() + seconds
-    while not await look():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"Waited {seconds:g} s in vain for {what()}")
-        await asyncio.sleep(PACE)

@@ -1,0 +1,20 @@
+"""The wait for a condition in the event loop of the code under test, where nothing announces that it holds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+SECONDS: Final = 60.0
+PACE: Final = 0.03
+
+
+async def until(look: Callable[[], Awaitable[bool]], what: Callable[[], str], seconds: float = SECONDS) -> None:
+    """Poll until the condition holds. Raises TimeoutError that names ``what``."""
+    deadline = time.monotonic() + seconds
+    while not await look():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"Waited {seconds:g} s in vain for {what()}")
+        await asyncio.sleep(PACE)
