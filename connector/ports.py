@@ -49,6 +49,19 @@ class ReplicationStream(Protocol):
         """Do the same, and ask the server for a keepalive at once. Raises CdcError."""
 
 
+class SignalSource(Protocol):
+    """What a signal needs from the database. Every method raises CdcError if the server refuses the query or the connection is lost."""
+
+    async def tables(self) -> Sequence[tuple[str, str]]:
+        """Return schema and name of every table of the database, sorted, including partitioned tables."""
+
+    async def check_signal_table(self, schema: str, table: str, *, deletes: bool) -> None:
+        """Raise CdcError, with SQL as the remedy, unless watermarks can be written and the stream will deliver them.
+
+        With ``deletes``, rows of watermarks are deleted too.
+        """
+
+
 class OffsetStore(Protocol):
     """Source offsets of one connector, as Kafka Connect keeps them (KIP-618, ``OffsetStorageReader``/``Writer``)."""
 

@@ -79,7 +79,6 @@ from connector.incremental.coordinator_events import (
 from connector.incremental.key_objects import read_array
 from connector.incremental.state import Collection, IncrementalSnapshot, Place
 from connector.incremental.target import NO_PLACE, Target, Unreadable
-from connector.io.postgres.connection import Connection
 from connector.io.postgres.watermarks import Watermarks
 from connector.log import EventLog
 from connector.notifications.key_text import key_text
@@ -111,7 +110,6 @@ class IncrementalRun:
         notifier: Notifier,
         *,
         headers: bytes,
-        publication: str | None,
         ended: Callable[[], Awaitable[None]],
         reader: ChunkReader | None = None,
     ) -> None:
@@ -124,7 +122,6 @@ class IncrementalRun:
         self._stream = stream
         self._notifier = notifier
         self._headers = headers
-        self._publication = publication
         self._watermarks: Watermarks | None = None
         table = capture.selection.signal_table
         if table is not None and not config.read_only:
@@ -155,11 +152,6 @@ class IncrementalRun:
     def possible(self) -> bool:
         """Whether chunks can be placed in the stream, by watermarks or with ``read.only``."""
         return self._watermarks is not None or self._config.read_only
-
-    async def check(self, connection: Connection) -> None:
-        """Raise CdcError when the connector's configuration or its signal table does not allow an incremental snapshot."""
-        if self._watermarks is not None:
-            await self._watermarks.check(connection, self._publication)
 
     def stored(self) -> dict[str, object]:
         """Return the state as members of the source offset."""
@@ -244,6 +236,7 @@ class IncrementalRun:
             case Notify(notice):
                 self._notifier.send(_notification(self._notifier.incremental, notice))
                 if isinstance(notice, Started):
+                    self._context.meters.snapshot.incremental_begins(notice.tables)
                     self._notifier.send(self._notifier.incremental.resolved(notice.correlation_id, notice.tables))
             case Log(level, event, fields):
                 getattr(LOG, level)(event, **fields)
@@ -346,6 +339,7 @@ class IncrementalRun:
         work = TableWork(target.encoder, self._capture.source(target.table), out, direct=row_taker(out, target.encoder))
         writer.send_rows(work, rows, any(None in row for row in rows), "incremental", now_ns)
         self._context.progress.events += len(rows)
+        self._context.meters.snapshot.incremental_sent(target.table.name, len(rows), now_ns // 1_000_000)
 
 
 def _notification(made: IncrementalNotifications, notice: Notice) -> Notification:

@@ -66,7 +66,6 @@ class IncrementalRig:
             self.stream_rig.stream,
             Notifier(self.context, self.config, self.sink.as_sink),
             headers=NO_HEADERS,
-            publication=None,
             ended=self._ended,
             reader=self.reader,
         )

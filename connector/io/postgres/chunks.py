@@ -15,7 +15,7 @@ from connector.incremental.chunk_reader import ChunkRows, TableChangedError
 from connector.io.postgres.catalog import describe_tables, list_tables
 from connector.io.postgres.connection import Connection, source_error
 from connector.io.postgres.copy import copy_rows
-from connector.io.postgres.current_snapshot import current_snapshot
+from connector.io.postgres.server import current_snapshot
 from connector.io.postgres.statement import reading, run_alone
 from connector.wire.lsn import parse_lsn
 

@@ -19,7 +19,7 @@ from connector.errors import Directive
 from connector.events.reselect import Reread
 from connector.events.stream_source import NotReadError
 from connector.io.postgres.connection import Connection, source_error
-from connector.io.postgres.current_snapshot import current_snapshot
+from connector.io.postgres.server import current_snapshot
 from connector.io.postgres.statement import doubled
 from connector.log import EventLog
 from connector.types.codec import Column, Types

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import psycopg
 
@@ -10,6 +11,9 @@ from connector.io.postgres.connection import Connection, source_error
 from connector.preflight.server import undecoded_wal, unread_version
 from connector.start.decision import SlotState
 from connector.wire.lsn import format_lsn, parse_lsn
+
+_XID8_SINCE: Final = 130_000
+"""PostgreSQL 13 added pg_current_snapshot. The function of PostgreSQL 12 returns the same text with 64-bit xids (release notes of 13)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,11 @@ async def current_txid(connection: Connection) -> int | None:
     except psycopg.Error as error:
         raise source_error(error, "asking for the transaction's id") from error
     return int(row[0]) & 0xFFFFFFFF if row and row[0] is not None else None
+
+
+def current_snapshot(connection: Connection) -> str:
+    """Return the call whose text :meth:`connector.catalog.visibility.Visibility.parse` reads."""
+    return f"pg_catalog.{'pg_current_snapshot' if connection.info.server_version >= _XID8_SINCE else 'txid_current_snapshot'}()"
 
 
 async def export_snapshot(connection: Connection) -> str:

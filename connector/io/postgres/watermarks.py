@@ -10,28 +10,13 @@ from typing import Final
 
 import psycopg
 
-from connector.catalog.identifiers import quote_identifier, quote_table
-from connector.errors import CdcError, ErrorKind
+from connector.catalog.identifiers import quote_table
 from connector.io.postgres.connection import Connection, source_error
 from connector.io.postgres.statement import doubled
 from connector.log import EventLog
 from connector.signals.signal import CLOSE, OPEN
 
 LOG: Final = EventLog(__name__)
-
-# The view pg_publication_tables is not used, because it waits for sessions that have locked one of the tables.
-_CHECK: Final = """
-select has_table_privilege(c.oid, 'INSERT'), has_table_privilege(c.oid, 'DELETE'),
-       exists (select from pg_catalog.pg_publication p where p.pubname = %(publication)s and (
-           p.puballtables
-           or exists (select from pg_catalog.pg_publication_rel r where r.prpubid = p.oid
-                      and r.prrelid = any (array(select relid::oid from pg_catalog.pg_partition_ancestors(c.oid)) || c.oid)){schemas}))
-from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-where n.nspname = %(schema)s and c.relname = %(table)s and c.relkind in ('r', 'p')
-"""
-_WITH_SCHEMAS: Final = 150000
-_SCHEMAS: Final = "or exists (select from pg_catalog.pg_publication_namespace s where s.pnpubid = p.oid and s.pnnspid = c.relnamespace)"
-"""PostgreSQL 15 added publications of whole schemas."""
 
 
 class Watermarks:
@@ -53,39 +38,6 @@ class Watermarks:
         self._backoff_s = backoff_s
         self._opened = ""
         self.labels: Mapping[str, str] = {}
-
-    async def check(self, connection: Connection, publication: str | None) -> None:
-        """Raise CdcError, with SQL as the remedy, unless watermarks can be written and the stream will deliver them.
-
-        ``publication`` is None if the output plugin sends every table.
-        """
-        name = f"{self._schema}.{self._table}"
-        parameters = {"schema": self._schema, "table": self._table, "publication": publication}
-        try:
-            schemas = _SCHEMAS if connection.info.server_version >= _WITH_SCHEMAS else ""
-            row = await (await connection.execute(_CHECK.format(schemas=schemas).encode(), parameters)).fetchone()
-        except psycopg.Error as error:
-            raise source_error(error, f"looking at the signal table {name}") from error
-        if row is None:
-            raise CdcError(
-                ErrorKind.SOURCE_OBJECT_MISSING,
-                f"The signal table {name} does not exist",
-                f"CREATE TABLE {self._quoted} (id varchar(42) PRIMARY KEY, type varchar(32) NOT NULL, data varchar(2048) NULL)",
-            )
-        may_insert, may_delete, published = row
-        if not may_insert or (self._deletes and not may_delete):
-            verb = "INSERT" if not may_insert else "DELETE"
-            raise CdcError(
-                ErrorKind.SOURCE_PERMISSION,
-                f"The connector's role may not {verb} in the signal table {name}",
-                f"GRANT {verb} ON {self._quoted} TO the role of database.user",
-            )
-        if publication is not None and not published:
-            raise CdcError(
-                ErrorKind.SOURCE_SETTING,
-                f"The signal table {name} is not in publication {publication}: watermarks would never come back",
-                f"ALTER PUBLICATION {quote_identifier(publication)} ADD TABLE {self._quoted}",
-            )
 
     async def open(self, connection: Connection, chunk_id: str) -> None:
         """Write a chunk's first watermark. Raises CdcError if all attempts fail."""

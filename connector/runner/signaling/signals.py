@@ -13,12 +13,11 @@ from connector.events.capture import Capture
 from connector.events.stream import Stream
 from connector.events.transitions import SignalRow
 from connector.incremental.state import MOST_STORED, filters_of, wanted_collections
-from connector.io.postgres import catalog as pg_catalog
-from connector.io.postgres.connection import Connection
 from connector.java.hash_map import java_order
 from connector.log import EventLog
 from connector.plugins.loading import load
 from connector.plugins.user_code import let_operator_through
+from connector.ports import SignalSource
 from connector.runner.context import TaskContext
 from connector.runner.incremental import IncrementalRun
 from connector.runner.signaling.signal_channels import SignalChannels
@@ -91,7 +90,7 @@ class Signals:
         self,
         config: ConnectorConfig,
         capture: Capture,
-        query: Connection,
+        source: SignalSource,
         stream: Stream,
         incremental: IncrementalRun,
         blocking: BlockingSnapshot,
@@ -103,7 +102,7 @@ class Signals:
     ) -> None:
         self._config = config
         self._capture = capture
-        self._query = query
+        self._source = source
         self._stream = stream
         self._incremental = incremental
         self._blocking = blocking
@@ -197,9 +196,9 @@ class Signals:
     async def _execute(self, action: ExecuteSnapshot) -> None:
         signals = self._capture.selection.signal_table
         listed = [
-            table.name
-            for table in await pg_catalog.list_tables(self._query)
-            if (table.schema, table.table) != signals and self._capture.selection.captures(table.schema, table.table)
+            f"{schema}.{table}"
+            for schema, table in await self._source.tables()
+            if (schema, table) != signals and self._capture.selection.captures(schema, table)
         ]
         # As recorded, the tables that an expression matches are in the order of a Java map.
         backtrack = self._capture.selection.backtrack
@@ -230,7 +229,9 @@ class Signals:
                 f"the offset would hold {size} bytes for its id and its {len(collections)} tables with their conditions, and a record of"
                 f" Kafka {MOST_STORED}; ask for fewer tables at a time"
             )
-        await self._incremental.check(self._query)
+        if signals is not None and not self._config.read_only:
+            deletes = self._config.incremental_snapshot_watermarking_strategy == "insert_delete"
+            await self._source.check_signal_table(*signals, deletes=deletes)
         self._incremental.add(collections, action.correlation_id)
 
     def _offset_text(self) -> str:

@@ -14,7 +14,7 @@ from connector.preflight.server import OLDEST
 from tests.fix_pg import PgServer
 from tests.fix_worker import Worker
 from tests.support.connector import SECONDS, Connector
-from tests.support.scenario import until
+from tests.support.until import until
 from workers.quickstart.embedded.releases import RELEASES
 from workers.quickstart.embedded.wait import wait_until
 

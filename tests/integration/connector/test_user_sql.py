@@ -23,6 +23,7 @@ from connector.io.postgres.copy import copy_rows
 from connector.io.postgres.publication_setup import ensure_publication
 from connector.io.postgres.replication_connection import Replication
 from connector.io.postgres.reselect import read_again
+from connector.io.postgres.signal_source import PostgresSignalSource
 from connector.io.postgres.statement import run_alone
 from connector.io.postgres.watermarks import Watermarks
 from connector.wire.output_plugin import start_options
@@ -219,7 +220,7 @@ async def test_a_signal_table_can_have_any_name(pg: PgServer, name: str) -> None
     async with connected(database) as connection:
         for deletes in (False, True):
             marks = Watermarks(name, name, deletes=deletes, dated=True, retries=0, backoff_s=0)
-            await marks.check(connection, name)
+            await PostgresSignalSource(connection, name).check_signal_table(name, name, deletes=deletes)
             await marks.open(connection, f"c{deletes}")
             await marks.close(connection, f"c{deletes}")
     assert [row for (row,) in database.execute(f"SELECT id FROM {table} ORDER BY id")] == ["cFalse-close", "cFalse-open"]

@@ -23,6 +23,7 @@ from connector.runner.user_code import end_if_cancelled
 from connector.signals.custom_action import SignalAction
 from connector.signals.custom_channel import SignalChannel
 from connector.signals.signal import Signal
+from tests.support.fake_signal_source import FakeSignalSource
 from tests.support.log_line import log_line, log_text
 from tests.support.task_context import shop_config, task_context
 
@@ -199,7 +200,8 @@ def signals_of(action: str) -> Signals:
     context, config = context_of(signal_actions=f"{__name__}:{action}")
     none: Any = None
     sources = SignalSources(context, config)
-    return Signals(config, none, none, none, none, none, sources, gate=asyncio.Lock(), refresh=none, changed=none)
+    source = FakeSignalSource([])
+    return Signals(config, none, source, none, none, none, sources, gate=asyncio.Lock(), refresh=none, changed=none)
 
 
 @each_end

@@ -9,15 +9,14 @@ from typing import Any, cast
 
 import pytest
 
-from connector.catalog.table import CatalogTable
 from connector.errors import CdcError, ErrorKind
 from connector.events.transitions import SignalRow
-from connector.io.postgres import catalog as pg_catalog
 from connector.plugins.allowed import AllowedPlugins
 from connector.runner.signaling.signals import Signals, SignalSources
 from connector.signals.custom_action import SignalAction
 from connector.signals.signal import CLOSE, OPEN, Signal
 from tests.support.chunk_tables import SIGNALS, TABLES
+from tests.support.fake_signal_source import FakeSignalSource
 from tests.support.incremental_rig import SECONDS, IncrementalRig
 from tests.support.log_line import log_text
 from tests.support.stream_rig import relation_of
@@ -64,21 +63,19 @@ class Blocking:
 class Rig(IncrementalRig):
     """Signals of one run, with the incremental snapshots they ask for."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, read_only: bool = True, **properties: Any) -> None:
+    def __init__(self, *, read_only: bool = True, **properties: Any) -> None:
         super().__init__(read_only=read_only, signal_actions=f"{__name__}:Mine", **properties)
-        self.listed: list[CatalogTable] | CdcError = [*TABLES.values(), SIGNALS]
-        monkeypatch.setattr(pg_catalog, "list_tables", self._list)
+        self.source = FakeSignalSource([(table.schema, table.table) for table in (*TABLES.values(), SIGNALS)])
         self.sources = SignalSources(task_context(self.config, plugins=AllowedPlugins.parse(__name__)), self.config)
         self.blocking = Blocking()
         self.refreshed: list[tuple[str, str]] = []
         self.refresh_error: BaseException | None = None
         self.changes: asyncio.Queue[None] = asyncio.Queue()
         self.gate = asyncio.Lock()
-        none: Any = None
         self.signals = Signals(
             self.config,
             self.stream_rig.capture,
-            none,
+            self.source,
             self.stream_rig.stream,
             self.run,
             cast("Any", self.blocking),
@@ -91,11 +88,6 @@ class Rig(IncrementalRig):
     @property
     def mine(self) -> Mine:
         return cast("Mine", self.sources.actions["mine"])
-
-    async def _list(self, _connection: object) -> list[CatalogTable]:
-        if isinstance(self.listed, CdcError):
-            raise self.listed
-        return self.listed
 
     async def _refresh(self, schema: str, table: str) -> None:
         if self.refresh_error is not None:
@@ -113,7 +105,7 @@ def execute(*tables: str, **data: object) -> dict[str, object]:
 
 
 async def test_an_incremental_snapshot_is_begun_paused_continued_and_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    rig = Rig(monkeypatch)
+    rig = Rig()
     await rig.row("execute-snapshot", execute("."))
     assert sorted(rig.run.state.names) == ["public.a", "public.b"]
     await rig.row("pause-snapshot")
@@ -127,39 +119,46 @@ async def test_an_incremental_snapshot_is_begun_paused_continued_and_stopped(mon
     assert rig.told[-2:] == ["COMPLETED", "ABORTED"]
 
 
-@pytest.mark.parametrize("error", [LOST, REFUSED])
-async def test_only_a_lost_connection_ends_the_task_when_the_catalog_is_read(
-    error: CdcError, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("kind", ErrorKind)
+@pytest.mark.parametrize("step", ["tables", "check_signal_table"])
+async def test_only_an_error_that_passes_ends_the_task_when_a_snapshot_is_prepared(
+    step: str, kind: ErrorKind, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rig = Rig(monkeypatch)
-    rig.listed = error
-    if error is LOST:
+    rig, error = Rig(read_only=False), CdcError(kind, "No answer")
+    rig.source.faults.order(step, error)
+    if error.passes:
         with pytest.raises(CdcError) as raised:
             await rig.row("execute-snapshot", execute("a"))
-        assert raised.value is LOST
+        assert raised.value is error
     else:
         await rig.row("execute-snapshot", execute("a"))
-        assert "signal failed id=s type=execute-snapshot channel=source reason=The server refused" in log_text(caplog.records)
-    assert rig.run.stored() == {}
+        assert "signal failed id=s type=execute-snapshot channel=source reason=No answer" in log_text(caplog.records)
+    assert (rig.run.stored(), rig.notifications, rig.source.faults.raised) == ({}, [], [step])
+    # The next signal is performed.
+    await rig.row("execute-snapshot", execute("a"))
+    assert rig.run.state.names == ["public.a"]
 
 
-@pytest.mark.parametrize("error", [LOST, REFUSED])
-async def test_a_signal_table_that_cannot_be_written_begins_nothing(
-    error: CdcError, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("properties", "checked"),
+    [
+        ({"read_only": True}, []),
+        ({"read_only": False}, [("public", "sig", False)]),
+        ({"read_only": False, "incremental_snapshot_watermarking_strategy": "insert_delete"}, [("public", "sig", True)]),
+    ],
+)
+async def test_the_signal_table_is_checked_before_watermarks_are_written(
+    properties: dict[str, Any], checked: list[tuple[str, str, bool]]
 ) -> None:
-    rig = Rig(monkeypatch, read_only=False)
+    rig = Rig(**properties)
+    await rig.row("execute-snapshot", execute("a"))
+    assert (rig.source.checked, rig.run.state.names) == (checked, ["public.a"])
 
-    async def check(_connection: object) -> None:
-        raise error
 
-    monkeypatch.setattr(rig.run, "check", check)
-    if error is LOST:
-        with pytest.raises(CdcError):
-            await rig.row("execute-snapshot", execute("a"))
-    else:
-        await rig.row("execute-snapshot", execute("a"))
-        assert "signal failed" in log_text(caplog.records)
-    assert (rig.run.stored(), rig.notifications) == ({}, [])
+async def test_an_expression_selects_captured_tables_and_never_the_signal_table() -> None:
+    rig = Rig(read_only=False, table_include_list="public.a,public.sig")
+    await rig.row("execute-snapshot", execute("."))
+    assert rig.run.state.names == ["public.a"]
 
 
 @pytest.mark.parametrize(
@@ -172,7 +171,7 @@ async def test_a_signal_table_that_cannot_be_written_begins_nothing(
 async def test_a_configuration_that_allows_no_incremental_snapshot(
     properties: dict[str, Any], reason: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rig = Rig(monkeypatch, **properties)
+    rig = Rig(**properties)
     await rig.row("execute-snapshot", execute("a"))
     assert f"signal ignored id=s type=execute-snapshot channel=source reason={reason}" in log_text(caplog.records)
     assert not rig.run.state.running
@@ -180,7 +179,7 @@ async def test_a_configuration_that_allows_no_incremental_snapshot(
 
 @pytest.mark.parametrize("kind", [OPEN, CLOSE])
 async def test_watermarks_are_taken_where_the_signal_channel_is_off(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    rig = Rig(monkeypatch, signal_enabled_channels="")
+    rig = Rig(signal_enabled_channels="")
     seen: list[str] = []
     monkeypatch.setattr(rig.run, "window_opens", seen.append)
     monkeypatch.setattr(rig.run, "window_closes", seen.append)
@@ -191,7 +190,7 @@ async def test_watermarks_are_taken_where_the_signal_channel_is_off(kind: str, m
 
 @pytest.mark.parametrize(("strategy", "seen"), [("insert_delete", ["c"]), ("insert_insert", [])])
 async def test_a_deleted_row_closes_a_window_with_one_strategy(strategy: str, seen: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    rig = Rig(monkeypatch, read_only=False, incremental_snapshot_watermarking_strategy=strategy)
+    rig = Rig(read_only=False, incremental_snapshot_watermarking_strategy=strategy)
     closed: list[str] = []
     monkeypatch.setattr(rig.run, "window_closes", closed.append)
     await rig.row(OPEN, id="c-open", deleted=True)
@@ -200,7 +199,7 @@ async def test_a_deleted_row_closes_a_window_with_one_strategy(strategy: str, se
 
 
 async def test_rows_of_a_chunk_that_cannot_be_sent_end_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    rig = Rig(monkeypatch)
+    rig = Rig()
 
     def fail(_chunk: str) -> None:
         raise REFUSED
@@ -215,7 +214,7 @@ async def test_rows_of_a_chunk_that_cannot_be_sent_end_the_task(monkeypatch: pyt
 async def test_a_row_that_is_no_signal_is_skipped(
     cells: tuple[bytes | None, ...], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rig = Rig(monkeypatch)
+    rig = Rig()
     await rig.signals.row(SignalRow(deleted=False, cells=cells))
     assert "signal ignored" in log_text(caplog.records)
 
@@ -224,7 +223,7 @@ async def test_a_row_that_is_no_signal_is_skipped(
 async def test_an_action_that_raises_is_reported_and_the_next_signal_is_obeyed(
     error: BaseException, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rig = Rig(monkeypatch)
+    rig = Rig()
     rig.mine.error = error
     await rig.row("mine", {"x": 1})
     rig.mine.error = None
@@ -239,7 +238,7 @@ async def test_an_action_that_raises_is_reported_and_the_next_signal_is_obeyed(
 async def test_tables_are_looked_at_again(
     error: CdcError | None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rig = Rig(monkeypatch)
+    rig = Rig()
     rig.refresh_error = error
     data = {"database": "shop", "changes": [{"id": '"shop"."public"."a"'}]}
     if error is LOST:
@@ -252,7 +251,7 @@ async def test_tables_are_looked_at_again(
 
 
 async def test_a_message_shows_the_offset(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    rig, wal = Rig(monkeypatch), WalScript()
+    rig, wal = Rig(), WalScript()
     with caplog.at_level("INFO"):
         await rig.row("log", {"message": "at {}"})
         wal.begin()
@@ -267,7 +266,7 @@ async def test_a_message_shows_the_offset(monkeypatch: pytest.MonkeyPatch, caplo
 async def test_a_blocking_snapshot_waits_for_the_end_of_the_transaction_and_is_repeated_after_a_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rig, wal = Rig(monkeypatch), WalScript()
+    rig, wal = Rig(), WalScript()
     wal.begin()
     wal.relation(relation_of(TABLES["a"]))
     frames = wal.take()
@@ -289,7 +288,7 @@ async def test_a_blocking_snapshot_waits_for_the_end_of_the_transaction_and_is_r
 
 
 async def test_a_refused_bulk_snapshot_is_skipped(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    rig = Rig(monkeypatch)
+    rig = Rig()
     rig.blocking.refusal = "no Spark"
     await rig.row("execute-snapshot", execute("a", type="spark"))
     assert "reason=no Spark" in log_text(caplog.records)
@@ -297,7 +296,7 @@ async def test_a_refused_bulk_snapshot_is_skipped(monkeypatch: pytest.MonkeyPatc
 
 
 async def test_signals_of_other_channels_wait_for_the_gate_and_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    rig = Rig(monkeypatch)
+    rig = Rig()
     task = asyncio.create_task(rig.signals.run())
     async with asyncio.timeout(SECONDS):
         async with rig.gate:
@@ -307,7 +306,7 @@ async def test_signals_of_other_channels_wait_for_the_gate_and_are_marked(monkey
             assert rig.mine.taken == []
         await rig.changes.get()
         assert rig.mine.taken == [{"x": 1}]
-        rig.listed = LOST
+        rig.source.faults.order("tables", LOST)
         rig.sources.arrived.put_nowait(Signal("k", "execute-snapshot", json.dumps(execute("a")), "kafka"))
         with pytest.raises(CdcError):
             await task
@@ -315,7 +314,7 @@ async def test_signals_of_other_channels_wait_for_the_gate_and_are_marked(monkey
 
 
 async def test_cancelled_while_a_signal_waits_for_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
-    rig = Rig(monkeypatch)
+    rig = Rig()
     task = asyncio.create_task(rig.signals.run())
     async with rig.gate:
         rig.sources.arrived.put_nowait(Signal("k", "mine", "{}", "kafka"))
