@@ -1,0 +1,33 @@
+"""What a look at a running connector's database found, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    # It needs the table of properties, for which the first page of the console would wait.
+    from connector.start.decision import SlotState
+
+
+@dataclass(frozen=True, slots=True)
+class SlotHealth:
+    """The answers of one look. Later ones are unknown if ``problem`` says why the database could not be reached."""
+
+    address: str
+    """``host:port/database``."""
+    slot_name: str
+    plugin: str
+    """The output plugin that the connector uses."""
+    streams: bool
+    """Whether the connector reads changes, and so needs the slot."""
+    problem: str = ""
+    role: str = ""
+    replicates: bool = False
+    """Whether the role may replicate: by itself, as superuser, or by a role of a managed service."""
+    unreadable: Sequence[str] = ()
+    """Captured tables that the role may not select from."""
+    slot: SlotState | None = None
+    lsn: int = 0
+    """The server's present position in the WAL."""

@@ -1,0 +1,115 @@
+"""The console in a real Chromium: themes, a phone's width, the keyboard alone, read-only mode, and axe's rules."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Dialog, Page, sync_playwright
+
+from tests.support.console_site import FakeWorker, served, shop
+
+CHROMIUM = shutil.which("chromium")
+PAGES = (
+    "",
+    "/connectors/orders",
+    "/connectors/%3Cb%3Ereturns%3C%2Fb%3E",
+    "/connectors/orders/config",
+    "/connectors/orders/offsets",
+    "/workers",
+)
+OPTIONS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update "
+    "--disable-sync"
+)
+
+# The browser and the server of a page run in threads and processes of their own.
+pytestmark = [pytest.mark.server, pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium (Debian's package chromium)")]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS.split())
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def shown() -> Iterator[tuple[str, FakeWorker]]:
+    worker = shop()
+    with served(worker) as address:
+        yield f"{address}/ui", worker
+
+
+def opened(page: Page, address: str) -> Page:
+    page.goto(address)
+    # A locator, since the pages' policy forbids to evaluate the text of a condition.
+    page.locator("body:not(:has(.htmx-request))").wait_for()
+    return page
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_page_has_a_serious_finding_of_axe(theme: str, chromium: Browser, shown: tuple[str, FakeWorker]) -> None:
+    context = chromium.new_context(color_scheme="dark" if theme == "dark" else "light")
+    page, complaints = context.new_page(), list[str]()
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    for path in PAGES:
+        opened(page, shown[0] + path)
+        found = Axe().run(page).response["violations"]
+        complaints += [f"{path}: {each['id']}: {each['nodes'][0]['html']}" for each in found if each["impact"] in ("serious", "critical")]
+    context.close()
+    assert complaints == []
+
+
+def test_no_page_is_wider_than_a_phone(chromium: Browser, shown: tuple[str, FakeWorker]) -> None:
+    context = chromium.new_context(viewport={"width": 390, "height": 800})
+    page = context.new_page()
+    widths = {path: opened(page, shown[0] + path).evaluate("document.documentElement.scrollWidth") for path in PAGES}
+    context.close()
+    assert {path: width for path, width in widths.items() if width > 390} == {}
+
+
+def test_the_keyboard_alone_restarts_a_connector(chromium: Browser, shown: tuple[str, FakeWorker]) -> None:
+    address, worker = shown
+    context = chromium.new_context()
+    page = opened(context.new_page(), address)
+    asked = list[str]()
+
+    def agree(dialog: Dialog) -> None:
+        asked.append(dialog.message)
+        dialog.accept()
+
+    page.on("dialog", agree)
+    for target in ("orders", "Restart"):
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.textContent.trim()") == target:
+                break
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+    assert page.get_by_role("status").filter(has_text="The connector restarts.").is_visible()
+    context.close()
+    assert asked == ["Restart orders and its task?"]
+    assert ("restart", "orders", True, False) in worker.calls
+
+
+def test_the_form_is_checked_while_it_is_filled_in(chromium: Browser, shown: tuple[str, FakeWorker]) -> None:
+    context = chromium.new_context()
+    page = opened(context.new_page(), f"{shown[0]}/connectors/orders/config")
+    page.get_by_text("accept this configuration").wait_for()
+    page.locator("[name='p.topic.prefix']").fill("")
+    page.locator("#findings").get_by_text("A value is required").wait_for()
+    context.close()
+
+
+def test_read_only_shows_no_action(chromium: Browser) -> None:
+    with served(shop(), read_only=True) as address:
+        context = chromium.new_context()
+        page = opened(context.new_page(), f"{address}/ui/connectors/orders")
+        page.get_by_text("PostgreSQL answers at db:5432/shop.").wait_for()
+        buttons = page.get_by_role("button").count()
+        context.close()
+    assert buttons == 0

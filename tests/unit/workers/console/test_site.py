@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+
+from connect_api.herder import SignalRequest
+from connect_api.login import Login
+from tests.support.console_site import FakeWorker, shop, site
+
+HOST = "http://console.example:8083"
+
+
+@asynccontextmanager
+async def browser(worker: FakeWorker, *, login: Login | None = None, read_only: bool = False) -> AsyncIterator[httpx.AsyncClient]:
+    app = site(worker, login=login, read_only=read_only)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=HOST) as client:
+        yield client
+
+
+async def token(client: httpx.AsyncClient, path: str = "/ui/connectors/orders") -> str:
+    found = re.search(r'name="csrf" value="([^"]+)"', (await client.get(path)).text)
+    assert found is not None
+    return found[1]
+
+
+async def act(client: httpx.AsyncClient, path: str, **form: str) -> httpx.Response:
+    form = {"csrf": await token(client), **form}
+    return await client.post(path, data=form, headers={"Origin": HOST})
+
+
+PAGES = (
+    "/ui",
+    "/ui/overview",
+    "/ui/workers",
+    "/ui/plugins",
+    "/ui/new",
+    "/ui/new?mode=raw",
+    *(f"/ui/connectors/orders{path}" for path in ("", "/live", "/ladder", "/offsets", "/config", "/config?mode=raw")),
+)
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_every_page_is_shown_without_secrets_or_inline_code(path: str) -> None:
+    async with browser(shop()) as client:
+        answer = await client.get(path)
+    assert answer.status_code == 200, answer.text
+    assert "pa55" not in answer.text
+    assert not re.search(r"<script(?![^>]*src=)|<style|style=| on\w+=", answer.text)
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
+    assert answer.headers["cache-control"] == "no-store"
+
+
+async def test_the_overview_shows_failures_first_and_escapes_names() -> None:
+    async with browser(shop()) as client:
+        text = (await client.get("/ui")).text
+    assert "&lt;b&gt;returns&lt;/b&gt;" in text
+    assert "<b>returns" not in text
+    names = re.findall(r'<th scope="row"><a href="/ui/connectors/([^"]+)"', text)
+    assert names == ["%3Cb%3Ereturns%3C%2Fb%3E", "archive", "customers", "orders"]
+    assert "password wrong" in text
+    assert "620 of about 1\u2009020 rows, 1 of 2 tables, 2 s left" in text
+    assert 'class="spark"' in text
+    assert "3.0 KB" in text
+
+
+@pytest.mark.parametrize(
+    ("action", "call"),
+    [
+        ("pause", ("target", "orders", "PAUSED")),
+        ("resume", ("target", "orders", "STARTED")),
+        ("stop", ("target", "orders", "STOPPED")),
+        ("restart", ("restart", "orders", True, False)),
+        ("delete", ("delete", "orders")),
+        ("reset-offsets", ("reset", "orders")),
+    ],
+)
+async def test_actions_reach_the_herder(action: str, call: tuple[object, ...]) -> None:
+    worker = shop()
+    async with browser(worker) as client:
+        answer = await act(client, f"/ui/connectors/orders/actions/{action}")
+    assert answer.status_code == 303, answer.text
+    assert worker.calls == [call]
+
+
+async def test_a_snapshot_of_tables_is_a_signal() -> None:
+    worker = shop()
+    async with browser(worker) as client:
+        answer = await act(client, "/ui/connectors/orders/actions/snapshot", tables="public.a\r\n\r\npublic.b", kind="BLOCKING")
+        empty = await act(client, "/ui/connectors/orders/actions/snapshot", tables=" ")
+    assert answer.status_code == 303
+    data = '{"type": "BLOCKING", "data-collections": ["public.a", "public.b"]}'
+    assert worker.calls == [("signal", "orders", SignalRequest(None, "execute-snapshot", data))]
+    assert (empty.status_code, "Name at least one table" in empty.text) == (400, True)
+
+
+@pytest.mark.parametrize("headers", [{}, {"Origin": "http://evil.example"}, {"Origin": "null"}])
+async def test_an_action_from_elsewhere_is_refused(headers: dict[str, str]) -> None:
+    worker = shop()
+    async with browser(worker) as client:
+        form = {"csrf": await token(client)}
+        answer = await client.post("/ui/connectors/orders/actions/pause", data=form, headers=headers)
+    assert answer.status_code == 403
+    assert worker.calls == []
+
+
+async def test_an_action_without_the_pages_token_is_refused() -> None:
+    worker = shop()
+    async with browser(worker) as client:
+        await token(client)
+        wrong = await client.post("/ui/connectors/orders/actions/pause", data={"csrf": "x" * 43}, headers={"Origin": HOST})
+        client.cookies.clear()
+        none = await client.post("/ui/connectors/orders/actions/pause", data={"csrf": ""}, headers={"Origin": HOST})
+    assert (wrong.status_code, none.status_code, worker.calls) == (403, 403, [])
+
+
+async def test_read_only_refuses_actions_and_shows_none() -> None:
+    worker = shop()
+    async with browser(worker, read_only=True) as client:
+        page = (await client.get("/ui/connectors/orders")).text
+        form = {"csrf": await token(client, "/ui/connectors/orders/config")}
+        answer = await client.post("/ui/connectors/orders/actions/pause", data=form, headers={"Origin": HOST})
+    assert "<form" not in page
+    assert (answer.status_code, worker.calls) == (403, [])
+
+
+async def test_the_login_of_rest_holds_and_asks_the_browser() -> None:
+    worker = shop()
+    async with browser(worker, login=Login({"ada": "pw"})) as client:
+        refused = await client.get("/ui/static/console.css")
+        client.headers["Authorization"] = "Basic " + base64.b64encode(b"ada:pw").decode()
+        shown = await client.get("/ui")
+        answer = await act(client, "/ui/connectors/orders/actions/pause")
+    assert refused.status_code == 401
+    assert refused.headers["www-authenticate"].startswith("Basic ")
+    assert (shown.status_code, answer.status_code, worker.calls) == (200, 303, [("target", "orders", "PAUSED")])
+
+
+async def test_a_review_shows_the_difference_and_the_save_keeps_hidden_values() -> None:
+    worker = shop()
+    async with browser(worker) as client:
+        form = {
+            "p.topic.prefix": "shop",
+            "p.database.hostname": "db2",
+            "keep.database.password": "1",
+            "p.database.password": "",
+            "p.slot.name": "",
+            "others": "transforms=a\n",
+        }
+        review = await act(client, "/ui/connectors/orders/config", **form)
+        hidden = dict(re.findall(r'name="(base|raw)" value="([^"]*)"', review.text))
+        raw = hidden["raw"].replace("&#34;", '"')
+        saved = await act(client, "/ui/connectors/orders/save", base=hidden["base"], raw=raw)
+        late = await act(client, "/ui/connectors/orders/save", base=hidden["base"], raw=raw)
+    assert "<del>db</del>" in review.text
+    assert "<ins>db2</ins>" in review.text
+    assert "pa55" not in review.text
+    assert saved.status_code == 303, saved.text
+    config = worker.known["orders"].config
+    assert (config["database.password"], config["database.hostname"], config["transforms"]) == ("pa55", "db2", "a")
+    assert "slot.name" not in config
+    assert late.status_code == 409
+
+
+async def test_a_new_connector_is_created_after_its_review() -> None:
+    worker = shop()
+    async with browser(worker) as client:
+        raw = '{"name": "new", "connector.class": "x", "topic.prefix": "p"}'
+        review = await act(client, "/ui/new", raw=raw)
+        made = await act(client, "/ui/create", raw=raw)
+        wrong = await act(client, "/ui/validate", raw='{"name": "new"}')
+        broken = await act(client, "/ui/validate", raw="{")
+    assert 'action="/ui/create"' in review.text
+    assert (made.status_code, made.headers["location"]) == (303, "/ui/connectors/new")
+    assert "A value is required" in wrong.text
+    assert "not valid JSON" in broken.text
+
+
+async def test_unknown_pages_and_connectors_are_refused_with_a_page() -> None:
+    async with browser(shop()) as client:
+        answers = [await client.get(path) for path in ("/ui/nothing", "/ui/connectors/none", "/ui/static/x", "/ui/static/..%2fguard.py")]
+    assert [answer.status_code for answer in answers] == [404] * 4
+    assert "Connector none not found" in answers[1].text

@@ -1,0 +1,26 @@
+"""What the console knows of the worker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from connect_api.herder import Herder
+from connector.delivery.progress import Progress
+from workers.group.ownership import Member
+
+
+class WatchedWorker(Herder, Protocol):
+    """A herder with the reads that REST does not have. They answer from memory and never raise Elsewhere."""
+
+    def running_progress(self, name: str) -> Progress | None:
+        """The progress of the task that this worker runs for the connector; None if it runs none."""
+
+    def members(self) -> Sequence[Member]:
+        """The workers of the group, this one too; empty before the first assignment."""
+
+    def resolved_config(self, name: str) -> Mapping[str, str]:
+        """The configuration with its references resolved, for a connection. Never show or log it.
+
+        Raises CdcError(CONFIG_INVALID) for a reference that cannot be resolved, HerderError(404) for an unknown connector.
+        """
