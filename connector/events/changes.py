@@ -19,6 +19,7 @@ from connector.events.messages import MessageTopic
 from connector.events.reselect import Reread
 from connector.events.transactions import MESSAGES, TransactionLog
 from connector.log import Warn
+from connector.meters.stream_meter import StreamMeter
 from connector.wire.lsn import format_lsn
 from connector.wire.pgoutput import (
     DELETE,
@@ -103,14 +104,19 @@ class ChangeWriter:
         warn: Warn,
         transactions: TransactionLog | None = None,
         messages: MessageTopic | None = None,
+        meter: StreamMeter | None = None,
     ) -> None:
+        self.meter = meter or StreamMeter()
         self._settings = settings
         self._warn = warn
         self._transactions = transactions
         self._messages = messages
         self._counts_messages = transactions if settings.form.emulation.counts_messages else None
         self._facts = SourceFacts(0, None, None)
-        self._epoch = 0
+        self.epoch = 0
+        """The number of the present source facts."""
+        self.event_epoch = -1
+        """The number of the source facts of the last event of a captured table."""
         self._now_ms = 0
         self._create = self._update_end = self._delete_end = self._truncate_end = _End(settings.form, b"c", 0)
         self.runs: list[LiveTable] = []
@@ -137,14 +143,14 @@ class ChangeWriter:
     def enter(self, facts: SourceFacts) -> None:
         """Use ``facts`` in the source blocks of the following events."""
         self._facts = facts
-        self._epoch += 1
+        self.epoch += 1
 
     def text(self, table: LiveTable) -> SourceText:
         """Return the table's current source block."""
         text = table.text
-        if text is None or table.epoch != self._epoch:
+        if text is None or table.epoch != self.epoch:
             table.text = text = SourceText(table.source, self._facts)
-            table.epoch = self._epoch
+            table.epoch = self.event_epoch = self.epoch
         return text
 
     def change(self, tag: int, table: LiveTable, frame: bytes, lsn: int) -> None:
@@ -195,6 +201,16 @@ class ChangeWriter:
                 return True
         return False
 
+    def filtered(self, tag: int) -> None:
+        """Count a change of a table that is not captured."""
+        counts = self.meter.filtered
+        if tag == INSERT:
+            counts.creates += 1
+        elif tag == UPDATE:
+            counts.updates += 1
+        else:
+            counts.deletes += 1
+
     def truncate(self, table: LiveTable, lsn: int) -> None:
         """Make the event of a TRUNCATE, which has neither key nor rows."""
         if "t" not in self._settings.skipped:
@@ -202,6 +218,7 @@ class ChangeWriter:
             if table.window is not None:
                 table.window.emptied()
             self._send(table, None, lsn, (_NO_BEFORE,), self._truncate_end, self._settings.headers)
+            table.counts.truncates += 1
 
     def message(self, message: Message, lsn: int) -> None:
         """Make the event of a logical decoding message, if its prefix is wanted."""
@@ -239,6 +256,7 @@ class ChangeWriter:
         rows, texts = table.rows, table.texts
         if not rows:
             return
+        updates, table.run_updates = table.run_updates, 0
         encoder, lsns = table.encoder, table.lsns
         columns = list(zip(*rows, strict=True))
         nulls, ends = table.nulls != 0, table.ends
@@ -246,7 +264,7 @@ class ChangeWriter:
         if table.direct is not None:
             run = RowRun(columns, nulls, StreamedRests(texts, lsns, ends, encoder.closing), len(rows))
             if table.direct.take(run, self._settings.headers, self._now_ms):
-                self.records += len(rows)
+                self._count_run(table, len(rows), updates)
                 return
         if encoder.closing:
             ends = [end + encoder.closing for end in ends]
@@ -267,7 +285,12 @@ class ChangeWriter:
                 self._one_of_run(table, row, text, lsn, end)
             return
         table.out.extend(keys, encoder.prefix, payloads, self._settings.headers, self._now_ms)
-        self.records += len(rows)
+        self._count_run(table, len(rows), updates)
+
+    def _count_run(self, table: LiveTable, rows: int, updates: int) -> None:
+        self.records += rows
+        table.counts.updates += updates
+        table.counts.creates += rows - updates
 
     def _one_of_run(self, table: LiveTable, row: Sequence[bytes | None], text: SourceText, lsn: bytes, end: bytes) -> None:
         encoder = table.encoder
@@ -278,13 +301,16 @@ class ChangeWriter:
             self._failed(table, int(lsn), error)
         else:
             table.out.append(key, encoder.prefix, payload, self._settings.headers, self._now_ms)
-            self.records += 1
+            # A run does not keep which of its rows are updates, which only this rare path needs to know.
+            self._count_run(table, 1, int(b'"op":"u"' in end))
 
     def _failed(self, table: LiveTable, lsn: int, error: CdcError | ValueError) -> None:
         """Raise the reason why a change has no event, or leave the event out, as the settings say."""
         name, mode = table.encoder.table.name, self._settings.processing_failure
         if isinstance(error, CdcError) and error.kind is not ErrorKind.VALUE:
             raise error
+        if mode in ("warn", "skip", "ignore"):
+            self.meter.erroneous += 1
         if mode == "warn":
             reason = error.message if isinstance(error, CdcError) else str(error)
             self._warn("event left out", table=name, lsn=format_lsn(lsn), reason=reason)
@@ -339,6 +365,7 @@ class ChangeWriter:
         after = self._row(encoder, shown, unchanged=False)
         key = encoder.key(cells) if encoder.has_key else None
         self._send(table, key, lsn, (HEAD, after), self._create, self._settings.headers)
+        table.counts.creates += 1
 
     def _send(self, table: LiveTable, key: bytes | None, lsn: int, rows: tuple[bytes, ...], end: _End, headers: bytes) -> None:
         text = self.text(table)
@@ -373,6 +400,7 @@ class ChangeWriter:
                 return
         if not old and not unchanged:
             self._join_run(table, cells, flags & HAS_NULL, lsn, self._update_end)
+            table.run_updates += 1
             return
         self._updated(table, lsn, old, cells, cells, None, whole=whole, unchanged=unchanged)
 
@@ -406,10 +434,12 @@ class ChangeWriter:
             # As in Debezium, compare the values that the server sent, not those that were read again.
             sent = after if shown is cells else self._row(encoder, cells, unchanged=True)
             if encoder.unchanged(old, cells, before, sent):
+                self.meter.unchanged += 1
                 return
         if failure is not None:
             raise failure
         self._send(table, key, lsn, (b'{"before":', before, b',"after":', after), self._update_end, self._settings.headers)
+        table.counts.updates += 1
 
     def _key_change(
         self,
@@ -430,12 +460,14 @@ class ChangeWriter:
         coming = settings.key_change_headers(encoder.key_header(old_cells), "__debezium.oldkey")
         if "d" not in settings.skipped:
             self._send(table, old_key, lsn, (b'{"before":', before, b',"after":null'), self._delete_end, leaving)
+            table.counts.deletes += 1
             if settings.tombstones:
                 self._tombstone(table, old_key, leaving)
         if "c" not in settings.skipped:
             if failure is not None:
                 raise failure
             self._send(table, new_key, lsn, (HEAD, after), self._create, coming)
+            table.counts.creates += 1
 
     def _tombstone(self, table: LiveTable, key: bytes | None, headers: bytes) -> None:
         table.out.append(key, b"", None, headers, self._now_ms)
@@ -453,5 +485,6 @@ class ChangeWriter:
         before = self._row(encoder, old, unchanged=True)
         key = encoder.key(old) if encoder.has_key else None
         self._send(table, key, lsn, (b'{"before":', before, b',"after":null'), self._delete_end, self._settings.headers)
+        table.counts.deletes += 1
         if self._settings.tombstones:
             self._tombstone(table, key, self._settings.headers)

@@ -9,6 +9,7 @@ from connector.delivery.row_run import row_taker
 from connector.events.encoders import TableEncoder
 from connector.events.envelope import SourceText, TableSource
 from connector.events.reselect import Reselection
+from connector.meters.stream_meter import OperationCounts
 from connector.ports import ChangeWindow, Out
 from connector.wire.pgoutput import UNCHANGED
 
@@ -22,6 +23,7 @@ class LiveTable:
     """
 
     __slots__ = (
+        "counts",
         "direct",
         "encoder",
         "ends",
@@ -32,6 +34,7 @@ class LiveTable:
         "reselections",
         "row_at",
         "rows",
+        "run_updates",
         "signals",
         "source",
         "text",
@@ -48,6 +51,8 @@ class LiveTable:
         signals: bool = False,
         reselections: Sequence[Reselection] = (),
     ) -> None:
+        self.counts = OperationCounts()
+        """The table's events. The stream that adopts the table puts its own counts of that name here."""
         self.encoder = encoder
         self.source = source
         self.out = out
@@ -62,6 +67,8 @@ class LiveTable:
         self.ends: list[bytes] = []
         """``rows``, ``lsns``, ``texts`` and ``ends`` have one entry for each row of the run: its cells, its LSN, its source block, and the
         end of the event after the source block."""
+        self.run_updates = 0
+        """How many rows of the run are updates; the others are inserts."""
         self.nulls = 0
         self.signals = signals
         """Whether this is the signal table."""

@@ -33,6 +33,7 @@ from typing import Final
 
 from connector.delivery.offsets import Position, Resume, TransactionCounts
 from connector.errors import CdcError, ErrorKind
+from connector.events.call_order import out_of_order
 from connector.events.changes import ChangeWriter, StreamSettings
 from connector.events.envelope import SourceFacts
 from connector.events.live_table import LiveTable
@@ -42,6 +43,7 @@ from connector.events.signal_row import SignalRow, signal_row
 from connector.events.transactions import TransactionLog
 from connector.events.transitions import TRANSITIONS, Answer, AtCommit, NeedRelation, NeedReread, Signal, State, Used
 from connector.log import Warn
+from connector.meters.stream_meter import StreamMeter
 from connector.ports import ChangeWindow, Out
 from connector.wire.pgoutput import (
     BEGIN,
@@ -86,7 +88,8 @@ class Stream:
 
     ``last_commit``, ``resume``, ``passed_message`` and ``counts`` come from the offset from which streaming resumes
     (:class:`connector.delivery.offsets.StoredOffset`). ``ts_us``, ``txid`` and ``event`` (an LSN) come from the offset that was stored
-    last, which may be a snapshot's. ``warn`` logs the values that are sent as null and the events that are left out.
+    last, which may be a snapshot's. ``meter`` counts the events. ``warn`` logs the values that are sent as null and the events that are
+    left out.
     """
 
     def __init__(
@@ -103,8 +106,10 @@ class Stream:
         event: int = 0,
         transactions: TransactionLog | None = None,
         messages: MessageTopic | None = None,
+        meter: StreamMeter | None = None,
     ) -> None:
-        self._changes = ChangeWriter(settings, warn=warn, transactions=transactions, messages=messages)
+        self._changes = ChangeWriter(settings, warn=warn, transactions=transactions, messages=messages, meter=meter)
+        self._meter = self._changes.meter
         self._transactions = transactions
         self._signed_names = settings.form.emulation.misreads_streamed_names and settings.pgoutput_names
         # As recorded, Debezium ignores signals if it skips inserts.
@@ -206,6 +211,7 @@ class Stream:
         self._wanted = None
         if table is None:
             return
+        table.counts = self._meter.counts(table.encoder.table.name)
         if self._window is not None and self._window[0] == table.encoder.table.name:
             table.window = self._window[1]
             if former is not None and not former.alike(table):
@@ -252,14 +258,7 @@ class Stream:
         return self._changes.asked
 
     def _out_of_order(self, call: str) -> RuntimeError:
-        asked = self._changes.asked
-        if self._broken:
-            return RuntimeError(f"Stream.{call}() was called after a failure, which ends the stream")
-        if self._wanted is not None:
-            return RuntimeError(f"Stream.{call}() was called before adopt() for table {self._wanted.schema}.{self._wanted.table}")
-        if asked is not None:
-            return RuntimeError(f"Stream.{call}() was called before complete() for a row of table {asked.table.name}")
-        return RuntimeError(f"Stream.{call}() was called though feed() did not ask for it")
+        return out_of_order(call, self._wanted, self._changes.asked, broken=self._broken)
 
     def feed(self, frames: Sequence[bytes], now_ns: int) -> Answer:
         """Take ``frames`` up to the first one that stops the machine; :data:`connector.events.transitions.ANSWERS` says what to do next.
@@ -277,6 +276,7 @@ class Stream:
         try:
             used = self._work(frames, self._changes.burst(now_ns))
             self._changes.end_runs()
+            self._meter.burst_ends(now_ns // 1_000_000)
         except BaseException:
             # Records of this burst may be missing. The position stays before the burst, and idle_position() must not move it.
             self.position, self._broken = reached, True
@@ -329,6 +329,7 @@ class Stream:
                     self._nth = 1
                 self._kind = "INSERT"
                 if table is None:
+                    self._meter.filtered.creates += 1
                     continue
                 cells: list[bytes | None] = []
                 table.nulls |= split_tuple(frame, ROW, cells) & HAS_NULL
@@ -372,6 +373,8 @@ class Stream:
                 raise _unknown_relation(frame) from None
             if table is not None:
                 self._changes.change(tag, table, frame, lsn)
+            else:
+                self._changes.filtered(tag)
         elif tag == BEGIN:
             self._begin(frame)
         elif tag == COMMIT:
@@ -411,6 +414,8 @@ class Stream:
     def _commit(self, frame: bytes) -> None:
         commit = parse_commit(frame)
         self._skipping = self._plain_inserts = False
+        if self._changes.event_epoch == self._changes.epoch:
+            self._meter.committed(self._txid, self._lsn, self.source_ms)
         end = self._last_commit = commit.end_lsn
         self.received = max(self.received, end)
         log, counts = self._transactions, None

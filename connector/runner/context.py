@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from connector.catalog.table import CatalogTable
 from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.progress import Progress
-from connector.delivery.record_conversion import ConversionPlan
+from connector.meters.task_meters import TaskMeters
 from connector.notifications.notification import Notification
 from connector.plugins.allowed import NO_PLUGINS, AllowedPlugins
 from connector.ports import Backtracking, OffsetStore, TransactionalOffsets, no_backtracking
@@ -16,6 +17,10 @@ from connector.record.json_converter import ConverterSettings
 from connector.record.schema import Schema
 from connector.signals.inbox import SignalInbox
 from connector.types.codec import Types
+
+if TYPE_CHECKING:
+    # It imports every transform and converter, which the REST interface does not need at first.
+    from connector.delivery.record_conversion import ConversionPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,8 @@ class TaskContext:
     offset_flush_interval: float = 60.0
     """Seconds between writes of the offset while events flow (``offset.flush.interval.ms``)."""
     task_id: int = 0
+    meters: TaskMeters = field(default_factory=TaskMeters)
+    """The counters that metrics show."""
     signals: SignalInbox = field(default_factory=SignalInbox)
     """The inbox of signals by REST."""
     notify: Callable[[Notification], None] = lambda _: None

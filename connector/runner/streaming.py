@@ -17,9 +17,8 @@ from connector.events.stream import Stream, StreamSettings
 from connector.events.stream_source import StreamSource
 from connector.events.transactions import TransactionLog
 from connector.events.transitions import Answer, AtCommit, NeedRelation, NeedReread, Signal, Used
-from connector.io.postgres.connection import Connection
 from connector.log import EventLog
-from connector.ports import Clock, ReplicationStream
+from connector.ports import Clock, ReplicationStream, SignalSource
 from connector.runner.clock import SYSTEM_CLOCK
 from connector.runner.context import TaskContext
 from connector.runner.heartbeat import Heartbeat
@@ -44,9 +43,8 @@ _BURST_BYTES: Final = 262_144
 class StreamRun:
     """One run of the stream, from START_REPLICATION to the stop or the first failure.
 
-    ``query`` is the connection with which signals read the catalog. ``offset`` is the offset from which streaming resumes, if any.
-    ``last`` is the stored offset, which may be a snapshot's. The server sends no transaction that ends before ``start``. ``publication``
-    is the publication for pgoutput, None for other plugins. The caller closes all arguments.
+    ``offset`` is the offset from which streaming resumes, if any. ``last`` is the stored offset, which may be a snapshot's. The server
+    sends no transaction that ends before ``start``. The caller closes all arguments.
     """
 
     def __init__(
@@ -55,17 +53,16 @@ class StreamRun:
         config: ConnectorConfig,
         capture: Capture,
         sink: Sink,
-        query: Connection,
         replication: ReplicationStream,
         settings: StreamSettings,
         notifier: Notifier,
         custom: CustomSnapshot,
         *,
         source: StreamSource,
+        signal_source: SignalSource,
         offset: StoredOffset | None,
         last: StoredOffset | None,
         start: int,
-        publication: str | None,
         sources: SignalSources,
         bulk: BulkReader | None = None,
         clock: Clock = SYSTEM_CLOCK,
@@ -81,14 +78,19 @@ class StreamRun:
         self._tables = LiveTables(config, capture, sink, source, stream, clock, context.table_described)
         self._gate = asyncio.Lock()
         """Held while frames are handled. The stream is suspended while another task holds it."""
-        headers = settings.headers
-        self._incremental = IncrementalRun(
-            context, config, capture, sink, stream, notifier, headers=headers, publication=publication, ended=self._look
-        )
-        blocking = BlockingSnapshot(context, capture, sink, notifier, headers, custom, bulk)
-        gate, refresh, changed = self._gate, self._tables.refresh, self._send
+        self._incremental = IncrementalRun(context, config, capture, sink, stream, notifier, headers=settings.headers, ended=self._look)
+        blocking = BlockingSnapshot(context, capture, sink, notifier, settings.headers, custom, bulk)
         self._signals = Signals(
-            config, capture, query, stream, self._incremental, blocking, sources, gate=gate, refresh=refresh, changed=changed
+            config,
+            capture,
+            signal_source,
+            stream,
+            self._incremental,
+            blocking,
+            sources,
+            gate=self._gate,
+            refresh=self._tables.refresh,
+            changed=self._send,
         )
         self._keeper = SlotKeeper(
             context, config, sink, replication, stream, clock, stored_as=self._with_snapshot, emulation=config.emulation
@@ -241,6 +243,7 @@ def _stream(
         event=(last.lsn or 0) if last else 0,
         transactions=_transaction_log(context, config, capture, sink),
         messages=_message_topic(context, config, capture, sink),
+        meter=context.meters.stream,
     )
 
 

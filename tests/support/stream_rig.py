@@ -23,6 +23,7 @@ from connector.events.reselect import Reread
 from connector.events.stream import LiveTable, Stream, StreamSettings
 from connector.events.transactions import TransactionLog
 from connector.events.transitions import AtCommit, NeedRelation, NeedReread, Signal, SignalRow, Used
+from connector.meters.stream_meter import StreamMeter
 from connector.plugins.allowed import AllowedPlugins
 from connector.record.json_converter import ConverterSettings
 from connector.types.codec import Column, TypeInfo
@@ -187,6 +188,7 @@ class StreamRig:
         converter = converter or ConverterSettings(schemas_enable=False)
         self.warnings = Warned()
         self.failures = Failures()
+        self.meter = StreamMeter()
         self.capture = Capture(Selection.of(config), types or TYPES, converter, converter, self.warnings, PLUGINS)
         self.catalog = {(table.schema, table.table): table for table in tables}
         self.sent: dict[str, list[Sent]] = {}
@@ -202,6 +204,7 @@ class StreamRig:
             if config.provide_transaction_metadata
             else None,
             messages=self._message_topic(config, converter) if messages else None,
+            meter=self.meter,
         )
         self.asked: list[Relation] = []
         """Relations whose facts the stream stopped for."""

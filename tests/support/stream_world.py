@@ -22,7 +22,6 @@ from connector.events.stream import StreamSettings
 from connector.io.kafka.sink import KafkaSink
 from connector.io.kafka.topic_creation import TopicCreator
 from connector.io.kafka.transactional_sink import OffsetTarget, TransactionalSink
-from connector.io.postgres.connection import Connection
 from connector.ports import JsonObject
 from connector.record.json_converter import ConverterSettings
 from connector.runner.context import ExactlyOnce, TaskContext
@@ -38,6 +37,7 @@ from .fake_clock import FakeClock
 from .fake_kafka import FakeKafka
 from .fake_offsets import FakeOffsets
 from .fake_replication import FakeServer
+from .fake_signal_source import FakeSignalSource
 from .fake_source import FakeSource
 from .faults import Faults
 from .stream_rig import INT4, TEXT, TYPES, catalog_table, configured, relation_of
@@ -200,16 +200,15 @@ class StreamWorld:
             config,
             Capture(Selection.of(config), TYPES, _PLAIN, _PLAIN, Warned()),
             sink,
-            cast("Connection", None),
             self.server.stream(start),
             StreamSettings(),
             Notifier(context, config, sink),
             CustomSnapshot(),
             source=self.source,
+            signal_source=FakeSignalSource([]),
             offset=offset,
             last=offset,
             start=max(start, self.server.slot),
-            publication="p",
             sources=SignalSources(context, config),
             clock=self.clock,
         )

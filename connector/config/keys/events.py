@@ -165,12 +165,10 @@ EVENTS: Final[tuple[Key, ...]] = (
         None,
         "LOW",
         "Customize metric tags",
-        "Tags to add to the names of the Java connector's metrics, as `name=value` pairs.",
+        "Tags to add to the names of the connector's metrics, as `name=value` pairs.",
         width="MEDIUM",
         checks=(key_value_pairs,),
         versions=SINCE_3,
-        support="ignored",
-        reason="Metrics have their own form here",
     ),
     Key(
         "column.include.list",

@@ -182,6 +182,8 @@ class SnapshotReading:
         shown = self._context.progress.tables
         shown[:] = [TableProgress(table.name, estimate=table.estimate) for table in chosen.tables]
         self._notices.reads(list(shown), signal_table)
+        read = [table.name for table in chosen.tables]
+        self._context.meters.snapshot.tables = sorted({*read, signal_table} if signal_table else read)
         return chosen
 
     async def read(self, source: SnapshotSource, chosen: ChosenTables, place: RowPlace, *, read_only: bool = False) -> int:
@@ -226,7 +228,8 @@ class SnapshotReading:
         table_ends(shown)
 
     def report(self, shown: TableProgress) -> None:
-        """Log the progress of a table at intervals."""
+        """Note that rows of a table were read, and log its progress at intervals."""
+        self._context.meters.snapshot.last_event_ms = time.time_ns() // 1_000_000
         now = time.monotonic()
         if now - self._reported >= _REPORT_S:
             self._reported = now

@@ -1,0 +1,37 @@
+"""All meters of one run of a task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from connector.meters.snapshot_meter import SnapshotMeter
+from connector.meters.stream_meter import StreamMeter
+
+
+@dataclass(frozen=True, slots=True)
+class MeterSettings:
+    """What the connector's configuration says of its metrics. ``tags`` are ``custom.metric.tags`` in their order."""
+
+    server: str
+    """``topic.prefix``."""
+    tags: tuple[tuple[str, str], ...] = ()
+    by_table: bool = False
+    """``internal.advanced.metrics.enable``"""
+    statistics: bool = True
+    """``statistics.metrics.enabled``"""
+    skips_unchanged: bool = False
+    """``skip.messages.without.change``"""
+    queue_size: int = 8192
+    queue_bytes: int = 0
+
+
+@dataclass(slots=True)
+class TaskMeters:
+    """The meters of a task, which the task writes and metrics read on the same event loop."""
+
+    settings: MeterSettings | None = None
+    """None until the task has read its configuration, and after its end: it has no metrics then."""
+    captured: tuple[str, ...] = ()
+    """The captured tables (schema.table) that the task found at its start."""
+    stream: StreamMeter = field(default_factory=StreamMeter)
+    snapshot: SnapshotMeter = field(default_factory=SnapshotMeter)

@@ -1,0 +1,31 @@
+"""An MBean: a named set of attributes, as Java's JMX shows Kafka's and Debezium's metrics.
+
+Understudy has no JMX. It fills the same names and attributes, so that the rules, dashboards and checks that teams have for the original
+apply to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+Attribute = str | int | float | bool | None | Sequence["Attribute"] | Mapping[str, "Attribute"]
+"""The value of an attribute: a scalar, a list, or a map (JMX's TabularData)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MBean:
+    """One MBean at one moment.
+
+    ``keys`` are the key properties in the order in which the original creates its ObjectName, which is the order that JMX exporter's rules
+    see (``domain<key=value, key=value>``).
+    """
+
+    domain: str
+    keys: tuple[tuple[str, str], ...]
+    attributes: Mapping[str, Attribute]
+
+    @property
+    def name(self) -> str:
+        """The ObjectName with its keys in creation order, such as ``kafka.connect:type=connect-worker-metrics``."""
+        return f"{self.domain}:{','.join(f'{key}={value}' for key, value in self.keys)}"
