@@ -23,13 +23,15 @@ pytestmark = [pytest.mark.pg_once, pytest.mark.long]
 
 SESSION_MS: Final = "20000"
 """How long the group keeps a killed worker: longer than a worker of the other kind takes to start on a busy machine."""
+GRACE_MS: Final = "60000"
+"""How long a task may take to end in order. A task that is cancelled after the default of 5 s sends its last events again, rightly."""
 REFUSED: Final = "InconsistentGroupProtocolException"
 WAITS: Final = "workers of kafka connect, or other consumers, still use this group.id"
 STREAMS: Final = tuple(role for role in ROLES if role != "unborn")
 
 
 async def test_connectors_go_over_and_back(pg: PgServer, seats: Callable[..., Cluster]) -> None:
-    settings = {"session_timeout_ms": SESSION_MS, "plugin_discovery": "service_load"}
+    settings = {"session_timeout_ms": SESSION_MS, "plugin_discovery": "service_load", "task_shutdown_graceful_timeout_ms": GRACE_MS}
     cluster = seats(2, **settings)
     [stranger] = seats(1, group=cluster.group, **settings).seats
     play = Takeover(cluster, pg.database("takeover"), f"over_{uuid.uuid4().hex[:6]}")
