@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from connector.errors import CdcError
 from connector.log import EventLog
@@ -24,6 +24,10 @@ from connector.runner.context import TaskContext
 from workers.rest.http_settings import HttpSettings
 from workers.settings.worker_settings import SettingsError, WorkerSettings, current_environment, log_format, log_level, worker_properties
 from workers.telemetry.logging import configure
+
+if TYPE_CHECKING:
+    from connector.preflight.slot_health import SlotHealth
+    from workers.herder.herder import WorkerHerder
 
 LOG: Final = EventLog("workers")
 
@@ -60,7 +64,7 @@ def _run(settings: WorkerSettings) -> None:
         runner.run(
             serve(
                 settings,
-                create_app=partial(_app, settings.http),
+                create_app=partial(_app, settings),
                 create_admin_app=partial(_admin_app, settings.http),
                 run_task=partial(_run_task, settings.properties),
                 validate=ConfigurationCheck(_look_at_database, settings.preflight, classes=settings.class_map),
@@ -69,19 +73,28 @@ def _run(settings: WorkerSettings) -> None:
         )
 
 
-def _app(http: HttpSettings, herder: Any) -> Any:
+def _app(settings: WorkerSettings, herder: WorkerHerder) -> Any:
     from connect_api.app import create_app  # noqa: PLC0415
     from connect_api.login import Login  # noqa: PLC0415
+    from workers.console.site import add_console  # noqa: PLC0415
+    from workers.rest.metrics_route import add_metrics  # noqa: PLC0415
+    from workers.telemetry.exposition import exposition  # noqa: PLC0415
 
-    return create_app(
+    http = settings.http
+    login = None if http.users is None else Login(http.users)
+    app = create_app(
         herder,
         admin=http.admin_listeners is None,
-        login=None if http.users is None else Login(http.users),
+        login=login,
         cross_origin=http.cross_origin,
         header_rules=http.header_rules,
         group_tls=http.group_tls,
         hosts=http.allowed_hosts,
     )
+    add_metrics(app, lambda accept: exposition(herder.mbeans(), accept), login=login)
+    if settings.console.enabled:
+        add_console(app, herder, login=login, read_only=settings.console.read_only, look=_look_at_slot)
+    return app
 
 
 def _admin_app(http: HttpSettings, herder: Any) -> Any:
@@ -92,7 +105,7 @@ def _admin_app(http: HttpSettings, herder: Any) -> Any:
 
 def _warm_up() -> None:
     # The connector's modules and libpq take 0.2 seconds and 13 MB. REST does not need them at first, but the first POST does.
-    for module in ("connector.runner", "connector.config.validation", "connector.io.postgres.preflight"):
+    for module in ("connector.runner.task", "workers.herder.submitted_config", "connector.io.postgres.preflight"):
         import_module(module)
     # The present objects live until the process ends. Each full collection that visits them would delay calls and events by 35 ms.
     gc.collect()
@@ -100,7 +113,7 @@ def _warm_up() -> None:
 
 
 async def _run_task(properties: Mapping[str, str], context: TaskContext, stop: asyncio.Event) -> None:
-    from connector.runner import run_task  # noqa: PLC0415
+    from connector.runner.task import run_task  # noqa: PLC0415
     from workers.bulk.spark_snapshots import SparkSnapshots  # noqa: PLC0415
 
     await run_task(replace(context, backtrack=_backtracking()), stop, SparkSnapshots.of(properties))
@@ -110,6 +123,12 @@ async def _look_at_database(config: Mapping[str, str], *, further: bool) -> Sequ
     from connector.io.postgres.preflight import findings  # noqa: PLC0415
 
     return await findings(config, _backtracking(), further=further)
+
+
+async def _look_at_slot(config: Mapping[str, str]) -> SlotHealth:
+    from connector.io.postgres.slot_health import look  # noqa: PLC0415
+
+    return await look(config, _backtracking())
 
 
 @cache

@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from connector.errors import CdcError, Directive
 from connector.log import EventLog
 from workers.group.kafka_membership import KafkaMembership
 from workers.herder.herder import WorkerHerder
-from workers.herder.submitted_config import Validate
 from workers.herder.supervisor import RunTask
 from workers.rest.server import RestServer
 from workers.rest.startup_gate import StartupGate
 from workers.settings.worker_settings import SettingsError, WorkerSettings
 from workers.stores.topic_log import Cluster, KafkaLog
+
+if TYPE_CHECKING:
+    from workers.herder.submitted_config import Validate
 
 LOG: Final = EventLog(__name__)
 

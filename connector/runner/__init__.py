@@ -1,5 +1,4 @@
-"""One run of a task: connects the pure connector to PostgreSQL and Kafka. Only this package awaits both."""
+"""One run of a task: connects the pure connector to PostgreSQL and Kafka. Only this package awaits both.
 
-from connector.runner.task import run_task, take_initial_snapshot
-
-__all__ = ["run_task", "take_initial_snapshot"]
+It begins in :mod:`connector.runner.task`. Nothing is imported here, so that :mod:`connector.runner.context` alone costs little.
+"""

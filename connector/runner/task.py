@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,13 +28,16 @@ from connector.io.postgres.connection import Connection, connect
 from connector.io.postgres.publication_setup import ensure_publication
 from connector.io.postgres.replica_identity import set_replica_identities
 from connector.io.postgres.replication_connection import CreatedSlot, Replication
+from connector.io.postgres.signal_source import PostgresSignalSource
 from connector.io.postgres.stream_source import PostgresStreamSource
 from connector.log import EventLog
 from connector.preflight.unmatched_rules import idle_rules, needs_columns
 from connector.record.batch import encode_headers
+from connector.runner.busy_slot import drop_when_free, until_free
 from connector.runner.context import TaskContext
 from connector.runner.heartbeat import Heartbeat
 from connector.runner.lineage import reported_run
+from connector.runner.meter_settings import meter_settings
 from connector.runner.notifications.notifier import Notifier
 from connector.runner.plugin_frames import PluginFrames
 from connector.runner.signaling.signals import SignalSources
@@ -55,8 +57,6 @@ LOG: Final = EventLog(__name__)
 
 _SLOT_RETRY_S = 0.25
 """Pause between the first attempts to use a busy slot, whose last walsender may be about to end."""
-_SLOT_LOOK_S = 0.5
-"""Pause between checks of a slot that stays busy, within slot.retry.delay.ms."""
 _UNKNOWN_OPTION: Final = "22023"
 """SQLSTATE of an output plugin's error for an unknown option."""
 
@@ -90,6 +90,7 @@ async def _run(context: TaskContext, stop: asyncio.Event, bulk: BulkReader | Non
             pending.cancel()
         await asyncio.gather(work, stopped, return_exceptions=True)
         context.progress.phase = "stopped"
+        context.meters.settings = None
 
 
 async def take_initial_snapshot(context: TaskContext, bulk: BulkReader) -> None:
@@ -109,6 +110,7 @@ async def _task(context: TaskContext, bulk: BulkReader | None) -> _Task:
     config, notices = parse(context.config)
     for notice in notices:
         LOG.warning("configuration notice", notice=notice)
+    context.meters.settings = meter_settings(config)
     # Long lists of patterns take time to compile, so a thread compiles them.
     return _Task(context, await asyncio.to_thread(Selection.of, config, context.backtrack), bulk)
 
@@ -157,6 +159,7 @@ class _Task:
                     # The temporary slot would retain WAL as long as the stream runs.
                     await self._exporting.close()
             else:
+                self._context.meters.snapshot.outcome = "skipped"
                 self._notifier.send(self._notifier.initial.skipped())
                 if decision.stream and start == FROM_SNAPSHOT:
                     # As in Debezium, no offset is stored before the first event. Until then only the slot holds the position.
@@ -171,7 +174,7 @@ class _Task:
             await self._stream(stack, stop, replication, sink, capture, query, decision, start)
             if config.slot_drop_on_stop:
                 await replication.close()
-                await _drop_when_free(query, config.slot_name)
+                await drop_when_free(query, config.slot_name)
 
     async def take_initial_snapshot(self) -> None:
         async with contextlib.AsyncExitStack() as stack:
@@ -204,6 +207,7 @@ class _Task:
         capture = Capture(selection, types, context.key_converter, context.value_converter, LOG.warning, context.plugins)
         listed = await pg_catalog.list_tables(query)
         captured = await asyncio.to_thread(_filtered, selection, listed)
+        context.meters.captured = tuple(sorted(table.name for table in captured))
         if config.guardrail_collections_max:
             check_guardrail(config, len(captured), LOG.warning)
         report = context.table_described
@@ -349,9 +353,11 @@ class _Task:
         try:
             point = await run.run(created.snapshot if created else None, created.consistent_point if created else None)
         except BaseException:
+            self._context.meters.snapshot.outcome = "aborted"
             tell_aborted(self._custom)
             await self._notifier.send_last(self._notifier.initial.aborted())
             raise
+        self._context.meters.snapshot.outcome = "completed"
         self._custom.completed()
         if decision.stream and config.streaming_delay_ms:
             LOG.info("streaming delayed", ms=config.streaming_delay_ms)
@@ -395,16 +401,15 @@ class _Task:
             config,
             capture,
             sink,
-            query,
             replication,
             self._stream_settings(),
             self._notifier,
             self._custom,
             source=PostgresStreamSource(query),
+            signal_source=PostgresSignalSource(query, config.publication_name if self._plugin == PGOUTPUT else None),
             offset=decision.offset,
             last=StoredOffset.parse(stored) if stored is not None else None,
             start=max(start, self._slot_at),
-            publication=config.publication_name if self._plugin == PGOUTPUT else None,
             sources=self._sources,
             bulk=self._bulk,
         )
@@ -461,7 +466,7 @@ class _Task:
                 if attempt < quick:
                     await asyncio.sleep(_SLOT_RETRY_S)
                 else:
-                    await _until_free(query, config.slot_name, config.slot_retry_delay_ms / 1000)
+                    await until_free(query, config.slot_name, config.slot_retry_delay_ms / 1000)
             else:
                 return
 
@@ -470,25 +475,3 @@ def _filtered(selection: Selection, tables: Sequence[CatalogTable]) -> list[Cata
     """Return the captured tables. Call it in a thread, because there may be many patterns and tables."""
     selection.learn(tables)
     return [table for table in tables if selection.filters.captures(table.schema, table.table)]
-
-
-async def _until_free(query: Connection, slot: str, seconds: float) -> None:
-    """Wait until the slot is free, at most ``seconds``."""
-    until = time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0:
-        await asyncio.sleep(min(_SLOT_LOOK_S, left))
-        state = await pg_server.slot_state(query, slot)
-        if state is None or not state.active:
-            return
-
-
-async def _drop_when_free(query: Connection, slot: str) -> None:
-    for _ in range(20):
-        state = await pg_server.slot_state(query, slot)
-        if state is None:
-            return
-        if not state.active:
-            await pg_server.drop_slot(query, slot)
-            return
-        await asyncio.sleep(0.05)
-    LOG.warning("slot not dropped", slot=slot, reason="it is still in use")

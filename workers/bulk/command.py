@@ -21,9 +21,9 @@ from typing import Final
 
 from connector.errors import CdcError
 from connector.io.regex_process import BacktrackingProcess
-from connector.runner import take_initial_snapshot
 from connector.runner.context import TaskContext
 from connector.runner.event_loop import loop_factory
+from connector.runner.task import take_initial_snapshot
 from workers.bulk.connect_rest import Connector
 from workers.bulk.reading import OwnSpark
 from workers.bulk.work_order import SparkPlace

@@ -12,7 +12,8 @@ Rules:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from connect_api.herder import Elsewhere
@@ -25,6 +26,16 @@ from workers.stores.config_store import ConfigStore
 LOG: Final = EventLog(__name__)
 
 _READ_RETRY_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A worker of the group, with the connectors that it owns."""
+
+    worker_id: str
+    url: str
+    leads: bool
+    connectors: Sequence[str]
 
 
 class Ownership:
@@ -93,6 +104,17 @@ class Ownership:
             raise Elsewhere(None)
         if owner != self._worker_id:
             raise Elsewhere(self._owners.assignment.workers[owner])
+
+    def members(self) -> Sequence[Member]:
+        """The workers of the group in the order of their ids; empty before the first assignment."""
+        if self._owners is None:
+            return ()
+        assignment, owned = self._owners.assignment, dict[str, list[str]]()
+        for name in self._config.names():
+            owned.setdefault(self._owner(name) or "", []).append(name)
+        return [
+            Member(worker, url, worker == assignment.leader, owned.get(worker, ())) for worker, url in sorted(assignment.workers.items())
+        ]
 
     async def next_change(self, seconds: float) -> None:
         """Return at the next assignment, or after ``seconds``."""

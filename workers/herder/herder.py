@@ -16,7 +16,8 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 from connect_api.herder import (
     ConfigInfos,
@@ -39,14 +40,12 @@ from connector.delivery.progress import Progress
 from connector.errors import CdcError
 from connector.log import EventLog
 from workers.group.membership import Membership, SoleMembership
-from workers.group.ownership import Ownership
+from workers.group.ownership import Member, Ownership
 from workers.herder.notification_boards import NotificationBoards
-from workers.herder.plugin_config import plugin_config
-from workers.herder.plugins import KAFKA_COMMIT, KAFKA_VERSION, OTHERS, connectors
+from workers.herder.plugins import KAFKA_COMMIT, KAFKA_VERSION, connectors, others
 from workers.herder.reconciler import Reconciler, affected
 from workers.herder.signal_delivery import deliver
 from workers.herder.state_board import TASK, StateBoard
-from workers.herder.submitted_config import SubmittedConfigs, Validate
 from workers.herder.supervisor import Pause, RunTask, pause_until
 from workers.herder.task_plan import TaskPlanner
 from workers.settings.worker_settings import WorkerSettings
@@ -54,7 +53,14 @@ from workers.stores.config_store import Change, ConfigStore, LoggerRequest, Rest
 from workers.stores.offset_store import AllOffsets
 from workers.stores.status_store import StatusStore
 from workers.stores.topic_log import TopicLog
+from workers.telemetry.beans.connect import connector_bean, worker_bean, worker_connector_bean
+from workers.telemetry.beans.snapshot import snapshot_bean
+from workers.telemetry.beans.streaming import streaming_bean
 from workers.telemetry.loggers import Loggers
+from workers.telemetry.mbean import MBean
+
+if TYPE_CHECKING:
+    from workers.herder.submitted_config import SubmittedConfigs, Validate
 
 LOG: Final = EventLog(__name__)
 
@@ -93,7 +99,7 @@ class WorkerHerder:
         self._boards = NotificationBoards()
         self._planner = TaskPlanner(settings, self._offsets, self._topic_used, self._boards)
         self._states = StateBoard(settings.worker_id, self._config, self._status, self._planner)
-        self._submitted = SubmittedConfigs(self._planner, validate, settings.preflight)
+        self._validate = validate
         self._reconciler = Reconciler(
             self._config,
             self._status,
@@ -183,10 +189,12 @@ class WorkerHerder:
     def plugins(self, connectors_only: bool) -> Sequence[Plugin]:
         """The connector alone, or with it predicates and converters."""
         own = connectors(self._planner.connector_version)
-        return own if connectors_only else (*own, *OTHERS)
+        return own if connectors_only else (*own, *others())
 
     def plugin_config(self, plugin: str, version: str | None) -> Sequence[ConfigKey]:
         """The properties in the connector's table."""
+        from workers.herder.plugin_config import plugin_config  # noqa: PLC0415 (every transform; rarely asked for)
+
         return plugin_config(plugin, version)
 
     def revision(self) -> object:
@@ -209,6 +217,13 @@ class WorkerHerder:
     def task_status(self, name: str, task: int) -> State:
         """The task's state in the status topic."""
         return self._states.task(name, task)
+
+    @cached_property
+    def _submitted(self) -> SubmittedConfigs:
+        # It imports the table of properties with every transform, for which the worker's first answer would wait.
+        from workers.herder.submitted_config import SubmittedConfigs  # noqa: PLC0415
+
+        return SubmittedConfigs(self._planner, self._validate, self._settings.preflight)
 
     def task_configs(self, name: str) -> Sequence[TaskInfo]:
         """The committed tasks."""
@@ -241,6 +256,40 @@ class WorkerHerder:
         """The running task's progress; phase "stopped" when no task runs."""
         self._own(name)
         return (self._reconciler.progress(name) or Progress(phase="stopped")).describe()
+
+    def running_progress(self, name: str) -> Progress | None:
+        """The progress of the task that this worker runs for the connector; None if it runs none."""
+        return self._reconciler.progress(name)
+
+    def members(self) -> Sequence[Member]:
+        """The workers of the group, as this worker knows them."""
+        return self._ownership.members()
+
+    def resolved_config(self, name: str) -> Mapping[str, str]:
+        """The configuration as the task reads it. Never show or log it. Raises CdcError(CONFIG_INVALID), HerderError(404)."""
+        return self._planner.as_read(self._planner.resolve(self._known(name)))
+
+    def mbeans(self) -> Sequence[MBean]:
+        """The MBeans of this worker and of the connectors that it runs, in the order of their names."""
+        names = sorted(name for name in self._ownership.held if self._config.config(name) is not None)
+        found = [worker_bean(len(names), sum(self._reconciler.progress(name) is not None for name in names))]
+        for name in names:
+            found += self._beans_of(name)
+        return found
+
+    def _beans_of(self, name: str) -> list[MBean]:
+        try:
+            status = self._states.connector(name)
+        except HerderError:
+            # The connector's first state is not written yet.
+            return []
+        version = self._planner.version(self._config.config(name) or {})
+        found = [connector_bean(name, status.connector.state, version), worker_connector_bean(name, status)]
+        meters, progress = self._reconciler.meters(name), self._reconciler.progress(name)
+        if meters is not None and progress is not None and meters.settings is not None:
+            found.append(snapshot_bean(meters.settings, meters, progress, self._now_ms()))
+            found.append(streaming_bean(meters.settings, meters, progress, self._now_ms()))
+        return found
 
     def notifications(self, name: str, after: int) -> Sequence[Note]:
         """The notifications that this worker has kept."""

@@ -13,7 +13,7 @@ from connector.config.keys.versions import newest
 from connector.config.validation import FieldValidation, Validation
 from connector.configdef.class_names import find_class
 from connector.transforms import catalog
-from workers.herder.plugins import ALIASES, OTHERS
+from workers.herder.plugins import ALIASES, others
 
 _ALIAS_SUFFIX: Final = "Connector"
 _CONVERTER_CLASSES: Final = {"key.converter", "value.converter", "header.converter"}
@@ -30,7 +30,7 @@ def _named(plugin: str) -> str | None:
     if plugin in ALIASES:
         return CONNECTOR_CLASS
     for kind, suffix in _SUFFIXES.items():
-        found = find_class(plugin, [each.class_name for each in OTHERS if each.type == kind], suffix)
+        found = find_class(plugin, [each.class_name for each in others() if each.type == kind], suffix)
         if found is not None:
             return found
     return None
@@ -38,7 +38,7 @@ def _named(plugin: str) -> str | None:
 
 def _kinds(name: str) -> int:
     """Return how many kinds of plugin a class is. Connect lists a version once for each."""
-    return sum(each.class_name == name for each in OTHERS)
+    return sum(each.class_name == name for each in others())
 
 
 def plugin_config(plugin: str, version: str | None) -> Sequence[ConfigKey]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from connect_api.herder import HerderError, Plugin
 from connector.config.keys import DEFAULT_VERSION
 from connector.config.keys.plugin_classes import class_version
-from connector.converters import catalog as catalog_of_converters
-from connector.transforms import catalog
 from workers.telemetry.logging import redact
 
 KAFKA_VERSION: Final = "4.3.0"
@@ -25,13 +24,19 @@ def _plugin(name: str, kind: str) -> Plugin:
     return Plugin(name, kind, class_version(name, DEFAULT_VERSION))
 
 
-OTHERS: Final = (
-    *(_plugin(name, "transformation") for name in sorted(catalog.TRANSFORMS) if DEFAULT_VERSION in catalog.TRANSFORMS[name].versions),
-    *(_plugin(name, "predicate") for name in sorted(catalog.PREDICATES)),
-    *(_plugin(name, "converter") for name in sorted(catalog_of_converters.CONVERTERS)),
-    *(_plugin(name, "header_converter") for name in sorted(catalog_of_converters.HEADER_CONVERTERS)),
-)
-"""The other plugins that a connector's configuration may name, in Connect's order."""
+@cache
+def others() -> tuple[Plugin, ...]:
+    """Return the other plugins that a connector's configuration may name, in Connect's order."""
+    # These import every transform and converter, which the REST interface does not need at first.
+    from connector.converters.catalog import CONVERTERS, HEADER_CONVERTERS  # noqa: PLC0415
+    from connector.transforms.catalog import PREDICATES, TRANSFORMS  # noqa: PLC0415
+
+    return (
+        *(_plugin(name, "transformation") for name in sorted(TRANSFORMS) if DEFAULT_VERSION in TRANSFORMS[name].versions),
+        *(_plugin(name, "predicate") for name in sorted(PREDICATES)),
+        *(_plugin(name, "converter") for name in sorted(CONVERTERS)),
+        *(_plugin(name, "header_converter") for name in sorted(HEADER_CONVERTERS)),
+    )
 
 
 def connectors(version: str = CONNECTOR_VERSION) -> tuple[Plugin, ...]:

@@ -20,6 +20,7 @@ from connect_api.herder import HerderError, Status
 from connector.delivery.progress import Progress
 from connector.errors import CdcError
 from connector.log import EventLog
+from connector.meters.task_meters import TaskMeters
 from connector.signals.signal import Signal
 from workers.group.ownership import Ownership
 from workers.herder.notification_boards import NotificationBoards
@@ -110,6 +111,10 @@ class Reconciler:
     def progress(self, name: str) -> Progress | None:
         """The running task's progress; None when no task runs."""
         return self._supervisor.progress(name)
+
+    def meters(self, name: str) -> TaskMeters | None:
+        """The running task's meters; None when no task runs."""
+        return self._supervisor.meters(name)
 
     def signal(self, name: str, signal: Signal) -> bool:
         """Deliver a signal to the running task. False when no task runs that accepts signals."""

@@ -19,6 +19,7 @@ from typing import Final
 from connector.delivery.progress import Progress
 from connector.errors import CdcError, Directive
 from connector.log import EventLog
+from connector.meters.task_meters import TaskMeters
 from connector.plugins.user_code import described, let_operator_through
 from connector.runner.context import TaskContext
 from connector.signals.inbox import SignalInbox
@@ -97,6 +98,7 @@ class _Running:
     stop: asyncio.Event
     progress: Progress
     signals: SignalInbox
+    meters: TaskMeters
 
 
 async def pause_until(seconds: float, stop: asyncio.Event) -> None:
@@ -136,7 +138,7 @@ class Supervisor:
         stop = asyncio.Event()
         with connector_context(name):
             task = asyncio.create_task(self._supervise(name, make_context, policy, stop), name=f"task {name}-0")
-        self._running[name] = _Running(task, stop, Progress(), SignalInbox())
+        self._running[name] = _Running(task, stop, Progress(), SignalInbox(), TaskMeters())
 
     async def stop(self, name: str) -> None:
         """End the connector's task and wait until it has ended. No-op when it does not run."""
@@ -168,6 +170,11 @@ class Supervisor:
         running = self._running.get(name)
         return None if running is None else running.progress
 
+    def meters(self, name: str) -> TaskMeters | None:
+        """The meters of the running task; None when no task runs."""
+        running = self._running.get(name)
+        return None if running is None else running.meters
+
     def signal(self, name: str, signal: Signal) -> bool:
         """Deliver a signal to the running task. False when no task runs that accepts signals."""
         running = self._running.get(name)
@@ -184,6 +191,7 @@ class Supervisor:
                 progress = context.progress
                 self._running[name].progress = progress
                 self._running[name].signals = context.signals
+                self._running[name].meters = context.meters
                 hide = context.hide
                 with hiding(hide):
                     LOG.info("task starting", attempt=failures.attempts + 1)

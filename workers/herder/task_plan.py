@@ -12,7 +12,6 @@ from typing import Final, TypeVar
 
 from connector.config.keys import DEFAULT_VERSION, BadVersionError, select_version
 from connector.config.keys.versions import LATEST
-from connector.config.redacted_validation import public_lines
 from connector.configdef.checks import java_long
 from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.progress import Progress
@@ -20,7 +19,6 @@ from connector.emulation import emulation_of
 from connector.errors import CdcError, ErrorKind
 from connector.log import EventLog
 from connector.runner.context import ExactlyOnce, TaskContext
-from connector.transforms.steps import refused_steps
 from workers.herder.notification_boards import NotificationBoards
 from workers.herder.plugins import TASK_CLASS
 from workers.herder.supervisor import RetryPolicy
@@ -64,6 +62,10 @@ class TaskPlanner:
         """``config`` with its references resolved. Raises CdcError(CONFIG_INVALID). Never store, return or log the result."""
         return self._settings.secrets.resolve(config)
 
+    def as_read(self, resolved: Mapping[str, str]) -> dict[str, str]:
+        """Return a resolved configuration as the task reads it: with the emulated version, and Python's classes in place of Java's."""
+        return with_python_classes(self.with_version(resolved), self._settings.class_map)
+
     def look_up(self, config: Mapping[str, str]) -> Resolution:
         """As :meth:`resolve`, and return each replacement too. The log names each reference that stays as it is written."""
         return self._settings.secrets.look_up(config)
@@ -103,6 +105,8 @@ class TaskPlanner:
             if prefix is not None and not self._may_override(key.removeprefix(prefix)):
                 policy, own = self._settings.override_policy, key.removeprefix(prefix)
                 found.append((key, f"The '{policy}' policy does not allow '{own}' to be overridden in the connector configuration."))
+        from connector.transforms.steps import refused_steps  # noqa: PLC0415 (every transform; not needed before the first connector)
+
         found += refused_steps(config, emulation_of(self.version(config)))
         checks = {"connector.plugin.version": lambda: _check_version(config), **self._converter_checks(config)}
         return found + [(key, line) for key, check in checks.items() if (line := _line_of(check)) is not None]
@@ -137,9 +141,12 @@ class TaskPlanner:
         resolution = self.look_up(config)
         resolved = resolution.values
         if problems := self._problems(resolved):
-            lines = public_lines(problems, self._problems(config), frozenset(resolution.found)) if resolution.found else problems
-            raise CdcError(ErrorKind.CONFIG_INVALID, lines[0][1], "Change the connector's configuration.")
-        resolved = with_python_classes(self.with_version(resolved), self._settings.class_map)
+            if resolution.found:
+                from connector.config.redacted_validation import public_lines  # noqa: PLC0415 (every transform; rarely needed)
+
+                problems = public_lines(problems, self._problems(config), frozenset(resolution.found))
+            raise CdcError(ErrorKind.CONFIG_INVALID, problems[0][1], "Change the connector's configuration.")
+        resolved = self.as_read(resolved)
         chosen = converters(resolved, self._settings.class_map, self._settings.converters)
         emulation = emulation_of(select_version(resolved.get("connector.plugin.version")))
         key_settings, value_settings, conversion = chosen.conversion(resolved, emulation, self._settings.plugins)

@@ -24,6 +24,8 @@ HONOURED: Final = frozenset(
         "config.storage.topic",
         "connector.client.config.override.policy",
         "connector.plugin.version",
+        "console.enabled",
+        "console.read.only",
         "exactly.once.source.support",
         "group.id",
         "header.converter",

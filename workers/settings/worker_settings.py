@@ -23,6 +23,7 @@ from workers.rest.login import PROPERTY, from_java_options, java_property
 from workers.settings.class_map import class_map
 from workers.settings.client_overrides import ALLOWED
 from workers.settings.config_providers import PROVIDER_CLASSES, Provider, Secrets
+from workers.settings.console import ConsoleSettings
 from workers.settings.converters import Converters, boolean, check_converter, converters, default_class
 from workers.settings.keys import sort_out
 from workers.settings.log_format import LogFormat
@@ -75,6 +76,7 @@ class WorkerSettings:
     converters: Converters
     """Those of connectors that choose none."""
     secrets: Secrets
+    console: ConsoleSettings
     connector_version: str
     """The version of Debezium that connectors emulate which choose none."""
     override_policy: str
@@ -125,6 +127,7 @@ class WorkerSettings:
                 http=HttpSettings.from_properties(properties),
                 converters=converters(properties, classes),
                 secrets=secrets,
+                console=ConsoleSettings.from_properties(properties),
                 connector_version=_connector_version(properties),
                 override_policy=_override_policy(properties),
                 preflight=_preflight(properties),

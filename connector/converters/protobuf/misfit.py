@@ -27,8 +27,8 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 def misfit(schema: Schema, value: Any, problem: Exception) -> str:
     """Return a sentence about the first value that does not fit; ``problem`` is what writing it raised."""
     # A KeyError may quote the value.
-    told = str(problem) if type(problem) is ValueError else type(problem).__name__
-    return _find(schema, value, "") or f"The value does not fit the schema {schema.name or schema.type}: {told}"
+    reason = str(problem) if type(problem) is ValueError else type(problem).__name__
+    return _find(schema, value, "") or f"The value does not fit the schema {schema.name or schema.type}: {reason}"
 
 
 def _find(schema: Schema, value: Any, place: str) -> str | None:

@@ -253,7 +253,7 @@ class Batches:
         """The plan of each topic that is a table's and is not set aside. DataFrames that the plans cache are added to ``persisted``."""
         tables = [topic for topic in read.topics if topic.is_table and topic.state.aside is None]
         # A table that has none of a topic's rows yet may have other rows, which are replaced or refused.
-        unfilled = {*before.anew, *(one.name for one in tables if before.topics.get(one.name, _NEW).followed is None)}
+        unfilled = {*before.replacing, *(one.name for one in tables if before.topics.get(one.name, _NEW).followed is None)}
         planned = self._all(lambda topic: self._one(number, topic, read, persisted, unfilled), tables, read.ready.sparkSession)
         return {topic.name: one for topic, one in zip(tables, planned, strict=True)}
 
@@ -399,7 +399,7 @@ def _advanced(number: int, before: State, read: TurnRecords, plans: Mapping[str,
         topics=states,
         waiting=(*before.waiting, *((number, name) for name in waits)),
         later=(number, _LATER) if later else None,
-        anew=tuple(name for name in before.anew if name not in kept_in),
+        replacing=tuple(name for name in before.replacing if name not in kept_in),
     )
 
 

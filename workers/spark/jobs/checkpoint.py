@@ -50,7 +50,7 @@ class State:
     later: tuple[int, str] | None = None
     applied: int = 0
     unread: tuple[Unread, ...] = ()
-    anew: tuple[str, ...] = ()
+    replacing: tuple[str, ...] = ()
     """Topics whose next changes replace all rows of their tables."""
     rebuilding: tuple[str, ...] = ()
     """Topics whose rebuild (:mod:`workers.spark.jobs.rebuild`) is not finished. After a crash it begins again, before any other batch."""
@@ -277,8 +277,8 @@ def _state(document: Mapping[str, Any]) -> State:
         later,
         document["applied"],
         unread,
-        # Older documents do not have these.
-        tuple(document.get("anew", ())),
+        # Older documents do not have these, or have the first under another name.
+        tuple(document.get("replacing", document.get("anew", ()))),
         tuple(document.get("rebuilding", ())),
         document.get("applied_ms", 0),
         tuple(Reached(**one) for one in document.get("reached", ())),

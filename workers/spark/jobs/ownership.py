@@ -38,12 +38,14 @@ class Ownership:
         # A state with ``followed`` but without ``kept`` is from an older version, which did not store ``kept``.
         followed = {name for name, state in before.topics.items() if state.followed is not None}
         new = [
-            (topic, one) for topic, one in found if topic not in before.anew and topic not in followed and one.table.full_name not in kept
+            (topic, one)
+            for topic, one in found
+            if topic not in before.replacing and topic not in followed and one.table.full_name not in kept
         ]
         noted = self._noted(number, new)
         return [
             replace(one, truncated=ALL)
-            if topic in before.anew or noted.get(one.table.full_name)
+            if topic in before.replacing or noted.get(one.table.full_name)
             else replace(one, known=one.table.full_name in kept)
             for topic, one in found
         ]

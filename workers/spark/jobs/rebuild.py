@@ -68,7 +68,7 @@ class Rebuild:
             waiting=(*state.waiting, *put_off),
             later=None,
             topics={**state.topics, **{name: TopicState() for name in topics}},
-            anew=tuple(sorted({*state.anew, *topics})),
+            replacing=tuple(sorted({*state.replacing, *topics})),
             rebuilding=tuple(topics),
         )
         records = self._records(topics)

@@ -164,16 +164,16 @@ class _Reader:
             full = _full_name(avro, namespace)
             namespace = full.rpartition(".")[0]
             schema: dict[str, object] = self._record(avro, full, namespace) if of == "record" else {"type": _CONNECT[of]}
-            self._named[full] = self._told(avro, schema, full if of == "record" else None)
+            self._named[full] = self._attributed(avro, schema, full if of == "record" else None)
             return self._named[full]
         match of:
             case "array":
-                return self._told(avro, self._array(avro, namespace))
+                return self._attributed(avro, self._array(avro, namespace))
             case "map":
                 values = self.schema(avro.get("values"), namespace)
-                return self._told(avro, {"type": "map", "keys": {"type": "string", "optional": False}, "values": values})
+                return self._attributed(avro, {"type": "map", "keys": {"type": "string", "optional": False}, "values": values})
             case _:
-                return self._told(avro, dict(self._named_type(of, namespace)))
+                return self._attributed(avro, dict(self._named_type(of, namespace)))
 
     def _record(self, avro: _Avro, full: str, namespace: str) -> dict[str, object]:
         fields = avro.get("fields")
@@ -190,26 +190,26 @@ class _Reader:
             return {"type": "map", "keys": fields[0], "values": fields[1]}
         return {"type": "array", "items": inner}
 
-    def _told(self, avro: _Avro, schema: dict[str, object], full: str | None = None) -> dict[str, object]:
+    def _attributed(self, avro: _Avro, schema: dict[str, object], full: str | None = None) -> dict[str, object]:
         """``schema`` with the attributes that AvroConverter added."""
         of, logical = str(avro.get("type")), avro.get("logicalType")
-        told: dict[str, object] = {"optional": False, **schema}
+        declared: dict[str, object] = {"optional": False, **schema}
         if isinstance(avro.get("connect.type"), str):
-            told["type"] = avro["connect.type"]
+            declared["type"] = avro["connect.type"]
         parameters = avro.get("connect.parameters")
         if isinstance(parameters, Mapping):
-            told["parameters"] = {str(name): str(value) for name, value in parameters.items()}
+            declared["parameters"] = {str(name): str(value) for name, value in parameters.items()}
         name = avro.get("connect.name") or full or _LOGICAL.get((of, str(logical)))
         if logical == "decimal" and of in {"bytes", "fixed"}:
             name = _DECIMAL
-            told["parameters"] = {**_digits(avro), **_mapping(told.get("parameters"))}
+            declared["parameters"] = {**_digits(avro), **_mapping(declared.get("parameters"))}
         if name is not None:
-            told["name"] = str(name)
+            declared["name"] = str(name)
         if isinstance(avro.get("connect.version"), int):
-            told["version"] = avro["connect.version"]
+            declared["version"] = avro["connect.version"]
         if "connect.default" in avro:
-            told["default"] = _default(avro["connect.default"], told)
-        return told
+            declared["default"] = _default(avro["connect.default"], declared)
+        return declared
 
 
 def _full_name(avro: _Avro, namespace: str) -> str:

@@ -17,7 +17,6 @@ from connector.events.stream import StreamSettings
 from connector.events.stream_source import StreamSource
 from connector.io.kafka.sink import KafkaSink
 from connector.io.kafka.topic_creation import TopicCreator
-from connector.io.postgres.connection import Connection
 from connector.io.postgres.replication_connection import Replication
 from connector.ports import JsonObject
 from connector.record.json_converter import ConverterSettings
@@ -30,6 +29,7 @@ from connector.signals.inbox import SignalInbox
 from connector.start.snapshotter import CustomSnapshot
 from connector.types.codec import Column
 from tests.support import wal_script
+from tests.support.fake_signal_source import FakeSignalSource
 from tests.support.stream_rig import INT4, TYPES, catalog_table, configured, relation_of
 from tests.support.wal_script import WalScript
 from tests.support.warned import no_warning
@@ -106,16 +106,15 @@ class Run:
             config,
             Capture(Selection.of(config), TYPES, plain, plain, no_warning),
             self.sink,
-            cast("Connection", None),
             cast("Replication", self.server),
             StreamSettings(),
             Notifier(self.context, config, self.sink),
             CustomSnapshot(),
             source=cast("StreamSource", None),
+            signal_source=FakeSignalSource([]),
             offset=offset,
             last=offset,
             start=start,
-            publication="p",
             sources=SignalSources(self.context, config),
         )
 

@@ -141,10 +141,6 @@ async def test_a_configuration_that_cannot_run_is_refused_if_the_worker_is_set_t
             "Property database.server.name is a former name of topic.prefix; both are set, and topic.prefix counts.",
         ),
         (
-            {"statistics.metrics.enabled": "false"},
-            "Property statistics.metrics.enabled has no effect: Metrics have their own form here.",
-        ),
-        (
             {f"table.include{BLANK}.list": "a"},
             f"Property table.include{BLANK}.list is unknown and has no effect; did you mean table.include.list?",
         ),

@@ -13,8 +13,9 @@ import pytest
 from connector.config.keys import KEYS
 from connector.config.validation import Validation
 from connector.errors import CdcError, ErrorKind
-from connector.runner import run_task, task
+from connector.runner import task
 from connector.runner.context import TaskContext
+from connector.runner.task import run_task
 from workers.herder.herder import WorkerHerder
 from workers.settings.worker_settings import WorkerSettings
 from workers.stores.memory import MemoryLog, MemoryTopic

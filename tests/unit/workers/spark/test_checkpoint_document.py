@@ -1,0 +1,23 @@
+import json
+from dataclasses import asdict
+
+from workers.spark.jobs.checkpoint import State, _state
+
+STATE = State(replacing=("shop.public.orders",), rebuilding=("shop.public.lines",), applied=7)
+
+
+def test_a_document_is_read_as_it_was_written() -> None:
+    assert _state(json.loads(json.dumps(asdict(STATE)))) == STATE
+
+
+def test_an_older_document_names_the_topics_to_replace_differently() -> None:
+    document = json.loads(json.dumps(asdict(STATE)))
+    document["anew"] = document.pop("replacing")
+    assert _state(document) == STATE
+
+
+def test_the_oldest_documents_have_no_topics_to_replace() -> None:
+    document = json.loads(json.dumps(asdict(State())))
+    for name in ("replacing", "rebuilding", "applied_ms", "reached"):
+        del document[name]
+    assert _state(document) == State()
