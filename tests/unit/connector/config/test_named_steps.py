@@ -128,14 +128,14 @@ def test_a_class_of_another_kind_is_no_converter() -> None:
 def test_overrides_are_listed_with_their_definitions() -> None:
     config = {**MINIMAL, "producer.override.linger.ms": " 7 ", "producer.override.sasl.jaas.config": "s3cret", "producer.override.x": "y"}
     validation = validate({**config, "admin.override.retries": "1"})
-    told = named(validation, "producer.override.")
-    assert {name.removeprefix("producer.override."): field.value for name, field in told.items()} == {
+    reported = named(validation, "producer.override.")
+    assert {name.removeprefix("producer.override."): field.value for name, field in reported.items()} == {
         "linger.ms": "7",
         "sasl.jaas.config": "[hidden]",
         "x": "y",
     }
-    assert told["producer.override.x"].key is None
-    assert (key := told["producer.override.linger.ms"].key) is not None
+    assert reported["producer.override.x"].key is None
+    assert (key := reported["producer.override.linger.ms"].key) is not None
     assert (key.type, key.default, key.importance) == ("LONG", "5", "MEDIUM")
     assert named(validation, "admin.") == {}
     assert validation.error_count == 0

@@ -139,7 +139,7 @@ def test_a_worker_that_is_not_there_ends_the_program_with_a_sentence(tmp_path: P
     out = tmp_path / "out.jsonl"
     words = ["--url", "http://127.0.0.1:1", "--dsn", "host=127.0.0.1 port=1", "--bootstrap", "127.0.0.1:1", "--out", str(out)]
     assert main(words) == 1
-    told = capsys.readouterr()
-    assert "No figures: GET http://127.0.0.1:1/ got no answer" in told.err
-    assert not told.out
+    reported = capsys.readouterr()
+    assert "No figures: GET http://127.0.0.1:1/ got no answer" in reported.err
+    assert not reported.out
     assert not out.exists()
