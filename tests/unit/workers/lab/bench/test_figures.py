@@ -14,6 +14,7 @@ from workers.lab.bench.percentiles import percentile, spread
 from workers.lab.bench.race import Delivery, Plan, connector_config
 from workers.lab.bench.report import surroundings, table
 from workers.lab.bench.topic import row_id
+from workers.lab.bench.workload import WORKLOADS
 
 PLAN = Plan("bench_1", rows=500, update_rows=2_000, rate=10, seconds=1)
 
@@ -143,3 +144,11 @@ def test_a_worker_that_is_not_there_ends_the_program_with_a_sentence(tmp_path: P
     assert "No figures: GET http://127.0.0.1:1/ got no answer" in reported.err
     assert not reported.out
     assert not out.exists()
+
+
+def test_an_outbox_has_its_own_table_and_transform_and_only_the_phases_of_inserts() -> None:
+    workload = WORKLOADS["outbox"]
+    config = connector_config(Plan("bench_1", 1, 1, 1, 1, workload=workload), "dbname=bench_1")
+    assert (config["table.include.list"], config["transforms.outbox.route.topic.replacement"]) == ("bench.outbox", "bench_1.bench.outbox")
+    assert workload.phases == {"snapshot", "stream"}
+    assert options(["--table", "outbox"]).table == "outbox"
