@@ -171,3 +171,11 @@ def test_the_look_gets_what_can_be_read() -> None:
     assert readable["name"]
     assert not {"tasks.max", "transforms"} & readable.keys()
     assert error_lines(validate(readable)) == []
+
+
+def test_a_former_name_is_answered_with_the_present_one() -> None:
+    name = "io.debezium.transforms.UnwrapFromEnvelope"
+    [error] = error_lines(validate({**MINIMAL, "transforms": "u", "transforms.u.type": name}))
+    assert error.endswith(
+        f"Class {name} could not be found. Debezium renamed it to io.debezium.transforms.ExtractNewRecordState; use that name."
+    )
