@@ -18,6 +18,7 @@ PAGES = (
     "/connectors/%3Cb%3Ereturns%3C%2Fb%3E",
     "/connectors/orders/config",
     "/connectors/orders/offsets",
+    "/connectors/orders/events?topic=orders.public.orders",
     "/workers",
 )
 OPTIONS = (
