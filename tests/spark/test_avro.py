@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException

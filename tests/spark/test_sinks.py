@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession

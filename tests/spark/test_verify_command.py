@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from tests.support.spark.verify_rig import HELD, items_table, mirror_of
 from workers.spark.compare.command import add_verify, run

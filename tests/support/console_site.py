@@ -46,7 +46,7 @@ class FakeWorker(FakeHerder):
     def members(self) -> Sequence[Member]:
         return [Member(WORKER, "http://10.0.0.7:8083", True, tuple(self.known))]
 
-    def resolved_config(self, name: str) -> Mapping[str, str]:
+    async def resolved_config(self, name: str) -> Mapping[str, str]:
         return self.connector_info(name).config
 
     def progress(self, name: str) -> Mapping[str, object]:

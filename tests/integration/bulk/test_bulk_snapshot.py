@@ -61,7 +61,7 @@ WAITING: Final = {
 
 @pytest.fixture(autouse=True)
 def _java() -> None:
-    pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+    pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
     try:
         find_java()
     except JobError as error:

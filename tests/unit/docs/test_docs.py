@@ -21,6 +21,8 @@ from connector.events.envelope import DEFAULT_FORM
 from connector.events.transitions import ANSWERS, TRANSITIONS, State
 from connector.wire import pgoutput
 from tests.support.project import ROOT
+from workers.secret_stores.classes import STORE_CLASSES
+from workers.settings.config_providers import PROVIDER_CLASSES
 from workers.settings.keys import HONOURED, REFUSED
 from workers.settings.worker_settings import from_environment
 from workers.telemetry.loggers import JAVA
@@ -174,6 +176,12 @@ def test_operations_names_what_java_s_loggers_stand_for() -> None:
 def test_operations_names_every_setting_that_counts() -> None:
     page = text_of(DOCS / "operations.md")
     assert [key for key in sorted(HONOURED | REFUSED.keys()) if f"`{key}`" not in page] == []
+
+
+def test_the_page_of_secrets_names_every_provider_and_parameter() -> None:
+    page = text_of(DOCS / "secrets.md")
+    assert {name.strip("`") for name, *_ in rows(DOCS / "secrets.md", "# Secrets")} == PROVIDER_CLASSES.keys() | STORE_CLASSES.keys()
+    assert [name for store in STORE_CLASSES.values() for name in sorted(store.parameters) if f"`{name}`" not in page] == []
 
 
 @pytest.mark.parametrize(("variable", "key"), SHORT_VARIABLES.items())

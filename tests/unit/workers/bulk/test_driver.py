@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from connector.catalog.table import CatalogTable
 from connector.errors import CdcError, ErrorKind

@@ -30,7 +30,7 @@ async def test_without_pyspark_it_is_refused_in_one_sentence(monkeypatch: pytest
 
 
 async def test_the_check_s_message_is_the_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+    pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
     # A module of Python's own that takes any argument and says something.
     monkeypatch.setattr(bulk_snapshots, "_MODULE", "this")
     message = await SparkSnapshots.of({}).refusal()

@@ -220,14 +220,15 @@ async def test_requests_that_need_the_task_are_sent_to_its_worker(cluster: Clust
         lambda: herder.progress("c1"),
         lambda: herder.notifications("c1", 0),
         lambda: herder.clear_notifications("c1"),
-        lambda: herder.signal("c1", SignalRequest(None, "log", "{}")),
     ):
         with pytest.raises(Elsewhere) as caught:
             call()
         assert caught.value.url == "http://127.0.0.1:2"
-    for later in (herder.restart_task("c1", 0), herder.next_notifications("c1", 0, 1.0)):
-        with pytest.raises(Elsewhere):
+    signal = herder.signal("c1", SignalRequest(None, "log", "{}"))
+    for later in (signal, herder.restart_task("c1", 0), herder.next_notifications("c1", 0, 1.0)):
+        with pytest.raises(Elsewhere) as caught:
             await later
+        assert caught.value.url == "http://127.0.0.1:2"
     assert herder.progress("c0")["phase"] is not None
     with pytest.raises(HerderError, match="Connector none not found"):
         herder.progress("none")

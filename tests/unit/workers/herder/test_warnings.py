@@ -85,7 +85,7 @@ class Planner:
     def with_version(self, config: Mapping[str, str]) -> dict[str, str]:
         return dict(config)
 
-    def look_up(self, config: Mapping[str, str]) -> Resolution:
+    async def look_up(self, config: Mapping[str, str]) -> Resolution:
         found = {name: (Found(value, "hidden_table"),) for name, value in config.items() if value == "${env:TABLE}"}
         return Resolution({name: "hidden_table" if name in found else value for name, value in config.items()}, found, ())
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from connector.converters.json_schema.mapping import JsonSchemaSettings, json_schema
 from connector.record.json_converter import ConverterSettings, schema_json

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from workers.spark.jobs.spans import Commit, Held, Position, Span, TopicPartition, held_back, repeating
 from workers.spark.jobs.transactions import End, commits_of, whole
