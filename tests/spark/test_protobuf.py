@@ -1,4 +1,4 @@
-"""Records of Confluent's ProtobufConverter: what they show, and how nulls, defaults and names of types are told."""
+"""Records of Confluent's ProtobufConverter: what they show, and how nulls, defaults and names of types are read."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def catalog(schema: str, table: str) -> list[CatalogColumn]:
     return COLUMNS
 
 
-def without_nulls_in_arrays(values: Any, *, told: bool = False) -> Any:
-    """The changes as Protocol Buffers can have them: no null in an array, and no array or map that is null (``told``)."""
-    empty: dict[str, Any] = {"tags": [], "pairs": {}} if told else {}
+def without_nulls_in_arrays(values: Any, *, empty: bool = False) -> Any:
+    """The changes as Protocol Buffers can have them: no null in an array, and no array or map that is null (``empty``)."""
+    parts: dict[str, Any] = {"tags": [], "pairs": {}} if empty else {}
 
     def image(row: Any) -> Any:
-        return row if row is None else {**row, **({"tags": ["a", ""]} if row["tags"] else empty)}
+        return row if row is None else {**row, **({"tags": ["a", ""]} if row["tags"] else parts)}
 
     def change(value: Any) -> Any:
         if value is None or "after" not in value:
@@ -128,7 +128,7 @@ def test_protobuf_shows_the_same_changes(spark: SparkSession, registry: Recordin
     choice = protobuf(**WRAPPERS)
     expected = shown(
         spark,
-        Written(registry.resolve, JSON, JSON).records(envelope(), without_nulls_in_arrays(changes(), told=True)),
+        Written(registry.resolve, JSON, JSON).records(envelope(), without_nulls_in_arrays(changes(), empty=True)),
         json_format(UNAVAILABLE, None),
     )
     form = protobuf_format(UNAVAILABLE, SchemaRegistry(registry.url, kind="PROTOBUF"), catalog)
@@ -164,8 +164,8 @@ def test_names_of_messages_are_cut(spark: SparkSession) -> None:
 def test_flattened_rows_are_the_same(spark: SparkSession, registry: RecordingRegistry) -> None:
     choice = protobuf(**WRAPPERS)
     form = protobuf_format(UNAVAILABLE, SchemaRegistry(registry.url, kind="PROTOBUF"), catalog)
-    told, written = without_nulls_in_arrays(rows(), told=True), without_nulls_in_arrays(rows())
-    expected = shown(spark, Written(registry.resolve, JSON, JSON).records(flat(), told), json_format(UNAVAILABLE, None))
+    known, written = without_nulls_in_arrays(rows(), empty=True), without_nulls_in_arrays(rows())
+    expected = shown(spark, Written(registry.resolve, JSON, JSON).records(flat(), known), json_format(UNAVAILABLE, None))
     assert shown(spark, Written(registry.resolve, choice, choice).records(flat(), written), form) == expected
 
 

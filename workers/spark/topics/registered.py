@@ -36,14 +36,14 @@ class Language:
     """A language of schemas, as one converter writes it.
 
     ``connect`` returns the Connect schema that JsonConverter would embed. ``reader`` returns what reads payloads of a schema. Both take the
-    schema's text, and raise JobError, or one of Python's errors, for a text that the converter does not write. ``told`` adds to the
+    schema's text, and raise JobError, or one of Python's errors, for a text that the converter does not write. ``stored`` adds to the
     registry's text what only the record's name of its schema says.
     """
 
     converter: str
     connect: Callable[[str], Schema]
     reader: Callable[[str], Reader]
-    told: Callable[[str, SchemaName], str] = lambda text, _name: text
+    stored: Callable[[str, SchemaName], str] = lambda text, _name: text
 
 
 def avro_language() -> Language:
@@ -119,4 +119,4 @@ class RegisteredSchemas:
 
     def _text(self, name: SchemaName) -> str | Unreadable:
         text = self._registry.schema(name.key)
-        return text if isinstance(text, Unreadable) else self._language.told(text, name)
+        return text if isinstance(text, Unreadable) else self._language.stored(text, name)

@@ -32,7 +32,7 @@ UNUSED: Final = {"io.debezium.data.Enum"}
 
 def connect(definition: str, catalog: Catalog | None = None, indexes: tuple[int, ...] = (0,)) -> Any:
     language = protobuf_language(catalog)
-    return language.connect(language.told(definition, SchemaName(1, indexes)))
+    return language.connect(language.stored(definition, SchemaName(1, indexes)))
 
 
 def definition(schema: Any, settings: ProtobufSettings) -> str:
@@ -76,7 +76,7 @@ def test_column_of_another_form_keeps_its_own_type() -> None:
     assert (known["id"]["type"], known["price"]["name"]) == ("int32", "org.apache.kafka.connect.data.Decimal")
 
 
-def test_nulls_are_told_by_labels_and_wrappers() -> None:
+def test_nulls_are_shown_by_labels_and_wrappers() -> None:
     row = {**flat(), "fields": [each for each in flat()["fields"] if each["field"] != "pairs"]}
     for settings in (WRAPPERS, OPTIONALS):
         nullable = {field["field"]: field["optional"] for field in connect(definition(row, settings))["fields"]}

@@ -49,7 +49,7 @@ class Field:
 
     @property
     def has_presence(self) -> bool:
-        """Whether a value that is absent is told from the zero of its type."""
+        """Whether a value that is absent differs from the zero of its type."""
         return not self.repeated and (self.optional or self.message is not None)
 
 

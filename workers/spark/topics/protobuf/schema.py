@@ -52,10 +52,10 @@ _ADDED: Final = frozenset({"__op", "__lsn", "__ts_ms", "__source_ts_ms", "__dele
 
 def protobuf_language(catalog: Catalog | None) -> Language:
     """Protocol Buffers, as ProtobufConverter writes them. ``catalog`` has the columns of the source's tables."""
-    return Language("ProtobufConverter", connect_schema, _reader, partial(_told, catalog=catalog))
+    return Language("ProtobufConverter", connect_schema, _reader, partial(_stored, catalog=catalog))
 
 
-def _told(text: str, name: SchemaName, catalog: Catalog | None) -> str:
+def _stored(text: str, name: SchemaName, catalog: Catalog | None) -> str:
     """A document of the definition, the message in it, and what the catalog knows of its columns."""
     columns: dict[str, object] = {}
     parts = message_at(text, name.indexes).name.split(".")
@@ -65,29 +65,29 @@ def _told(text: str, name: SchemaName, catalog: Catalog | None) -> str:
     return json.dumps({"definition": text, "indexes": name.indexes, "columns": columns})
 
 
-def _message(told: str) -> Message:
-    document = json.loads(told)
+def _message(stored: str) -> Message:
+    document = json.loads(stored)
     return message_at(document["definition"], document["indexes"])
 
 
-def _reader(told: str) -> Reader:
-    return partial(_read, message=_message(told))
+def _reader(stored: str) -> Reader:
+    return partial(_read, message=_message(stored))
 
 
 def _read(payload: Column, of: StructType, message: Message) -> Column:
     return read_message(payload, message, of)
 
 
-def connect_schema(told: str) -> Schema:
+def connect_schema(stored: str) -> Schema:
     """The Connect schema as JsonConverter would embed it, without defaults and documentation.
 
     Raises JobError for a definition that no table's column has, and for one in which null is the zero of its type.
     """
-    message = _message(told)
+    message = _message(stored)
     if message.name in WRAPPED:
         return {"type": _CONNECT[WRAPPED[message.name]], "optional": True}
     _check_nulls(message)
-    columns = json.loads(told)["columns"]
+    columns = json.loads(stored)["columns"]
     fields = [_field(each, columns) for each in message.fields]
     return {"type": "struct", "name": message.name, "optional": False, "fields": fields}
 
