@@ -77,7 +77,8 @@ def test_column_of_another_form_keeps_its_own_type() -> None:
 
 
 def test_nulls_are_shown_by_labels_and_wrappers() -> None:
-    row = {**flat(), "fields": [each for each in flat()["fields"] if each["field"] != "pairs"]}
+    row: dict[str, Any] = dict(flat())
+    row["fields"] = [each for each in row["fields"] if each["field"] != "pairs"]
     for settings in (WRAPPERS, OPTIONALS):
         nullable = {field["field"]: field["optional"] for field in connect(definition(row, settings))["fields"]}
         assert (nullable["id"], nullable["small"], nullable["name"], nullable["price"]) == (False, False, True, True)

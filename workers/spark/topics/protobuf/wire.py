@@ -1,8 +1,8 @@
 """Messages of Protocol Buffers as Spark's values, by Spark's own functions (Protocol Buffers documentation, "Encoding").
 
-Spark has a reader of Protocol Buffers, ``from_protobuf``, in a jar of its own. It is not used: it reads what is absent as null or as zero
-for a whole message, and turns timestamps into its own type. Here a message is divided into its fields first, then each field is read by the
-type that is wanted, and fields that are not wanted are passed over.
+Spark has a reader of Protocol Buffers, ``from_protobuf``, in the jar ``spark-protobuf``, which some repositories lack for this version.
+Here a message is divided into its fields first, then each field is read by the type that is wanted. Fields that are not wanted are passed
+over.
 """
 
 from __future__ import annotations
