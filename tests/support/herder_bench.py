@@ -190,7 +190,7 @@ class Bench:
         status = self.herder.connector_status(name)
         return status.connector.state, [task.state for task in status.tasks.values()]
 
-    def told(self) -> list[tuple[str, str]]:
+    def reported(self) -> list[tuple[str, str]]:
         """(key, state or value) of all records of the status topic."""
         entries = self.topics.status.entries
         return [(e.key.decode(), "" if e.value is None else orjson.loads(e.value).get("state", "topic")) for e in entries]

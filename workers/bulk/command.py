@@ -164,7 +164,7 @@ def _given(options: argparse.Namespace) -> tuple[str, dict[str, str] | None]:
 def _setting(text: str) -> tuple[str, str]:
     key, found, value = text.partition("=")
     if not found or not key.startswith("spark."):
-        raise JobError(WRONG, "A --conf is no setting of Spark's. Give spark.<name>=<value>.")
+        raise JobError(WRONG, "--conf takes a setting of Spark: give spark.<name>=<value>.")
     return key, value
 
 

@@ -150,8 +150,8 @@ def test_the_runbook_has_an_anchor_for_every_kind_of_error() -> None:
 
 
 def test_the_runbook_says_what_the_worker_does() -> None:
-    told = {re.sub(r"\[(\w+)\].*", r"\1", kind): directive for kind, directive, _short in rows(DOCS / "runbook.md", "# Runbook")}
-    assert told == {kind.value: directive.value for kind, directive in DIRECTIVES.items()}
+    reported = {re.sub(r"\[(\w+)\].*", r"\1", kind): directive for kind, directive, _short in rows(DOCS / "runbook.md", "# Runbook")}
+    assert reported == {kind.value: directive.value for kind, directive in DIRECTIVES.items()}
 
 
 def test_the_table_of_calls_is_the_interface_s() -> None:
@@ -163,14 +163,14 @@ def test_the_table_of_calls_is_the_interface_s() -> None:
         for method in (route.methods or set()) - {"HEAD", "OPTIONS"}
     }
     table = rows(DOCS / "compatibility.md", "## REST calls")
-    told = {call.strip("`"): answer for call, answer, _notes in table}
-    assert {call for call, answer in told.items() if answer == "yes"} == offered
-    assert {answer for call, answer in told.items() if call not in offered} <= {"**no**"}
+    reported = {call.strip("`"): answer for call, answer, _notes in table}
+    assert {call for call, answer in reported.items() if answer == "yes"} == offered
+    assert {answer for call, answer in reported.items() if call not in offered} <= {"**no**"}
 
 
 def test_operations_names_what_java_s_loggers_stand_for() -> None:
-    told = re.findall(r"^\| `((?:io|org)\.[\w.]+)` \| (.+) \|$", text_of(DOCS / "operations.md"), re.MULTILINE)
-    assert dict(told) == {java: ", ".join(f"`{name}`" for name in ours) for java, ours in JAVA.items()}
+    reported = re.findall(r"^\| `((?:io|org)\.[\w.]+)` \| (.+) \|$", text_of(DOCS / "operations.md"), re.MULTILINE)
+    assert dict(reported) == {java: ", ".join(f"`{name}`" for name in ours) for java, ours in JAVA.items()}
 
 
 def test_operations_names_every_setting_that_counts() -> None:

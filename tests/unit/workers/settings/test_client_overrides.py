@@ -64,7 +64,7 @@ def test_the_list_of_a_jvm_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "key", "told"),
+    ("config", "key", "reported"),
     [
         ({"producer.override.acks": "2"}, "producer.override.acks", "acks"),
         ({"producer.override.compression.type": "brotli"}, "producer.override.compression.type", "brotli"),
@@ -73,11 +73,11 @@ def test_the_list_of_a_jvm_counts() -> None:
         ({"producer.override.security.protocol": "SASL_SSL"}, "producer.override.security.protocol", "sasl.mechanism"),
     ],
 )
-def test_contradictory_settings_are_reported_when_they_are_saved(config: dict[str, str], key: str, told: str) -> None:
+def test_contradictory_settings_are_reported_when_they_are_saved(config: dict[str, str], key: str, reported: str) -> None:
     assert planner().refusals(config) == []
     [(named, line)] = planner().shortcomings(config)
     assert named.endswith(key)
-    assert told in line
+    assert reported in line
 
 
 async def test_the_value_of_a_reference_is_refused_without_being_shown(monkeypatch: pytest.MonkeyPatch) -> None:
