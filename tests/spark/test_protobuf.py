@@ -178,6 +178,7 @@ def test_definition_without_nulls_is_set_aside(spark: SparkSession, registry: Re
     assert "Set optional.for.nullables=true or wrapper.for.nullables=true in the converter" in found.reason
 
 
+@pytest.mark.long
 def test_every_scalar_is_read(spark: SparkSession) -> None:
     """Values at the limits of the forms of numbers and lengths, as labels and as wrappers write them."""
     schema = struct(
