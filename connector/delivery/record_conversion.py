@@ -190,8 +190,12 @@ def _header(name: str, value: bytes | None, key: _Shape | None) -> Header:
 class RecordConversion:
     """The chain and the converters of one task. Raises CdcError(CONFIG_INVALID) when they cannot be made."""
 
-    def __init__(self, plan: ConversionPlan, warn: Warn, error: Warn | None = None) -> None:
-        """Make them. ``error`` writes what a transform reports with this level; without it ``warn`` does."""
+    def __init__(self, plan: ConversionPlan, warn: Warn, error: Warn | None = None, left_out: Callable[[], None] = lambda: None) -> None:
+        """Make them. ``error`` writes what a transform reports with this level; without it ``warn`` does.
+
+        ``left_out`` is called for each record that ``errors.tolerance=all`` leaves out.
+        """
+        self._left_out = left_out
         unused: list[str] = []
         self.chain = Chain(make_steps(plan.config, plan.emulation, plan.plugins, unused.append))
         for step in self.chain.steps:
@@ -290,6 +294,7 @@ class RecordConversion:
             self._warn("record left out" if self._tolerant else "record failed", reason=error.message)
         if not self._tolerant:
             raise error
+        self._left_out()
 
 
 def _key_fields(record: ConnectRecord) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from connector.meters.producer_meter import ProducerMeter
 from connector.meters.snapshot_meter import SnapshotMeter
+from connector.meters.source_meter import SourceMeter
 from connector.meters.stream_meter import StreamMeter
 
 
@@ -35,3 +37,11 @@ class TaskMeters:
     """The captured tables (schema.table) that the task found at its start."""
     stream: StreamMeter = field(default_factory=StreamMeter)
     snapshot: SnapshotMeter = field(default_factory=SnapshotMeter)
+    source: SourceMeter = field(default_factory=SourceMeter)
+    producer: ProducerMeter = field(default_factory=ProducerMeter)
+    left_out: int = 0
+    """Records that a transform or converter failed on, and that ``errors.tolerance=all`` left out."""
+
+    def leave_out(self) -> None:
+        """Count such a record."""
+        self.left_out += 1

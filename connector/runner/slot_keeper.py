@@ -15,7 +15,7 @@ from connector.emulation import Emulation
 from connector.errors import CdcError, ErrorKind
 from connector.events.stream import Stream
 from connector.log import EventLog
-from connector.ports import Clock, ReplicationStream
+from connector.ports import Clock, JsonObject, ReplicationStream
 from connector.runner.context import TaskContext
 
 LOG: Final = EventLog(__name__)
@@ -93,11 +93,22 @@ class SlotKeeper:
         if not self._sink.stores_offsets:
             failpoints.reached(failpoints.AFTER_ACKNOWLEDGE)
             offset = mark.position.to_offset(self._emulation)
-            await self._context.offsets.store(partition(self._config.topic_prefix), offset)
+            await self._write(offset)
         frontier.stored(mark)
         self._context.progress.acknowledged_lsn = frontier.confirmed
         failpoints.reached(failpoints.AFTER_STORE)
         return True
+
+    async def _write(self, offset: JsonObject) -> None:
+        meter, began = self._context.meters.source, self._clock.monotonic()
+        try:
+            await self._context.offsets.store(partition(self._config.topic_prefix), offset)
+        except CdcError:
+            now = self._clock.monotonic()
+            meter.committed((now - began) * 1000, now, failed=True)
+            raise
+        now = self._clock.monotonic()
+        meter.committed((now - began) * 1000, now)
 
     async def confirm(self) -> None:
         """Confirm the stored position to the slot. Raises CdcError."""

@@ -157,14 +157,22 @@ class StreamRun:
         stream, sink, progress = self._stream, self._sink, self._context.progress
         while True:
             frames = await self._replication.frames(_BURST, _BURST_BYTES)
+            began, before = self._clock.monotonic(), stream.events
             async with self._gate:
                 await self._work(frames)
             progress.events = self._base_events + stream.events
+            if stream.events > before:
+                self._count(stream.events - before, began)
             progress.received_lsn = stream.received
             progress.last_event_source_ms = stream.source_ms
             # The producer's tasks run on this event loop too. If frames are always available, no await above yields to them.
             await asyncio.sleep(0)
             await sink.room()
+
+    def _count(self, records: int, began: float) -> None:
+        meters, now = self._context.meters, self._clock.monotonic()
+        active = self._context.progress.events - self._context.progress.delivered - meters.producer.all.records
+        meters.source.batch_read(records, (now - began) * 1000, max(0, active), now)
 
     async def _work(self, frames: list[bytes]) -> None:
         received_at = self._clock.monotonic()

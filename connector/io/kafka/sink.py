@@ -8,6 +8,7 @@ builds the batches, because aiokafka's own builder took the largest part of the 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any, Final
@@ -39,6 +40,7 @@ from connector.io.kafka.compression import Compressor, compressor_of
 from connector.io.kafka.partitioner import partition_of
 from connector.io.kafka.producer_settings import max_request_size, producer_arguments
 from connector.io.kafka.topic_creation import TopicCreator
+from connector.meters.producer_meter import ProducerMeter
 from connector.record.batch import Record, RecordBatch, encode_records
 
 _CHUNK_WEIGHT: Final = 900_000
@@ -136,7 +138,9 @@ class KafkaSink:
         *,
         limit: int = 8_000_000,
         connect: Callable[..., Any] = AIOKafkaProducer,
+        meter: ProducerMeter | None = None,
     ) -> None:
+        self.meter: Final = meter or ProducerMeter()
         self._settings = settings
         self._creator = creator
         self._limit = limit
@@ -307,26 +311,31 @@ class KafkaSink:
             part.sender = None
 
     async def _deliver(self, part: Partition, batch: RecordBatch) -> None:
+        began = time.monotonic()
         try:
             acks = [
                 await self._producer.send_batch(prepared, part.topic, partition=part.partition)
                 for chunk in _chunks(batch)
-                for prepared in self._prepare(chunk)
+                for prepared in self._prepare(chunk, part.topic, began)
             ]
             failpoints.reached(failpoints.AFTER_SEND)
             for ack in acks:
                 await ack
             self.delivered += len(batch.records)
         except KafkaError as error:
+            self.meter.failed(part.topic, len(batch.records))
             raise sink_error(error, f"topic {part.topic}") from error
+        now = time.monotonic()
+        self.meter.answered((now - began) * 1000, now)
 
-    def _prepare(self, records: list[Record]) -> list[PreparedBatch]:
+    def _prepare(self, records: list[Record], topic: str, now: float) -> list[PreparedBatch]:
         """Compress the records. While a batch exceeds the size limit and has several records, divide it in two."""
         body = encode_records(records)
         codec, packed = self._compressor.compress(body)
         if len(packed) > self._max_request - 512 and len(records) > 1:
             middle = len(records) // 2
-            return self._prepare(records[:middle]) + self._prepare(records[middle:])
+            return self._prepare(records[:middle], topic, now) + self._prepare(records[middle:], topic, now)
+        self.meter.packed(topic, len(records), len(body), len(packed), now)
         return [PreparedBatch(records, packed, codec, transactional=self.stores_offsets)]
 
 

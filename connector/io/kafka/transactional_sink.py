@@ -38,6 +38,7 @@ from connector.io.kafka.partitioner import partition_of
 from connector.io.kafka.sink import KafkaSink, Partition, TopicOut, sink_error
 from connector.io.kafka.topic_creation import TopicCreator
 from connector.log import EventLog
+from connector.meters.producer_meter import ProducerMeter
 from connector.ports import JsonObject
 from connector.record.batch import NO_HEADERS, RecordBatch
 
@@ -86,8 +87,9 @@ class TransactionalSink(KafkaSink):
         interval: float = 0.0,
         limit: int = 8_000_000,
         connect: Callable[..., Any] = AIOKafkaProducer,
+        meter: ProducerMeter | None = None,
     ) -> None:
-        super().__init__(settings, creator, limit=limit, connect=connect)
+        super().__init__(settings, creator, limit=limit, connect=connect, meter=meter)
         self._id = transactional_id
         self._offsets = offsets
         self._interval = interval

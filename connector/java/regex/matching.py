@@ -13,13 +13,12 @@ from functools import lru_cache
 from typing import Self
 
 from connector.java.regex.findings import Malformed, TooLarge, Unsupported
+from connector.java.regex.replacement import ReplacementError, expand, parse_replacement
 from connector.java.regex.syntax import parse_named
 from connector.java.regex.text import capturing_text
 from connector.java.regex.translation import LONGEST, problem
 
-
-class ReplacementError(ValueError):
-    """A replacement that refers to no group, or ends within an escape. The text is Java's."""
+__all__ = ["Pattern", "ReplacementError"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,47 +60,8 @@ class Pattern:
         return self.program.sub(lambda found: self._expanded(found, replacement), text, count)
 
     def _expanded(self, found: re.Match[str], replacement: str) -> str:
-        """The replacement with its references filled in, as ``Matcher.appendExpandedReplacement`` does it."""
-        out: list[str] = []
-        at = 0
-        while at < len(replacement):
-            sign = replacement[at]
-            if sign == "\\":
-                if at + 1 == len(replacement):
-                    raise ReplacementError("character to be escaped is missing")
-                out.append(replacement[at + 1])
-                at += 2
-            elif sign == "$":
-                number, at = self._reference(replacement, at + 1)
-                out.append("" if number and found[f"g{number}"] is None else found[f"g{number}" if number else 0])
-            else:
-                out.append(sign)
-                at += 1
-        return "".join(out)
-
-    def _reference(self, replacement: str, at: int) -> tuple[int, int]:
-        """The group's number that is named at ``at``, and the place behind its name."""
-        if at == len(replacement):
-            raise ReplacementError("Illegal group reference: group index is missing")
-        if replacement[at] == "{":
-            end = replacement.find("}", at)
-            name = replacement[at + 1 : end]
-            if end < 0 or not name:
-                raise ReplacementError("named capturing group is missing trailing '}'")
-            if name not in self.names:
-                raise ReplacementError(f"No group with name {{{name}}}")
-            return self.names[name], end + 1
-        if replacement[at] not in "0123456789":
-            raise ReplacementError("Illegal group reference")
-        most = self.program.groups
-        number = int(replacement[at])
-        if number > most:
-            raise ReplacementError(f"No group {number}")
-        at += 1
-        while at < len(replacement) and replacement[at] in "0123456789" and number * 10 + int(replacement[at]) <= most:
-            number = number * 10 + int(replacement[at])
-            at += 1
-        return number, at
+        parts = parse_replacement(replacement, self.program.groups, self.names)
+        return expand(parts, lambda number: found[f"g{number}" if number else 0])
 
 
 @lru_cache(maxsize=256)

@@ -27,7 +27,12 @@ class NotLinear(Exception):  # noqa: N818 -- says which engine is needed
 
 def linear_text(node: Node) -> str:
     """Return the expression for RE2. Raises NotLinear if only a backtracking engine can match the tree."""
-    return _linear(node, last=True)
+    return _linear(node, last=True, captured=False)
+
+
+def linear_capturing_text(node: Node) -> str:
+    """Return the expression for RE2 with every group captured, as ``g1``, ``g2`` and so on. Raises NotLinear."""
+    return _linear(node, last=True, captured=True)
 
 
 def backtracking_text(node: Node) -> str:
@@ -40,19 +45,23 @@ def capturing_text(node: Node) -> str:
     return _backtracking(node, frozenset(_groups(node)))
 
 
-def _linear(node: Node, *, last: bool) -> str:
+def _linear(node: Node, *, last: bool, captured: bool) -> str:
     """Write a node for RE2. ``last`` says that nothing follows ``node`` in the pattern, so that ``$`` is the end of the name."""
+
+    def text(part: Node, *, last: bool) -> str:
+        return _linear(part, last=last, captured=captured)
+
     match node:
         case Chars(points):
             return _class(points)
         case Sequence(parts):
-            return "".join(_linear(part, last=last and at == len(parts)) for at, part in enumerate(parts, 1))
+            return "".join(text(part, last=last and at == len(parts)) for at, part in enumerate(parts, 1))
         case Either(options):
-            return f"(?:{'|'.join(_linear(option, last=last) for option in options)})"
+            return f"(?:{'|'.join(text(option, last=last) for option in options)})"
         case Repeat(part, low, high, mode) if mode != "+":
-            return _grouped(_linear(part, last=False), part) + _times(low, high)
-        case Group(part):
-            return f"(?:{_linear(part, last=last)})"
+            return _grouped(text(part, last=False), part) + _times(low, high) + (mode if captured else "")
+        case Group(part, number):
+            return f"(?{f'P<g{number}>' if captured else ':'}{text(part, last=last)})"
         case Edge("begin"):
             return "\\A"
         case Edge("end"):

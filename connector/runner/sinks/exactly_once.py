@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial as bound
@@ -62,16 +63,18 @@ async def open_sink(context: TaskContext, config: ConnectorConfig, stack: AsyncE
     )
     sink: KafkaSink
     if exactly_once is None:
-        sink = KafkaSink(kafka, creator)
+        sink = KafkaSink(kafka, creator, meter=context.meters.producer)
     else:
         records = bound(exactly_once.offsets.records, partition(config.topic_prefix))
         target = OffsetTarget(records, config.emulation)
-        sink = TransactionalSink(kafka, creator, exactly_once.transactional_id, target, interval=exactly_once.interval)
+        sink = TransactionalSink(
+            kafka, creator, exactly_once.transactional_id, target, interval=exactly_once.interval, meter=context.meters.producer
+        )
         context = replace(context, offsets=TransactionOffsets(exactly_once, sink))
     stack.push_async_callback(sink.stop)
     stack.callback(lambda: _count(context, sink))
     await sink.start()
-    found = await converted(sink, context.conversion, config, stack, context.topic_described)
+    found = await converted(sink, context.conversion, config, stack, context.topic_described, context.meters.leave_out)
     if isinstance(found, ConvertingSink) and (unused := found.conversion.unused):
         # The processes that read a snapshot make the same steps; only the task reports.
         LOG.warning("properties unknown to their step, they have no effect", properties=", ".join(unused))
@@ -83,11 +86,17 @@ def _count(context: TaskContext, sink: KafkaSink) -> None:
 
 
 async def converted(
-    sink: KafkaSink, plan: ConversionPlan | None, config: ConnectorConfig, stack: AsyncExitStack, report_topic: ReportTopic | None = None
+    sink: KafkaSink,
+    plan: ConversionPlan | None,
+    config: ConnectorConfig,
+    stack: AsyncExitStack,
+    report_topic: ReportTopic | None = None,
+    left_out: Callable[[], None] = lambda: None,
 ) -> Sink:
     """Return the sink itself, or one in front of it that does what ``plan`` says. The stack closes it. Raises CdcError(CONFIG_INVALID).
 
-    ``report_topic`` is what the transform OpenLineage calls.
+    ``report_topic`` is what the transform OpenLineage calls. ``left_out`` is called for each record that ``errors.tolerance=all`` leaves
+    out.
     """
     if plan is None:
         return sink
@@ -96,7 +105,7 @@ async def converted(
 
     clients = RegistryClients()
     stack.push_async_callback(clients.close)
-    conversion = RecordConversion(plan, LOG.warning, _error)
+    conversion = RecordConversion(plan, LOG.warning, _error, left_out)
     conversion.chain = Chain([_connected(step, plan, report_topic) for step in conversion.chain.steps])
     resolve = RetriedRequests(clients.resolve, config.errors_retry_timeout, config.errors_retry_delay_max_ms)
     found = ConvertingSink(sink, conversion, resolve)

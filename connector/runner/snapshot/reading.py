@@ -216,13 +216,16 @@ class SnapshotReading:
 
     async def _read_table(self, reader: TableReader, sender: RowSender, table: CatalogTable, shown: TableProgress) -> None:
         work = reader.open(table)
-        begun = time.monotonic()
+        begun = read_at = time.monotonic()
         async for lines in reader.bursts(table):
             count = len(lines)
             sender.rows(work, lines, first_of_table=shown.rows == 0)
             shown.rows += count
             shown.seconds = time.monotonic() - begun
             self._context.progress.events += count
+            now = time.monotonic()
+            self._context.meters.source.batch_read(count, (now - read_at) * 1000, count, now)
+            read_at = now
             self.report(shown)
         sender.table_ends()
         table_ends(shown)

@@ -12,6 +12,7 @@ from connector.config.connector_config import ConnectorConfig
 from connector.converters.converter import ConverterChoice
 from connector.delivery.progress import Progress
 from connector.delivery.record_conversion import ConversionPlan
+from connector.meters.task_meters import TaskMeters
 from connector.runner.context import TaskContext
 from connector.runner.sinks import exactly_once
 
@@ -25,7 +26,7 @@ class Inner:
     stores_offsets = False
     delivered = 0
 
-    def __init__(self, *_: object) -> None:
+    def __init__(self, *_: object, **__: object) -> None:
         pass
 
     async def start(self) -> None:
@@ -43,7 +44,14 @@ async def test_unknown_options_are_named_once(
     plan = ConversionPlan({}, ConverterChoice(JSON), ConverterChoice(JSON, options), ConverterChoice(HEADERS))
     kafka = SimpleNamespace(admin={}, topic_creation=True)
     context: Any = SimpleNamespace(
-        kafka=kafka, exactly_once=None, topic_used=None, backtrack=None, conversion=plan, progress=Progress(), topic_described=None
+        meters=TaskMeters(),
+        kafka=kafka,
+        exactly_once=None,
+        topic_used=None,
+        backtrack=None,
+        conversion=plan,
+        progress=Progress(),
+        topic_described=None,
     )
     async with AsyncExitStack() as stack:
         await exactly_once.open_sink(
