@@ -9,7 +9,9 @@ import argparse
 import asyncio
 import gc
 import sys
-from collections.abc import Mapping, Sequence
+import time
+import uuid
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
@@ -26,9 +28,13 @@ from workers.settings.worker_settings import SettingsError, WorkerSettings, curr
 from workers.telemetry.logging import configure
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from connect_api.login import Login
     from connector.preflight.slot_health import SlotHealth
     from workers.herder.herder import WorkerHerder
     from workers.records.latest import StoredRecord
+    from workers.rest.metrics_route import Exposition
 
 LOG: Final = EventLog("workers")
 
@@ -67,6 +73,7 @@ def _run(settings: WorkerSettings) -> None:
                 settings,
                 create_app=partial(_app, settings),
                 create_admin_app=partial(_admin_app, settings.http),
+                create_metrics_app=partial(_metrics_app, settings),
                 run_task=partial(_run_task, settings.properties),
                 validate=ConfigurationCheck(_look_at_database, settings.preflight, classes=settings.class_map),
                 warm_up=_warm_up,
@@ -79,7 +86,6 @@ def _app(settings: WorkerSettings, herder: WorkerHerder) -> Any:
     from connect_api.login import Login  # noqa: PLC0415
     from workers.console.site import add_console  # noqa: PLC0415
     from workers.rest.metrics_route import add_metrics  # noqa: PLC0415
-    from workers.telemetry.exposition import exposition  # noqa: PLC0415
 
     http = settings.http
     login = None if http.users is None else Login(http.users)
@@ -92,13 +98,50 @@ def _app(settings: WorkerSettings, herder: WorkerHerder) -> Any:
         group_tls=http.group_tls,
         hosts=http.allowed_hosts,
     )
-    add_metrics(app, lambda accept: exposition(herder.mbeans(), accept), login=login)
+    add_metrics(app, _exposition(settings.metrics.rules, herder), login=login)
+    if settings.metrics.jolokia:
+        _add_jolokia(app, herder, login)
     if settings.console.enabled:
         console = settings.console
         shows_rows = console.events if console.events is not None else login is not None
         read = partial(_latest_records, settings) if shows_rows else None
         add_console(app, herder, login=login, read_only=console.read_only, look=_look_at_slot, read=read, hidden=console.hidden)
     return app
+
+
+def _metrics_app(settings: WorkerSettings, herder: WorkerHerder) -> Any:
+    from workers.rest.metrics_route import metrics_app  # noqa: PLC0415
+
+    agent = settings.metrics.agent
+    assert agent is not None  # noqa: S101 (only then this is called)
+    return metrics_app(_exposition(agent.file, herder))
+
+
+def _exposition(rules: str, herder: WorkerHerder) -> Exposition:
+    """Answer scrapes by these rules. A file is read now, so that the worker does not start with one that cannot be used."""
+    from workers.telemetry.exposition import BUILT_IN  # noqa: PLC0415
+
+    @cache
+    def found() -> Exposition:
+        from workers.telemetry.exposition import Exposition, load_rules  # noqa: PLC0415
+
+        return Exposition(load_rules(rules, _backtracking()), herder.mbeans)
+
+    if rules not in BUILT_IN:
+        found()
+
+    def answer(accept: str, names: Collection[str]) -> tuple[bytes, str]:
+        return found()(accept, names)
+
+    return answer
+
+
+def _add_jolokia(app: FastAPI, herder: WorkerHerder, login: Login | None) -> None:
+    from workers.rest.jolokia_route import add_jolokia  # noqa: PLC0415
+    from workers.telemetry.jolokia.answers import Jolokia  # noqa: PLC0415
+
+    server = {"agent_id": f"understudy-{uuid.uuid4().hex[:8]}", "server_product": "understudy", "server_version": _version()}
+    add_jolokia(app, Jolokia(herder.mbeans, time.time, {**server, "secured": login is not None}), login=login)
 
 
 def _admin_app(http: HttpSettings, herder: Any) -> Any:

@@ -16,6 +16,7 @@ from workers.rest.server import RestServer
 from workers.rest.startup_gate import StartupGate
 from workers.settings.worker_settings import SettingsError, WorkerSettings
 from workers.stores.topic_log import Cluster, KafkaLog
+from workers.telemetry.worker_meter import WorkerMeter
 
 if TYPE_CHECKING:
     from workers.herder.submitted_config import Validate
@@ -30,26 +31,29 @@ async def serve(
     *,
     create_app: Callable[[WorkerHerder], Any],
     create_admin_app: Callable[[WorkerHerder], Any],
+    create_metrics_app: Callable[[WorkerHerder], Any],
     run_task: RunTask,
     validate: Validate,
     warm_up: Callable[[], object] = bool,
 ) -> None:
     """Run until SIGTERM or SIGINT; then end the tasks, release the connectors and close, within the tasks' graceful time.
 
-    ``create_admin_app`` creates the application of ``admin.listeners``.
+    ``create_admin_app`` creates the application of ``admin.listeners``, ``create_metrics_app`` that of ``metrics.agent``.
     ``warm_up`` is called in a thread when the worker is ready. It imports modules for which the first connector would otherwise wait.
     Raises CdcError when an address is in use, SettingsError when the internal topics cannot be used with these settings.
     """
-    server = RestServer(settings.http)
+    agent = settings.metrics.agent
+    server = RestServer(settings.http, () if agent is None else (agent.listener,))
     cluster = Cluster(_client_properties(settings))
     herder = _herder(settings, cluster, run_task, validate)
     app = StartupGate(create_app(herder), herder.wait_ready)
     admin_app = StartupGate(create_admin_app(herder), herder.wait_ready) if settings.http.admin_listeners else None
+    metrics_app = None if agent is None else create_metrics_app(herder)
     end = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end.set)
-    serving = asyncio.create_task(server.serve(app, admin_app), name="rest")
+    serving = asyncio.create_task(server.serve(app, admin_app, metrics_app), name="rest")
     starting = asyncio.create_task(_start(settings, cluster, herder, warm_up), name="start")
     ending = asyncio.create_task(end.wait(), name="wait for the end")
     LOG.info("listening", addresses=",".join(server.addresses))
@@ -76,11 +80,13 @@ def _client_properties(settings: WorkerSettings) -> dict[str, str]:
 
 
 def _herder(settings: WorkerSettings, cluster: Cluster, run_task: RunTask, validate: Validate) -> WorkerHerder:
+    meter = WorkerMeter()
     return WorkerHerder(
         settings,
-        config_log=KafkaLog(cluster, settings.config_topic),
-        offset_log=KafkaLog(cluster, settings.offset_topic),
-        status_log=KafkaLog(cluster, settings.status_topic),
+        config_log=KafkaLog(cluster, settings.config_topic, meter.stores["configs"]),
+        offset_log=KafkaLog(cluster, settings.offset_topic, meter.stores["offsets"]),
+        status_log=KafkaLog(cluster, settings.status_topic, meter.stores["statuses"]),
+        meter=meter,
         run_task=run_task,
         validate=validate,
         cluster_id=lambda: cluster.cluster_id,

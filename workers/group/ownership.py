@@ -22,6 +22,7 @@ from connector.log import EventLog
 from workers.group.assignment import Assignment, Claim, Owners, assign
 from workers.group.membership import Membership
 from workers.stores.config_store import ConfigStore
+from workers.telemetry.worker_meter import WorkerMeter
 
 LOG: Final = EventLog(__name__)
 
@@ -41,12 +42,15 @@ class Member:
 class Ownership:
     """One worker's :class:`workers.group.membership.GroupMember`. ``reassigned`` is called whenever owners may have changed."""
 
-    def __init__(self, worker_id: str, url: str, config: ConfigStore, membership: Membership, reassigned: Callable[[], None]) -> None:
+    def __init__(
+        self, worker_id: str, url: str, config: ConfigStore, membership: Membership, reassigned: Callable[[], None], meter: WorkerMeter
+    ) -> None:
         self._worker_id = worker_id
         self._url = url
         self._config = config
         self._membership = membership
         self._reassigned = reassigned
+        self._meter = meter
         self._owners: Owners | None = None
         self._read_at_start = -1
         self._joining = True
@@ -152,6 +156,7 @@ class Ownership:
     def joining(self) -> None:
         """Rule 1 applies from here."""
         self._joining = True
+        self._meter.joining()
 
     def kept_out(self, problem: str) -> None:
         """Keep the reason. :meth:`workers.herder.herder.WorkerHerder.health` shows it until the first assignment."""
@@ -196,6 +201,7 @@ class Ownership:
             connectors=len(assignment.owners) + len(assignment.moving),
             moving=len(assignment.moving),
         )
+        self._meter.joined()
         self._change.set()
         self._reassigned()
         if self._worker_id in assignment.moving.values() and not self._waits_for_me(assignment):

@@ -41,6 +41,7 @@ from connector.errors import CdcError
 from connector.log import EventLog
 from workers.group.membership import Membership, SoleMembership
 from workers.group.ownership import Member, Ownership
+from workers.herder.bean_board import BeanBoard
 from workers.herder.notification_boards import NotificationBoards
 from workers.herder.plugins import KAFKA_COMMIT, KAFKA_VERSION, connectors, others
 from workers.herder.reconciler import Reconciler, affected
@@ -53,11 +54,9 @@ from workers.stores.config_store import Change, ConfigStore, LoggerRequest, Rest
 from workers.stores.offset_store import AllOffsets
 from workers.stores.status_store import StatusStore
 from workers.stores.topic_log import TopicLog
-from workers.telemetry.beans.connect import connector_bean, worker_bean, worker_connector_bean
-from workers.telemetry.beans.snapshot import snapshot_bean
-from workers.telemetry.beans.streaming import streaming_bean
 from workers.telemetry.loggers import Loggers
 from workers.telemetry.mbean import MBean
+from workers.telemetry.worker_meter import WorkerMeter
 
 if TYPE_CHECKING:
     from workers.herder.submitted_config import SubmittedConfigs, Validate
@@ -91,14 +90,16 @@ class WorkerHerder:
         pause: Pause = pause_until,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         loggers: Loggers | None = None,
+        meter: WorkerMeter | None = None,
     ) -> None:
+        self.meter = meter = meter or WorkerMeter(now_ms=now_ms)
         self._settings = settings
         self._config = ConfigStore(config_log, self._changed)
         self._offsets = AllOffsets(offset_log)
         self._status = StatusStore(status_log)
         self._boards = NotificationBoards()
         self._planner = TaskPlanner(settings, self._offsets, self._topic_used, self._boards)
-        self._states = StateBoard(settings.worker_id, self._config, self._status, self._planner)
+        self._states = StateBoard(settings.worker_id, self._config, self._status, self._planner, meter.task_state)
         self._validate = validate
         self._reconciler = Reconciler(
             self._config,
@@ -109,11 +110,18 @@ class WorkerHerder:
             run_task=run_task,
             graceful=settings.graceful_shutdown,
             pause=pause,
+            meter=meter,
         )
         self._ownership = Ownership(
-            settings.worker_id, settings.http.advertised_url, self._config, membership or SoleMembership(), self._reconciler.all_changed
+            settings.worker_id,
+            settings.http.advertised_url,
+            self._config,
+            membership or SoleMembership(),
+            self._reconciler.all_changed,
+            meter,
         )
         self._reconciler.ownership = self._ownership
+        self._beans = BeanBoard(settings, self._config, self._states, self._planner, self._reconciler, self._ownership, meter, self._boards)
         self._cluster_id = cluster_id
         self._now_ms = now_ms
         self._loggers = loggers or Loggers(now_ms)
@@ -274,25 +282,7 @@ class WorkerHerder:
 
     def mbeans(self) -> Sequence[MBean]:
         """The MBeans of this worker and of the connectors that it runs, in the order of their names."""
-        names = sorted(name for name in self._ownership.held if self._config.config(name) is not None)
-        found = [worker_bean(len(names), sum(self._reconciler.progress(name) is not None for name in names))]
-        for name in names:
-            found += self._beans_of(name)
-        return found
-
-    def _beans_of(self, name: str) -> list[MBean]:
-        try:
-            status = self._states.connector(name)
-        except HerderError:
-            # The connector's first state is not written yet.
-            return []
-        version = self._planner.version(self._config.config(name) or {})
-        found = [connector_bean(name, status.connector.state, version), worker_connector_bean(name, status)]
-        meters, progress = self._reconciler.meters(name), self._reconciler.progress(name)
-        if meters is not None and progress is not None and meters.settings is not None:
-            found.append(snapshot_bean(meters.settings, meters, progress, self._now_ms()))
-            found.append(streaming_bean(meters.settings, meters, progress, self._now_ms()))
-        return found
+        return self._beans.beans()
 
     def notifications(self, name: str, after: int) -> Sequence[Note]:
         """The notifications that this worker has kept."""

@@ -32,6 +32,7 @@ from workers.herder.task_plan import TaskPlanner
 from workers.stores.config_store import ConfigStore, RestartRequest
 from workers.stores.status_store import StatusStore
 from workers.telemetry.logging import connector_context
+from workers.telemetry.worker_meter import WorkerMeter
 
 LOG: Final = EventLog(__name__)
 
@@ -52,13 +53,15 @@ class Reconciler:
         run_task: RunTask,
         graceful: float,
         pause: Pause,
+        meter: WorkerMeter,
     ) -> None:
+        self._meter = meter
         self._config = config
         self._status = status
         self._states = states
         self._planner = planner
         self._boards = boards
-        self._supervisor = Supervisor(run_task, self._task_failed, graceful=graceful, pause=pause)
+        self._supervisor = Supervisor(run_task, self._task_failed, graceful=graceful, pause=pause, meter=meter)
         self._stopping = False
         self._locks: dict[str, asyncio.Lock] = {}
         self._applied: dict[str, Mapping[str, str]] = {}
@@ -165,6 +168,7 @@ class Reconciler:
     async def _fail(self, name: str, problem: Exception) -> None:
         trace = describe(problem)
         LOG.error("reconcile failed", error=trace.splitlines()[0])
+        self._meter.connector_started(failed=True)
         await self.halt(name)
         if self._config.config(name) is not None:
             self._status.drop_tasks(name)
@@ -177,6 +181,7 @@ class Reconciler:
                 await self.halt(name)
                 self._status.drop_connector(name)
                 self.ownership.held.discard(name)
+                self._meter.forget(name)
                 LOG.info("connector deleted")
             self._boards.drop(name)
             return
@@ -206,6 +211,7 @@ class Reconciler:
             await self.halt(name)
             self._status.drop_tasks(name)
             self._states.move(name, Subject.CONNECTOR, StateEvent.FAIL, trace=problem.message)
+            self._meter.connector_started(failed=True)
             return
         wanted = [self._planner.task_config(config)]
         if self._config.tasks(name) != wanted:
@@ -215,6 +221,8 @@ class Reconciler:
             return
         await self.halt(name)
         self._applied[name] = config
+        self._meter.connector_started()
+        self._meter.task_started(name)
         self._states.move(name, Subject.TASK, StateEvent.START)
         self._supervisor.start(name, lambda: self._planner.context(name, config), self._planner.retry_policy(config))
 

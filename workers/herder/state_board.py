@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -20,14 +21,25 @@ TASK: Final = 0
 
 
 class StateBoard:
-    """Reads and changes states for one worker. ``generation`` is the group's; it may be set after the status topic is read."""
+    """Reads and changes states for one worker. ``generation`` is the group's; it may be set after the status topic is read.
 
-    def __init__(self, worker_id: str, config: ConfigStore, status: StatusStore, planner: TaskPlanner) -> None:
+    ``task_moved`` is called with a connector and the new state of its task.
+    """
+
+    def __init__(
+        self,
+        worker_id: str,
+        config: ConfigStore,
+        status: StatusStore,
+        planner: TaskPlanner,
+        task_moved: Callable[[str, str], None] = lambda _name, _state: None,
+    ) -> None:
         self.generation = 1
         self._worker_id = worker_id
         self._config = config
         self._status = status
         self._planner = planner
+        self._task_moved = task_moved
 
     def connector(self, name: str) -> Status:
         """The states of the connector and its tasks. 404 ``No status found for connector {name}``."""
@@ -62,6 +74,7 @@ class StateBoard:
             self._status.put_connector(name, entry)
         else:
             self._status.put_task(name, TASK, entry)
+            self._task_moved(name, state)
         LOG.info("state changed", connector=name, of=subject.value, state=state)
 
     def _versioned(self, name: str) -> bool:

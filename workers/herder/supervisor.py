@@ -25,6 +25,7 @@ from connector.runner.context import TaskContext
 from connector.signals.inbox import SignalInbox
 from connector.signals.signal import Signal
 from workers.telemetry.logging import connector_context, hiding
+from workers.telemetry.worker_meter import WorkerMeter
 
 LOG: Final = EventLog(__name__)
 
@@ -122,7 +123,9 @@ class Supervisor:
         pause: Pause = pause_until,
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
+        meter: WorkerMeter | None = None,
     ) -> None:
+        self._meter = meter or WorkerMeter()
         self._run_task = run_task
         self._failed = failed
         self._graceful = graceful
@@ -215,6 +218,7 @@ class Supervisor:
                     failures=failures.attempts,
                     seconds=round(seconds, 3),
                 )
+                self._meter.task_retried(name)
                 await self._pause(seconds, stop)
             except BaseException as problem:
                 let_operator_through(problem)
@@ -234,7 +238,8 @@ class Supervisor:
     def _end(self, name: str, trace: str, reason: str, kind: str) -> None:
         # The kind is the anchor of its section in docs/runbook.md.
         LOG.error("task failed and will not be tried again", error=reason, kind=kind)
-        self._running.pop(name, None)
+        running = self._running.pop(name, None)
+        self._meter.task_failed(name, at_start=running is not None and running.progress.phase == "starting")
         self._failed(name, trace)
 
 

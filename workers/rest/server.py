@@ -7,7 +7,7 @@ import contextlib
 import socket
 import ssl
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import uvicorn
 
@@ -20,6 +20,10 @@ from workers.rest.listeners import Listener
 
 LOG: Final = EventLog(__name__)
 
+Kind = Literal["listeners", "admin.listeners", "metrics.agent"]
+"""The worker property of an address, which says what it serves."""
+
+_SHOWN: Final[dict[Kind, str]] = {"listeners": "", "admin.listeners": " (admin)", "metrics.agent": " (metrics)"}
 _BACKLOG: Final = 128
 _OPEN_CALLS_SECONDS: Final = 1
 """How long open REST calls may take to end when the worker stops."""
@@ -118,26 +122,31 @@ class _Server(uvicorn.Server):
 class RestServer:
     """Opens the listening sockets at construction. Raises CdcError(CONFIG_INVALID) for an address that is in use."""
 
-    def __init__(self, settings: HttpSettings) -> None:
-        self._sockets: dict[tuple[bool, bool], list[socket.socket]] = {}
+    def __init__(self, settings: HttpSettings, metrics: Sequence[Listener] = ()) -> None:
+        self._sockets: dict[tuple[Kind, bool], list[socket.socket]] = {}
         self._limits = settings.limits
         self._connections = Connections(settings.limits.connections)
-        self._tls = {False: settings.tls, True: settings.admin_tls}
+        self._tls: dict[Kind, ssl.SSLContext | None] = {"listeners": settings.tls, "admin.listeners": settings.admin_tls}
         self._servers: list[_Server] = []
         self.addresses: list[str] = []
         """The addresses of the listeners, for the log."""
-        kinds: tuple[tuple[bool, Sequence[Listener]], ...] = ((False, settings.listeners), (True, settings.admin_listeners or ()))
-        for admin, listeners in kinds:
+        served: dict[Kind, Sequence[Listener]] = {
+            "listeners": settings.listeners,
+            "admin.listeners": settings.admin_listeners or (),
+            "metrics.agent": metrics,
+        }
+        for kind, listeners in served.items():
             for listener in listeners:
-                self._sockets.setdefault((admin, listener.https), []).append(_bind(listener, admin=admin))
-                self.addresses.append(f"{listener}{' (admin)' if admin else ''}")
+                self._sockets.setdefault((kind, listener.https), []).append(_bind(listener, kind))
+                self.addresses.append(f"{listener}{_SHOWN[kind]}")
 
-    async def serve(self, app: Any, admin_app: Any) -> None:
-        """Answer until :meth:`stop`. The admin listeners serve ``admin_app``."""
+    async def serve(self, app: Any, admin_app: Any, metrics_app: Any = None) -> None:
+        """Answer until :meth:`stop`. The admin listeners serve ``admin_app``, those of metrics ``metrics_app``."""
         runs = []
-        for (admin, https), sockets in self._sockets.items():
-            config = _config(admin_app if admin else app, self._limits)
-            server = _Server(config, self._tls[admin] if https else None, self._connections, self._limits)
+        apps: dict[Kind, Any] = {"listeners": app, "admin.listeners": admin_app, "metrics.agent": metrics_app}
+        for (kind, https), sockets in self._sockets.items():
+            config = _config(apps[kind], self._limits)
+            server = _Server(config, self._tls[kind] if https else None, self._connections, self._limits)
             self._servers.append(server)
             runs.append(server.serve(sockets))
         await asyncio.gather(*runs)
@@ -162,7 +171,7 @@ def _config(app: Any, limits: Limits) -> uvicorn.Config:
     )
 
 
-def _bind(listener: Listener, *, admin: bool) -> socket.socket:
+def _bind(listener: Listener, kind: Kind) -> socket.socket:
     """A listening socket. An empty host means all addresses, of IPv4 and of IPv6 where the machine has both."""
     family = socket.AF_INET
     if ":" in listener.host or (not listener.host and socket.has_dualstack_ipv6()):
@@ -175,5 +184,5 @@ def _bind(listener: Listener, *, admin: bool) -> socket.socket:
         raise CdcError(
             ErrorKind.CONFIG_INVALID,
             f"Cannot listen on {listener}: {problem.strerror}",
-            f"End the program that uses the port, or choose another in the worker property {'admin.listeners' if admin else 'listeners'}.",
+            f"End the program that uses the port, or choose another in the worker property {kind}.",
         ) from problem

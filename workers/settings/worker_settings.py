@@ -29,6 +29,8 @@ from workers.settings.console import ConsoleSettings
 from workers.settings.converters import Converters, boolean, check_converter, converters, default_class
 from workers.settings.keys import sort_out
 from workers.settings.log_format import LogFormat
+from workers.settings.metrics import AGENT, JOLOKIA, MetricsSettings
+from workers.settings.metrics import from_java_options as metrics_agent
 from workers.settings.preflight import Preflight
 
 OVERRIDE_POLICIES: Final = ("All", "None", "Principal")
@@ -79,6 +81,7 @@ class WorkerSettings:
     """Those of connectors that choose none."""
     secrets: Secrets
     console: ConsoleSettings
+    metrics: MetricsSettings
     connector_version: str
     """The version of Debezium that connectors emulate which choose none."""
     override_policy: str
@@ -130,6 +133,7 @@ class WorkerSettings:
                 converters=converters(properties, classes),
                 secrets=secrets,
                 console=ConsoleSettings.from_properties(properties),
+                metrics=MetricsSettings.from_properties(properties, jolokia=boolean(properties, JOLOKIA, False)),
                 connector_version=_connector_version(properties),
                 override_policy=_override_policy(properties),
                 preflight=_preflight(properties),
@@ -156,11 +160,14 @@ class WorkerSettings:
 def worker_properties(file: Path | None, environment: Mapping[str, str]) -> dict[str, str]:
     """The properties of ``file``, or, when it is None, those of ``environment``. Raises SettingsError for an unreadable file.
 
-    Options in ``KAFKA_OPTS`` that have a meaning here are added in both cases: the JAAS file, and the allowed sources of tokens.
+    Options in ``KAFKA_OPTS`` that have a meaning here are added in both cases: the JAAS file, the allowed sources of tokens, and the port
+    and the rules of JMX exporter's agent.
     """
     options = environment.get("KAFKA_OPTS", "")
     jaas_file = from_java_options(options)
     named = {PROPERTY: jaas_file} if jaas_file else {}
+    if agent := metrics_agent(options):
+        named[AGENT] = agent
     named |= {key: value for key in ALLOWED.values() if (value := java_property(options, key))}
     return named | (from_environment(environment) if file is None else _from_file(file))
 

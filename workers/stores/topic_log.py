@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
@@ -16,6 +17,7 @@ from typing import Any, Final, Protocol
 from connector.errors import CdcError, ErrorKind
 from connector.io.kafka.client import client_arguments, connection_problem
 from connector.log import EventLog
+from connector.meters.producer_meter import ProducerMeter
 from workers.settings.worker_settings import StoreTopic
 from workers.stores.records import RecordError, pass_over
 
@@ -153,8 +155,9 @@ class Cluster:
 class KafkaLog:
     """:class:`TopicLog` on a topic of Kafka. The topic must exist; :meth:`Cluster.start` creates it."""
 
-    def __init__(self, cluster: Cluster, topic: StoreTopic) -> None:
+    def __init__(self, cluster: Cluster, topic: StoreTopic, meter: ProducerMeter | None = None) -> None:
         self._cluster = cluster
+        self._meter = meter or ProducerMeter()
         self.name = topic.name
         self.problem = ""
         self._apply: Apply | None = None
@@ -209,7 +212,16 @@ class KafkaLog:
 
     async def write(self, entries: Sequence[Entry]) -> None:
         """Send the entries, wait for the acknowledgements, and apply the entries."""
-        places = await self._cluster.send(self.name, entries)
+        began, size = time.monotonic(), sum(len(entry.key) + len(entry.value or b"") for entry in entries)
+        if entries:
+            self._meter.packed(self.name, len(entries), size, size, began)
+        try:
+            places = await self._cluster.send(self.name, entries)
+        except CdcError:
+            self._meter.failed(self.name, len(entries))
+            raise
+        now = time.monotonic()
+        self._meter.answered((now - began) * 1000, now)
         self._take([replace(entry, offset=offset, partition=number) for entry, (number, offset) in zip(entries, places, strict=True)])
 
     async def catch_up(self) -> None:

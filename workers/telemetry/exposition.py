@@ -1,93 +1,80 @@
-"""MBeans as series for Prometheus, under the names that JMX exporter gives them with the rules of the published boards.
-
-Debezium's boards ask for ``debezium_metrics_<Attribute>`` and ``kafka_connect_worker_metrics_<attribute>``; Strimzi's for
-``kafka_connect_worker_<attribute>`` and ``kafka_connect_connector_status``.
-"""
+"""The answer of a scrape: the worker's MBeans by a rule file (``metrics.rules``), and figures of the scrape and of the process."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Final
 
-from workers.telemetry.mbean import Attribute, MBean
+from connector.errors import CdcError, ErrorKind
+from connector.log import EventLog
+from connector.ports import Backtracking
+from workers.telemetry.mbean import MBean
+from workers.telemetry.process_figures import process_families
+from workers.telemetry.rules.evaluation import Family, RuleSet, plain_family
+from workers.telemetry.rules.rule_file import RuleFile, RuleFileError, parse_rules
+from workers.telemetry.rules.text_format import content_type, write
 
-if TYPE_CHECKING:
-    from prometheus_client import Metric
+LOG: Final = EventLog(__name__)
 
-_DEBEZIUM: Final = "debezium."
-_UNSAFE: Final = re.compile(r"[^a-zA-Z0-9_]")
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """One series with its present value."""
-
-    name: str
-    labels: Mapping[str, str]
-    value: float
+BUILT_IN: Final = ("debezium", "strimzi")
+"""The values of ``metrics.rules`` that name a rule file of this package."""
+_LONGEST: Final = 4_194_304
 
 
-def series(beans: Iterable[MBean]) -> Iterator[Series]:
-    """Yield the series of all attributes with a number, a boolean (1 or 0), or a number for each table."""
-    for bean in beans:
-        keys = dict(bean.keys)
-        if bean.domain.startswith(_DEBEZIUM):
-            # The custom tags follow, and may have any name.
-            (_, _kind), (_, context), (_, server), *tags = bean.keys
-            labels = {"context": context, "name": server, "plugin": bean.domain.removeprefix(_DEBEZIUM)}
-            yield from _of_attributes("debezium_metrics_", {**_labels(tags), **labels}, bean.attributes)
-        elif keys == {"type": "connect-worker-metrics"}:
-            yield from _of_attributes("kafka_connect_worker_metrics_", {}, bean.attributes)
-            yield from _of_attributes("kafka_connect_worker_", {}, bean.attributes)
-        elif keys["type"] == "connect-worker-metrics":
-            yield from _of_attributes("kafka_connect_worker_", {"connector": keys["connector"]}, bean.attributes)
-        elif keys["type"] == "connector-metrics":
-            yield Series("kafka_connect_connector_status", {"connector": keys["connector"], "status": str(bean.attributes["status"])}, 1.0)
+def load_rules(named: str, backtrack: Backtracking) -> RuleFile:
+    """Read the rules that ``metrics.rules`` names. Raises CdcError(CONFIG_INVALID) for a file that cannot be used."""
+    path = Path(__file__).with_name("rules") / f"{named}.yml" if named in BUILT_IN else Path(named)
+    try:
+        with path.open(encoding="utf-8") as file:
+            text = file.read(_LONGEST + 1)
+        if len(text) > _LONGEST:
+            raise RuleFileError(f"it is longer than {_LONGEST} characters")
+        found = parse_rules(text, backtrack)
+    except OSError as problem:
+        raise _unusable(named, problem.strerror or type(problem).__name__) from problem
+    except ValueError as problem:
+        raise _unusable(named, str(problem)) from problem
+    if found.idle:
+        LOG.info("keys of the metrics rules without an effect here", file=str(path), names=",".join(found.idle))
+    return found
 
 
-def exposition(beans: Iterable[MBean], accept: str) -> tuple[bytes, str]:
-    """Return the answer of a scrape and its content type: OpenMetrics if ``accept``, the request's header, prefers it."""
-    # The import takes 30 ms; a worker that nobody scrapes does not need it.
-    from prometheus_client import CollectorRegistry  # noqa: PLC0415
-    from prometheus_client.exposition import choose_encoder  # noqa: PLC0415
-
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(beans))
-    encode, content_type = choose_encoder(accept)
-    return encode(registry), content_type
+def _unusable(named: str, reason: str) -> CdcError:
+    return CdcError(
+        ErrorKind.CONFIG_INVALID,
+        f"The rules of metrics {named} cannot be used: {reason}",
+        f"Correct the file, or set the worker property metrics.rules to one of {', '.join(BUILT_IN)}.",
+    )
 
 
-class _Collector:
-    """Obeys prometheus_client's protocol of a collector."""
+class Exposition:
+    """Answers scrapes by one rule file. ``beans`` returns the present MBeans. ``ours`` returns families that no rule file names."""
 
-    def __init__(self, beans: Iterable[MBean]) -> None:
+    def __init__(self, rules: RuleFile, beans: Callable[[], Iterable[MBean]], ours: Callable[[], Iterable[Family]] = tuple) -> None:
+        self._rules = RuleSet(rules)
         self._beans = beans
+        self._ours = ours
 
-    def collect(self) -> Iterable[Metric]:
-        from prometheus_client import Metric  # noqa: PLC0415
+    def __call__(self, accept: str, names: Collection[str] = ()) -> tuple[bytes, str]:
+        """Return the body and its content type, which ``accept`` chooses. ``names`` limits the answer to these series (``name[]``)."""
+        families = self._families()
+        if names:
+            families = (family for family in families if family.series in names)
+        form = content_type(accept)
+        return write(families, form), form
 
-        families: dict[str, Metric] = {}
-        for one in series(self._beans):
-            if one.name not in families:
-                families[one.name] = Metric(one.name, "Attribute of an MBean, see docs/monitoring.md.", "unknown")
-            families[one.name].add_sample(one.name, dict(one.labels), one.value)
-        return families.values()
-
-
-def _of_attributes(prefix: str, labels: Mapping[str, str], attributes: Mapping[str, Attribute]) -> Iterator[Series]:
-    for attribute, value in attributes.items():
-        name = prefix + _UNSAFE.sub("_", attribute)
-        if isinstance(value, int | float):
-            yield Series(name, labels, float(value))
-        elif isinstance(value, Mapping):
-            for table, part in value.items():
-                if isinstance(part, int | float):
-                    yield Series(name, {**labels, "table": table}, float(part))
-
-
-def _labels(tags: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """``custom.metric.tags`` as labels. One label with a bad name would make Prometheus refuse the whole scrape."""
-    safe = ((_UNSAFE.sub("_", name), value) for name, value in tags)
-    return {f"_{name}" if name[:1].isdigit() else name: value for name, value in safe if name}
+    def _families(self) -> Iterator[Family]:
+        began = time.perf_counter()
+        found = self._rules.families(self._beans())
+        taken = {family.name for family in found}
+        seconds = time.perf_counter() - began
+        rest = [
+            plain_family("jmx_scrape_duration_seconds", "gauge", "Time this scrape took, in seconds.", seconds),
+            plain_family("jmx_scrape_error", "gauge", "Always 0.", 0.0),
+            *process_families(),
+            *self._ours(),
+        ]
+        yield from found
+        yield from (family for family in rest if family.name not in taken)

@@ -1,4 +1,4 @@
-"""An MBean: a named set of attributes, as Java's JMX shows Kafka's and Debezium's metrics.
+"""An MBean: a named set of attributes and operations, as Java's JMX shows Kafka's and Debezium's metrics.
 
 Understudy has no JMX. It fills the same names and attributes, so that the rules, dashboards and checks that teams have for the original
 apply to it.
@@ -6,11 +6,24 @@ apply to it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 Attribute = str | int | float | bool | None | Sequence["Attribute"] | Mapping[str, "Attribute"]
 """The value of an attribute: a scalar, a list, or a map (JMX's TabularData)."""
+
+
+class OperationError(Exception):
+    """An operation that could not be executed. The text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation without a result. ``parameters`` are Java types. ``call`` takes their values, and may raise :class:`OperationError`."""
+
+    name: str
+    parameters: tuple[str, ...]
+    call: Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +37,7 @@ class MBean:
     domain: str
     keys: tuple[tuple[str, str], ...]
     attributes: Mapping[str, Attribute]
+    operations: tuple[Operation, ...] = ()
 
     @property
     def name(self) -> str:

@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+import json
+import re
 import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
 
+import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.fix_pg import PgServer
 from tests.fix_worker import Worker
 from tests.support.connector import SECONDS, Connector
+from tests.support.project import ROOT
+from workers.quickstart.embedded.place import free_port
 from workers.quickstart.embedded.wait import wait_until
 
 pytestmark = pytest.mark.pg_once
+
+RECORDED: Final = json.loads((ROOT / "tests/unit/workers/telemetry/series_recorded.json").read_text())["debezium"]
+STRIMZI: Final = """
+lowercaseOutputName: true
+rules:
+- pattern: 'kafka.connect<type=source-task-metrics, connector=(.+), task=(.+)><>([a-z-]+)-total'
+  name: kafka_connect_source_task_$3
+  type: COUNTER
+  labels: {connector: $1, task: $2}
+- pattern: 'kafka.producer<type=producer-metrics, client-id=(.+)><>record-send-total'
+  name: sent
+  labels: {client: $1}
+"""
 
 
 def scraped(connector: Connector) -> dict[tuple[str, str], float]:
@@ -49,4 +70,44 @@ def test_counts_after_a_workload(pg: PgServer, shared_worker: Worker) -> None:
     assert (found["SnapshotCompleted", "snapshot"], found["RemainingTableCount", "snapshot"]) == (1, 0)
     status = f'kafka_connect_connector_status{{connector="{connector.name}",status="running"}} 1.0'
     assert status in connector.worker.rest("GET", "/metrics").text
+    connector.delete()
+
+
+def test_the_exporter_s_port_and_jolokia(pg: PgServer, worker: Callable[..., Worker], tmp_path: Path) -> None:
+    rules, port = tmp_path / "config.yml", free_port()
+    rules.write_text(STRIMZI)
+    agent = f"-javaagent:/opt/libs/jmx_prometheus_javaagent-1.0.1.jar=127.0.0.1:{port}:{rules}"
+    started = worker(environment={"KAFKA_OPTS": agent}, jolokia_enabled="true")
+    database = pg.database("jolokia")
+    database.execute(
+        "CREATE TABLE a (id int PRIMARY KEY)",
+        "CREATE TABLE sig (id text PRIMARY KEY, type text, data text)",
+        "INSERT INTO a VALUES (1), (2)",
+    )
+    connector = Connector(started, database, "dbz")
+    connector.create({"signal.enabled.channels": "source,jmx", "signal.data.collection": "public.sig"})
+
+    def jolokia(request: dict[str, Any]) -> Any:
+        return started.rest("POST", "/jolokia/", request).json()
+
+    def events() -> Any:
+        name = "debezium.postgres:context=snapshot,server=dbz,type=connector-metrics"
+        return jolokia({"type": "read", "mbean": name, "attribute": "TotalNumberOfEventsSeen"}).get("value")
+
+    wait_until(lambda: events() == 2, lambda: str(events()), SECONDS)
+    database.execute("INSERT INTO a VALUES (3)")
+    connector.await_confirmed(connector.lsn())
+    signal = {"mbean": "debezium.postgres:type=management,context=signals,server=dbz", "operation": "signal"}
+    asked = {"type": "exec", **signal, "arguments": ["s1", "execute-snapshot", '{"data-collections": ["public.a"]}']}
+    wait_until(lambda: jolokia(asked).get("status") == 200, lambda: str(jolokia(asked)), SECONDS)
+    wait_until(lambda: events() >= 5, lambda: str(events()), SECONDS)
+
+    there = httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).text
+    polled = re.search(r'^kafka_connect_source_task_source_record_poll_total\{connector="dbz",task="0"\} (.+)$', there, re.MULTILINE)
+    assert polled is not None
+    assert float(polled[1]) >= 6
+    assert 'sent{client="connector-producer-dbz-0"}' in there
+    families = text_string_to_metric_families(started.rest("GET", "/metrics").text)
+    found = {sample.name for family in families for sample in family.samples}
+    assert {re.split(r"[{ ]", series)[0] for series in RECORDED} - found == set()
     connector.delete()

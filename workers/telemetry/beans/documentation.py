@@ -1,61 +1,54 @@
-"""Writes the tables of docs/monitoring.md from the tables in the code: ``python -m workers.telemetry.beans.documentation``."""
+"""Writes docs/monitoring.md from the tables in the code: ``python -m workers.telemetry.beans.documentation > docs/monitoring.md``."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
-from workers.telemetry.beans import snapshot, streaming
+from workers.telemetry.beans import app_info, client, connect, group, snapshot, streaming, task
 from workers.telemetry.beans.attribute import Row
 
-_INTRODUCTION: Final = """# Monitoring
-
-Understudy has no JMX. The worker computes the MBeans of Debezium and Kafka Connect with the same names, keys and attributes
-(`workers.herder.herder.WorkerHerder.mbeans`). This page lists what each attribute of Debezium's MBeans means here. It is generated:
-`.venv/bin/python -m workers.telemetry.beans.documentation > docs/monitoring.md`.
-
-- **exact**: Debezium 3.6.3 shows the same value after the same changes.
-- **nearest**: the description says what differs.
-- **no meaning here**: the attribute exists, so that boards and rules find it, and its value is constant.
-
-Both MBeans exist from the start of a task to its end, also while no snapshot is taken. A restart of the task begins all counts at 0.
-`custom.metric.tags`, `internal.advanced.metrics.enable` and `statistics.metrics.enabled` have Debezium's effects. Connectors that emulate
-Debezium 2.3.4 have the attributes of 3.6.3 too. The MBeans have no operations.
-
-## Scraping
-
-`GET /metrics` of the REST interface answers Prometheus, in its text format or in OpenMetrics. If the interface has a login, the scrape
-needs it:
-
-```yaml
-scrape_configs:
-  - job_name: understudy
-    static_configs: [{targets: ["worker:8083"]}]
-    basic_auth: {username: prometheus, password_file: /run/secrets/prometheus}
-```
-
-Numbers, booleans (1 or 0) and numbers by table are series; attributes with text or lists are not. The names are those that JMX exporter
-gives the MBeans with the rules of the boards that Debezium and Strimzi publish:
-
-| MBean | series | labels |
-|---|---|---|
-| Debezium's | `debezium_metrics_<Attribute>` | `plugin`, `context`, `name` (the `topic.prefix`), `table`, and `custom.metric.tags` |
-| `connect-worker-metrics` | `kafka_connect_worker_metrics_<attribute>` and `kafka_connect_worker_<attribute>` | |
-| `connect-worker-metrics,connector=…` | `kafka_connect_worker_<attribute>` | `connector` |
-| `connector-metrics,connector=…` | `kafka_connect_connector_status`, always 1 | `connector`, `status` |
-
-Each worker of a group shows the connectors that it runs: scrape all of them.
-"""
-_CONNECT: Final = """
-## MBeans of Kafka Connect
-
-| MBean | attributes |
-|---|---|
-| `kafka.connect:type=connect-worker-metrics` | `connector-count` and `task-count`: what this worker runs |
-| `kafka.connect:type=connect-worker-metrics,connector=…` | tasks by state, such as `connector-running-task-count`; destroyed is always 0 |
-| `kafka.connect:type=connector-metrics,connector=…` | `connector-class`, `connector-type`, `connector-version`, `status` |
-"""
+_INTRODUCTION: Final = Path(__file__).with_name("introduction.md")
+_TESTS: Final = "tests/unit/workers"
+_TASK: Final = "connector=…,task=0"
+_TABLES: Final[tuple[tuple[str, str, str, Sequence[Row[Any]]], ...]] = (
+    (
+        "Debezium's stream",
+        "debezium.postgres:type=connector-metrics,context=streaming,server=<topic.prefix>",
+        "telemetry/beans/test_debezium.py",
+        streaming.TABLE,
+    ),
+    (
+        "Debezium's snapshots",
+        "debezium.postgres:type=connector-metrics,context=snapshot,server=<topic.prefix>",
+        "telemetry/beans/test_debezium.py",
+        snapshot.TABLE,
+    ),
+    ("The worker", "kafka.connect:type=connect-worker-metrics", "herder/test_mbeans.py", connect.WORKER),
+    ("Tasks by state", "kafka.connect:type=connect-worker-metrics,connector=…", "herder/test_mbeans.py", connect.WORKER_CONNECTOR),
+    ("The connector", "kafka.connect:type=connector-metrics,connector=…", "herder/test_mbeans.py", connect.CONNECTOR),
+    ("The task", f"kafka.connect:type=connector-task-metrics,{_TASK}", "telemetry/beans/test_task.py", task.CONNECTOR_TASK),
+    ("Its records", f"kafka.connect:type=source-task-metrics,{_TASK}", "telemetry/beans/test_task.py", task.SOURCE_TASK),
+    ("Its errors", f"kafka.connect:type=task-error-metrics,{_TASK}", "telemetry/beans/test_task.py", task.TASK_ERROR),
+    ("Generations of the group", "kafka.connect:type=connect-worker-rebalance-metrics", "telemetry/beans/test_group.py", group.REBALANCE),
+    (
+        "The member of the group",
+        "kafka.connect:type=connect-coordinator-metrics,client-id=…",
+        "telemetry/beans/test_group.py",
+        group.COORDINATOR,
+    ),
+    ("The member's connections", "kafka.connect:type=connect-metrics,client-id=…", "telemetry/test_recorded_series.py", client.CONNECT),
+    ("Producers", "kafka.producer:type=producer-metrics,client-id=…", "telemetry/beans/test_client.py", client.PRODUCER),
+    (
+        "Topics of a producer",
+        "kafka.producer:type=producer-topic-metrics,client-id=…,topic=…",
+        "telemetry/beans/test_client.py",
+        client.TOPIC,
+    ),
+)
+"""Title, name of the MBean, the file of its tests below :data:`_TESTS`, and the attributes."""
 
 
 def _table(rows: Sequence[Row[Any]]) -> str:
@@ -65,11 +58,16 @@ def _table(rows: Sequence[Row[Any]]) -> str:
 
 def page() -> str:
     """Return docs/monitoring.md."""
-    return (
-        f"{_INTRODUCTION}\n## Streaming\n\n`debezium.postgres:type=connector-metrics,context=streaming,server=<topic.prefix>`\n\n"
-        f"{_table(streaming.TABLE)}\n## Snapshots\n\n`debezium.postgres:type=connector-metrics,context=snapshot,server=<topic.prefix>`\n\n"
-        f"{_table(snapshot.TABLE)}{_CONNECT}"
+    parts = [_INTRODUCTION.read_text(encoding="utf-8")]
+    for title, name, test, rows in _TABLES:
+        parts.append(f"\n### {title}\n\n`{name}`, tested by [{_TESTS}/{test}](../{_TESTS}/{test})\n\n{_table(rows)}")
+    listed = "".join(f"| `{name}` | {meaning} | {likeness} |\n" for name, (likeness, meaning) in app_info.MEANINGS.items())
+    parts.append(
+        "\n### Versions\n\n`kafka.connect:type=app-info`, and with `client-id=…` or `id=…` of the worker's member and of each producer, "
+        "tested by "
+        f"[{_TESTS}/herder/test_mbeans.py](../{_TESTS}/herder/test_mbeans.py)\n\n| attribute | meaning here | |\n|---|---|---|\n{listed}"
     )
+    return "".join(parts)
 
 
 if __name__ == "__main__":

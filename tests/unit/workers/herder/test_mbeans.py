@@ -2,36 +2,71 @@
 
 from __future__ import annotations
 
+import pytest
+
 from connector.errors import CdcError, ErrorKind
 from connector.meters.task_meters import MeterSettings
-from tests.support.herder_bench import Bench, worker
+from connector.signals.signal import Signal
+from tests.support.herder_bench import CONFIG, Bench, worker
+from workers.telemetry.mbean import OperationError
 
-TASK = [
+EVENTS = [
     "debezium.postgres:type=connector-metrics,context=snapshot,server=srv",
     "debezium.postgres:type=connector-metrics,context=streaming,server=srv",
 ]
+MEMBER = 'client-id="connect-127.0.0.1:8083"'
 WORKER = "kafka.connect:type=connect-worker-metrics"
+OWN = [
+    WORKER,
+    "kafka.connect:type=connect-worker-rebalance-metrics",
+    f"kafka.connect:type=connect-coordinator-metrics,{MEMBER}",
+    f"kafka.connect:type=connect-metrics,{MEMBER}",
+]
 CONNECTOR = ["kafka.connect:type=connector-metrics,connector=shop", f"{WORKER},connector=shop"]
+TASK = [
+    f"kafka.connect:type={kind},connector=shop,task=0" for kind in ("connector-task-metrics", "source-task-metrics", "task-error-metrics")
+]
+CHANNELS = [f"debezium.postgres:type=management,context={context},server=srv" for context in ("signals", "notifications")]
+STORES = [f"kafka.producer:type=producer-metrics,client-id=connect-cluster-{name}" for name in ("configs", "offsets", "statuses")]
+PRODUCER = "kafka.producer:type=producer-metrics,client-id=connector-producer-shop-0"
 
 
 def names(bench: Bench) -> list[str]:
-    return [bean.name for bean in bench.herder.mbeans()]
+    return [bean.name for bean in bench.herder.mbeans() if "app-info" not in bean.name]
 
 
 async def test_a_worker_without_connectors() -> None:
     async with worker() as bench:
-        [bean] = bench.herder.mbeans()
-    assert (bean.name, bean.attributes) == (WORKER, {"connector-count": 0.0, "task-count": 0.0})
+        beans = {bean.name: bean.attributes for bean in bench.herder.mbeans()}
+        assert names(bench) == [*OWN, *STORES]
+    assert beans[WORKER] == dict.fromkeys(beans[WORKER], 0.0)
+    assert beans[OWN[1]]["completed-rebalances-total"] == 1
+    assert beans[OWN[1]]["leader-name"] == "http://127.0.0.1:8083/"
+    own = beans["kafka.connect:type=app-info"]
+    assert own["version"] == "4.3.0"
+    assert own == beans[f"kafka.connect:type=app-info,{MEMBER}"]
+    assert list(beans[f"kafka.connect:type=app-info,{MEMBER.removeprefix('client-')}"]) == ["Version", "CommitId", "StartTimeMs"]
 
 
 async def test_a_running_connector() -> None:
     async with worker() as bench:
         await bench.create()
-        assert names(bench) == [WORKER, *CONNECTOR]
+        assert names(bench) == [*OWN, *CONNECTOR, *TASK, *STORES, PRODUCER]
         bench.running["shop"].meters.settings = MeterSettings("srv")
-        assert names(bench) == [WORKER, *CONNECTOR, *TASK]
+        assert names(bench) == [*OWN, *CONNECTOR, *TASK, *EVENTS, *STORES, PRODUCER]
         beans = {bean.name: bean.attributes for bean in bench.herder.mbeans()}
-    assert beans[WORKER] == {"connector-count": 1.0, "task-count": 1.0}
+    assert {name: value for name, value in beans[WORKER].items() if value} == {
+        "connector-count": 1,
+        "task-count": 1,
+        "connector-startup-attempts-total": 1,
+        "connector-startup-success-total": 1,
+        "connector-startup-success-percentage": 1,
+        "task-startup-attempts-total": 1,
+        "task-startup-success-total": 1,
+        "task-startup-success-percentage": 1,
+    }
+    assert beans[TASK[0]]["status"] == "running"
+    assert beans[TASK[0]]["value-converter-class"] == "org.apache.kafka.connect.json.JsonConverter"
     assert beans[CONNECTOR[0]] == {
         "connector-class": "io.debezium.connector.postgresql.PostgresConnector",
         "connector-type": "source",
@@ -55,8 +90,11 @@ async def test_a_failed_task_has_no_metrics_of_its_events() -> None:
         bench.running["shop"].meters.settings = MeterSettings("srv")
         await bench.fail(CdcError(ErrorKind.CONFIG_INVALID, "It failed"))
         beans = {bean.name: bean.attributes for bean in bench.herder.mbeans()}
-    assert list(beans) == [WORKER, *CONNECTOR]
+    assert [name for name in beans if "app-info" not in name] == [*OWN, *CONNECTOR, *TASK, *STORES]
     assert beans[WORKER]["task-count"] == 0.0
+    assert beans[WORKER]["task-startup-failure-total"] == 1.0
+    assert beans[TASK[0]]["status"] == "failed"
+    assert beans[TASK[2]]["last-error-timestamp"]
     assert beans[CONNECTOR[1]]["connector-failed-task-count"] == 1
 
 
@@ -65,4 +103,23 @@ async def test_a_deleted_connector_has_none() -> None:
         await bench.create()
         await bench.herder.delete_connector("shop")
         await bench.settled()
-        assert names(bench) == [WORKER]
+        assert names(bench) == [*OWN, *STORES]
+
+
+async def test_channels_of_jmx() -> None:
+    async with worker() as bench:
+        jmx = {"signal.enabled.channels": "source,jmx", "notification.enabled.channels": "jmx"}
+        await bench.create({**CONFIG, **jmx})
+        bench.running["shop"].meters.settings = MeterSettings("srv")
+        assert [name for name in names(bench) if "management" in name] == CHANNELS
+        [signals, notifications] = [bean for bean in bench.herder.mbeans() if "management" in bean.name]
+        assert notifications.attributes == {"Notifications": []}
+        [signal] = signals.operations
+        # Debezium takes every signal, and logs the ones that it cannot read.
+        signal.call("s0", "execute-snapshot", "no json")
+        with pytest.raises(OperationError, match="does not accept signals now"):
+            signal.call("s1", "log", '{"message": "x"}')
+        taken: list[Signal] = []
+        bench.running["shop"].signals.open("jmx", taken.append)
+        signal.call("s2", "log", '{"message": "x"}')
+        assert [(each.id, each.type, each.channel) for each in taken] == [("s2", "log", "jmx")]

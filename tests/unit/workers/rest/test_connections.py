@@ -51,7 +51,7 @@ class Served:
     opened: list[asyncio.StreamWriter]
 
     async def open(self, sent: bytes = b"", *, admin: bool = False, tls: ssl.SSLContext | None = None) -> Streams:
-        [listening] = self.server._sockets[admin, self.listeners == "https"]
+        [listening] = self.server._sockets["admin.listeners" if admin else "listeners", self.listeners == "https"]
         host, port = listening.getsockname()[:2]
         reader, writer = await asyncio.open_connection(host, port, ssl=tls, server_hostname="localhost" if tls else None)
         self.opened.append(writer)

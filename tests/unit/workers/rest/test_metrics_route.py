@@ -1,24 +1,89 @@
+"""The routes of metrics and of Jolokia: login, parameters, and what a browser may not do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
 import httpx
+import pytest
 from fastapi import FastAPI
 
 from connect_api.login import Login
-from workers.rest.metrics_route import PATH, add_metrics
+from workers.rest.jolokia_route import add_jolokia
+from workers.rest.metrics_route import add_metrics, metrics_app
+
+LOGIN = ("ops", "secret")
 
 
-async def scrape(login: Login | None, auth: tuple[str, str] | None = None) -> httpx.Response:
+def exposition(accept: str, names: Collection[str]) -> tuple[bytes, str]:
+    return f"{accept} {sorted(names)}".encode(), "text/x"
+
+
+class Agent:
+    def get(self, path: str, options: Mapping[str, str]) -> tuple[int, bytes, str]:
+        return 200, f"get {path} {dict(options)}".encode(), "text/x"
+
+    def post(self, body: bytes, options: Mapping[str, str]) -> tuple[int, bytes, str]:
+        return 200, b"post " + body, "text/x"
+
+    def other_method(self, method: str) -> tuple[int, bytes, str]:
+        return 200, method.encode(), "text/x"
+
+
+def client(login: Login | None = None) -> httpx.AsyncClient:
     app = FastAPI()
-    add_metrics(app, lambda accept: (f"for {accept}".encode(), "text/plain; version=1.0.0"), login=login)
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://worker", auth=auth) as client:
-        return await client.get(PATH, headers={"Accept": "text/plain"})
+    add_metrics(app, exposition, login=login)
+    add_jolokia(app, Agent(), login=login)
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://worker:8083")
 
 
-async def test_a_scrape_gets_the_format_that_it_asks_for() -> None:
-    answer = await scrape(None)
-    assert (answer.status_code, answer.text, answer.headers["content-type"]) == (200, "for text/plain", "text/plain; version=1.0.0")
+async def test_a_scrape_names_its_format_and_its_series() -> None:
+    async with client() as http:
+        answer = await http.get("/metrics?name[]=b&name[]=a", headers={"Accept": "x"})
+    assert (answer.text, answer.headers["content-type"]) == ("x ['a', 'b']", "text/x")
 
 
-async def test_a_scrape_needs_the_login_of_the_rest_interface() -> None:
-    login = Login({"ann": "secret"})
-    assert (await scrape(login)).status_code == 401
-    assert (await scrape(login, ("ann", "wrong"))).status_code == 401
-    assert (await scrape(login, ("ann", "secret"))).status_code == 200
+@pytest.mark.parametrize("path", ["/metrics", "/jolokia", "/jolokia/version"])
+async def test_both_need_the_login(path: str) -> None:
+    async with client(Login(dict([LOGIN]))) as http:
+        assert (await http.get(path)).status_code == 401
+        assert (await http.get(path, auth=("ops", "wrong"))).status_code == 401
+        assert (await http.get(path, auth=LOGIN)).status_code == 200
+
+
+async def test_the_port_of_the_agent_needs_none() -> None:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(metrics_app(exposition)), base_url="http://worker:9404") as http:
+        assert (await http.get("/metrics", headers={"Accept": "x"})).text == "x []"
+        assert (await http.get("/", headers={"Accept": "y"})).text == "y []"
+        assert (await http.get("/-/healthy")).status_code == 200
+        assert (await http.get("/connectors")).status_code == 404
+
+
+async def test_requests_of_jolokia() -> None:
+    async with client() as http:
+        assert (await http.get("/jolokia/read/a:b=c?maxDepth=2")).text == "get read/a:b=c {'maxDepth': '2'}"
+        assert (await http.get("/jolokia/")).text == "get  {}"
+        assert (await http.post("/jolokia", content=b"{}")).text == "post {}"
+        assert (await http.put("/jolokia/")).text == "PUT"
+        assert (await http.post("/jolokia", content=b"x" * 2_000_000)).status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Origin": "http://worker:8083", "Sec-Fetch-Site": "same-origin"}, 200),
+        ({"Origin": "https://elsewhere.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+    ],
+)
+async def test_a_page_of_another_site_can_execute_nothing(headers: dict[str, str], status: int) -> None:
+    async with client() as http:
+        assert (await http.post("/jolokia/", content=b"{}", headers=headers)).status_code == status
+
+
+async def test_jsonp_is_refused() -> None:
+    async with client() as http:
+        assert (await http.get("/jolokia/version?callback=x")).status_code == 403

@@ -1,7 +1,20 @@
-import pytest
+"""A scrape of the MBeans by the built-in rules and by a file."""
 
-from workers.telemetry.exposition import Series, exposition, series
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
+from prometheus_client.parser import text_string_to_metric_families
+
+from connector.errors import CdcError
+from connector.ports import no_backtracking
+from tests.support.log_line import log_text
+from workers.telemetry.exposition import Exposition, load_rules
 from workers.telemetry.mbean import MBean
+from workers.telemetry.rules.text_format import OPEN_METRICS, PROMETHEUS
 
 STREAMING = MBean(
     "debezium.postgres",
@@ -9,53 +22,104 @@ STREAMING = MBean(
     {"TotalNumberOfEventsSeen": 7, "Connected": True, "LastEvent": "0/1", "CapturedTables": ["public.t"], "RowsScanned": {"public.t": 3}},
 )
 WORKER = MBean("kafka.connect", (("type", "connect-worker-metrics"),), {"connector-count": 2.0})
-TASKS = MBean("kafka.connect", (("type", "connect-worker-metrics"), ("connector", "shop")), {"connector-running-task-count": 1})
 STATE = MBean("kafka.connect", (("type", "connector-metrics"), ("connector", "shop")), {"status": "running", "connector-type": "source"})
 
 
+def scraped(*beans: MBean, rules: str = "debezium") -> dict[tuple[str, ...], float]:
+    """Name and labels of each series, without those of the scrape and the process."""
+    body, _ = Exposition(load_rules(rules, no_backtracking), lambda: beans)("")
+    return {
+        (sample.name, *(f"{label}={value}" for label, value in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(body.decode())
+        for sample in family.samples
+        if not family.name.startswith(("jmx_", "process_"))
+    }
+
+
 def test_numbers_booleans_and_numbers_by_table_are_series() -> None:
-    labels = {"context": "streaming", "name": "shop", "plugin": "postgres", "data_center": "eu"}
-    assert list(series([STREAMING])) == [
-        Series("debezium_metrics_TotalNumberOfEventsSeen", labels, 7.0),
-        Series("debezium_metrics_Connected", labels, 1.0),
-        Series("debezium_metrics_RowsScanned", {**labels, "table": "public.t"}, 3.0),
-    ]
+    labels = ("context=streaming", "data_center=eu", "name=shop", "plugin=postgres")
+    assert scraped(STREAMING) == {
+        ("debezium_metrics_TotalNumberOfEventsSeen", *labels): 7.0,
+        ("debezium_metrics_Connected", *labels): 1.0,
+        ("debezium_metrics_RowsScanned", *labels, "table=public.t"): 3.0,
+    }
 
 
 @pytest.mark.parametrize(
     ("tag", "label"),
-    [("data-center", "data_center"), ("2nd", "_2nd"), ("größe", "gr__e"), ("type", "type"), ("context", None), ("name", None)],
+    [("data-center", "data_center"), ("2nd", "_2nd"), ("größe", "gr_e"), ("__x", "_x"), ("context", None), ("name", None)],
 )
 def test_a_tag_is_a_valid_label_and_hides_no_other(tag: str, label: str | None) -> None:
     bean = MBean(STREAMING.domain, (*STREAMING.keys[:3], (tag, "eu")), {"Connected": True})
-    fixed = {"context": "streaming", "name": "shop", "plugin": "postgres"}
-    assert list(series([bean])) == [Series("debezium_metrics_Connected", fixed if label is None else {**fixed, label: "eu"}, 1.0)]
+    labels = {"context=streaming", "name=shop", "plugin=postgres"} | ({f"{label}=eu"} if label else set())
+    assert scraped(bean) == {("debezium_metrics_Connected", *sorted(labels)): 1.0}
 
 
-def test_beans_of_kafka_connect_have_the_names_of_both_boards() -> None:
-    assert list(series([WORKER, TASKS, STATE])) == [
-        Series("kafka_connect_worker_metrics_connector_count", {}, 2.0),
-        Series("kafka_connect_worker_connector_count", {}, 2.0),
-        Series("kafka_connect_worker_connector_running_task_count", {"connector": "shop"}, 1.0),
-        Series("kafka_connect_connector_status", {"connector": "shop", "status": "running"}, 1.0),
-    ]
+def test_the_name_of_the_worker_depends_on_the_rules() -> None:
+    assert scraped(WORKER) == {("kafka_connect_worker_metrics_connector_count",): 2.0}
+    assert scraped(WORKER, rules="strimzi") == {("kafka_connect_worker_connector_count",): 2.0}
+
+
+def test_states_are_labels() -> None:
+    assert scraped(STATE) == {
+        ("kafka_connect_connector_status", "connector=shop", "status=running"): 1.0,
+        ("kafka_connect_connector_connector_type", "connector=shop", "connector_type=source"): 1.0,
+    }
+
+
+def test_a_state_that_changes_is_another_series() -> None:
+    beans = [STATE]
+    exposition = Exposition(load_rules("debezium", no_backtracking), lambda: beans)
+    assert b'status="running"' in exposition("")[0]
+    beans[0] = MBean(STATE.domain, STATE.keys, {"status": "failed"})
+    body = exposition("")[0]
+    assert b'status="failed"' in body
+    assert b'status="running"' not in body
+
+
+def test_the_format_is_the_one_that_the_scrape_accepts() -> None:
+    exposition = Exposition(load_rules("debezium", no_backtracking), lambda: [WORKER])
+    assert exposition("")[1] == PROMETHEUS
+    assert exposition("text/plain;version=0.0.4")[1] == PROMETHEUS
+    assert exposition("application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.8")[1] == PROMETHEUS
+    body, form = exposition("application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.2,*/*;q=0.1")
+    assert form == OPEN_METRICS
+    assert "process_cpu_seconds" in {family.name for family in open_metrics(body.decode())}  # type: ignore[no-untyped-call]
+
+
+def test_a_scrape_may_name_series() -> None:
+    exposition = Exposition(load_rules("debezium", no_backtracking), lambda: [WORKER, STREAMING])
+    body, _ = exposition("", ["debezium_metrics_Connected", "process_cpu_seconds_total"])
+    found = [sample.name for family in text_string_to_metric_families(body.decode()) for sample in family.samples]
+    assert sorted(found) == ["debezium_metrics_Connected", "process_cpu_seconds_total"]
+
+
+def test_a_file_of_the_user(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "rules.json"
+    file.write_text('{"startDelaySeconds": 5, "rules": [{"pattern": "kafka.connect.+<>(.+)-count", "name": "mine_$1"}]}')
+    with caplog.at_level(logging.INFO):
+        assert scraped(WORKER, rules=str(file)) == {("mine_connector",): 2.0}
+    assert "startDelaySeconds" in log_text(caplog.records)
 
 
 @pytest.mark.parametrize(
-    ("accept", "kind", "last"),
+    ("text", "reason"),
     [
-        ("", "text/plain", "} 1.0\n"),
-        ("application/openmetrics-text; version=1.0.0", "application/openmetrics-text", "# EOF\n"),
+        ("rules: 5", "rules must be a list"),
+        ("{", "it is not YAML"),
+        ("- a", "it must be a map"),
+        ("rules: [{pattern: '(', name: x}]", "rule 1 has the pattern"),
+        ("httpServer: {authentication: {basic: {username: u, password: p}}}", "httpServer is not supported"),
     ],
 )
-def test_the_client_chooses_the_format(accept: str, kind: str, last: str) -> None:
-    body, content_type = exposition([WORKER, TASKS, STATE], accept)
-    assert content_type.startswith(kind)
-    assert body.decode().endswith(last)
+def test_a_file_that_cannot_be_used_is_refused(text: str, reason: str, tmp_path: Path) -> None:
+    file = tmp_path / "rules.yml"
+    file.write_text(text)
+    with pytest.raises(CdcError, match="cannot be used") as refused:
+        load_rules(str(file), no_backtracking)
+    assert reason in str(refused.value)
 
 
-def test_series_of_one_name_form_one_family() -> None:
-    other = MBean(TASKS.domain, (("type", "connect-worker-metrics"), ("connector", 'a"b')), TASKS.attributes)
-    body, _ = exposition([TASKS, WORKER, other], "")
-    assert body.decode().count("# TYPE kafka_connect_worker_connector_running_task_count") == 1
-    assert 'kafka_connect_worker_connector_running_task_count{connector="a\\"b"} 1.0' in body.decode()
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CdcError, match="No such file"):
+        load_rules(str(tmp_path / "none.yml"), no_backtracking)

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from connector.meters.producer_meter import ProducerMeter
+from workers.telemetry.beans.client import ProducerFacts, producer_beans
+
+
+def test_a_producer_and_its_topics() -> None:
+    meter = ProducerMeter()
+    meter.packed("shop.public.a", records=30, written=3000, packed=600, now=100)
+    meter.answered(4.0, now=100)
+    producer, topic = producer_beans("connector-producer-shop-0", ProducerFacts(meter, 100))
+    assert producer.name == "kafka.producer:type=producer-metrics,client-id=connector-producer-shop-0"
+    assert topic.name == "kafka.producer:type=producer-topic-metrics,client-id=connector-producer-shop-0,topic=shop.public.a"
+    assert {name: value for name, value in producer.attributes.items() if value == value and value} == {  # noqa: PLR0124 (NaN)
+        "record-send-total": 30,
+        "record-send-rate": 1,
+        "record-size-avg": 100,
+        "record-size-max": 100,
+        "records-per-request-avg": 30,
+        "batch-size-avg": 600,
+        "batch-size-max": 600,
+        "compression-rate-avg": 0.2,
+        "request-latency-avg": 4,
+        "request-latency-max": 4,
+        "request-total": 1,
+        "request-rate": 1 / 30,
+        "request-size-avg": 600,
+        "request-size-max": 600,
+        "response-total": 1,
+        "outgoing-byte-total": 600,
+        "outgoing-byte-rate": 20,
+        "buffer-total-bytes": 33_554_432,
+        "buffer-available-bytes": 33_554_432,
+    }
+    assert {name: value for name, value in topic.attributes.items() if value} == {
+        "record-send-total": 30,
+        "record-send-rate": 1,
+        "byte-total": 600,
+        "byte-rate": 20,
+        "compression-rate": 0.2,
+    }
+    meter.failed("shop.public.a", 30)
+    producer, topic = producer_beans("connector-producer-shop-0", ProducerFacts(meter, 100))
+    assert (producer.attributes["record-error-total"], topic.attributes["record-error-total"]) == (30, 30)

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from workers.telemetry.mbean import MBean
+from workers.telemetry.name_pattern import canonical_name, parse_name
+
+BEAN = MBean("kafka.connect", (("type", "connect-metrics"), ("client-id", '"connect-10.0.0.1:8083"')), {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'kafka.connect:type=connect-metrics,client-id="connect-10.0.0.1:8083"',
+        'kafka.connect:client-id="connect-10.0.0.1:8083",type=connect-metrics',
+        "kafka.*:*",
+        "*:*",
+        "kafka.connect:type=connect-m*,*",
+        "kafka.connect:*,type=connect-m?trics",
+        'kafka.connect:type=connect-metrics,client-id="connect-10.0.0.*"',
+        "",
+    ],
+)
+def test_patterns_that_match(text: str) -> None:
+    assert parse_name(text).matches(BEAN)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kafka.connect:type=connect-metrics",
+        "kafka.producer:*",
+        "kafka.connect:type=connect-metrics,client-id=connect*",
+        "kafka.connect:type=connect-metrics,client-id=*,node-id=*",
+        r'kafka.connect:type=connect-metrics,client-id="connect-10.0.0.\*"',
+    ],
+)
+def test_patterns_that_do_not_match(text: str) -> None:
+    assert not parse_name(text).matches(BEAN)
+
+
+@pytest.mark.parametrize("text", ["kafka.connect", "kafka.connect:", "kafka.connect:type", "a:b=c,b=d", "a:b=c:d", "a:=b", "a:b=c;d=e=f"])
+def test_what_is_no_name(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        parse_name(text)
+
+
+def test_only_wildcards_make_a_pattern() -> None:
+    assert not parse_name(r'a:b="c\*"').is_pattern
+    assert parse_name('a:b="c*"').is_pattern
+    assert parse_name("a:b=c,*").is_pattern
+    assert parse_name("?:b=c").is_pattern
+
+
+def test_the_canonical_name_has_sorted_keys() -> None:
+    assert canonical_name(BEAN) == 'kafka.connect:client-id="connect-10.0.0.1:8083",type=connect-metrics'
+    assert parse_name("a:z=1,b=2,*").canonical == "a:b=2,z=1,*"
+    assert parse_name("a:z=1,b=2,*").written == "a:z=1,b=2,*"

@@ -1,0 +1,158 @@
+"""MBeans of Kafka's clients: ``connect-metrics`` of the worker, ``producer-metrics`` and ``producer-topic-metrics`` of each producer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from connector.meters.producer_meter import ProducerMeter, SentCounts
+from workers.telemetry.beans.attribute import Row, attributes, untold, untold_averages
+from workers.telemetry.beans.connect import DOMAIN
+from workers.telemetry.beans.object_name import key_value
+from workers.telemetry.mbean import MBean
+
+PRODUCER_DOMAIN: Final = "kafka.producer"
+BUFFER: Final = 33_554_432
+"""Kafka's default of ``buffer.memory``, which no producer has here."""
+
+_OTHER: Final = "aiokafka does not tell"
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerFacts:
+    """What a producer has counted. ``now`` is monotonic seconds."""
+
+    meter: ProducerMeter
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFacts:
+    """What it has counted of one topic."""
+
+    counts: SentCounts
+    now: float
+
+
+_AUTHENTICATION: Final = (
+    *untold(
+        "failed-authentication-rate failed-authentication-total failed-reauthentication-rate failed-reauthentication-total "
+        "successful-authentication-no-reauth-total successful-authentication-rate successful-authentication-total "
+        "successful-reauthentication-rate successful-reauthentication-total"
+    ),
+    *untold_averages("reauthentication-latency-avg reauthentication-latency-max"),
+)
+_LOOP: Final = untold(
+    "io-ratio io-time-ns-avg io-time-ns-total io-wait-ratio io-wait-time-ns-avg io-wait-time-ns-total select-rate select-total"
+)
+_CONNECTIONS: Final = untold(
+    "connection-close-rate connection-close-total connection-count connection-creation-rate connection-creation-total"
+)
+CONNECT: Final[tuple[Row[ProducerFacts], ...]] = (
+    *_CONNECTIONS,
+    *_AUTHENTICATION,
+    *_LOOP,
+    *untold(
+        "incoming-byte-rate incoming-byte-total network-io-rate network-io-total outgoing-byte-rate outgoing-byte-total request-rate "
+        "request-total response-rate response-total"
+    ),
+    *untold_averages("request-size-avg request-size-max"),
+)
+PRODUCER: Final[tuple[Row[ProducerFacts], ...]] = (
+    Row(
+        "record-send-total",
+        "nearest",
+        "records sent, without those that processes of a snapshot send",
+        lambda facts: float(facts.meter.all.records),
+    ),
+    Row("record-send-rate", "exact", "records sent per second", lambda facts: facts.meter.all.record_rate.rate(facts.now)),
+    Row("record-error-total", "exact", "records that Kafka refused", lambda facts: float(facts.meter.all.errors)),
+    Row(
+        "record-size-avg",
+        "nearest",
+        "bytes of a record before compression, the mean of each batch",
+        lambda facts: facts.meter.record_size.average(facts.now),
+    ),
+    Row("record-size-max", "nearest", "likewise, the largest mean", lambda facts: facts.meter.record_size.largest(facts.now)),
+    Row(
+        "records-per-request-avg",
+        "exact",
+        "records of a request, which has one batch",
+        lambda facts: facts.meter.batch_records.average(facts.now),
+    ),
+    Row("batch-size-avg", "exact", "bytes of a batch after compression", lambda facts: facts.meter.batch_size.average(facts.now)),
+    Row("batch-size-max", "exact", "likewise", lambda facts: facts.meter.batch_size.largest(facts.now)),
+    Row(
+        "compression-rate-avg",
+        "exact",
+        "bytes of a batch after compression for each byte before",
+        lambda facts: facts.meter.all.compression.average(facts.now),
+    ),
+    Row(
+        "request-latency-avg",
+        "nearest",
+        "ms from the sending of batches to Kafka's answer, with aiokafka's retries",
+        lambda facts: facts.meter.latency.average(facts.now),
+    ),
+    Row("request-latency-max", "nearest", "likewise", lambda facts: facts.meter.latency.largest(facts.now)),
+    Row("request-total", "nearest", "requests with records", lambda facts: float(facts.meter.batches)),
+    Row("request-rate", "nearest", "likewise, per second", lambda facts: facts.meter.batch_rate.rate(facts.now)),
+    Row("request-size-avg", "nearest", "bytes of a batch after compression", lambda facts: facts.meter.batch_size.average(facts.now)),
+    Row("request-size-max", "nearest", "likewise", lambda facts: facts.meter.batch_size.largest(facts.now)),
+    Row("response-total", "nearest", "answers to requests with records", lambda facts: float(facts.meter.answers)),
+    Row("outgoing-byte-total", "nearest", "bytes of batches", lambda facts: float(facts.meter.all.packed)),
+    Row("outgoing-byte-rate", "nearest", "likewise, per second", lambda facts: facts.meter.all.byte_rate.rate(facts.now)),
+    Row("buffer-total-bytes", "no meaning here", "always 33554432: Kafka's default of `buffer.memory`", lambda _facts: float(BUFFER)),
+    Row("buffer-available-bytes", "no meaning here", "always 33554432", lambda _facts: float(BUFFER)),
+    *untold(
+        "batch-split-rate batch-split-total buffer-exhausted-rate buffer-exhausted-total bufferpool-wait-ratio "
+        "bufferpool-wait-time-ns-total flush-time-ns-total incoming-byte-rate incoming-byte-total metadata-age "
+        "metadata-wait-time-ns-total network-io-rate network-io-total "
+        "record-error-rate record-retry-rate record-retry-total requests-in-flight response-rate txn-abort-time-ns-total "
+        "txn-begin-time-ns-total txn-commit-time-ns-total txn-init-time-ns-total txn-prepare-time-ns-total txn-send-offsets-time-ns-total "
+        "waiting-threads"
+    ),
+    *untold_averages("produce-throttle-time-avg produce-throttle-time-max record-queue-time-avg record-queue-time-max"),
+    *_CONNECTIONS,
+    *_AUTHENTICATION,
+    *_LOOP,
+)
+TOPIC: Final[tuple[Row[TopicFacts], ...]] = (
+    Row(
+        "record-send-total",
+        "nearest",
+        "records sent to the topic, without those that processes of a snapshot send",
+        lambda facts: float(facts.counts.records),
+    ),
+    Row("record-send-rate", "exact", "likewise, per second", lambda facts: facts.counts.record_rate.rate(facts.now)),
+    Row("byte-total", "exact", "bytes of batches after compression", lambda facts: float(facts.counts.packed)),
+    Row("byte-rate", "exact", "likewise, per second", lambda facts: facts.counts.byte_rate.rate(facts.now)),
+    Row(
+        "compression-rate",
+        "exact",
+        "bytes after compression for each byte before",
+        lambda facts: facts.counts.compression.average(facts.now),
+    ),
+    Row("record-error-total", "exact", "records that Kafka refused", lambda facts: float(facts.counts.errors)),
+    Row("record-error-rate", "no meaning here", "always 0: the task ends with the first", lambda _facts: 0.0),
+    Row("record-retry-total", "no meaning here", f"always 0: {_OTHER}", lambda _facts: 0.0),
+    Row("record-retry-rate", "no meaning here", f"always 0: {_OTHER}", lambda _facts: 0.0),
+)
+
+
+def producer_beans(client: str, facts: ProducerFacts) -> Iterator[MBean]:
+    """Yield the MBeans of the producer with this client id: its own, and one for each topic."""
+    name = ("client-id", key_value(client))
+    yield MBean(PRODUCER_DOMAIN, (("type", "producer-metrics"), name), attributes(PRODUCER, facts))
+    for topic, counts in facts.meter.topics.items():
+        yield MBean(
+            PRODUCER_DOMAIN,
+            (("type", "producer-topic-metrics"), name, ("topic", key_value(topic))),
+            attributes(TOPIC, TopicFacts(counts, facts.now)),
+        )
+
+
+def connect_bean(client: str) -> MBean:
+    """Return the MBean of the worker's connections in its group. ``client`` is written as in an MBean's name."""
+    return MBean(DOMAIN, (("type", "connect-metrics"), ("client-id", client)), attributes(CONNECT, ProducerFacts(ProducerMeter(), 0.0)))

@@ -1,0 +1,35 @@
+"""Figures of the worker's process, under the names that all of Prometheus' libraries give them."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from workers.telemetry.rules.evaluation import Family, plain_family
+
+_PROC: Final = Path("/proc/self")
+
+
+def process_families() -> Iterator[Family]:
+    """Yield what the operating system tells of the process; memory and open files on Linux only."""
+    times = os.times()
+    yield plain_family("process_cpu_seconds", "counter", "Total user and system CPU time spent in seconds.", times.user + times.system)
+    yield plain_family(
+        "process_max_fds", "gauge", "Maximum number of open file descriptors.", float(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    )
+    try:
+        words = (_PROC / "stat").read_text().rpartition(")")[2].split()
+        boot = next(line.split()[1] for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime "))
+        files = len(list((_PROC / "fd").iterdir()))
+    except (OSError, StopIteration):
+        return
+    started = int(boot) + int(words[19]) / os.sysconf("SC_CLK_TCK")
+    yield plain_family("process_start_time_seconds", "gauge", "Start time of the process since unix epoch in seconds.", started)
+    yield plain_family("process_virtual_memory_bytes", "gauge", "Virtual memory size in bytes.", float(words[20]))
+    yield plain_family(
+        "process_resident_memory_bytes", "gauge", "Resident memory size in bytes.", float(int(words[21]) * resource.getpagesize())
+    )
+    yield plain_family("process_open_fds", "gauge", "Number of open file descriptors.", float(files))

@@ -1,0 +1,118 @@
+"""What a worker counts of itself: started connectors and tasks, retries, the states of tasks over time, and generations of its group."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from connector.meters.producer_meter import ProducerMeter
+from connector.meters.sampled import Sampled
+
+STORES: Final = ("configs", "offsets", "statuses")
+"""The worker's own producers, by the ends of the client ids that Kafka Connect gives them."""
+
+
+@dataclass(slots=True)
+class StateShares:
+    """How long a task was in each state. ``now`` is monotonic seconds."""
+
+    began: float
+    state: str = ""
+    since: float = 0.0
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def enter(self, state: str, now: float) -> None:
+        """Take note of a change."""
+        if self.state:
+            self.seconds[self.state] = self.seconds.get(self.state, 0.0) + now - self.since
+        self.state, self.since = state, now
+
+    def share(self, state: str, now: float) -> float:
+        """The part of the time since the beginning in which the task was in ``state``."""
+        spent = self.seconds.get(state, 0.0) + (now - self.since if state == self.state else 0.0)
+        return spent / (now - self.began) if now > self.began else float(state == self.state)
+
+
+@dataclass(slots=True)
+class TaskHistory:
+    """What is kept of a task while it is tried again."""
+
+    shares: StateShares
+    retries: int = 0
+    last_error_ms: int = 0
+    """When an attempt last failed, in ms since 1970; 0 if none did."""
+
+
+class WorkerMeter:
+    """The counters of one worker."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000) -> None:
+        self.now: Final = now
+        self.now_ms: Final = now_ms
+        self.started_ms: Final = now_ms()
+        self.connector_starts = 0
+        self.connector_failures = 0
+        self.task_starts = 0
+        self.task_failures = 0
+        """Tasks that failed before they read anything."""
+        self.tasks: dict[str, TaskHistory] = {}
+        """By connector."""
+        self.rebalances = 0
+        self.rebalance_ms = Sampled()
+        self.rebalanced_at: float | None = None
+        self._joining_since: float | None = None
+        self.stores: Final = {name: ProducerMeter() for name in STORES}
+
+    def connector_started(self, *, failed: bool = False) -> None:
+        """Count a start of a connector."""
+        self.connector_starts += 1
+        self.connector_failures += failed
+
+    def task_started(self, name: str) -> None:
+        """Count a start of a connector's task, which begins its history."""
+        self.task_starts += 1
+        self.tasks[name] = TaskHistory(StateShares(self.now()))
+
+    def task_state(self, name: str, state: str) -> None:
+        """Take note of the state of a connector's task."""
+        self._history(name).shares.enter(state, self.now())
+
+    def task_retried(self, name: str) -> None:
+        """Count an attempt that failed and is repeated."""
+        history = self._history(name)
+        history.retries += 1
+        history.last_error_ms = self.now_ms()
+
+    def task_failed(self, name: str, *, at_start: bool) -> None:
+        """Count a task that failed and is not tried again."""
+        self.task_failures += at_start
+        self._history(name).last_error_ms = self.now_ms()
+
+    def forget(self, name: str) -> None:
+        """Drop the history of a deleted connector."""
+        self.tasks.pop(name, None)
+
+    def joining(self) -> None:
+        """A new generation of the group begins."""
+        if self._joining_since is None:
+            self._joining_since = self.now()
+
+    def joined(self) -> None:
+        """The generation has its assignment."""
+        now = self.now()
+        self.rebalances += 1
+        if self._joining_since is not None:
+            self.rebalance_ms.add((now - self._joining_since) * 1000, now)
+        self.rebalanced_at, self._joining_since = now, None
+
+    @property
+    def rebalancing(self) -> bool:
+        """Whether the worker waits for an assignment."""
+        return self._joining_since is not None
+
+    def _history(self, name: str) -> TaskHistory:
+        if name not in self.tasks:
+            self.tasks[name] = TaskHistory(StateShares(self.now()))
+        return self.tasks[name]
