@@ -63,11 +63,13 @@ check: setup ## Lint, format, types and the rules between packages
 bench: setup ## Measure one worker with its defaults on this machine
 	@$(BIN)/python -P -m workers.lab.bench
 
-lock: setup ## Write requirements.txt, what the image installs, from pyproject.toml
+LOCK = $(BIN)/uv pip compile pyproject.toml --extra image --universal --python-version 3.11 --generate-hashes --quiet --no-annotate \
+  --no-config --custom-compile-command 'make lock (it keeps versions that still fit; remove the file to get the newest)'
+
+lock: setup ## Write requirements.txt and requirements-spark.txt, what the images install, from pyproject.toml
 	@$(BIN)/python -m pip install --quiet --editable '.[lock]'
-	@$(BIN)/uv pip compile pyproject.toml --extra image --universal --python-version 3.11 --generate-hashes --quiet --no-annotate \
-	  --no-config --custom-compile-command 'make lock (it keeps versions that still fit; remove the file to get the newest)' \
-	  --output-file requirements.txt > /dev/null
+	@$(LOCK) --output-file requirements.txt > /dev/null
+	@$(LOCK) --extra spark --constraint requirements.txt --output-file requirements-spark.txt > /dev/null
 
 notebook: setup ## Write docs/spark-notebook.md and its pictures again, on servers of their own
 	@$(BIN)/python -m pip install --quiet --editable '.[quickstart,dev,notebook]'

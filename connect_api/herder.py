@@ -288,7 +288,7 @@ class Herder(Protocol):
     def progress(self, name: str) -> Mapping[str, object]:
         """The JSON of ``GET /connectors/{c}/progress``, an extension. 404 ``Connector {name} not found``."""
 
-    def signal(self, name: str, request: SignalRequest) -> str:
+    async def signal(self, name: str, request: SignalRequest) -> str:
         """Deliver a signal to the running task. Returns the signal's id. An extension.
 
         404 ``Connector {name} not found``; 400 for an invalid signal; 409 when the channel for it is not enabled or the task does not

@@ -48,6 +48,7 @@ class ErrorKind(Enum):
     SINK_REFUSED = "sink_refused"
     SINK_FENCED = "sink_fenced"
     STORE = "store"
+    PROVIDER_UNREACHABLE = "provider_unreachable"
     INTERNAL = "internal"
 
 
@@ -74,6 +75,7 @@ DIRECTIVES: Final[dict[ErrorKind, Directive]] = {
     ErrorKind.SINK_REFUSED: Directive.OPERATOR,
     ErrorKind.SINK_FENCED: Directive.FATAL,
     ErrorKind.STORE: Directive.RETRY,
+    ErrorKind.PROVIDER_UNREACHABLE: Directive.RETRY,
     ErrorKind.INTERNAL: Directive.FATAL,
 }
 """A test holds that every kind has its row."""

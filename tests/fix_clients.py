@@ -65,7 +65,7 @@ def repair(connector: Connector) -> None:
 def jvm() -> Iterator[Any]:
     """The classes of a running JVM: Java's own, and those of the published Connect client that AKHQ uses."""
     # Imported here, because this file must also load without Py4J, which is part of PySpark.
-    pytest.importorskip("py4j", reason="Py4J is not installed (extra 'quickstart')")
+    pytest.importorskip("py4j", reason="Py4J is not installed (extra 'spark')")
     from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway  # noqa: PLC0415
 
     java = find_java()

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session that the jobs use, with all jars; they are fetched once, into the project's cache."""
     # Imported here, because this file must also load without PySpark.
-    pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+    pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
     from workers.spark.failure import JobError  # noqa: PLC0415
     from workers.spark.jars import GROUPS, jars_of  # noqa: PLC0415
-    from workers.spark.session import IVY, find_java, open_session  # noqa: PLC0415
+    from workers.spark.session import find_java, jar_folder, open_session  # noqa: PLC0415
 
     try:
         java = find_java()
@@ -27,7 +27,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         pytest.skip(str(error))
     # What a test makes in Spark's own catalog would else lie in the folder that the tests run in.
     settings = {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
-    session = open_session("tests", java, jars_of(java, IVY, GROUPS), settings=settings)
+    session = open_session("tests", java, jars_of(java, jar_folder(), GROUPS), settings=settings)
     with pytest.MonkeyPatch.context() as patch:
         _close_sockets(patch)
         yield session

@@ -50,15 +50,22 @@ class Record:
 
 
 class Worker:
-    """A worker process. Its group and topics stay the same over restarts."""
+    """A worker process. Its group and topics stay the same over restarts. ``program`` is the command, without its arguments."""
 
-    def __init__(self, folder: Path, properties: Mapping[str, str], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        properties: Mapping[str, str],
+        environment: Mapping[str, str],
+        program: Sequence[str | Path] = (sys.executable, "-P", "-m", "workers"),
+    ) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.bootstrap = properties["bootstrap.servers"]
         self.group = properties["group.id"]
         self._folder = folder
         self._environment = environment
+        self._program = program
         self._process: Process | None = None
         self._client = httpx.Client(base_url=self.url, timeout=SECONDS)
         lines = {**properties, "listeners": self.url}
@@ -76,7 +83,7 @@ class Worker:
 
     def launch(self) -> None:
         """Start the process."""
-        command = [sys.executable, "-P", "-m", "workers", "worker", str(self._folder / "worker.properties")]
+        command = [*self._program, "worker", self._folder / "worker.properties"]
         self._process = Process(command, self._folder / "worker.log", environment=self._environment)
 
     def start(self) -> None:

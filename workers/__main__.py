@@ -28,6 +28,7 @@ from workers.telemetry.logging import configure
 if TYPE_CHECKING:
     from connector.preflight.slot_health import SlotHealth
     from workers.herder.herder import WorkerHerder
+    from workers.records.latest import StoredRecord
 
 LOG: Final = EventLog("workers")
 
@@ -93,7 +94,10 @@ def _app(settings: WorkerSettings, herder: WorkerHerder) -> Any:
     )
     add_metrics(app, lambda accept: exposition(herder.mbeans(), accept), login=login)
     if settings.console.enabled:
-        add_console(app, herder, login=login, read_only=settings.console.read_only, look=_look_at_slot)
+        console = settings.console
+        shows_rows = console.events if console.events is not None else login is not None
+        read = partial(_latest_records, settings) if shows_rows else None
+        add_console(app, herder, login=login, read_only=console.read_only, look=_look_at_slot, read=read, hidden=console.hidden)
     return app
 
 
@@ -129,6 +133,12 @@ async def _look_at_slot(config: Mapping[str, str]) -> SlotHealth:
     from connector.io.postgres.slot_health import look  # noqa: PLC0415
 
     return await look(config, _backtracking())
+
+
+async def _latest_records(settings: WorkerSettings, topic: str, count: int) -> Sequence[StoredRecord]:
+    from workers.records.latest import latest_records  # noqa: PLC0415
+
+    return await latest_records({**settings.properties, "bootstrap.servers": settings.bootstrap_servers}, topic, count)
 
 
 @cache

@@ -45,7 +45,7 @@ def add_routes(app: FastAPI, herder: Herder) -> None:
     async def signal(request: Request, connector: str) -> Response:
         """Send a signal to the connector's task."""
         wanted = signal_request(await bodies.read(request))
-        return models.reply(models.signal_id(herder.signal(connector, wanted)), 202)
+        return models.reply(models.signal_id(await herder.signal(connector, wanted)), 202)
 
 
 def signal_request(body: bytes) -> SignalRequest:

@@ -297,8 +297,3 @@ def _key_fields(record: ConnectRecord) -> str:
     if schema is None or not schema.fields:
         return ""
     return f" (key fields: {', '.join(each.name for each in schema.fields)})"
-
-
-def needs_conversion(config: Mapping[str, str], *choices: ConverterChoice) -> bool:
-    """Whether records go through this module: there are transforms, or converters other than those that the core writes itself."""
-    return bool(listed(config, "transforms")) or any(choice.name for choice in choices)

@@ -32,7 +32,7 @@ def load(kind: str, name: str, base: type[T], *, setting: str, allowed: AllowedP
     found = _by_path(name, setting, allowed) if ":" in name else _by_entry_point(f"understudy.{kind}", name, setting, allowed)
     if not isinstance(found, type) or not issubclass(found, base):
         raise _refused(
-            f"{name}, which property {setting} names, is no class that derives from {base.__module__}.{base.__qualname__}",
+            f"{name}, which property {setting} names, does not derive from {base.__module__}.{base.__qualname__}",
             f"Derive it from that class; {_HOW}",
         )
     try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from connector.preflight.finding import LEAD, Finding
-from connector.preflight.tls_files import SENTENCES, property_of, told_property
+from connector.preflight.tls_files import SENTENCES, named_property, property_of
 
 HOSTNAME: Final = "database.hostname"
 
@@ -78,7 +78,7 @@ applies."""
 
 def refused(text: str, host: str, port: int, fallback: str) -> Finding:
     """Return the finding for libpq's message ``text``; if ``text`` is empty, the finding names ``fallback``."""
-    file = told_property(text) or property_of(text)
+    file = named_property(text) or property_of(text)
     if file is not None:
         return Finding(file, LEAD + SENTENCES[file], warning=False)
     for entry in _TABLE:

@@ -44,6 +44,6 @@ def property_of(text: str) -> str | None:
     return PROPERTIES[_PARAMETERS[named[1]]] if named else None
 
 
-def told_property(text: str) -> str | None:
+def named_property(text: str) -> str | None:
     """Return the property whose sentence ``text`` contains; None if it contains none."""
     return next((name for name, sentence in SENTENCES.items() if sentence in text), None)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import orjson
 
-from connector.record.schema import DECIMAL, NO_DEFAULT, Field, Schema
+from connector.record.schema import DECIMAL, Field, Schema
 
 ValueReader = Callable[[Any], Any]
 """Turns a parsed JSON value into the Connect value of one schema."""
@@ -146,8 +146,3 @@ def _known(schema: Schema | None) -> Schema:
     if schema is None:
         raise ValueError("An array or map schema lacks the schema of its members")
     return schema
-
-
-def without_default(schema: Schema) -> Schema:
-    """Return the same schema without a default."""
-    return schema if schema.default is NO_DEFAULT else schema.with_default(NO_DEFAULT)

@@ -46,6 +46,8 @@ Rules
   `apicurio.registry.*`, `delegate.converter.type.*`, and `json.*` and `avro.*` of CloudEvents) are not reported.
 - Debezium 2 renamed `io.debezium.converters.ByteBufferConverter`. A configuration with the former name is refused; write
   `io.debezium.converters.BinaryDataConverter`.
+- Debezium 0.10 renamed `io.debezium.transforms.UnwrapFromEnvelope`. A configuration with the former name is refused, as by Debezium; write
+  `io.debezium.transforms.ExtractNewRecordState`. The answer says so.
 - A transform or converter of your own is a Python class: [extending.md](extending.md#transforms-and-converters). If a configuration names a
   Java class that you have written again in Python, the worker property `class.map.<Java class>=package.module:Class` replaces it, and the
   configuration stays as it is.

@@ -29,8 +29,8 @@ class Akhq:
 
     def listed(self) -> tuple[str, dict[int, str]]:
         """The state and the tasks of the list's row: tasks of the definition joined with those of the status."""
-        told = self.client.getConnectorsWithAllExpandedMetadata()
-        definition, status = told.getDefinitionForConnector(self.name), told.getStatusForConnector(self.name)
+        answer = self.client.getConnectorsWithAllExpandedMetadata()
+        definition, status = answer.getDefinitionForConnector(self.name), answer.getStatusForConnector(self.name)
         assert definition.getConfig()["connector.class"] == "io.debezium.connector.postgresql.PostgresConnector"
         states = {task.getId(): task.getState() for task in status.getTasks()}
         return status.getConnector()["state"], {task.getTask(): states[task.getTask()] for task in definition.getTasks()}
@@ -83,15 +83,15 @@ def test_the_form_knows_every_property(akhq: Akhq) -> None:
     for plugin in akhq.client.getConnectorPlugins():
         name = plugin.getClassName()
         body = {"connector.class": name, "topics": "getPlugins"}
-        told = akhq.client.validateConnectorPluginConfig(dto.ConnectorPluginConfigDefinition(name.split("/")[-1], body))
-        fields = {config.getDefinition().getName(): config for config in told.getConfigs()}
+        answer = akhq.client.validateConnectorPluginConfig(dto.ConnectorPluginConfigDefinition(name.split("/")[-1], body))
+        fields = {config.getDefinition().getName(): config for config in answer.getConfigs()}
         assert {"database.hostname", "topic.prefix", "tasks.max", "slot.name"} <= fields.keys()
         definitions = [config.getDefinition() for config in fields.values()]
         assert all(each.getType() and each.getImportance() and each.getDisplayName() for each in definitions)
         # The form shows groups in their order, and each property at its place.
-        assert {each.getGroup() for each in definitions} <= set(told.getGroups())
+        assert {each.getGroup() for each in definitions} <= set(answer.getGroups())
         errors = [error for config in fields.values() for error in config.getValue().getErrors()]
-        assert len(errors) == told.getErrorCount() > 0
+        assert len(errors) == answer.getErrorCount() > 0
         assert {each.getName() for each in definitions if each.isRequired()} == {"name", "connector.class"}
 
 

@@ -57,8 +57,8 @@ def test_restarts(client: KafkaConnect, failing: Connector) -> None:
     assert client.get_connector_task_status(failing.name, 0)["state"] == "FAILED"
     repair(failing)
     # It sends Python's True and False.
-    told = client.restart_connector(failing.name, include_tasks=True, only_failed=True)
-    assert [task["state"] for task in told["tasks"]] == ["RESTARTING"]
+    answer = client.restart_connector(failing.name, include_tasks=True, only_failed=True)
+    assert [task["state"] for task in answer["tasks"]] == ["RESTARTING"]
     await_state(client, failing.name, "RUNNING")
     assert client.restart_connector(failing.name) is None
     client.restart_connector_task(failing.name, 0)
@@ -83,9 +83,9 @@ def test_validation(client: KafkaConnect, target: Connector) -> None:
     [plugin] = client.list_connector_plugins()
     body = {"name": target.name, **target.config({"snapshot.mode": "sometimes"})}
     for name in (plugin["class"], plugin["class"].rpartition(".")[2]):
-        told = client.validate_connector_config(name, body)
-        wrong = [config["value"]["name"] for config in told["configs"] if config["value"]["errors"]]
-        assert (wrong, told["error_count"]) == (["snapshot.mode"], 1)
+        answer = client.validate_connector_config(name, body)
+        wrong = [config["value"]["name"] for config in answer["configs"] if config["value"]["errors"]]
+        assert (wrong, answer["error_count"]) == (["snapshot.mode"], 1)
 
 
 @pytest.fixture

@@ -89,9 +89,9 @@ def test_the_pages_of_a_connector(http: httpx.Client, target: Connector) -> None
     [plugin] = read(list[Plugin], http.get("/connector-plugins/"))
     # The form validates by class while one types, and shows what is wrong beside its line.
     body = {**target.config(), "name": name, "snapshot.mode": "sometimes"}
-    told = read(Validation, http.put(f"/connector-plugins/{plugin.class_}/config/validate", json=body))
-    shown = [error for checked in told.configs for error in checked.value.errors]
-    assert (told.error_count, len(shown)) == (1, 1)
+    answer = read(Validation, http.put(f"/connector-plugins/{plugin.class_}/config/validate", json=body))
+    shown = [error for checked in answer.configs for error in checked.value.errors]
+    assert (answer.error_count, len(shown)) == (1, 1)
     # Name apart from the configuration, as its form makes it.
     read(Info, http.post("/connectors", json={"name": name, "config": target.config()}), 201)
     target.await_phase("streaming")

@@ -177,9 +177,9 @@ def test_offsets_are_reset_only_in_a_stopped_connector(http: httpx.Client, targe
 def test_the_form_is_decoded_whole(http: httpx.Client, target: Connector) -> None:
     [plugin] = read(list[Plugin], http.get("/connector-plugins"))
     body = {**target.config({"snapshot.mode": "sometimes"}), "name": target.name, "max.batch.size": 512}
-    told = read(Validation, http.put(f"/connector-plugins/{plugin.class_}/config/validate", json=body))
-    assert [checked.value.name for checked in told.configs if checked.value.errors] == ["snapshot.mode"]
-    assert len(told.configs) > 100
+    answer = read(Validation, http.put(f"/connector-plugins/{plugin.class_}/config/validate", json=body))
+    assert [checked.value.name for checked in answer.configs if checked.value.errors] == ["snapshot.mode"]
+    assert len(answer.configs) > 100
 
 
 def test_a_refused_configuration_has_the_body_that_it_insists_on(http: httpx.Client, target: Connector) -> None:

@@ -189,10 +189,10 @@ def test_a_dry_run_prints_the_errors_of_each_property(http: httpx.Client, target
     assert dry_run(target.config()).error_count == 0
     wrong = target.config({"snapshot.mode": "sometimes"})
     del wrong["topic.prefix"]
-    told = dry_run(wrong)
-    named = {checked.definition.name: checked.value.errors for checked in told.configs if checked.value.errors}
+    answer = dry_run(wrong)
+    named = {checked.definition.name: checked.value.errors for checked in answer.configs if checked.value.errors}
     assert named.keys() == {"snapshot.mode", "topic.prefix"}
-    assert told.error_count == sum(len(errors) for errors in named.values())
+    assert answer.error_count == sum(len(errors) for errors in named.values())
     described = read(list[Key], http.get("/connector-plugins/PostgresConnector/config"))
     assert [key.name for key in described if key.required and key.default_value is not None] == []
 
@@ -203,12 +203,12 @@ def test_describe_and_restart_what_failed(http: httpx.Client, failing: Connector
     assert task.state == "FAILED"
     assert task.trace  # dereferenced without a look
     repair(failing)
-    told = read(Status, http.post(f"{path}/restart", params={"includeTasks": "true", "onlyFailed": "true"}), 202)
-    assert [task.state for task in told.tasks].count("RESTARTING") == 1
+    answer = read(Status, http.post(f"{path}/restart", params={"includeTasks": "true", "onlyFailed": "true"}), 202)
+    assert [task.state for task in answer.tasks].count("RESTARTING") == 1
     failing.await_phase("streaming")
     # Nothing is FAILED now, so nothing restarts, and that is counted too.
-    told = read(Status, http.post(f"{path}/restart", params={"includeTasks": "true", "onlyFailed": "true"}), 202)
-    assert [task.state for task in told.tasks].count("RESTARTING") == 0
+    answer = read(Status, http.post(f"{path}/restart", params={"includeTasks": "true", "onlyFailed": "true"}), 202)
+    assert [task.state for task in answer.tasks].count("RESTARTING") == 0
     done(http.post(f"{path}/restart"), 204)
     done(http.post(f"{path}/tasks/0/restart"), 204)
 

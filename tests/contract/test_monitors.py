@@ -18,18 +18,18 @@ pytestmark = pytest.mark.pg_once
 def health(connector: Connector, worker_id: str | None = None) -> dict[str, Any]:
     """What the check reports about all connectors of the worker, or about one of them."""
     url = connector.worker.url
-    told: dict[str, Any] = Health(url, worker_id, ["FAILED"], None, 0, ["connector", "task"]).get_health_result()
-    return told
+    answer: dict[str, Any] = Health(url, worker_id, ["FAILED"], None, 0, ["connector", "task"]).get_health_result()
+    return answer
 
 
-def failures(told: dict[str, Any], connector: Connector) -> list[dict[str, Any]]:
-    return [failure for failure in told["failures"] if failure["connector"] == connector.name]
+def failures(answer: dict[str, Any], connector: Connector) -> list[dict[str, Any]]:
+    return [failure for failure in answer["failures"] if failure["connector"] == connector.name]
 
 
 def test_the_health_check_names_the_task_that_failed(failing: Connector) -> None:
-    told = health(failing)
-    assert (told["healthy"], told["failure_rate"] > 0) == (False, True)
-    [failure] = failures(told, failing)
+    answer = health(failing)
+    assert (answer["healthy"], answer["failure_rate"] > 0) == (False, True)
+    [failure] = failures(answer, failing)
     assert (failure["type"], failure["connector"], failure["id"], failure["state"]) == ("task", failing.name, 0, "FAILED")
     assert failure["trace"]
     # The id is what worker_id says, and another worker is not to blame.
@@ -61,8 +61,8 @@ def test_the_exporter_s_metrics(failing: Connector) -> None:
     with httpx.Client(base_url=failing.worker.url) as http:
         names = read(list[str], http.get("/connectors"))
         statuses = {name: read(Status, http.get(f"/connectors/{name}/status")) for name in names}
-    told = statuses[failing.name]
-    assert (told.name, told.connector.state.lower(), bool(told.connector.worker_id)) == (failing.name, "running", True)
+    answer = statuses[failing.name]
+    assert (answer.name, answer.connector.state.lower(), bool(answer.connector.worker_id)) == (failing.name, "running", True)
     known = {"unassigned", "running", "paused", "failed", "restarting"}
     states = {(int(task.id), task.state.lower()) for status in statuses.values() for task in status.tasks}
     assert (0, "failed") in states

@@ -129,10 +129,10 @@ def test_a_connector_from_the_form_to_its_end(http: httpx.Client, target: Connec
 
 
 def test_the_form_finds_its_properties(http: httpx.Client) -> None:
-    told = read(Validation, http.put(f"/connector-plugins/{CLASS}/config/validate", json={"connector.class": CLASS, "name": "new"}))
-    found = {checked.definition["name"]: checked for checked in told.configs}
+    answer = read(Validation, http.put(f"/connector-plugins/{CLASS}/config/validate", json={"connector.class": CLASS, "name": "new"}))
+    found = {checked.definition["name"]: checked for checked in answer.configs}
     assert sorted(set(FORM.split()) - found.keys()) == []
-    assert {checked.definition["type"] for checked in told.configs} <= {"STRING", "PASSWORD", "INT", "LONG", "BOOLEAN", "LIST", "CLASS"}
+    assert {checked.definition["type"] for checked in answer.configs} <= {"STRING", "PASSWORD", "INT", "LONG", "BOOLEAN", "LIST", "CLASS"}
     # Lists to choose from.
     assert {"initial", "no_data", "always"} <= set(found["snapshot.mode"].value["recommended_values"])
 

@@ -103,8 +103,8 @@ def test_the_cron_job_that_restarts_failed_tasks(shell: Shell, failing: Connecto
     )
     shell(RUNNING)
     failing.await_phase("streaming")
-    told = shell('curl -s -X POST "$C/connectors/$N/restart?includeTasks=true&onlyFailed=false" | jq -r ".tasks[].state"')
-    assert told == "RESTARTING"
+    answer = shell('curl -s -X POST "$C/connectors/$N/restart?includeTasks=true&onlyFailed=false" | jq -r ".tasks[].state"')
+    assert answer == "RESTARTING"
 
 
 def test_a_check_before_the_deployment(shell: Shell) -> None:

@@ -62,8 +62,8 @@ class Operator:
 
     def config(self, name: str) -> dict[str, str] | None:
         """None means that the connector is to be created."""
-        told = json.loads(self.call("GET", f"/connectors/{name}/config", accepted=(200, 404)))
-        return None if "error_code" in told else told
+        shown = json.loads(self.call("GET", f"/connectors/{name}/config", accepted=(200, 404)))
+        return None if "error_code" in shown else shown
 
     def status(self, name: str) -> Status:
         return Status.model_validate_json(self.call("GET", f"/connectors/{name}/status"))
@@ -72,8 +72,8 @@ class Operator:
         """The status is asked for again while it is 404."""
 
         def look() -> Status | None:
-            told = self.call("GET", f"/connectors/{name}/status", accepted=(200, 404))
-            return None if "error_code" in json.loads(told) else Status.model_validate_json(told)
+            shown = self.call("GET", f"/connectors/{name}/status", accepted=(200, 404))
+            return None if "error_code" in json.loads(shown) else Status.model_validate_json(shown)
 
         return wait_until(look, f"the status of {name}", SECONDS)
 
@@ -147,8 +147,8 @@ def test_a_failed_task_is_restarted_automatically(operator: Operator, failing: C
     status = operator.status(failing.name)
     assert (status.connector.state, [(task.id, task.state) for task in status.tasks]) == ("RUNNING", [(0, "FAILED")])
     repair(failing)
-    told = operator.call("POST", f"/connectors/{failing.name}/restart?includeTasks=true&onlyFailed=true", accepted=202)
-    assert isinstance(json.loads(told), dict)
+    shown = operator.call("POST", f"/connectors/{failing.name}/restart?includeTasks=true&onlyFailed=true", accepted=202)
+    assert isinstance(json.loads(shown), dict)
     failing.await_phase("streaming")
     # By annotation: with tasks or without, and a task alone.
     assert operator.call("POST", f"/connectors/{failing.name}/restart?includeTasks=false&onlyFailed=false", accepted=204) == ""
@@ -163,9 +163,9 @@ def test_offsets_are_listed_altered_and_reset(operator: Operator, target: Connec
     wait_until(lambda: operator.status(target.name).connector.state == "STOPPED", "the stop", SECONDS)
     listed = json.loads(operator.call("GET", path))
     for method, body in (("DELETE", None), ("PATCH", listed)):
-        told = json.loads(operator.call(method, path, body))
-        assert {type(value) for value in told.values()} == {str}  # read as a map of strings
-        assert told["message"]
+        shown = json.loads(operator.call(method, path, body))
+        assert {type(value) for value in shown.values()} == {str}  # read as a map of strings
+        assert shown["message"]
     assert json.loads(operator.call("GET", path)) == listed
 
 
@@ -181,21 +181,21 @@ def test_loggers_of_a_resource(operator: Operator, target: Connector) -> None:
 def test_deletion_is_over_when_the_status_is_gone(operator: Operator, target: Connector) -> None:
     target.create()
     assert operator.call("DELETE", f"/connectors/{target.name}", accepted=204) == ""
-    told = wait_until(
+    shown = wait_until(
         lambda: (
             text if (text := operator.call("GET", f"/connectors/{target.name}/status", accepted=(200, 404))).startswith('{"error') else None
         ),
         "the status to be gone",
         SECONDS,
     )
-    assert Refusal.model_validate_json(told).message == f"No status found for connector {target.name}"
+    assert Refusal.model_validate_json(shown).message == f"No status found for connector {target.name}"
     assert target.name not in json.loads(operator.call("GET", "/connectors"))
 
 
 def test_a_refusal_is_shown_in_the_resource(operator: Operator, target: Connector) -> None:
     body = {"name": target.name, "config": target.config({"snapshot.mode": "sometimes"})}
-    told = Refusal.model_validate_json(operator.call("POST", "/connectors", body, accepted=400))
-    assert "snapshot.mode" in told.message
+    shown = Refusal.model_validate_json(operator.call("POST", "/connectors", body, accepted=400))
+    assert "snapshot.mode" in shown.message
     [plugin] = json.loads(operator.call("GET", "/connector-plugins"))
     assert plugin.keys() >= {"class", "type", "version"}
 
@@ -203,8 +203,8 @@ def test_a_refusal_is_shown_in_the_resource(operator: Operator, target: Connecto
 def test_mirror_names_keep_their_arrow(operator: Operator, target: Connector) -> None:
     # A connector's name may hold "->", which the operator sends escaped.
     assert operator.config("a%2D%3Eb") is None
-    told = operator.call("GET", "/connectors/a%2D%3Eb/status", accepted=404)
-    assert "a->b" in Refusal.model_validate_json(told).message
+    shown = operator.call("GET", "/connectors/a%2D%3Eb/status", accepted=404)
+    assert "a->b" in Refusal.model_validate_json(shown).message
 
 
 def test_probes_of_the_pod(operator: Operator) -> None:

@@ -113,8 +113,8 @@ async def test_kills_in_an_incremental_snapshot(pg: PgServer, worker: Callable[.
         found += faults(table, load.histories, records, load.rows(table), kills)
         found += stale(table, records)
         reads += sum(record.op == "r" for record in records)
-        told = {record.key for record in records}
-        found += [f"{table} {key}: nothing was told of it" for key in range(1, KEYS + 1) if key not in told]
+        reported = {record.key for record in records}
+        found += [f"{table} {key}: no notification reports it" for key in range(1, KEYS + 1) if key not in reported]
     assert not found, f"seed {SEED}, {load.transactions} transactions: {len(found)} faults\n" + "\n".join(found[:30])
     stored = places(await connector.stored())
     assert stored == sorted(stored), "the stored place went back"
@@ -126,7 +126,7 @@ async def test_kills_in_an_incremental_snapshot(pg: PgServer, worker: Callable[.
 
 
 def test_the_check_finds_stale_reads() -> None:
-    told = [
+    reported = [
         Seen(1, "u", 3),
         Seen(1, "r", 3),
         Seen(2, "u", 2),
@@ -136,7 +136,7 @@ def test_the_check_finds_stale_reads() -> None:
         Seen(3, "c", 3),
         Seen(3, "r", 3),
     ]
-    assert len(stale("item", told)) == 2
+    assert len(stale("item", reported)) == 2
 
 
 def pause(seconds: float) -> None:

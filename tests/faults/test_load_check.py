@@ -28,7 +28,7 @@ def test_a_whole_history_passes(came: str, restarts: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("came", "restarts", "told"),
+    ("came", "restarts", "reported"),
     [
         ("u2 d2 - u4", 0, "item 1: u of version 4 came, steps 2 to 2 did not"),
         ("r1 u2 d2 - c3", 0, "item 1: 1 last steps are missing"),
@@ -39,8 +39,8 @@ def test_a_whole_history_passes(came: str, restarts: int) -> None:
         ("u2 d2 - c3 u4 -", 0, "item 1: the last event says None, the table 4"),
     ],
 )
-def test_wrong_results_are_reported(came: str, restarts: int, told: str) -> None:
-    assert told in faults("item", HISTORY, records(*came.split()), {1: 4}, restarts)
+def test_wrong_results_are_reported(came: str, restarts: int, reported: str) -> None:
+    assert reported in faults("item", HISTORY, records(*came.split()), {1: 4}, restarts)
 
 
 def test_a_table_without_events_is_missing_all_of_them() -> None:

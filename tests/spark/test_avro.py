@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Json = dict[str, object]
 
 
-def told(kind: str, name: str, **more: object) -> Json:
+def reported(kind: str, name: str, **more: object) -> Json:
     return {"type": kind, **more, "connect.version": 1, "connect.name": name}
 
 
@@ -95,10 +95,10 @@ ROW = {
         field("any", maybe(VARIABLE), default=None),
         field("also", maybe("io.debezium.data.VariableScaleDecimal"), default=None),
         field("data", maybe("bytes"), default=None),
-        field("at", maybe(told("long", "io.debezium.time.MicroTimestamp")), default=None),
-        field("day", maybe(told("int", "org.apache.kafka.connect.data.Date", logicalType="date")), default=None),
+        field("at", maybe(reported("long", "io.debezium.time.MicroTimestamp")), default=None),
+        field("day", maybe(reported("int", "org.apache.kafka.connect.data.Date", logicalType="date")), default=None),
         field("tags", maybe({"type": "array", "items": maybe("string")}), default=None),
-        field("moments", maybe({"type": "array", "items": maybe(told("long", "io.debezium.time.MicroTime"))}), default=None),
+        field("moments", maybe({"type": "array", "items": maybe(reported("long", "io.debezium.time.MicroTime"))}), default=None),
         field("pairs", maybe({"type": "map", "values": maybe("string")}), default=None),
         field("sparse", maybe(SPARSE), default=None),
         field("own", maybe(OWN), default=None),
@@ -119,7 +119,9 @@ ENVELOPE = {
                 "name": "Source",
                 "namespace": "io.debezium.connector.postgresql",
                 "fields": [
-                    field("snapshot", [told("string", "io.debezium.data.Enum", **{"connect.default": "false"}), "null"], default="false"),
+                    field(
+                        "snapshot", [reported("string", "io.debezium.data.Enum", **{"connect.default": "false"}), "null"], default="false"
+                    ),
                     field("schema", "string"),
                     field("lsn", maybe("long"), default=None),
                 ],

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from pyspark.sql import DataFrame, SparkSession
 

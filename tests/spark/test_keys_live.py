@@ -12,7 +12,7 @@ from tests.fix_worker import Worker
 from tests.support.connector import Connector
 from tests.support.spark.kill_rig import CONFIG, Mirroring
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from workers.spark.failure import JobError
 from workers.spark.session import find_java

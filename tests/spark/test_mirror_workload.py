@@ -16,7 +16,7 @@ from tests.fix_worker import Worker
 from tests.support.connector import Connector
 from tests.support.spark.kill_rig import KillRig
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from workers.spark.failure import JobError
 from workers.spark.session import find_java

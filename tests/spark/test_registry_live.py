@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from connector.converters.converter import ConverterChoice, SchemaRequest
 from connector.converters.registry import Registry

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from workers.spark.commands import main
 from workers.spark.failure import FAULT, NO_JAVA, UNREADABLE, JobError
@@ -75,10 +75,10 @@ def test_a_fault_is_not_reported_as_a_difference(
     config = tmp_path / "mirror.toml"
     config.write_text(f'name = "m"\nbootstrap = "127.0.0.1:1"\nprefix = "p"\ncheckpoint = "{tmp_path}/c"\n[sink]\npath = "{tmp_path}/d"\n')
     assert main(["mirror", "--config", str(config)]) == FAULT
-    told = capsys.readouterr().err
-    assert "KeyError\n  at " in told
-    assert "in fails\n" in told
-    assert "nobody thought of it" not in told
+    reported = capsys.readouterr().err
+    assert "KeyError\n  at " in reported
+    assert "in fails\n" in reported
+    assert "nobody thought of it" not in reported
 
 
 def pinned(monkeypatch: pytest.MonkeyPatch) -> tuple[Jar, ...]:

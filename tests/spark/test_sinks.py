@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
@@ -337,9 +337,9 @@ def test_missing_table_is_not_created_again(make: Callable[..., Sink], spark: Sp
     keyless = replace(PLAIN, key=(), name="k")
     rows: Rows = [(UPSERT, (f"p{at}",), (at, "k", at), []) for at in range(3)]
     sink.apply(2, [effects(spark, keyless, rows)])
-    anew = [effects(spark, PLAIN, [up(2, "y", 20)], truncated=ALL, lsn=None), effects(spark, keyless, rows[:1], truncated=ALL)]
+    again = [effects(spark, PLAIN, [up(2, "y", 20)], truncated=ALL, lsn=None), effects(spark, keyless, rows[:1], truncated=ALL)]
     for _ in range(2):
-        sink.apply(3, anew)
+        sink.apply(3, again)
         assert (shown(sink, PLAIN), shown(sink, keyless)) == ([(2, "y", 20)], [(0, "k", 0)])
 
 

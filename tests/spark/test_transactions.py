@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from tests.support.spark.memory_sink import Crash
 from tests.support.spark.mirror_rig import Rig
@@ -45,10 +45,10 @@ class Source:
     def end(self, tx: int, *, partition: int = 0, lsn: int | None = None, ts_ms: int = 1, **counts: int) -> None:
         """The end of a transaction, after its last change; ``counts`` by table without its schema."""
         lsn = max(self.a.lsn, self.b.lsn) + 4 if lsn is None else lsn
-        told = [{"data_collection": f"public.{table}", "event_count": count} for table, count in counts.items()]
-        self.told(f"{tx}:{lsn}", told, partition=partition, ts_ms=ts_ms)
+        reported = [{"data_collection": f"public.{table}", "event_count": count} for table, count in counts.items()]
+        self.reported(f"{tx}:{lsn}", reported, partition=partition, ts_ms=ts_ms)
 
-    def told(self, name: str, counts: list[dict[str, object]], *, partition: int = 0, ts_ms: int = 1) -> None:
+    def reported(self, name: str, counts: list[dict[str, object]], *, partition: int = 0, ts_ms: int = 1) -> None:
         both: list[dict[str, object]] = [
             {"status": "BEGIN", "id": name, "event_count": None, "data_collections": None, "ts_ms": ts_ms},
             {"status": "END", "id": name, "event_count": 0, "data_collections": counts, "ts_ms": ts_ms},
@@ -149,7 +149,7 @@ def test_tables_that_are_not_mirrored_do_not_count(spark: SparkSession, tmp_path
 
 def test_messages_are_in_no_table(source: Source) -> None:
     source.change(source.a, 7, 1, "first", op="c")
-    source.told("7:900", [{"data_collection": A, "event_count": 1}, {"data_collection": "LOGICAL_DECODING_MESSAGE", "event_count": 1}])
+    source.reported("7:900", [{"data_collection": A, "event_count": 1}, {"data_collection": "LOGICAL_DECODING_MESSAGE", "event_count": 1}])
     assert source.batch().lacking is None
     assert source.names() == (["first"], [])
 
@@ -325,7 +325,7 @@ def test_names_that_no_topic_can_have(spark: SparkSession, tmp_path: Path) -> No
     source.a = TopicLog(topic="shop.public.m_r__")
     source.a.table = "mär🐘"
     source.change(source.a, 7, 1, "first", op="c")
-    source.told("7:900", [{"data_collection": "public.mär🐘", "event_count": 2}])
+    source.reported("7:900", [{"data_collection": "public.mär🐘", "event_count": 2}])
     assert source.batch().lacking == "transaction 7 has 2 events of public.mär🐘, of which 1 are read"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from tests.support.spark.verify_rig import HELD, items_table, mirror_of
 from workers.spark.compare.command import add_verify, run
@@ -63,12 +63,12 @@ def test_command_prints_and_answers(spark: SparkSession, database: Database, ite
     frames: dict[str, Callable[[], DataFrame]] = {"items": lambda: mirror_of(spark, items, [*HELD[:3], ("11", "q", "z")])}
     out = io.StringIO()
     assert run(spark, database.dsn, [items], lambda table: frames[table.name](), as_json=True, stream=out) == 1
-    told = json.loads(out.getvalue())
-    assert told["equal"] is False
-    assert told["tables"][0]["keys"] == [
+    reported = json.loads(out.getvalue())
+    assert reported["equal"] is False
+    assert reported["tables"][0]["keys"] == [
         {"key": {"id": "11"}, "where": "both", "columns": ["name"], "inSource": 1, "inMirror": 1, "changing": False}
     ]
-    assert told["tables"][0]["rows"] == {"source": 4, "mirror": 4, "same": 3}
+    assert reported["tables"][0]["rows"] == {"source": 4, "mirror": 4, "same": 3}
     out = io.StringIO()
     assert run(spark, database.dsn, [items, items], lambda table: mirror_of(spark, table, HELD), stream=out) == 0
     assert out.getvalue().count("public.items: equal\n  4 rows in the source, 4 in the mirror\n") == 2

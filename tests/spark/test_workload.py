@@ -140,11 +140,11 @@ def test_a_column_is_known_by_its_former_names_and_has_its_default_before_it_cam
 
 
 def test_rows_without_a_key_count_as_often_as_one_run_sent_them() -> None:
-    def told(lsn: int, run: str) -> Raw:
+    def reported(lsn: int, run: str) -> Raw:
         raw = change(lsn, "c", 1, "twin", run=run)
         return Raw(raw.partition, raw.offset, None, raw.value, raw.headers)
 
-    topic = Topic([told(1, "1"), told(1, "1"), told(2, "1"), told(1, "2"), told(2, "2")])
+    topic = Topic([reported(1, "1"), reported(1, "1"), reported(2, "1"), reported(1, "2"), reported(2, "2")])
     assert topic.rows([ID, NAME]) == Counter({("1", "twin"): 3})
 
 

@@ -232,9 +232,9 @@ def _options() -> Iterator[Case]:
     fixed = Schema("bytes", name="p.Four", parameters=(("connect.fixed.size", "4"),))
     yield Case("fixed", struct("p.V", a=fixed, b=fixed.as_optional()), [{"a": b"1234", "b": None}, {"a": b"1234", "b": b"5678"}])
     documents = ((f"{NS}.record.doc", "about it"), (f"{NS}.field.doc.a", "about a"), ("connect.record.doc", "another"))
-    told = replace(struct("p.V", a=replace(INT32, doc="own")), parameters=documents, doc="type")
-    yield Case("documents", told, [{"a": 1}])
-    yield Case("discarded documents", told, [{"a": 1}], AvroSettings(discard_docs=True))
+    reported = replace(struct("p.V", a=replace(INT32, doc="own")), parameters=documents, doc="type")
+    yield Case("documents", reported, [{"a": 1}])
+    yield Case("discarded documents", reported, [{"a": 1}], AvroSettings(discard_docs=True))
     flagged = replace(INT32, parameters=((f"{NS}.field.default", "true"),), default=3)
     for label, settings in (("flagged default", AvroSettings()), ("discarded flag", AvroSettings(discard_docs=True))):
         yield Case(label, struct("p.V", a=flagged), [{"a": 1}], settings)

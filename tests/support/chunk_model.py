@@ -177,30 +177,30 @@ class World:
         wal = self._wal
         xid = self._xid()
         wal.begin(xid)
-        told: list[tuple[str, str, str | None]] = []
+        messages: list[tuple[str, str, str | None]] = []
         for kind, table, keys in changes:
             relation = relation_of(TABLES[table])
             mine = [change for change in written if change[0] == table]
             if kind == "empty":
                 wal.truncate(relation)
-                told += [change for change in mine if change[1] == "" or change[1] in now[table]]
+                messages += [change for change in mine if change[1] == "" or change[1] in now[table]]
             elif kind == "put":
                 [value] = [value for _, key, value in mine if key == keys][-1:]
                 (wal.update if keys in now[table] else wal.insert)(relation, keys, value)
-                told.append((table, keys, value))
+                messages.append((table, keys, value))
             elif kind == "drop":
                 if keys in now[table]:
                     wal.delete(relation, key=[keys, None])
-                    told.append((table, keys, None))
+                    messages.append((table, keys, None))
             else:
                 source, target = keys.split(">")
                 if source in now[table] and target not in now[table]:
                     [value] = [value for _, key, value in mine if key == target][-1:]
                     wal.update(relation, target, value, key=[source, None])
-                    told += [(table, source, None), (table, target, value)]
+                    messages += [(table, source, None), (table, target, value)]
         end = wal.commit()
-        self._logged(xid, told, end)
-        for table, key, value in told:
+        self._logged(xid, messages, end)
+        for table, key, value in messages:
             self._history.setdefault((table, key), []).append((number, value))
         if late:
             self.late.append(number)
@@ -278,10 +278,10 @@ class World:
     def _take_records(self) -> None:
         for name in TABLES:
             for sent in self._records[name]:
-                self._told(name, sent)
+                self._messages(name, sent)
             self._records[name].clear()
 
-    def _told(self, table: str, sent: Sent) -> None:
+    def _messages(self, table: str, sent: Sent) -> None:
         topic = self.topics[table]
         if sent.value is None:
             return
@@ -307,7 +307,7 @@ class World:
         """The number of the transaction that wrote ``value``; of a deletion the first one after ``after``."""
         numbers = [number for number, written in self._history[table, key] if written == value and (value is not None or number > after)]
         if not numbers:
-            raise BrokenRuleError(f"{table} {key}: a record tells of {value}, which nobody wrote after {after}")
+            raise BrokenRuleError(f"{table} {key}: a record has {value}, which nobody wrote after {after}")
         return numbers[0]
 
     # The snapshot

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,11 +21,14 @@ from connector.delivery.progress import Progress, TableProgress
 from connector.preflight.slot_health import SlotHealth
 from connector.start.decision import SlotState
 from tests.support.fake_herder import WORKER, FakeHerder
+from workers.console.events import ReadLatest
 from workers.console.site import add_console
 from workers.console.watched import WatchedWorker
 from workers.group.ownership import Member
 from workers.herder.plugin_config import plugin_config
 from workers.quickstart.embedded.place import free_port
+from workers.records.latest import StoredRecord
+from workers.settings.console import ConsoleSettings
 
 SLOT = SlotState("debezium", "pgoutput", True, True, "shop", True, "pid 71 (Understudy Streaming, local)", 100, 200, "reserved")
 HEALTH = SlotHealth("db:5432/shop", "debezium", "pgoutput", True, role="cdc", replicates=True, slot=SLOT, lsn=2248)
@@ -42,7 +46,7 @@ class FakeWorker(FakeHerder):
     def members(self) -> Sequence[Member]:
         return [Member(WORKER, "http://10.0.0.7:8083", True, tuple(self.known))]
 
-    def resolved_config(self, name: str) -> Mapping[str, str]:
+    async def resolved_config(self, name: str) -> Mapping[str, str]:
         return self.connector_info(name).config
 
     def progress(self, name: str) -> Mapping[str, object]:
@@ -81,10 +85,30 @@ async def found_health(_config: Mapping[str, str]) -> SlotHealth:
     return HEALTH
 
 
-def site(worker: FakeWorker, *, login: Login | None = None, read_only: bool = False) -> FastAPI:
+def envelope(op: str, before: object, after: object) -> bytes:
+    """An event of the table public.orders."""
+    return json.dumps({"op": op, "before": before, "after": after, "source": {"schema": "public", "table": "orders"}}).encode()
+
+
+async def latest(topic: str, count: int) -> Sequence[StoredRecord]:
+    """Three records in ``orders.public.orders``; none elsewhere."""
+    if topic != "orders.public.orders":
+        return []
+    was, now = {"id": 7, "state": "new", "api_key": "k1"}, {"id": 7, "state": "<b>paid</b>", "api_key": "k2"}
+    records = [
+        StoredRecord(0, 12, 1_795_000_000_345, b'{"id":7}', None),
+        StoredRecord(0, 11, 1_795_000_000_234, b'{"id":7}', envelope("d", now, None)),
+        StoredRecord(0, 10, 1_795_000_000_123, b'{"id":7}', envelope("u", was, now)),
+    ]
+    return records[:count]
+
+
+def site(worker: FakeWorker, *, login: Login | None = None, read_only: bool = False, read: ReadLatest | None = latest) -> FastAPI:
     """The REST interface with the console; for a running event loop."""
     app = create_app(worker, login=login)
-    sampler = add_console(app, cast("WatchedWorker", worker), login=login, read_only=read_only, look=found_health)
+    sampler = add_console(
+        app, cast("WatchedWorker", worker), login=login, read_only=read_only, look=found_health, read=read, hidden=ConsoleSettings().hidden
+    )
     moments = itertools.count(0, 5)
     sampler._clock = lambda: float(next(moments))
     base = worker.running.get("orders")

@@ -227,7 +227,7 @@ class FakeHerder:
         self._find(name, f"Connector {name} not found")
         return MappingProxyType({"phase": "snapshot", "tables": ({"table": "public.a", "rows": 7},)})
 
-    def signal(self, name: str, request: SignalRequest) -> str:
+    async def signal(self, name: str, request: SignalRequest) -> str:
         self._find(name, f"Connector {name} not found")
         if self.refuses is not None:
             raise self.refuses

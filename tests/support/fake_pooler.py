@@ -15,7 +15,7 @@ _GSS_REQUEST = 80877104
 """Codes of the messages SSLRequest and GSSENCRequest (PostgreSQL manual, 55.7)."""
 
 Manner = Literal["refuses", "swallows", "passes"]
-"""What it does with the startup parameter ``replication``: PgBouncer before 1.23 refuses it, or swallows it where it is told to
+"""What it does with the startup parameter ``replication``: PgBouncer before 1.23 refuses it, or swallows it where it is configured to
 ignore it; later ones pass it on."""
 
 

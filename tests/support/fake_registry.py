@@ -38,9 +38,13 @@ class FakeRegistry:
 
     def _register(self, generation: str, group: str, headers: dict[str, str], body: bytes) -> Any:
         if generation == "v3":
-            told = json.loads(body)
-            name, content, kind = told["artifactId"], json.dumps(told["firstVersion"]["content"], sort_keys=True), told["artifactType"]
-            text = told["firstVersion"]["content"]["content"]
+            reported = json.loads(body)
+            name, content, kind = (
+                reported["artifactId"],
+                json.dumps(reported["firstVersion"]["content"], sort_keys=True),
+                reported["artifactType"],
+            )
+            text = reported["firstVersion"]["content"]["content"]
         else:
             name, content, kind = headers["x-registry-artifactid"], body.decode(), headers["x-registry-artifacttype"]
             text = json.loads(content)["content"] if "extended" in headers.get("content-type", "") else content

@@ -319,7 +319,7 @@ class SnapshotWorld:
         return self.named(table.name).lines
 
     @property
-    def told(self) -> list[str]:
+    def reported(self) -> list[str]:
         """The notifications in words: the type, and the table that it is about."""
         shown = []
         for one in self.notifications:

@@ -40,13 +40,13 @@ class Shared:
         self.schemas = schemas
         self._known = {json.dumps(schema): number for number, schema in enumerate(schemas)}
 
-    def told(self, case: Case) -> list[Any]:
+    def reported(self, case: Case) -> list[Any]:
         """A case with numbers in the places of its schemas."""
         return [case.transform, case.options, self.closed(case.record)]
 
-    def case(self, told: list[Any]) -> list[Any]:
+    def case(self, reported: list[Any]) -> list[Any]:
         """The case as :meth:`Case.plain` gives it."""
-        return [told[0], told[1], self.opened(told[2])]
+        return [reported[0], reported[1], self.opened(reported[2])]
 
     def closed(self, record: Any) -> Any:
         """A record with numbers in the places of its schemas."""
@@ -89,8 +89,8 @@ def optional(kind: str, name: str | None = None, **more: Any) -> Json:
 
 def struct(fields: dict[str, Json], name: str | None = None, **more: Any) -> Json:
     """A struct's schema; its version is left out."""
-    told = [{**schema, "field": field} for field, schema in fields.items()]
-    return {"type": "struct", "fields": told, "optional": False, **({} if name is None else {"name": name}), **more}
+    reported = [{**schema, "field": field} for field, schema in fields.items()]
+    return {"type": "struct", "fields": reported, "optional": False, **({} if name is None else {"name": name}), **more}
 
 
 def changed(record: Json, found: Any) -> Any:

@@ -44,9 +44,9 @@ def event(**members: Any) -> Json:
 
 def _case(headers: str | None, fields: str | None, operation: str | None = "copy", record: Json | None = None) -> Case:
     """One case; nested fields and those that are there already are treated by chance in 2.3."""
-    told = {"headers": headers, "fields": fields, "operation": operation}
+    reported = {"headers": headers, "fields": fields, "operation": operation}
     plain = fields is None or all(name.strip() not in NAMED and "." not in name for name in fields.split(","))
-    options = {name: value for name, value in told.items() if value is not None}
+    options = {name: value for name, value in reported.items() if value is not None}
     return Case(HEADERS, options, event() if record is None else record, VERSIONS if plain and headers != "h1,h1" else SINCE_3)
 
 

@@ -134,8 +134,8 @@ def message(
     content: bytes | str | None, name: str = MESSAGE, *, kind: str = "bytes", before: Json | None = None, more: Json | None = None
 ) -> Json:
     source = struct({"db": required("string"), "schema": required("string"), "table": required("string")}, "Source")
-    told = struct({"prefix": optional("string"), "content": optional(kind)}, "io.debezium.connector.postgresql.Message")
-    fields = {"op": required("string"), "ts_ms": optional("int64"), "source": source, **(before or {}), "message": told, **(more or {})}
+    reported = struct({"prefix": optional("string"), "content": optional(kind)}, "io.debezium.connector.postgresql.Message")
+    fields = {"op": required("string"), "ts_ms": optional("int64"), "source": source, **(before or {}), "message": reported, **(more or {})}
     payload: Any = base64.b64encode(content).decode() if isinstance(content, bytes) else content
     value: Json = {"op": "m", "ts_ms": 5, "source": {"db": "d", "schema": "", "table": ""}, "message": {"prefix": "x", "content": payload}}
     value.update(dict.fromkeys([*(before or {}), *(more or {})]))
@@ -167,9 +167,9 @@ def cases() -> Iterator[Case]:
         yield _case(message(b'{"a":1}', name))
     transaction = {**struct({"id": required("string")}, "event.block", version=1), "optional": True}
     yield _case(message(b'{"a":1}', before={"transaction": transaction}))
-    told = message(b'{"a":1}', before={"transaction": transaction})
-    told["value"][1]["transaction"] = {"id": "5"}
-    yield _case(told)
+    reported = message(b'{"a":1}', before={"transaction": transaction})
+    reported["value"][1]["transaction"] = {"id": "5"}
+    yield _case(reported)
     yield _case(message(b'{"a":1}', more={"transaction": transaction}))
     yield _case(message(b'{"a":1}', before={"after": optional("string")}))
     yield _case(message(b'{"a":null}'), fields_null_include="TRUE")

@@ -148,10 +148,10 @@ COUNTS: Final = "partition.data-collections.partition.num.mappings"
 
 def compared(**members: Any) -> Json:
     """A change event from the only name that ComputePartition knows PostgreSQL's connector by."""
-    told = event(**members)
-    schema = json.loads(json.dumps(told["value"][0]))
+    reported = event(**members)
+    schema = json.loads(json.dumps(reported["value"][0]))
     schema["fields"][2]["fields"].insert(0, {**required("string"), "field": "connector"})
-    return {**told, "value": [schema, {**told["value"][1], "source": {"connector": "postgres", **told["value"][1]["source"]}}]}
+    return {**reported, "value": [schema, {**reported["value"][1], "source": {"connector": "postgres", **reported["value"][1]["source"]}}]}
 
 
 def computed(columns: str | None, counts: str | None, record: Json | None = None) -> Case:

@@ -17,8 +17,8 @@ SIZE: Final = "io.debezium.transforms.EnforceRecordSize"
 EXCLUDED: Final = "schema.change.event.exclude.list"
 
 
-def propagated(schema: Json, **told: str) -> Json:
-    return {**schema, "parameters": {f"__debezium.source.column.{name}": value for name, value in told.items()}}
+def propagated(schema: Json, **reported: str) -> Json:
+    return {**schema, "parameters": {f"__debezium.source.column.{name}": value for name, value in reported.items()}}
 
 
 def event(row: Json, values: Json | None, name: str = "p.public.t.Envelope", **members: Any) -> Json:
@@ -49,13 +49,13 @@ def _extracting() -> Iterator[Json]:
         yield event(full, values, op=operation)
         yield event(full, None, op=operation, before=values)
     yield event(full, values, "x")
-    for told in (
+    for reported in (
         {"type": "INT4"},
         {"name": "id"},
         {"type": "INT4", "length": "1", "scale": "0"},
         {"type": "INT4", "name": "other", "length": "-5"},
     ):
-        yield event({"id": propagated(required("int32"), **told)}, {"id": 1})
+        yield event({"id": propagated(required("int32"), **reported)}, {"id": 1})
     yield event({"id": full["id"], "n": optional("string")}, {"id": 1, "n": "x"})
     yield event({"id": required("int32"), "n": full["n"]}, {"id": 1, "n": "x"})
     yield event({"id": required("int32")}, {"id": 1})
@@ -76,8 +76,8 @@ def _filtering() -> Iterator[Case]:
 
 
 def _sized(record: Json, most: str | None, least: str | None = "0", ratio: str | None = None) -> Case:
-    told = {"max.bytes": most, "min.field.size": least, "compression.ratio": ratio}
-    return Case(SIZE, {name: value for name, value in told.items() if value is not None}, record, SINCE_3)
+    reported = {"max.bytes": most, "min.field.size": least, "compression.ratio": ratio}
+    return Case(SIZE, {name: value for name, value in reported.items() if value is not None}, record, SINCE_3)
 
 
 def _cutting() -> Iterator[Case]:
@@ -93,9 +93,9 @@ def _cutting() -> Iterator[Case]:
         yield _sized(event(text, long), most)
         yield _sized(event(text, long, before={"s": "c" * 200, "t": None, "n": None}), most)
         yield _sized({**event(text, long), "headers": [["h", [required("string"), "v"]]]}, most)
-    for told in ("é" * 200, "日a" * 100, "a" * 50, ""):
+    for reported in ("é" * 200, "日a" * 100, "a" * 50, ""):
         for most in ("900", "800", "700"):
-            yield _sized(event(text, {"s": told, "t": None, "n": None}), most)
+            yield _sized(event(text, {"s": reported, "t": None, "n": None}), most)
     kinds: Json = {
         "s": required("string"),
         "i": optional("int64"),

@@ -70,11 +70,11 @@ def _wkb(shape: str, srid: int | None = None) -> Json:
 
 def _event(row: Json, values: Json, name: str = "p.public.t.Envelope", *, flat: bool = False) -> Json:
     shape = {**struct({"id": required("int32"), **row}, "p.public.t.Value"), "optional": True}
-    told = {"id": 1, **values}
+    reported = {"id": 1, **values}
     if flat:
-        return {"topic": "t", "value": [shape, told]}
+        return {"topic": "t", "value": [shape, reported]}
     fields = {"before": shape, "after": shape, "source": struct({"table": required("string")}, "Source"), "op": required("string")}
-    value = {"before": None, "after": told, "source": {"table": "t"}, "op": "c"}
+    value = {"before": None, "after": reported, "source": {"table": "t"}, "op": "c"}
     header = [["h", [required("string"), "v"]]]
     return {"topic": "t", "key": [required("string"), "k"], "value": [struct(fields, name, version=1), value], "headers": header}
 
@@ -95,8 +95,8 @@ def geometries() -> Iterator[Case]:
         yield _case(SWAP, _event({"g": GEOMETRY}, {"g": _wkb(shape, 4326)}))
     nested = {**struct({"g": GEOMETRY}, "n"), "optional": True}
     row = {"g": GEOMETRY, "y": GEOGRAPHY, "p": POINT, "a": optional("array", items=GEOMETRY), "n": nested}
-    told = _wkb("srid", 4326)
-    values: Json = {"g": told, "y": told, "p": {"x": 1.0, "y": 2.0, **told}, "a": [told, None], "n": {"g": told}}
+    reported = _wkb("srid", 4326)
+    values: Json = {"g": reported, "y": reported, "p": {"x": 1.0, "y": 2.0, **reported}, "a": [reported, None], "n": {"g": reported}}
     for record in (
         _event(row, values),
         _event(row, values, flat=True),

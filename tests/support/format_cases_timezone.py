@@ -53,12 +53,12 @@ def event(
     values: Json | None = None, name: str = "p.public.t.Envelope", *, source: bool = True, before: bool = False, flat: bool = False
 ) -> Json:
     """An event of the columns in ``values``, or of one of each type."""
-    told = {column: value for column, (_, value) in KINDS.items()} if values is None else values
-    row = {**struct({column: KINDS[column][0] for column in told}, "p.public.t.Value"), "optional": True}
+    reported = {column: value for column, (_, value) in KINDS.items()} if values is None else values
+    row = {**struct({column: KINDS[column][0] for column in reported}, "p.public.t.Value"), "optional": True}
     if flat:
-        return {"topic": "p.public.t", "value": [row, told]}
+        return {"topic": "p.public.t", "value": [row, reported]}
     fields = {"before": row, "after": row}
-    value = {"before": told if before else None, "after": told, "op": "c", "ts_ms": AT}
+    value = {"before": reported if before else None, "after": reported, "op": "c", "ts_ms": AT}
     if source:
         fields["source"] = struct(SOURCE, "Source")
         times = {"ts_us": AT * 1000 + 7, "ts_ns": AT * 1000000 + 7, "zts": "2018-06-20T15:13:16Z"}

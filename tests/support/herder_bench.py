@@ -128,7 +128,7 @@ class Bench:
         self.contexts: list[TaskContext] = []
         self.running: dict[str, TaskContext] = {}
         self.failures: dict[str, asyncio.Future[BaseException]] = {}
-        self.ended = asyncio.Event()
+        self.began, self.ended = asyncio.Event(), asyncio.Event()
         self.validated: list[dict[str, str | None]] = []
         self.lines: list[str] = []
         self.herder = WorkerHerder(
@@ -147,6 +147,7 @@ class Bench:
     async def run_task(self, context: TaskContext, stop: asyncio.Event) -> None:
         self.contexts.append(context)
         self.running[context.connector] = context
+        self.began.set()
         self.failures[context.connector] = asyncio.get_running_loop().create_future()
         stopped = asyncio.ensure_future(stop.wait())
         either: list[asyncio.Future[Any]] = [stopped, self.failures[context.connector]]
@@ -189,7 +190,7 @@ class Bench:
         status = self.herder.connector_status(name)
         return status.connector.state, [task.state for task in status.tasks.values()]
 
-    def told(self) -> list[tuple[str, str]]:
+    def reported(self) -> list[tuple[str, str]]:
         """(key, state or value) of all records of the status topic."""
         entries = self.topics.status.entries
         return [(e.key.decode(), "" if e.value is None else orjson.loads(e.value).get("state", "topic")) for e in entries]

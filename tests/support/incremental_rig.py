@@ -119,7 +119,7 @@ class IncrementalRig:
         return [sent.payload["after"]["id"] for sent in self.sink.sent.get(f"srv.public.{table}", [])]
 
     @property
-    def told(self) -> list[str]:
+    def reported(self) -> list[str]:
         """Types of the notifications, in their order; a table's end with its status."""
         found = []
         for notification in self.notifications:

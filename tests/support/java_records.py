@@ -17,7 +17,7 @@ Told = Mapping[str, Any]
 """A record as :class:`tests.support.transforms_jvm.JavaTransforms` takes and gives it: parts are texts of JSON."""
 
 
-def told(record: ConnectRecord) -> dict[str, Any]:
+def reported(record: ConnectRecord) -> dict[str, Any]:
     """Return the record for the JVM."""
     return {
         "topic": record.topic,

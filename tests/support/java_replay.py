@@ -32,9 +32,9 @@ class Recorded:
 
 def recorded(file: Path) -> Iterator[Recorded]:
     """Yield all cases of a file."""
-    told = json.loads(file.read_text())
-    table = RecordTable(told["schemas"], told["parts"], told["records"])
-    for name, options, records, results in told["cases"]:
+    reported = json.loads(file.read_text())
+    table = RecordTable(reported["schemas"], reported["parts"], reported["records"])
+    for name, options, records, results in reported["cases"]:
         for version in _RECORDED if "all" in results else results:
             answers = results.get("all", results.get(version))
             read = answers if isinstance(answers, str) else [table.record(each) if isinstance(each, int) else each for each in answers]

@@ -97,7 +97,7 @@ class JavaTransforms:
             record = step.apply(self.record(spec))
         except Py4JJavaError as error:
             return _problem("failed", error)
-        return None if record is None else self._told(record)
+        return None if record is None else self._reported(record)
 
     def test(self, predicate: Any, spec: RecordSpec) -> bool:
         """Return what a predicate says of a record."""
@@ -122,24 +122,24 @@ class JavaTransforms:
     def _read(self, text: str | None) -> Any:
         return self._converter.toConnectData("t", None if text is None else text.encode())
 
-    def _told(self, record: Any) -> dict[str, Any]:
-        told = {
+    def _reported(self, record: Any) -> dict[str, Any]:
+        reported = {
             "topic": record.topic(),
             "partition": record.kafkaPartition(),
             "timestamp": record.timestamp(),
-            "key": self._told_value(record, record.keySchema(), record.key, self._handles.key_json),
-            "value": self._told_value(record, record.valueSchema(), record.value, self._handles.value_json),
-            "headers": [[each.key(), *self.told_header(each)] for each in _each(record.headers())],
+            "key": self._reported_value(record, record.keySchema(), record.key, self._handles.key_json),
+            "value": self._reported_value(record, record.valueSchema(), record.value, self._handles.value_json),
+            "headers": [[each.key(), *self.reported_header(each)] for each in _each(record.headers())],
         }
-        return {name: each for name, each in told.items() if each is not None and each != []}
+        return {name: each for name, each in reported.items() if each is not None and each != []}
 
-    def told_header(self, header: Any) -> list[Any]:
+    def reported_header(self, header: Any) -> list[Any]:
         """Return the JSON of a header's schema, and of its value: ``[schema, value]``; without a schema, the value as plain JSON.
 
-        A ``SchemaAndValue`` can be told in the same way.
+        A ``SchemaAndValue`` can be described in the same way.
         """
         json_of = self._handles.header_json if header.getClass().getSimpleName() == "ConnectHeader" else self._handles.parsed_json
-        return self._told_value(header, header.schema(), header.value, json_of)
+        return self._reported_value(header, header.schema(), header.value, json_of)
 
     def text(self, parsed: Any) -> str | None:
         """Return the text of a ``SchemaAndValue``."""
@@ -151,7 +151,7 @@ class JavaTransforms:
         found: str | None = self._handles.value_text.invokeWithArguments([record, record])
         return found
 
-    def _told_value(self, holder: Any, schema: Any, value: Callable[[], Any], json_of: Any) -> list[Any]:
+    def _reported_value(self, holder: Any, schema: Any, value: Callable[[], Any], json_of: Any) -> list[Any]:
         if schema is None:
             return [None, self._plain(value())]
         schema_text = self._converter.asJsonSchema(schema).toString()

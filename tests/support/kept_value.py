@@ -38,17 +38,17 @@ def _same(text: str, _cell: Cell) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One exception. ``told`` makes the server's text of what was decoded, ``kept`` makes of the server's text what the mode keeps.
+    """One exception. ``reported`` makes the server's text of what was decoded, ``kept`` makes of the server's text what the mode keeps.
 
-    ``sql_told`` and ``sql_kept`` are SQL for what is compared: ``{d}`` is the text that ``told`` made, ``{t}`` the column's type,
+    ``sql_reported`` and ``sql_kept`` are SQL for what is compared: ``{d}`` is the text that ``reported`` made, ``{t}`` the column's type,
     ``{c}`` the column. ``close`` compares numbers that a double has held: within 1, and within one part in 2^50.
     """
 
     about: str
     applies: Callable[[Cell], bool]
-    told: Callable[[str, Cell], str] = _same
+    reported: Callable[[str, Cell], str] = _same
     kept: Callable[[str, Cell], str] = _same
-    sql_told: str = "{d}::{t}"
+    sql_reported: str = "{d}::{t}"
     sql_kept: str = "{c}"
     close: bool = False
 
@@ -197,57 +197,57 @@ RULES: Final = (
     Rule(
         "bit(1), varbit(1): a boolean; an empty varbit(1) is false",
         lambda cell: cell.name in {"bit", "varbit"} and cell.modifier == 1,
-        told=_bit,
+        reported=_bit,
         kept=lambda text, _cell: text or "0",
-        sql_told="({d} = '1')",
+        sql_reported="({d} = '1')",
         sql_kept="({c} = '1')",
     ),
     Rule(
         "varbit: how many zeros stand in front",
         lambda cell: cell.name == "varbit",
-        told=_significant,
+        reported=_significant,
         kept=_significant,
-        sql_told="ltrim({d}, '0')",
+        sql_reported="ltrim({d}, '0')",
         sql_kept="ltrim({c}::text, '0')",
     ),
-    Rule("bytea as base64 or hex: a plain string", lambda cell: cell.name == "bytea", told=_binary),
+    Rule("bytea as base64 or hex: a plain string", lambda cell: cell.name == "bytea", reported=_binary),
     Rule(
         "unmapped types: bytes, the UTF-8 of their text",
         lambda cell: cell.modes.include_unknown_datatypes,
-        told=_unmapped,
-        sql_told="{d}::{t}::text",
+        reported=_unmapped,
+        sql_reported="{d}::{t}::text",
         sql_kept="{c}::text",
     ),
     Rule(
         "hstore as json: a Json as any other",
         lambda cell: cell.name == "hstore" and cell.modes.hstore_handling_mode == "json",
-        told=_hstore,
+        reported=_hstore,
     ),
     Rule(
         "money, double: 15 to 17 digits",
         lambda cell: cell.name == "money" and cell.modes.decimal_handling_mode == "double",
         kept=_money_double,
-        sql_told="{d}::float8",
+        sql_reported="{d}::float8",
         sql_kept="{c}::numeric::float8",
     ),
     Rule(
         "money, string: a plain string of its digits",
         lambda cell: cell.name == "money" and cell.modes.decimal_handling_mode == "string",
-        told=lambda text, _cell: money_text(Decimal(text)),
+        reported=lambda text, _cell: money_text(Decimal(text)),
     ),
     Rule(
         "money, precise: a Decimal as any other, rounded half up to money.fraction.digits",
         lambda cell: cell.name == "money",
-        told=lambda text, _cell: money_text(Decimal(text)),
+        reported=lambda text, _cell: money_text(Decimal(text)),
         kept=_rounded_money,
-        sql_told="translate({d}, '$,', '')::numeric",
+        sql_reported="translate({d}, '$,', '')::numeric",
         sql_kept="round({c}::numeric, {digits})",
     ),
     Rule(
         "numeric, double: 15 to 17 digits; NaN and infinities are refused in arrays",
         lambda cell: cell.name == "numeric" and cell.modes.decimal_handling_mode == "double",
         kept=_double,
-        sql_told="{d}::float8",
+        sql_reported="{d}::float8",
         sql_kept="{c}::float8",
     ),
     Rule(
@@ -258,7 +258,7 @@ RULES: Final = (
     Rule(
         "numeric, string: NaN and infinities have words of Debezium's",
         lambda cell: cell.name == "numeric" and cell.modes.decimal_handling_mode == "string",
-        told=lambda text, _cell: _SPECIAL_WORDS.get(text, text),
+        reported=lambda text, _cell: _SPECIAL_WORDS.get(text, text),
     ),
     Rule(
         "numeric without a precision, precise: zeros at the end of the fraction; NaN and infinities are refused",
@@ -276,7 +276,7 @@ RULES: Final = (
         "time, connect: finer than milliseconds",
         lambda cell: cell.name == "time" and cell.modes.time_precision_mode == "connect",
         kept=_millis,
-        sql_told="{d}::time::interval",
+        sql_reported="{d}::time::interval",
         sql_kept="date_trunc('milliseconds', {c})",
     ),
     Rule(
@@ -317,21 +317,21 @@ RULES: Final = (
     Rule(
         "interval, numeric: the units; a month counts 365.25 / 12 days, in double arithmetic, up to 64 bits",
         lambda cell: cell.name == "interval" and cell.modes.interval_handling_mode == "numeric",
-        told=_interval_micros,
+        reported=_interval_micros,
         kept=_interval_micros,
-        sql_told="{d}::numeric",
+        sql_reported="{d}::numeric",
         sql_kept=_SQL_MICROS.replace("{0}", "{c}"),
         close=True,
     ),
     Rule(
         "int2vector, oidvector: arrays",
         lambda cell: cell.name in {"int2vector", "oidvector"},
-        told=lambda text, _cell: text[1:-1].replace(",", " "),
+        reported=lambda text, _cell: text[1:-1].replace(",", " "),
     ),
     Rule(
         "no equality in SQL",
         lambda cell: cell.name in {"json", "xml", "point", "geometry", "geography", "bpchar"},
-        sql_told="{d}::{t}::text",
+        sql_reported="{d}::{t}::text",
         sql_kept="{c}::text",
     ),
 )
@@ -343,9 +343,9 @@ def rule_of(cell: Cell) -> Rule:
     return next((rule for rule in RULES if rule.applies(cell)), _NOTHING)
 
 
-def told(name: str, modifier: int, modes: TypeSettings, text: str) -> str:
+def reported(name: str, modifier: int, modes: TypeSettings, text: str) -> str:
     """The server's text of a decoded value, by all that a consumer knows."""
-    return _changed(name, modifier, modes, text, lambda rule: rule.told)
+    return _changed(name, modifier, modes, text, lambda rule: rule.reported)
 
 
 def kept(name: str, modifier: int, modes: TypeSettings, text: str) -> str:
@@ -380,12 +380,12 @@ def agree(name: str, modifier: int, modes: TypeSettings, one: str, other: str) -
 
 
 def comparison(name: str, declared: str, modifier: int, modes: TypeSettings, names: Mapping[str, str]) -> str:
-    """SQL that is true when a text told (``names["d"]``) is what the modes keep of the column ``names["c"]`` of type ``declared``."""
+    """SQL that is true when a decoded text (``names["d"]``) is what the modes keep of the column ``names["c"]`` of type ``declared``."""
     member = name.endswith("[]")
     rule = rule_of(Cell(name.removesuffix("[]"), modifier, modes, member))
     further = {"t": declared.removesuffix("[]"), "digits": str(modes.money_fraction_digits)}
     if not member:
-        one, other = (f"({side.format(**names, **further)})" for side in (rule.sql_told, rule.sql_kept))
+        one, other = (f"({side.format(**names, **further)})" for side in (rule.sql_reported, rule.sql_kept))
         if rule.close:
             return f"(({one} is null and {other} is null) or coalesce(abs({one} - {other}) <= 1 + abs({other}) / 1125899906842624, false))"
         return f"{one} is not distinct from {other}"
@@ -393,7 +393,7 @@ def comparison(name: str, declared: str, modifier: int, modes: TypeSettings, nam
     one, other = (
         f"(select coalesce(array_agg({side.format(d='e', c='e', **further)} order by n), '{{}}')"
         f" from unnest({source}) with ordinality as u(e, n))"
-        for side, source in ((rule.sql_told, f"{d}::text[]"), (rule.sql_kept, c))
+        for side, source in ((rule.sql_reported, f"{d}::text[]"), (rule.sql_kept, c))
     )
     if name == "geometry[]":
         one, other = f"{d}::{declared}::text", f"{c}::text"

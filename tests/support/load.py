@@ -105,7 +105,7 @@ class Load:
                         writer.done.setdefault((table, key), []).append(step)
                     self.transactions += 1
                     self._stop.wait(self._pause)
-        except BaseException as failure:  # noqa: BLE001 (a thread's failure is told by stop)
+        except BaseException as failure:  # noqa: BLE001 (stop raises a thread's failure)
             self._failures.append(failure)
 
     def _few(self, connection: psycopg.Connection[Any], writer: _Writer, choice: random.Random) -> list[tuple[str, int, Step]]:

@@ -69,7 +69,7 @@ def events(recorded: Mapping[str, Any], name: str) -> dict[str, list[Any]]:
         lsn = int.from_bytes(frame[1:9], "big")
         rig.catalog = [catalog for since, catalog in moments if since <= lsn][-1]
         rig.feed([frame] if reader is None else translated(reader, [frame], rig.catalog))
-    assert rig.failures.told == []
+    assert rig.failures.reported == []
     return {topic: [_shown(record.key, record.value, record.headers) for record in sent] for topic, sent in rig.sent.items()}
 
 

@@ -48,11 +48,11 @@ class Probe(Snapshotter):
 
     def snapshot_completed(self) -> None:
         self.asked.append("completed")
-        _log.info("probe told that the snapshot is completed")
+        _log.info("probe informed that the snapshot is completed")
 
     def snapshot_aborted(self) -> None:
         self.asked.append("aborted")
-        _log.info("probe told that the snapshot is aborted")
+        _log.info("probe informed that the snapshot is aborted")
 
 
 class Query(SnapshotQuery):

@@ -14,7 +14,7 @@ from typing import Any
 from tests.support.apicurio_cases import Conversion, conversions
 from tests.support.fake_registry import FakeRegistry
 from tests.support.java_classes import running_java
-from tests.support.record_avro import Recorder, told
+from tests.support.record_avro import Recorder, reported
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -54,7 +54,7 @@ def record(java: Any, url: str, case: Conversion) -> dict[str, Any]:
             value = None if case.value is None else recorder.connect(case.schema, case.value).value()
             found = converter.fromConnectData(case.topic, headers, recorder.schema(case.schema), value)
     except Exception as problem:  # noqa: BLE001 - whatever it is, it is the answer
-        return {"requests": Handler.registry.requests, "error": told(problem)}
+        return {"requests": Handler.registry.requests, "error": reported(problem)}
     sent = [[header.key(), bytes(header.value()).hex()] for header in headers.toArray()]
     return {"requests": Handler.registry.requests, "bytes": None if found is None else bytes(found).hex(), "headers": sent}
 

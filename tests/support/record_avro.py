@@ -72,7 +72,7 @@ class Recorder:
         try:
             found: dict[str, Any] = {"schema": data.fromConnectSchema(self.schema(case.schema)).toString()}
         except Exception as problem:  # noqa: BLE001 - whatever it is, it is the answer
-            return {"error": told(problem)}
+            return {"error": reported(problem)}
         found["values"] = [self._value(data, case.schema, value) for value in case.values]
         return found
 
@@ -80,7 +80,7 @@ class Recorder:
         try:
             return self.encoded(data, schema, value)
         except Exception as problem:  # noqa: BLE001 - the same
-            return f"error: {told(problem)}"
+            return f"error: {reported(problem)}"
 
 
 def _as_read(schema: Schema) -> Schema:
@@ -90,7 +90,7 @@ def _as_read(schema: Schema) -> Schema:
     return replace(schema, fields=inner, keys=keys, default=NO_DEFAULT)
 
 
-def told(problem: Exception) -> str:
+def reported(problem: Exception) -> str:
     """The class and text of what Java threw."""
     java = getattr(problem, "java_exception", None)
     return str(problem) if java is None else f"{java.getClass().getName()}: {java.getMessage()}"

@@ -34,9 +34,9 @@ class Recorder:
     def read(self, schema: Any, value: Any) -> Any:
         return self.reader.toConnectData(TOPIC, bytearray(json.dumps({"schema": schema, "payload": value}).encode()))
 
-    def headers(self, told: list[tuple[str, Any, Any]]) -> Any:
+    def headers(self, message: list[tuple[str, Any, Any]]) -> Any:
         made = self.java.org.apache.kafka.common.header.internals.RecordHeaders()
-        for name, schema, value in told:
+        for name, schema, value in message:
             made.add(name, bytearray(json.dumps({"schema": schema, "payload": value}).encode()))
         return made
 
@@ -82,7 +82,7 @@ def record(version: str, folders: list[str]) -> dict[str, Any]:
         )
         values += [each for each in OTHERS if version != OLD or each[0] is None or "Envelope" not in each[0].get("name", "")]
         made = [recorder.read(*each) for each in values]
-        headers = {name: None if version == OLD and not told else recorder.headers(told) for name, told in HEADERS.items()}
+        headers = {name: None if version == OLD and not message else recorder.headers(message) for name, message in HEADERS.items()}
         texts: dict[str, int] = {}
         answers: list[list[Any]] = []
         for options in (*CONFIGURATIONS, *AVRO):
@@ -99,8 +99,8 @@ def record(version: str, folders: list[str]) -> dict[str, Any]:
                 for place in (range(len(made)) if options in WIDE else sorted({*NARROW, 5} if options in AVRO else NARROW))
                 if place < len(made)
             ]
-            told = {name: given for name, given in headers.items() if name == "none" or READS_HEADERS.search(str(options))}
-            found = {name: [recorder.answer(converter, given, made[place]) for place in places] for name, given in told.items()}
+            message = {name: given for name, given in headers.items() if name == "none" or READS_HEADERS.search(str(options))}
+            found = {name: [recorder.answer(converter, given, made[place]) for place in places] for name, given in message.items()}
             numbered = {name: [texts.setdefault(json.dumps(each), len(texts)) for each in all_of] for name, all_of in found.items()}
             answers.append([options, places, {name: each for name, each in numbered.items() if name == "none" or each != numbered["none"]}])
         wrong = [[options, recorder.refused(options)] for options in WRONG]

@@ -440,7 +440,7 @@ def _parsed(transforms: JavaTransforms, parsed: Any) -> Any:
     if parsed is None:
         return None
     try:
-        return transforms.told_header(parsed)
+        return transforms.reported_header(parsed)
     except Py4JJavaError:
         # JsonConverter cannot describe a list of nothing but nulls.
         return ["untyped", parsed.value().toString()]

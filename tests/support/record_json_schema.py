@@ -97,8 +97,8 @@ def part(schema: Schema | None) -> Schema:
 
 def recorded_cases() -> dict[str, Schema]:
     """Return the cases' schemas, without those of enums and unions, of which Avro has its own."""
-    told = ("enum", "union", "float with", "float without")
-    return {case.name: case.schema for case in cases() if not any(word in case.name for word in told) or "debezium" in case.name}
+    reported = ("enum", "union", "float with", "float without")
+    return {case.name: case.schema for case in cases() if not any(word in case.name for word in reported) or "debezium" in case.name}
 
 
 def main() -> None:

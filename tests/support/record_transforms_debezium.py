@@ -18,7 +18,7 @@ from connector.configdef.key import VERSIONS
 from .debezium_cases import Case, changed_cases, router_cases, topic_router_cases, unwrap_cases
 from .debezium_neo4j_cases import neo4j_cases
 from .debezium_outbox_cases import empty_array_cases, outbox_cases
-from .java_records import RecordTable, told
+from .java_records import RecordTable, reported
 from .transforms_jvm import JavaTransforms, failure, transforms_jvm
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "unit" / "connector" / "transforms" / "debezium"
@@ -56,7 +56,7 @@ def answers(java: JavaTransforms, case: Case, table: RecordTable) -> Any:
 def _answers(java: JavaTransforms, transform: Any, case: Case, table: RecordTable) -> Iterator[Any]:
     for record in case.records:
         try:
-            after = java.applied(transform, told(record))
+            after = java.applied(transform, reported(record))
         except Py4JJavaError as error:
             yield failure(error)
         else:
@@ -70,7 +70,7 @@ def written(cases: Sequence[Case], outputs: Mapping[str, Sequence[Any]], table: 
         result: dict[str, Any] = {version: outputs[version][at] for version in case.versions}
         if len(result) > 1 and all(answer == outputs[case.versions[0]][at] for answer in result.values()):
             result = {"all": outputs[case.versions[0]][at]}
-        lines.append([case.transform, case.options, [table.number(told(record)) for record in case.records], result])
+        lines.append([case.transform, case.options, [table.number(reported(record)) for record in case.records], result])
     several = {"schemas": table.schemas.values, "parts": table.parts.values, "records": table.records.values, "cases": lines}
     texts = ((name, ",\n".join(json.dumps(value, separators=(",", ":")) for value in values)) for name, values in several.items())
     return "{" + ",\n".join(f'"{name}": [\n{text}\n]' for name, text in texts) + "}\n"

@@ -147,18 +147,18 @@ def record(version: str, asked: Reference, name: str) -> None:
     stored = RECORDED / f"{name}.json"
     before = json.loads(stored.read_text()) if stored.exists() else {"schemas": [], "cases": []}
     known = Shared(before["schemas"])
-    kept = {json.dumps(known.case(told), sort_keys=True): told[3] for told in before["cases"]}
+    kept = {json.dumps(known.case(reported), sort_keys=True): reported[3] for reported in before["cases"]}
     shared = Shared([])
     cases = []
     for case in CASES[name]:
-        told = shared.told(case)
+        reported = shared.reported(case)
         former = kept.get(json.dumps(case.plain(), sort_keys=True), {})
         answers = {at: known.opened(former.get(at, former.get("all"))) for at in case.versions if former}
         if version in case.versions:
             answers[version] = changed(case.record, asked.answer(case))
         if len(answers) > 1 and len({json.dumps(answer, sort_keys=True) for answer in answers.values()}) == 1:
             answers = {"all": answers[version]}
-        cases.append([*told, {at: shared.closed(answers[at]) for at in sorted(answers)}])
+        cases.append([*reported, {at: shared.closed(answers[at]) for at in sorted(answers)}])
     rows = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in cases)
     schemas = ",\n".join(json.dumps(schema, ensure_ascii=False, separators=(",", ":")) for schema in shared.schemas)
     stored.write_text(f'{{"schemas":[\n{schemas}\n],"cases":[\n{rows}\n]}}\n')

@@ -69,9 +69,9 @@ def record(folder: Path, interned: Interned) -> tuple[dict[str, Any], list[Any]]
             if name.startswith("predicates."):
                 answers.append([wrong, [transforms.test(step, RECORDS[each]) for each in records]])
                 continue
-            told = [interned.packed(transforms.apply(step, RECORDS[each])) for each in records]
-            before = [interned.packed(transforms._told(transforms.record(RECORDS[each]))) for each in records]
-            answers.append([wrong, [difference(was, made) for was, made in zip(before, told, strict=True)]])
+            reported = [interned.packed(transforms.apply(step, RECORDS[each])) for each in records]
+            before = [interned.packed(transforms._reported(transforms.record(RECORDS[each]))) for each in records]
+            answers.append([wrong, [difference(was, made) for was, made in zip(before, reported, strict=True)]])
     return listed, answers
 
 

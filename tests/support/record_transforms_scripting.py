@@ -62,7 +62,7 @@ _JSON: Final = ConverterSettings(replace_null_with_default=False)
 @contextmanager
 def java(folders: list[str]) -> Iterator[Any]:
     """Start a JVM with the jars of these folders."""
-    from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway  # noqa: PLC0415 -- only the extra 'quickstart' has it
+    from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway  # noqa: PLC0415 -- only the extra 'spark' has it
 
     jars = [str(jar) for folder in folders for jar in sorted(Path(folder).glob("*.jar"))]
     port, token = launch_gateway(

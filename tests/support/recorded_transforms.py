@@ -42,20 +42,20 @@ def record_of(spec: Mapping[str, Any]) -> ConnectRecord:
     return ConnectRecord(topic, key_schema, key, value_schema, value, spec.get("timestamp"), headers, spec.get("partition"))
 
 
-def told(record: ConnectRecord, texts: Mapping[str, int]) -> dict[str, Any]:
+def reported(record: ConnectRecord, texts: Mapping[str, int]) -> dict[str, Any]:
     """Tell a record as the recording does. ``texts`` are the recording's, with their places."""
     found = {
         "topic": record.topic,
         "partition": record.partition,
         "timestamp": record.timestamp,
-        "key": told_value(record.key_schema, record.key, texts),
-        "value": told_value(record.value_schema, record.value, texts),
-        "headers": [[header.name, *told_value(header.schema, header.value, texts)] for header in record.headers],
+        "key": reported_value(record.key_schema, record.key, texts),
+        "value": reported_value(record.value_schema, record.value, texts),
+        "headers": [[header.name, *reported_value(header.schema, header.value, texts)] for header in record.headers],
     }
     return {name: each for name, each in found.items() if each is not None and each != []}
 
 
-def told_value(schema: Schema | None, value: Any, texts: Mapping[str, int]) -> list[Any]:
+def reported_value(schema: Schema | None, value: Any, texts: Mapping[str, int]) -> list[Any]:
     """Tell a value and its schema by the places of their texts; in full where the recording does not hold them."""
     if schema is None:
         return [None, _plain(value)]
@@ -71,8 +71,8 @@ def fits(wanted: Mapping[str, Any] | None, before: ConnectRecord, after: Connect
     """Whether what became of a record is what was recorded: what is new in it. A value that JsonConverter refused may be any."""
     if wanted is None or after is None:
         return wanted is None and after is None
-    expected = told(before, texts) | dict(wanted)
-    found = told(after, texts)
+    expected = reported(before, texts) | dict(wanted)
+    found = reported(after, texts)
     for side in ("key", "value"):
         if expected[side][0] is not None and expected[side][1] == UNREADABLE:
             expected[side] = [expected[side][0], found[side][1]]

@@ -89,8 +89,8 @@ def differences(call: Mapping[str, Any], answer: Answer, expected: Answer) -> li
     """The differences of an answer from the recording, or from the expected difference if the call has one."""
     here = call.get("here")
     if here is not None:
-        told = json.dumps(answer.get("body"), ensure_ascii=False).replace('\\"', '"')
-        return [] if answer["status"] == here["status"] and here["says"] in told else [f"{answer} is not {here}"]
+        reported = json.dumps(answer.get("body"), ensure_ascii=False).replace('\\"', '"')
+        return [] if answer["status"] == here["status"] and here["says"] in reported else [f"{answer} is not {here}"]
     members = ["status"] if call.get("only") == "status" else ["status", "body", "allow", "location"]
     return [f"{name}: {answer.get(name)} and not {expected.get(name)}" for name in members if answer.get(name) != expected.get(name)]
 

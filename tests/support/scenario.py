@@ -334,10 +334,10 @@ class Play:
         if isinstance(body, dict) and "$changes" in body:
             body = self.config({**self.scenario.config, **body["$changes"]})
         answer = await self.client.request(method, call["path"], json=body)
-        told: dict[str, Any] = {"call": f"{method} {argument['path']}", "status": answer.status_code}
+        reported: dict[str, Any] = {"call": f"{method} {argument['path']}", "status": answer.status_code}
         if call.get("answer"):
-            told["body"] = json.loads(scrub_rest(answer.text, self.tag, self.place.database)) if answer.text else None
-        self.rest.append(told)
+            reported["body"] = json.loads(scrub_rest(answer.text, self.tag, self.place.database)) if answer.text else None
+        self.rest.append(reported)
 
     async def _step_state(self, state: str) -> None:
         """Wait until the connector and its tasks are in this state."""

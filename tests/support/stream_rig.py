@@ -149,7 +149,7 @@ class TopicOut:
 class Failures:
     """The warnings of a stream: values that could not be converted, and events that were left out."""
 
-    told: list[tuple[str, str, str]] = field(default_factory=list)
+    reported: list[tuple[str, str, str]] = field(default_factory=list)
     """(table, column, reason)"""
     left_out: list[tuple[str, int, str]] = field(default_factory=list)
     """(table, LSN, reason)"""
@@ -158,7 +158,7 @@ class Failures:
         """A :class:`connector.log.Warn`."""
         table, reason = str(fields["table"]), str(fields["reason"])
         if event == "value sent as null":
-            self.told.append((table, str(fields["column"]), reason))
+            self.reported.append((table, str(fields["column"]), reason))
         else:
             assert event == "event left out"
             self.left_out.append((table, parse_lsn(str(fields["lsn"])), reason))

@@ -132,7 +132,7 @@ class StreamWorld:
 
     def _confirming(self, lsn: int) -> None:
         start = 0 if self.kept is None else StoredOffset.parse(self.kept).start
-        assert lsn <= start, "the slot was told what is not stored"
+        assert lsn <= start, "the slot was confirmed up to what is not stored"
 
     async def session(self, *, cancel_after: int | None = None) -> BaseException | None:
         """Start the task, and stop it when every change came. Returns what ended it before; cancels it after so many turns."""

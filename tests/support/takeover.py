@@ -105,7 +105,7 @@ class Writer:
                     number += 1
                     for role in ROLES:
                         self.steps[role].extend(self._change(connection, role, number))
-        except BaseException as failure:  # noqa: BLE001 (a thread's failure is told at its end)
+        except BaseException as failure:  # noqa: BLE001 (a thread's failure is raised at its end)
             self._failure = failure
 
     def _change(self, connection: psycopg.Connection[Any], table: str, number: int) -> list[Step]:

@@ -65,8 +65,8 @@ class JavaTransforms:
         value_schema, value = self._read(record.get("value"))
         headers = self.jvm.org.apache.kafka.connect.header.ConnectHeaders()
         for name, part in record.get("headers", ()):
-            schema, told = self._read(part)
-            headers.add(name, told, schema)
+            schema, reported = self._read(part)
+            headers.add(name, reported, schema)
         made = self.jvm.org.apache.kafka.connect.source.SourceRecord(
             {}, {}, record["topic"], record.get("partition"), key_schema, key, value_schema, value, _time(record), headers
         )

@@ -160,17 +160,17 @@ def _record(urls: Mapping[str, str], place: Place) -> None:
             keys = listed(http, version)
             answers = {name: check(http, place.config(case, version), place) for name, case in cases().items()}
         usual = answers["minimal"]
-        told = []
+        reported = []
         for name, answer in answers.items():
             kept = {member: value for member, value in answer.items() if member != "groups" or value != usual["groups"]}
             if "rows" in kept:
                 kept["rows"] = list(_packed(answer["rows"], usual["rows"], lists))
-            told.append(f"{json.dumps(name)}:{_json(kept)}")
+            reported.append(f"{json.dumps(name)}:{_json(kept)}")
         parts = [
             f'"listed":{_lines(keys)}',
             f'"groups":{_json(usual["groups"])}',
             f'"rows":{_lines([_short(row, lists) for row in usual["rows"]])}',
-            '"answers":{\n' + ",\n".join(told) + "}",
+            '"answers":{\n' + ",\n".join(reported) + "}",
         ]
         versions.append(f"{json.dumps(version)}:{{\n" + ",\n".join(parts) + "}")
     head = f'"definition":{_json(DEFINITION)},\n"value":{_json(VALUE)},\n"lists":{_lines(lists)}'

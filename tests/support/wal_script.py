@@ -131,7 +131,7 @@ def keepalive(wal_end: int, *, reply: bool = False, sent_us: int = EPOCH_2000_US
 class WalScript:
     """Frames of a session in the order the server would send them; ``lsn`` is where the WAL has come to.
 
-    Every change takes :attr:`STEP` bytes of WAL unless it is told its LSN; a COMMIT record takes :attr:`COMMIT_SIZE`.
+    Every change takes :attr:`STEP` bytes of WAL unless it is given its LSN; a COMMIT record takes :attr:`COMMIT_SIZE`.
     """
 
     STEP: Final = 0x60

@@ -34,9 +34,9 @@ def read(shape: type[T], answer: httpx.Response, code: int = httpx.codes.OK) -> 
 
 def refused(answer: httpx.Response, code: int) -> str:
     """The message of a failure, whose body must tell the status again."""
-    told = read(Refusal, answer, code)
-    assert told.error_code == code
-    return told.message
+    reported = read(Refusal, answer, code)
+    assert reported.error_code == code
+    return reported.message
 
 
 def done(answer: httpx.Response, code: int) -> None:

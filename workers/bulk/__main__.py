@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 
-from workers.bulk import command
-from workers.spark import commands
+from workers.spark.failure import NO_JAVA
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    if find_spec("pyspark") is None:
+        sys.stderr.write("error: PySpark is not installed. Install it: pip install 'understudy[spark]'.\n")
+        return NO_JAVA
+    from workers.bulk import command  # noqa: PLC0415 (it needs PySpark)
+    from workers.spark import commands  # noqa: PLC0415 (as above)
+
     return commands.main(arguments, [command])
 
 

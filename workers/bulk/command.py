@@ -107,7 +107,7 @@ async def _run(options: argparse.Namespace, name: str, config: Mapping[str, str]
             await connector.create_stopped(config)
         elif (state := await connector.state()) != "STOPPED":
             raise JobError(UNREADABLE, f"Connector {name} is {state}. Stop it first (PUT {options.connect}/connectors/{name}/stop).")
-        context = _context(name, await connector.config(), worker, connector)
+        context = await _context(name, await connector.config(), worker, connector)
         try:
             await take_initial_snapshot(context, spark)
         except CdcError as error:
@@ -124,10 +124,10 @@ async def _run(options: argparse.Namespace, name: str, config: Mapping[str, str]
             _say(f"Connector {name} is resumed and streams from the snapshot on.")
 
 
-def _context(name: str, config: Mapping[str, str], worker: WorkerSettings, connector: Connector) -> TaskContext:
+async def _context(name: str, config: Mapping[str, str], worker: WorkerSettings, connector: Connector) -> TaskContext:
     """The context that a worker would create, but with offsets through REST and without Kafka transactions."""
     try:
-        planned = TaskPlanner(worker, AllOffsets(MemoryLog()), lambda _name, _topic: None).context(name, config)
+        planned = await TaskPlanner(worker, AllOffsets(MemoryLog()), lambda _name, _topic: None).context(name, config)
     except CdcError as error:
         raise JobError(UNREADABLE, str(error)) from error
     return replace(planned, offsets=connector, exactly_once=None, backtrack=BacktrackingProcess())
@@ -164,7 +164,7 @@ def _given(options: argparse.Namespace) -> tuple[str, dict[str, str] | None]:
 def _setting(text: str) -> tuple[str, str]:
     key, found, value = text.partition("=")
     if not found or not key.startswith("spark."):
-        raise JobError(WRONG, "A --conf is no setting of Spark's. Give spark.<name>=<value>.")
+        raise JobError(WRONG, "--conf takes a setting of Spark: give spark.<name>=<value>.")
     return key, value
 
 

@@ -60,7 +60,7 @@ class ConnectorPages:
         """The slot's health, looked at now."""
         self._worker.connector_info(visit.connector)
         try:
-            rungs = ladder(await self._look(self._worker.resolved_config(visit.connector)))
+            rungs = ladder(await self._look(await self._worker.resolved_config(visit.connector)))
         except CdcError as problem:
             rungs = [Rung("configuration", "bad", problem.message, problem.remedy)]
         return visit.page("ladder.html", rungs=rungs)

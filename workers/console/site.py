@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
@@ -19,6 +20,7 @@ from connector.log import EventLog
 from workers.console import answers, guard
 from workers.console.connector_pages import ConnectorPages, LookAtSlot
 from workers.console.editor import Editor
+from workers.console.events import EventPages, ReadLatest
 from workers.console.rest_calls import RestCalls
 from workers.console.sampling import Sampler
 from workers.console.visit import Visit
@@ -32,10 +34,20 @@ _CONNECTOR: Final = "/ui/connectors/{connector:segment}"
 Show = Callable[[Visit], Awaitable[Response]]
 
 
-def add_console(app: FastAPI, worker: WatchedWorker, *, login: Login | None, read_only: bool, look: LookAtSlot) -> Sampler:
+def add_console(
+    app: FastAPI,
+    worker: WatchedWorker,
+    *,
+    login: Login | None,
+    read_only: bool,
+    look: LookAtSlot,
+    read: ReadLatest | None,
+    hidden: re.Pattern[str],
+) -> Sampler:
     """Add the console to the REST interface ``app`` and begin to sample. Needs a running event loop.
 
     With ``login`` every page needs it. With ``read_only`` every action is refused. ``look`` looks at a connector's database.
+    ``read`` reads the latest records of a topic; None: no rows are shown. ``hidden`` finds the names of columns whose values are not shown.
     """
     sampler = Sampler(worker, time.monotonic)
     site = _Site(app, worker, login=login, read_only=read_only)
@@ -53,6 +65,9 @@ def add_console(app: FastAPI, worker: WatchedWorker, *, login: Login | None, rea
     site.add("GET", f"{_CONNECTOR}/live", connector.live)
     site.add("GET", f"{_CONNECTOR}/ladder", connector.ladder)
     site.add("GET", f"{_CONNECTOR}/offsets", connector.offsets)
+    events = EventPages(worker, read, hidden)
+    site.add("GET", f"{_CONNECTOR}/events", events.show)
+    site.add("GET", f"{_CONNECTOR}/events/latest", events.latest)
     site.add("GET", f"{_CONNECTOR}/config", editor.edit)
     site.add("POST", f"{_CONNECTOR}/config", editor.review, acts=False)
     site.add("POST", f"{_CONNECTOR}/save", editor.save)

@@ -11,7 +11,7 @@ from workers.group.ownership import Member
 
 
 class WatchedWorker(Herder, Protocol):
-    """A herder with the reads that REST does not have. They answer from memory and never raise Elsewhere."""
+    """A herder with the reads that REST does not have. They never raise Elsewhere."""
 
     def running_progress(self, name: str) -> Progress | None:
         """The progress of the task that this worker runs for the connector; None if it runs none."""
@@ -19,8 +19,8 @@ class WatchedWorker(Herder, Protocol):
     def members(self) -> Sequence[Member]:
         """The workers of the group, this one too; empty before the first assignment."""
 
-    def resolved_config(self, name: str) -> Mapping[str, str]:
+    async def resolved_config(self, name: str) -> Mapping[str, str]:
         """The configuration with its references resolved, for a connection. Never show or log it.
 
-        Raises CdcError(CONFIG_INVALID) for a reference that cannot be resolved, HerderError(404) for an unknown connector.
+        Raises CdcError for a reference that cannot be resolved, HerderError(404) for an unknown connector.
         """

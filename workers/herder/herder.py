@@ -265,9 +265,12 @@ class WorkerHerder:
         """The workers of the group, as this worker knows them."""
         return self._ownership.members()
 
-    def resolved_config(self, name: str) -> Mapping[str, str]:
-        """The configuration as the task reads it. Never show or log it. Raises CdcError(CONFIG_INVALID), HerderError(404)."""
-        return self._planner.as_read(self._planner.resolve(self._known(name)))
+    async def resolved_config(self, name: str) -> Mapping[str, str]:
+        """The configuration as the task reads it. Never show or log it.
+
+        Raises CdcError for a reference that cannot be resolved, HerderError(404).
+        """
+        return self._planner.as_read(await self._planner.resolve(self._known(name)))
 
     def mbeans(self) -> Sequence[MBean]:
         """The MBeans of this worker and of the connectors that it runs, in the order of their names."""
@@ -303,9 +306,9 @@ class WorkerHerder:
 
     # Changes
 
-    def signal(self, name: str, request: SignalRequest) -> str:
+    async def signal(self, name: str, request: SignalRequest) -> str:
         """Deliver the signal to the task and return its id."""
-        config = self._planner.resolve({key: value for key, value in self._own(name).items() if key.startswith("signal.")})
+        config = await self._planner.resolve({key: value for key, value in self._own(name).items() if key.startswith("signal.")})
         return deliver(name, config, request, lambda signal: self._reconciler.signal(name, signal))
 
     def clear_notifications(self, name: str) -> None:

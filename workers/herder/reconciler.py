@@ -201,7 +201,7 @@ class Reconciler:
 
     async def _start(self, name: str, config: Mapping[str, str]) -> None:
         try:
-            check_class(config, self._planner.resolve({key: value for key, value in config.items() if key == "connector.class"}))
+            check_class(config, await self._planner.class_and_version(config))
         except (HerderError, CdcError) as problem:
             await self.halt(name)
             self._status.drop_tasks(name)

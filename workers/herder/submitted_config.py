@@ -36,7 +36,7 @@ class SubmittedConfigs:
         """Raise HerderError(400) with Connect's text and all errors. Warnings go to the log, because the answer cannot hold them."""
         given = {key: value for key, value in config.items() if value is not None}
         try:
-            resolution = self._planner.look_up(given)
+            resolution = await self._planner.look_up(given)
         except CdcError as problem:
             lines = [str(problem)]
         else:
@@ -60,7 +60,7 @@ class SubmittedConfigs:
         check_plugin(plugin, config)
         given = {key: value for key, value in config.items() if value is not None}
         try:
-            resolution = self._planner.look_up(given)
+            resolution = await self._planner.look_up(given)
             check_class(config, resolution.values, self._planner.connector_version)
         except HerderError as refusal:
             # As in Kafka Connect the status differs from that of a connector's creation.

@@ -30,7 +30,7 @@ LOG: Final = EventLog(__name__)
 
 RunTask = Callable[[TaskContext, asyncio.Event], Awaitable[None]]
 """``run_task(context, stop)``: returns when the task is complete, or about a second after ``stop`` is set."""
-MakeContext = Callable[[], TaskContext]
+MakeContext = Callable[[], Awaitable[TaskContext]]
 """Called before each attempt, so that ``${…}`` references are resolved again. May raise CdcError."""
 Failed = Callable[[str, str], None]
 """``failed(connector, trace)``: the task has failed and is not tried again."""
@@ -187,7 +187,9 @@ class Supervisor:
             progress: Progress | None = None
             began = self._clock()
             try:
-                context = make_context()
+                context = await make_context()
+                if stop.is_set():
+                    return
                 progress = context.progress
                 self._running[name].progress = progress
                 self._running[name].signals = context.signals

@@ -53,31 +53,49 @@ class TaskPlanner:
         self._offsets = offsets
         self._topic_used = topic_used
         self._boards = boards or NotificationBoards()
+        self._versions: dict[str, str] = {}
+        """References to servers in connector.plugin.version, with their values."""
 
     def task_config(self, config: Mapping[str, str]) -> dict[str, str]:
         """The task configuration as the config topic holds it, with its references."""
         return {**config, "task.class": TASK_CLASS}
 
-    def resolve(self, config: Mapping[str, str]) -> dict[str, str]:
-        """``config`` with its references resolved. Raises CdcError(CONFIG_INVALID). Never store, return or log the result."""
-        return self._settings.secrets.resolve(config)
+    async def resolve(self, config: Mapping[str, str]) -> dict[str, str]:
+        """``config`` with its references resolved. Never store, return or log the result.
+
+        Raises CdcError(CONFIG_INVALID), CdcError(PROVIDER_UNREACHABLE).
+        """
+        return dict((await self.look_up(config)).values)
 
     def as_read(self, resolved: Mapping[str, str]) -> dict[str, str]:
         """Return a resolved configuration as the task reads it: with the emulated version, and Python's classes in place of Java's."""
         return with_python_classes(self.with_version(resolved), self._settings.class_map)
 
-    def look_up(self, config: Mapping[str, str]) -> Resolution:
+    async def look_up(self, config: Mapping[str, str]) -> Resolution:
         """As :meth:`resolve`, and return each replacement too. The log names each reference that stays as it is written."""
-        return self._settings.secrets.look_up(config)
+        return await self._settings.secrets.looked_up(config)
+
+    async def class_and_version(self, config: Mapping[str, str]) -> dict[str, str]:
+        """These two properties of ``config``, resolved, if it has them. From here on :meth:`version` knows the version."""
+        wanted = config.get("connector.plugin.version")
+        found = await self.resolve({key: config[key] for key in ("connector.class", "connector.plugin.version") if key in config})
+        if wanted is not None and self._settings.secrets.asks_servers(wanted):
+            self._versions[wanted] = found["connector.plugin.version"]
+        return found
 
     def version(self, config: Mapping[str, str]) -> str:
-        """The emulated version of the connector for ``config``. It is the current one if the wanted version does not exist."""
+        """The emulated version of the connector for ``config``. It is the current one if the wanted version does not exist.
+
+        Asks no server: a reference to one counts as :meth:`class_and_version` resolved it last.
+        """
         wanted = config.get("connector.plugin.version")
         if wanted is None or wanted.strip() == LATEST:
             # The usual case. It must be fast, because every write of a state calls this method.
             return self._settings.connector_version
+        secrets = self._settings.secrets
         try:
-            return select_version(self.resolve({"connector.plugin.version": wanted})["connector.plugin.version"])
+            chosen = self._versions.get(wanted) if secrets.asks_servers(wanted) else secrets.resolve({"": wanted})[""]
+            return select_version(chosen)
         except (ValueError, CdcError):
             return self._settings.connector_version
 
@@ -136,9 +154,12 @@ class TaskPlanner:
         why = f"With exactly-once delivery records are written to the cluster of the offsets, {servers}; leave it out"
         return [(key, f"Invalid value {other} for configuration {key}: {why}")]
 
-    def context(self, name: str, config: Mapping[str, str]) -> TaskContext:
-        """The context of one run. Raises CdcError(CONFIG_INVALID) that names the property and holds no value of a reference."""
-        resolution = self.look_up(config)
+    async def context(self, name: str, config: Mapping[str, str]) -> TaskContext:
+        """The context of one run.
+
+        Raises CdcError(CONFIG_INVALID), CdcError(PROVIDER_UNREACHABLE), which name the property and hold no value of a reference.
+        """
+        resolution = await self.look_up(config)
         resolved = resolution.values
         if problems := self._problems(resolved):
             if resolution.found:

@@ -1,18 +1,22 @@
 """Resolves ``${provider:path:key}`` references in configurations (KIP-297) when the value is needed.
 
 Three of Kafka's providers are supported: a properties file (FileConfigProvider), a directory with one file for each value
-(DirectoryConfigProvider) and the environment (EnvVarConfigProvider). Only the caller gets resolved values: they are never stored, returned
-by the REST interface, or logged.
+(DirectoryConfigProvider) and the environment (EnvVarConfigProvider). :mod:`workers.secret_stores` adds those that ask a server. Only the
+caller gets resolved values: they are never stored, returned by the REST interface, or logged.
 
 As in Kafka 4.3 a reference stays as it is written when ``config.providers`` does not name its provider, when the file, the
 directory or the environment does not have the key, when the path of a file or directory is empty or outside of
-``allowed.paths``, and when a directory is missing. An unreadable file, and a path for the environment, are errors.
+``allowed.paths``, and when a directory is missing. An unreadable file, and a path for the environment, are errors. So is a secret that a
+server does not have or does not give; only a key that the secret lacks stays as it is written.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -24,6 +28,7 @@ from connector.io.regex_process import BacktrackingProcess
 from connector.io.regular_file import read_regular
 from connector.java.properties import parse_properties
 from connector.log import EventLog
+from workers.secret_stores.store import Kept, SecretStore, StoreRefusalError, StoreUnreachableError
 from workers.settings.references import Reference, references
 
 LOG: Final = EventLog(__name__)
@@ -32,23 +37,29 @@ PROVIDER_CLASSES: Final = {
     "org.apache.kafka.common.config.provider.FileConfigProvider": "file",
     "org.apache.kafka.common.config.provider.DirectoryConfigProvider": "directory",
     "org.apache.kafka.common.config.provider.EnvVarConfigProvider": "env",
+    # The former class of Strimzi. It ignores the path and has no allowlist.pattern.
+    "io.strimzi.kafka.EnvVarConfigProvider": "strimzi env",
 }
+"""The providers that ask no server, and their kinds. Those that ask one are in :data:`workers.secret_stores.classes.STORE_CLASSES`."""
 
 _MOST: Final = 4 << 20
 """The most characters that all references of one configuration may resolve to; a short text can name a large file many times."""
+_THREADS: Final = 4
+"""How many connectors may ask servers at the same time; more of them wait. Other work that needs threads is not affected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
     """One entry of ``config.providers``.
 
-    ``kind`` is file, directory or env; ``allowed_paths`` limits the first two (KIP-993), ``allowed_names`` the last
-    (``allowlist.pattern``). None means no limit, an empty ``allowed_paths`` that no path is allowed.
+    ``kind`` is file, directory, env, "strimzi env" or store; ``allowed_paths`` limits the first two (KIP-993), ``allowed_names`` env
+    (``allowlist.pattern``). None means no limit, an empty ``allowed_paths`` that no path is allowed. ``store`` is that of the kind store.
     """
 
     kind: str
     allowed_paths: tuple[str, ...] | None = None
     allowed_names: str | None = None
+    store: SecretStore | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +89,29 @@ class Secrets:
 
     providers: Mapping[str, Provider]
 
+    def asks_servers(self, text: str) -> bool:
+        """Whether resolving ``text`` asks a server."""
+        return any((provider := self.providers.get(each.provider)) is not None and provider.store is not None for each in references(text))
+
     def resolve(self, config: Mapping[str, str]) -> dict[str, str]:
         """``config`` with its references replaced. Raises CdcError as :meth:`look_up`."""
         return dict(self._pass(config).values)
 
-    def look_up(self, config: Mapping[str, str]) -> Resolution:
-        """Replace the references of ``config``. Each file is read once. The log names the references that stay as they are written.
+    async def looked_up(self, config: Mapping[str, str]) -> Resolution:
+        """As :meth:`look_up`, without blocking the event loop while servers are asked."""
+        if not any(self.asks_servers(value) for value in config.values() if "${" in value):
+            return self.look_up(config)
+        context = contextvars.copy_context()
+        return await asyncio.get_running_loop().run_in_executor(_threads(), context.run, self.look_up, config)
 
-        Raises CdcError(CONFIG_INVALID) that names the property and the reference, when a provider refuses the reference. Only the log says
-        why a file cannot be read: the sender of a configuration must not learn which files exist.
+    def look_up(self, config: Mapping[str, str]) -> Resolution:
+        """Replace the references of ``config``. Each file and each secret is read once.
+
+        The log names the references that stay as they are written.
+
+        Raises CdcError that names the property and the reference: CONFIG_INVALID when a provider refuses the reference,
+        PROVIDER_UNREACHABLE when a server cannot be asked now. Only the log says why a file cannot be read: the sender of a
+        configuration must not learn which files exist.
         """
         resolution = self._pass(config)
         for name, reference, reason in resolution.left:
@@ -111,6 +136,7 @@ class _Reading:
         self.left: list[tuple[str, str, str]] = []
         self._providers = providers
         self._files: dict[Path, Mapping[str, str]] = {}
+        self._kept: dict[str, Kept] = {}
         self._size = 0
 
     def resolved(self, name: str, value: str) -> str:
@@ -135,9 +161,11 @@ class _Reading:
     def _value(self, provider: Provider, reference: Reference, name: str, text: str) -> str | None:
         """The value; None where the reference stays as it is written."""
         try:
+            if provider.store is not None:
+                return self._of_store(provider.store, reference, name, text)
             match provider.kind:
-                case "env":
-                    if reference.path:
+                case "env" | "strimzi env":
+                    if reference.path and provider.kind == "env":
                         raise _refused(name, text, "References to the environment have no path: write ${provider:NAME}")
                     return _variable(provider, reference.key)
                 case "file":
@@ -152,6 +180,21 @@ class _Reading:
             LOG.warning("cannot read a reference", property=name, reference=text, reason=reason)
             raise _refused(name, text, "The file cannot be read; the worker's log says why") from None
 
+    def _of_store(self, store: SecretStore, reference: Reference, name: str, text: str) -> str:
+        try:
+            found = store.value(reference.path, reference.key, self._kept.setdefault(reference.provider, {}))
+        except StoreRefusalError as problem:
+            raise _refused(name, text, _sentence(problem)) from None
+        except StoreUnreachableError as problem:
+            raise CdcError(
+                ErrorKind.PROVIDER_UNREACHABLE,
+                f"The reference {text} in the property {name} cannot be resolved now: {_sentence(problem)}",
+                "Make the server reachable for the worker.",
+            ) from None
+        if found is None:
+            raise _NotThere("The secret has no such key")
+        return found
+
     def _of_file(self, provider: Provider, reference: Reference) -> str:
         path = _allowed(provider, reference.path)
         if path not in self._files:
@@ -160,6 +203,16 @@ class _Reading:
             return self._files[path][reference.key]
         except KeyError:
             raise _NotThere("The file has no such key") from None
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_THREADS, thread_name_prefix="secrets")
+
+
+def _sentence(problem: Exception) -> str:
+    text = str(problem)
+    return text[:1].upper() + text[1:]
 
 
 @cache

@@ -25,6 +25,8 @@ HONOURED: Final = frozenset(
         "connector.client.config.override.policy",
         "connector.plugin.version",
         "console.enabled",
+        "console.events",
+        "console.hidden.columns",
         "console.read.only",
         "exactly.once.source.support",
         "group.id",

@@ -20,6 +20,8 @@ from connector.plugins.allowed import PROPERTY as PLUGIN_PACKAGES
 from connector.plugins.allowed import AllowedPlugins
 from workers.rest.http_settings import HttpSettings
 from workers.rest.login import PROPERTY, from_java_options, java_property
+from workers.secret_stores.classes import STORE_CLASSES, ParameterError, store_of
+from workers.secret_stores.store import SecretStore
 from workers.settings.class_map import class_map
 from workers.settings.client_overrides import ALLOWED
 from workers.settings.config_providers import PROVIDER_CLASSES, Provider, Secrets
@@ -291,11 +293,14 @@ def _providers(properties: Mapping[str, str]) -> dict[str, Provider]:
     for alias in filter(None, (a.strip() for a in properties.get("config.providers", "").split(","))):
         prefix = f"config.providers.{alias}."
         class_name = properties.get(prefix + "class", "").strip()
+        if class_name in STORE_CLASSES:
+            providers[alias] = Provider("store", store=_store_of(properties, prefix, class_name))
+            continue
         kind = PROVIDER_CLASSES.get(class_name)
         if kind is None:
             raise SettingsError(
-                f"The worker property {prefix}class is {class_name or 'missing'}. This worker supports {', '.join(PROVIDER_CLASSES)}; "
-                "use one of them, or remove the provider from config.providers."
+                f"The worker property {prefix}class is {class_name or 'missing'}. This worker supports "
+                f"{', '.join([*PROVIDER_CLASSES, *STORE_CLASSES])}; use one of them, or remove the provider from config.providers."
             )
         providers[alias] = Provider(
             kind=kind,
@@ -303,6 +308,16 @@ def _providers(properties: Mapping[str, str]) -> dict[str, Provider]:
             allowed_names=_pattern(properties, prefix + "param.allowlist.pattern"),
         )
     return providers
+
+
+def _store_of(properties: Mapping[str, str], prefix: str, class_name: str) -> SecretStore:
+    param = f"{prefix}param."
+    parameters = {key.removeprefix(param): value for key, value in properties.items() if key.startswith(param)}
+    try:
+        return store_of(class_name, parameters, os.environ)
+    except ParameterError as problem:
+        key = f"{param}{problem.name}" if problem.name else f"{prefix}class"
+        raise SettingsError(f"The worker property {key} cannot be used: {problem}.") from None
 
 
 def _allowed_paths(properties: Mapping[str, str], key: str) -> tuple[str, ...] | None:

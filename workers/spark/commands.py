@@ -1,7 +1,7 @@
 """The commands of ``understudy-spark`` that write tables from a connector's topics.
 
 Exit codes: 0 success, with all compared tables equal; 1 a compared table differs; 2 wrong arguments or configuration; 3 no suitable
-Java; 4 a read or write failed; 70 a defect of this program.
+Java, or no PySpark; 4 a read or write failed; 70 a defect of this program.
 """
 
 from __future__ import annotations

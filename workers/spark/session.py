@@ -22,12 +22,25 @@ from workers.spark.failure import NO_JAVA, JobError
 
 MINIMUM_JAVA: Final = 17
 MODULE: Final = "jdk.incubator.vector"
-IVY: Final = Path(__file__).resolve().parents[2] / ".cache" / "ivy"
+PROJECT: Final = Path(__file__).resolve().parents[2]
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 EXTENSIONS: Final = "spark.sql.extensions"
 SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
 LITERAL: Final = {"spark.sql.variable.substitute": "false"}
 """See :func:`as_written`."""
+
+
+def jar_folder(environment: Mapping[str, str] = os.environ, project: Path = PROJECT) -> Path:
+    """Where the downloaded jars are kept: in ``UNDERSTUDY_CACHE``, else in the repository's ``.cache``, else in the user's cache.
+
+    An installed package is in no repository, and its folder is not for data.
+    """
+    chosen, home = environment.get("UNDERSTUDY_CACHE"), environment.get("XDG_CACHE_HOME")
+    if chosen:
+        return Path(chosen) / "ivy"
+    if (project / "pyproject.toml").exists():
+        return project / ".cache" / "ivy"
+    return (Path(home) if home else Path.home() / ".cache") / "understudy" / "ivy"
 
 
 def find_java(environment: Mapping[str, str] = os.environ, folders: Sequence[Path] = (Path("/usr/lib/jvm"),)) -> Path:

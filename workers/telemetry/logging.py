@@ -51,17 +51,21 @@ LEVELS: Final = {
 LIBRARIES: Final[Mapping[str, Callable[[int], int]]] = {
     # It logs faults from which it recovers by itself (a new topic's leader, a reconnect), and raises the others.
     "aiokafka": lambda root: logging.INFO if root <= logging.DEBUG else max(root, logging.CRITICAL),
+    # It logs each request, and where it found credentials.
+    "boto3": lambda root: max(root, logging.WARNING),
+    "botocore": lambda root: max(root, logging.WARNING),
     # It logs a line for every call that is forwarded to another worker.
     "httpx": lambda root: max(root, logging.WARNING),
     "httpcore": lambda root: max(root, logging.WARNING),
     # This is its own default.
     "psycopg": lambda root: max(root, logging.WARNING),
+    "urllib3": lambda root: max(root, logging.WARNING),
     "uvicorn": lambda root: max(root, logging.WARNING),
 }
 """Libraries that log too much, and the level of each for a level of the root logger."""
 
-CAPPED: Final = ("aiokafka", "httpcore", "httpx", "psycopg")
-"""Libraries that log records, logins, connection strings or headers below INFO. Such a line is never written."""
+CAPPED: Final = ("aiokafka", "boto3", "botocore", "httpcore", "httpx", "psycopg", "urllib3")
+"""Libraries that log records, logins, secrets, connection strings or headers below INFO. Such a line is never written."""
 
 
 def may_log(logger: str, level: int) -> bool:

@@ -109,6 +109,10 @@ def _own_keys(found: str, noun: str, emulated: str) -> tuple[Key, ...]:
     return (*catalog.TRANSFORMS[found].keys_in(emulated), *_OF_ALL)
 
 
+_RENAMED: Final = {"io.debezium.transforms.UnwrapFromEnvelope": "io.debezium.transforms.ExtractNewRecordState"}
+"""Classes that no emulated version has any more (renamed in Debezium 0.10). Their options differ too, so the name is not an alias."""
+
+
 def _own_row(key: Key, prefix: str, group: str, order: int, settings: Mapping[str, str | None]) -> StepRow:
     """Return the row of one property of a step's class. Kafka checks it under its short name and reads it under its full one."""
     name = f"{prefix}.{key.name}"
@@ -142,7 +146,9 @@ def _type_errors(prefix: str, noun: str, found: str | None, emulated: str, setti
         return ()
     if is_there(wanted.strip(), emulated):
         return (f"Class class {wanted.strip()} does not implement the {noun} interface",)
-    return (f"Invalid value {wanted} for configuration {key}: Class {wanted} could not be found.",)
+    newer = _RENAMED.get(wanted.strip())
+    hint = f" Debezium renamed it to {newer}; use that name." if newer else ""
+    return (f"Invalid value {wanted} for configuration {key}: Class {wanted} could not be found.{hint}",)
 
 
 def _type_key(prefix: str, group: str, noun: str, name: str, known: tuple[str, ...]) -> Key:

@@ -19,7 +19,7 @@ from connector.errors import CdcError, ErrorKind
 from connector.io.regular_file import check_regular
 from connector.log import EventLog
 from connector.preflight.server import no_replication_protocol, no_replication_role, refuses_replication
-from connector.preflight.tls_files import PROPERTIES, SENTENCES, property_of, told_property
+from connector.preflight.tls_files import PROPERTIES, SENTENCES, named_property, property_of
 
 LOG: Final = EventLog(__name__)
 
@@ -145,7 +145,7 @@ _KINDS: Final = {
 
 def source_error(error: psycopg.Error, doing: str) -> CdcError:
     """Convert a psycopg error to a CdcError with ``doing`` and the server's message. It omits the detail, which may contain cell values."""
-    if (name := told_property(str(error))) is not None:
+    if (name := named_property(str(error))) is not None:
         return CdcError(ErrorKind.SOURCE_AUTHENTICATION, SENTENCES[name])
     state = error.sqlstate or ""
     reason = (error.diag.message_primary or str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__).strip()

@@ -18,6 +18,7 @@ PAGES = (
     "/connectors/%3Cb%3Ereturns%3C%2Fb%3E",
     "/connectors/orders/config",
     "/connectors/orders/offsets",
+    "/connectors/orders/events?topic=orders.public.orders",
     "/workers",
 )
 OPTIONS = (
@@ -102,6 +103,16 @@ def test_the_form_is_checked_while_it_is_filled_in(chromium: Browser, shown: tup
     page.get_by_text("accept this configuration").wait_for()
     page.locator("[name='p.topic.prefix']").fill("")
     page.locator("#findings").get_by_text("A value is required").wait_for()
+    field = page.locator("[name='p.topic.prefix']")
+    shown_at_field = page.locator("#f-topic-prefix-error")
+    assert (shown_at_field.inner_text(), field.get_attribute("aria-invalid")) == (
+        "The 'topic.prefix' value is invalid: A value is required",
+        "true",
+    )
+    assert field.get_attribute("aria-describedby") == "f-topic-prefix-error f-topic-prefix-doc"
+    field.fill("orders")
+    page.get_by_text("accept this configuration").wait_for()
+    assert (shown_at_field.count(), field.get_attribute("aria-invalid")) == (0, None)
     context.close()
 
 

@@ -61,7 +61,7 @@ WAITING: Final = {
 
 @pytest.fixture(autouse=True)
 def _java() -> None:
-    pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+    pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
     try:
         find_java()
     except JobError as error:
@@ -105,7 +105,7 @@ def fresh(word: str) -> str:
     return f"bulk_{word}_{uuid.uuid4().hex[:8]}"
 
 
-def told(worker: Worker, name: str, kind: str) -> list[dict[str, Any]]:
+def reported(worker: Worker, name: str, kind: str) -> list[dict[str, Any]]:
     """Wait until a notification of a kind is there; all of them so far, which are forgotten."""
 
     def look() -> list[dict[str, Any]] | None:
@@ -228,12 +228,12 @@ async def test_a_signal_gives_what_a_blocking_snapshot_gives(pg: PgServer, worke
     running = worker(understudy_spark_master="local[2]")
     running.create(name, config(database, name) | {"snapshot.mode": "no_data"})
     await_streaming(running, name)
-    told(running, name, "SKIPPED")
+    reported(running, name, "SKIPPED")
     ask(running, name, "blocking")
-    own_notes = told(running, name, "COMPLETED")
+    own_notes = reported(running, name, "COMPLETED")
     own = {table: await events(running, name, table) for table in NAMES}
     ask(running, name, "spark")
-    bulk_notes = told(running, name, "COMPLETED")
+    bulk_notes = reported(running, name, "COMPLETED")
     bulk = {table: (await events(running, name, table))[len(own[table]) :] for table in NAMES}
     assert {table: len(records) for table, records in bulk.items()} == COUNTS
     for table in NAMES:
@@ -265,7 +265,7 @@ async def test_a_killed_spark_ends_the_snapshot_and_nothing_else(pg: PgServer, w
     running = worker(understudy_spark_master="local[2]")
     running.create(name, config(database, name) | WAITING | {"snapshot.mode": "no_data"})
     await_streaming(running, name)
-    told(running, name, "SKIPPED")
+    reported(running, name, "SKIPPED")
     with blocked(database):
         ask(running, name, "spark")
         await_blocked(database, lambda: running.log)
@@ -281,7 +281,7 @@ async def test_a_killed_spark_ends_the_snapshot_and_nothing_else(pg: PgServer, w
         # What PostgreSQL still did for them ends when it notices that they have gone.
         wait_until(lambda: readers(database) == 0, lambda: "the readers to end", SECONDS)
         return
-    kinds = [note["type"] for note in told(running, name, "ABORTED")]
+    kinds = [note["type"] for note in reported(running, name, "ABORTED")]
     assert kinds[0] == "STARTED"
     assert kinds[-1] == "ABORTED"
     assert {"jvm": "Spark's JVM has gone", "driver": "was killed by SIGKILL"}[victim] in running.log
@@ -302,9 +302,9 @@ async def test_a_part_that_an_executor_cannot_read_fails_with_the_connector_s_me
     broken = {"snapshot.select.statement.overrides.public.chosen": "SELECT id / (id - 7) AS id, v FROM public.chosen"}
     running.create(name, config(database, name) | broken | {"snapshot.mode": "no_data"})
     await_streaming(running, name)
-    told(running, name, "SKIPPED")
+    reported(running, name, "SKIPPED")
     ask(running, name, "spark")
-    notes = told(running, name, "ABORTED")
+    notes = reported(running, name, "ABORTED")
     failed = [note["additionalData"] for note in notes if note["additionalData"].get("status") == "SQL_EXCEPTION"]
     assert [note["scanned_collection"] for note in failed] == ["public.chosen"]
     reason = 'not completed" reason="PostgreSQL refused while reading table public.chosen: division by zero'

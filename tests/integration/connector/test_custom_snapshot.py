@@ -169,10 +169,10 @@ async def test_a_blocking_snapshot_asks_too(connector: Connector) -> None:
     signal = f'{{"type": "blocking", "data-collections": ["public.a", "public.c"], "additional-conditions": {only}}}'
     connector.database.execute(f"INSERT INTO signals VALUES ('1', 'execute-snapshot', '{signal}')")
 
-    def told() -> bool:
-        return "probe told that the snapshot is completed" in connector.worker.log[len(log) :]
+    def warnings() -> bool:
+        return "probe warnings that the snapshot is completed" in connector.worker.log[len(log) :]
 
-    wait_until(told, lambda: connector.worker.log[-4000:], SECONDS)
+    wait_until(warnings, lambda: connector.worker.log[-4000:], SECONDS)
     connector.database.execute("INSERT INTO c VALUES (4, 'y')")
     connector.await_confirmed(connector.lsn())
     assert await values(connector, "public.a") == [("r", 2, "ShareLock"), ("r", 3, "ShareLock")] * 2
@@ -196,16 +196,16 @@ def test_the_snapshotter_gets_the_outcome_of_the_snapshot(connector: Connector) 
     log = connector.worker.log
     connector.post({**PARTS, 'probe.query."public"."a"': "throw"})
     assert f"The custom snapshotter {MODULE}:Query raised KeyError at " in connector.trace()
-    assert "probe told that the snapshot is aborted" in connector.worker.log[len(log) :]
-    assert "probe told that the snapshot is completed" not in connector.worker.log[len(log) :]
+    assert "probe warnings that the snapshot is aborted" in connector.worker.log[len(log) :]
+    assert "probe warnings that the snapshot is completed" not in connector.worker.log[len(log) :]
     log = connector.worker.log
     restart(connector, PARTS)
     connector.await_phase("streaming")
-    told = connector.worker.log[len(log) :]
-    assert "probe looks offset=True slot=True" in told
-    assert "probe asked about data offset=True broken=True" in told
-    assert told.count("probe told that the snapshot is completed") == 1
-    assert "probe told that the snapshot is aborted" not in told
+    warnings = connector.worker.log[len(log) :]
+    assert "probe looks offset=True slot=True" in warnings
+    assert "probe asked about data offset=True broken=True" in warnings
+    assert warnings.count("probe warnings that the snapshot is completed") == 1
+    assert "probe warnings that the snapshot is aborted" not in warnings
     connector.delete()
 
 
@@ -222,11 +222,11 @@ def test_a_lock_that_is_not_given_in_time_ends_it(connector: Connector) -> None:
     with_lock = {**PARTS, "probe.lock": "LOCK TABLE %t IN ACCESS EXCLUSIVE MODE", "snapshot.lock.timeout.ms": "200"}
     connector.post({**with_lock, "snapshot.max.threads": "2"})
 
-    def told() -> bool:
+    def warnings() -> bool:
         return "canceling statement due to lock timeout" in connector.worker.log
 
     # The readers may not wait for ever for what the worker itself has locked.
-    wait_until(told, lambda: connector.worker.log[-4000:], SECONDS)
+    wait_until(warnings, lambda: connector.worker.log[-4000:], SECONDS)
     connector.delete()
 
 

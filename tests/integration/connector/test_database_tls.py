@@ -99,7 +99,7 @@ async def test_a_connector_as_the_page_has_it(secured: Secured, shared_worker: W
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "reported"),
     [
         ({"database.sslmode": "disable"}, "no pg_hba.conf entry"),
         ({"database.sslcert": "", "database.sslkey": "", "database.sslmode": "require"}, "certificate"),
@@ -108,7 +108,7 @@ async def test_a_connector_as_the_page_has_it(secured: Secured, shared_worker: W
     ],
 )
 def test_refusals_of_the_server_or_the_check_are_reported(
-    changed: dict[str, str], told: str, secured: Secured, shared_worker: Worker
+    changed: dict[str, str], reported: str, secured: Secured, shared_worker: Worker
 ) -> None:
     connector = connector_on(secured, shared_worker)
     own = {key: value.replace("{folder}", str(secured.folder)) for key, value in changed.items()}
@@ -116,4 +116,4 @@ def test_refusals_of_the_server_or_the_check_are_reported(
     path = f"/connector-plugins/{config['connector.class']}/config/validate"
     answer = shared_worker.rest("PUT", path, {**config, "name": connector.name})
     errors = [line for entry in answer.json()["configs"] for line in entry["value"]["errors"]]
-    assert any(told in line for line in errors), errors
+    assert any(reported in line for line in errors), errors

@@ -22,7 +22,7 @@ from connector.types.registry import base_type
 from tests.fix_pg import PgServer
 from tests.support.column_kinds import COLUMNS, EVERY_MODE, FURTHER, Kind
 from tests.support.event_value import Json, decoded, parsed
-from tests.support.kept_value import UNMAPPED, RefusedError, agree, comparison, kept, told
+from tests.support.kept_value import UNMAPPED, RefusedError, agree, comparison, kept, reported
 from tests.support.stream_rig import configured
 from tests.support.warned import Warned
 
@@ -82,14 +82,14 @@ class Bench:
         checks = []
         for at, (kind, column) in enumerate(zip(self.kinds, self.table.columns[1:], strict=True)):
             name, modifier = self.base(kind, at)
-            names = {"d": f"told.{column.name}", "c": f"every.{column.name}"}
+            names = {"d": f"decoded.{column.name}", "c": f"every.{column.name}"}
             checks.append(comparison(name, kind.declared, modifier, modes_of(kind, shown.modes), names))
         with self.connection.cursor() as cursor:
-            cursor.execute("truncate told")
-            with cursor.copy("copy told from stdin") as copy:
+            cursor.execute("truncate reported")
+            with cursor.copy("copy reported from stdin") as copy:
                 for number, row in enumerate(texts, 1):
                     copy.write_row([number, *row])
-            cursor.execute(f"select {', '.join(checks)} from every join told using (id) order by id".encode())
+            cursor.execute(f"select {', '.join(checks)} from every join decoded using (id) order by id".encode())
             answers = cursor.fetchall()
         assert len(answers) == len(texts)
         return [
@@ -146,7 +146,7 @@ async def bench(pg: PgServer) -> AsyncIterator[Bench]:
     shown = tuple(encoded(table, types, modes) for modes in EVERY_MODE[:6])
     with psycopg.connect(database.dsn, autocommit=True, options=PRINTED) as reading:
         texts = "".join(f", {column.name} text" for column in table.columns[1:])
-        reading.execute(f"create temporary table told (id int primary key{texts})".encode())
+        reading.execute(f"create temporary table decoded (id int primary key{texts})".encode())
         yield Bench(reading, kinds, table, types, shown)
 
 
@@ -170,18 +170,22 @@ def test_postgresql_finds_its_own_values_in_the_events(bench: Bench) -> None:
     rows: list[Sequence[str | None]] = [*zip(*columns, strict=True), [None] * len(columns)]
     cells = bench.stored(rows)
     for shown in bench.shown:
-        told_rows = [told_texts(bench, shown, row, payload) for row, payload in zip(cells, payloads(bench, shown, cells), strict=True)]
-        assert bench.unlike(shown, told_rows) == [], shown.modes
+        reported_rows = [
+            reported_texts(bench, shown, row, payload) for row, payload in zip(cells, payloads(bench, shown, cells), strict=True)
+        ]
+        assert bench.unlike(shown, reported_rows) == [], shown.modes
 
 
 def test_postgresql_would_notice_the_values_of_another_row(bench: Bench) -> None:
     columns = [drawn(kind) for kind in bench.kinds]
     cells = bench.stored(list(zip(*columns, strict=True)))
     for shown in bench.shown:
-        told_rows = [told_texts(bench, shown, row, payload) for row, payload in zip(cells, payloads(bench, shown, cells), strict=True)]
-        unlike = {line.partition(": ")[0] for line in bench.unlike(shown, [*told_rows[1:], told_rows[0]])}
+        reported_rows = [
+            reported_texts(bench, shown, row, payload) for row, payload in zip(cells, payloads(bench, shown, cells), strict=True)
+        ]
+        unlike = {line.partition(": ")[0] for line in bench.unlike(shown, [*reported_rows[1:], reported_rows[0]])}
         assert {
-            kind.declared for kind, texts in zip(bench.kinds, zip(*told_rows, strict=True), strict=True) if len(set(texts)) > 1
+            kind.declared for kind, texts in zip(bench.kinds, zip(*reported_rows, strict=True), strict=True) if len(set(texts)) > 1
         } <= unlike
 
 
@@ -214,7 +218,7 @@ def wanted_text(bench: Bench, shown: Encoded, at: int, row: Sequence[bytes | Non
         return REFUSED
 
 
-def told_texts(bench: Bench, shown: Encoded, row: Sequence[bytes | None], payload: Json) -> list[str | None]:
+def reported_texts(bench: Bench, shown: Encoded, row: Sequence[bytes | None], payload: Json) -> list[str | None]:
     """The decoded texts of a row, which this test compares as texts. Refused values keep their original texts."""
     texts: list[str | None] = []
     for at, (kind, column) in enumerate(zip(bench.kinds, bench.table.columns[1:], strict=True)):
@@ -225,7 +229,7 @@ def told_texts(bench: Bench, shown: Encoded, row: Sequence[bytes | None], payloa
             assert read is None
             texts.append(None if cell is None or name == "timestamp" else cell.decode())
             continue
-        found = None if read is None else told(name, modifier, modes, read)
+        found = None if read is None else reported(name, modifier, modes, read)
         same = found == wanted if found is None or wanted is None else agree(name, modifier, modes, found, wanted)
         assert same, (kind.declared, modes, found, wanted)
         texts.append(found)

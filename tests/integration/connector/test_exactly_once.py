@@ -178,9 +178,9 @@ async def test_a_transaction_that_breaks_off_leaves_nothing_for_readers(
         assert await rig.seen(committed=False) == ["lost"]
         waiting.cancel()
     monkeypatch.undo()
-    async with started(Rig(kafka_bootstrap, name)) as anew:
-        await anew.sink.store({"lsn": 3})
-        assert (await anew.seen(), await anew.lsns()) == ([], [1, 3])
+    async with started(Rig(kafka_bootstrap, name)) as restarted:
+        await restarted.sink.store({"lsn": 3})
+        assert (await restarted.seen(), await restarted.lsns()) == ([], [1, 3])
 
 
 async def test_the_last_offset_is_found_among_other_transactions(kafka_bootstrap: str, name: str) -> None:
@@ -290,7 +290,7 @@ async def test_snapshots_on_demand_heartbeats_and_notifications_are_committed_to
         read = await read_to_end(connect.bootstrap, f"{connector.name}.public.t", committed=True)
         return [event["after"]["id"] for event in (json.loads(raw.value or b"") for raw in read) if event["op"] == op]
 
-    async def until_told(what: str) -> None:
+    async def until_reported(what: str) -> None:
         async with asyncio.timeout(60):
             while True:
                 notes = await read_to_end(connect.bootstrap, f"{connector.name}.notes", committed=True)
@@ -298,12 +298,12 @@ async def test_snapshots_on_demand_heartbeats_and_notifications_are_committed_to
                     return
 
     execute = 'INSERT INTO signals VALUES (\'{0}\', \'execute-snapshot\', \'{{"data-collections": ["public.t"], "type": "{0}"}}\')'
-    for kind, told in (("incremental", "Incremental Snapshot"), ("blocking", "Initial Snapshot")):
+    for kind, reported in (("incremental", "Incremental Snapshot"), ("blocking", "Initial Snapshot")):
         before = len(await rows("r"))
         database.execute(execute.format(kind))
         database.execute("INSERT INTO t SELECT max(id) + 1, 'new' FROM t")
         connector.await_confirmed(connector.lsn())
-        await until_told(told)
+        await until_reported(reported)
         count = 5_000 if kind == "incremental" else 5_002
         async with asyncio.timeout(60):
             while len(await rows("r")) - before < count - 1:

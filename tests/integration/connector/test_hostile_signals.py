@@ -84,8 +84,8 @@ async def test_no_signal_ends_the_task(pg: PgServer, shared_worker: Worker) -> N
         wait_until(look, lambda: f"the last signal to be obeyed\n{shared_worker.log[-6000:]}", SECONDS)
         connector.await_confirmed(connector.lsn())
         assert [value["op"] for _, value in await connector.events("public.a")] == ["r"]
-        for name, (_, _, told) in REFUSED.items():
-            found = [line for line in lines() if told in line]
+        for name, (_, _, reported) in REFUSED.items():
+            found = [line for line in lines() if reported in line]
             assert len(found) == 1, (name, found)
             assert len(found[0]) < 1_000
         assert sum(f"id={'i' * 100}…" in line for line in lines()) == 1

@@ -160,7 +160,7 @@ async def notes(connector: Connector) -> list[dict[str, Any]]:
     return [note for note in found if note["aggregate_type"] == "Incremental Snapshot"]
 
 
-def told_key(row: Sequence[object], recorded: Recorded) -> str:
+def reported_key(row: Sequence[object], recorded: Recorded) -> str:
     """A row's key as notifications have it: 2.3.4 reported only the first column."""
     key = [str(cell) for cell in (row[1:] if recorded.case == "chosen" else row)]
     return ",".join(key[:1] if recorded.version == "2.3.4.Final" else key)
@@ -188,14 +188,14 @@ async def test_a_snapshot_begun_by_debezium_continues_at_its_chunk(pg: PgServer,
     for table, keys in wanted.items():
         assert await read(connector, table, "r") == keys
         assert len(await read(connector, table, "c")) == (table == recorded.case)
-    told = await notes(connector)
-    kinds = [note["type"].removeprefix("Status ") for note in told]
+    reported = await notes(connector)
+    kinds = [note["type"].removeprefix("Status ") for note in reported]
     assert "STARTED" not in kinds
     assert kinds[-2:] == ["TABLE_SCAN_COMPLETED", "COMPLETED"]
-    assert {note["id"] for note in told} == {recorded.case}
-    first = told[0]["additional_data"]
-    assert first["last_processed_key"] == told_key(wanted[recorded.case][CHUNK - 1], recorded)
-    assert first["maximum_key"] == told_key(wanted[recorded.case][-1], recorded)
+    assert {note["id"] for note in reported} == {recorded.case}
+    first = reported[0]["additional_data"]
+    assert first["last_processed_key"] == reported_key(wanted[recorded.case][CHUNK - 1], recorded)
+    assert first["maximum_key"] == reported_key(wanted[recorded.case][-1], recorded)
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: str(version)[0])

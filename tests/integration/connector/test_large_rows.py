@@ -97,8 +97,8 @@ async def test_a_row_that_kafka_does_not_take_fails_the_task_with_the_remedy(pg:
         "INSERT INTO a SELECT 1, string_agg(md5(i::text), '') FROM generate_series(1, 99999) i",
     )
     with running(pg, shared_worker, *ddl) as connector:
-        told = connector.trace()
-    assert "is larger than Kafka takes" in told
-    assert f"{connector.name}.public.a" in told
-    assert "max.message.bytes" in told
-    assert "producer.override.max.request.size" in told
+        message = connector.trace()
+    assert "is larger than Kafka takes" in message
+    assert f"{connector.name}.public.a" in message
+    assert "max.message.bytes" in message
+    assert "producer.override.max.request.size" in message

@@ -71,19 +71,22 @@ async def test_delete_leaves_slot_topic_and_offsets(connector: Connector) -> Non
 
 def test_progress(connector: Connector) -> None:
     connector.create()
-    told = connector.progress()
-    assert [(table["table"], table["rows"], table["done"]) for table in told["tables"]] == [("public.t", 3, True), ("public.u", 0, True)]
-    assert told["snapshot_seconds"] > 0
-    events = told["events"]
+    reported = connector.progress()
+    assert [(table["table"], table["rows"], table["done"]) for table in reported["tables"]] == [
+        ("public.t", 3, True),
+        ("public.u", 0, True),
+    ]
+    assert reported["snapshot_seconds"] > 0
+    events = reported["events"]
     connector.database.execute("INSERT INTO u VALUES (1), (2)", "DELETE FROM u WHERE id = 1")
     lsn = connector.lsn()
     connector.await_confirmed(lsn)
-    told = connector.progress()
+    reported = connector.progress()
     # Two creates, a delete and its tombstone.
-    assert told["events"] - events == 4
+    assert reported["events"] - events == 4
     # More may have been received since: the server's other databases write to the same WAL.
-    assert min(told["acknowledged_lsn"], told["received_lsn"]) >= parse_lsn(lsn)
-    assert told["last_event_source_ms"] > 1_600_000_000_000
+    assert min(reported["acknowledged_lsn"], reported["received_lsn"]) >= parse_lsn(lsn)
+    assert reported["last_event_source_ms"] > 1_600_000_000_000
     connector.stop()
     assert connector.progress()["phase"] == "stopped"
     connector.delete()

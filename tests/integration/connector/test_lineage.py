@@ -37,8 +37,8 @@ def facts(events: list[dict[str, Any]]) -> set[str]:
     found = set()
     for event in events:
         sets = [(side, each["name"].split(".", 1)[1], each["facets"]) for side in ("inputs", "outputs") for each in event[side]]
-        told = [(side, name, facets["schema"]["fields"], facets["datasetType"]["datasetType"]) for side, name, facets in sets]
-        found.add(json.dumps([event["eventType"], told], sort_keys=True))
+        reported = [(side, name, facets["schema"]["fields"], facets["datasetType"]["datasetType"]) for side, name, facets in sets]
+        found.add(json.dumps([event["eventType"], reported], sort_keys=True))
     return found
 
 

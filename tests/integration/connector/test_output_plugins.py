@@ -138,8 +138,8 @@ async def test_without_a_wish_the_servers_plugin_is_used(connector: Connector) -
     assert connector.slot()["plugin"] == ("decoderbufs" if has else "pgoutput")
     publications = connector.database.execute(f"SELECT count(*) FROM pg_publication WHERE pubname = '{connector.name}'")
     assert publications == [(0 if has else 1,)]
-    told = f"plugin=decoderbufs used=pgoutput slot={connector.name}"
-    assert (told in connector.worker.log) is not has
+    message = f"plugin=decoderbufs used=pgoutput slot={connector.name}"
+    assert (message in connector.worker.log) is not has
     connector.database.execute("INSERT INTO t VALUES (1)")
     connector.await_confirmed(connector.lsn())
     assert await connector.seen("public.t") == [("c", 1)]
@@ -179,9 +179,9 @@ def test_a_plugin_that_the_server_lacks_is_reported(connector: Connector) -> Non
         pytest.skip("this server has every plugin that can be asked for")
     connector.database.execute("CREATE TABLE t (id int PRIMARY KEY)")
     connector.post({"plugin.name": "decoderbufs"})
-    told = connector.trace()
-    assert "no output plugin decoderbufs" in told
-    assert "set plugin.name=pgoutput" in told
+    message = connector.trace()
+    assert "no output plugin decoderbufs" in message
+    assert "set plugin.name=pgoutput" in message
     assert connector.slot() == {}
     connector.delete()
 

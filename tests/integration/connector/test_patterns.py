@@ -37,10 +37,10 @@ def connector(pg: PgServer, shared_worker: Worker, request: pytest.FixtureReques
 def await_line(connector: Connector, text: str) -> None:
     """Wait until the log has ``text`` for the connector."""
 
-    def told() -> bool:
+    def message() -> bool:
         return any(connector.name in line and text in line for line in connector.worker.log.splitlines())
 
-    wait_until(told, lambda: f"{text}\n{connector.worker.log}", SECONDS)
+    wait_until(message, lambda: f"{text}\n{connector.worker.log}", SECONDS)
 
 
 async def test_names_may_begin_with_the_database_and_rules_without_a_match_are_reported(connector: Connector) -> None:
@@ -58,16 +58,16 @@ async def test_names_may_begin_with_the_database_and_rules_without_a_match_are_r
     ).json()
     warnings = [warning for field in asked["configs"] for warning in field["value"]["warnings"]]
     assert asked["error_count"] == 0
-    told = "Entry 'shop.public.orders.note' of column.truncate.to.2.chars matches no column of a captured table."
+    message = "Entry 'shop.public.orders.note' of column.truncate.to.2.chars matches no column of a captured table."
     assert [warning for warning in warnings if warning.startswith("Entry")] == [
-        f"{told} Entries are matched with whole names: schema.table.column, or database.schema.table.column"
+        f"{message} Entries are matched with whole names: schema.table.column, or database.schema.table.column"
     ]
     connector.create(changes)
     [(key, value)] = await connector.events("public.orders")
     assert key == {"email": "a@example"}
     assert value["after"] == {"id": 1, "email": "***", "note": "on"}
     assert [
-        line for line in connector.worker.log.splitlines() if connector.name in line and "rule matches nothing" in line and told in line
+        line for line in connector.worker.log.splitlines() if connector.name in line and "rule matches nothing" in line and message in line
     ]
     connector.delete()
 
@@ -76,8 +76,8 @@ async def test_an_endless_pattern_fails_only_its_connector_and_its_signal(connec
     connector.create({"table.include.list": rf"{LINEAR},public\..*", "signal.data.collection": "public.signals"})
     other = Connector(connector.worker, connector.database, f"{connector.name}_2")
     answer = connector.worker.rest("POST", "/connectors", {"name": other.name, "config": other.config({"table.include.list": ENDLESS})})
-    told = answer.text if answer.status_code != httpx.codes.CREATED else other.trace()
-    assert f"Property table.include.list holds '{ENDLESS}', which takes too long to match" in told
+    message = answer.text if answer.status_code != httpx.codes.CREATED else other.trace()
+    assert f"Property table.include.list holds '{ENDLESS}', which takes too long to match" in message
     for entry, said in (
         (ENDLESS, f"Property data-collections holds '{ENDLESS}', which takes too long to match"),
         ("(" * 600 + "a" + ")" * 600, "groups and classes may be nested 100 levels deep"),

@@ -84,15 +84,15 @@ async def test_initial_statements_are_not_run(database: Database) -> None:
 
 
 async def test_a_role_without_replication(database: Database) -> None:
-    told = await found(database, **as_role(database, "NOREPLICATION"))
-    assert [(key, warning) for key, warning, _ in told] == [
+    reported = await found(database, **as_role(database, "NOREPLICATION"))
+    assert [(key, warning) for key, warning, _ in reported] == [
         ("database.user", ERROR),
         ("publication.autocreate.mode", WARNING),
         ("database.user", WARNING),
     ]
-    assert told[0][2].startswith(f"{LEAD}Postgres roles LOGIN and REPLICATION are not assigned to user: {database.name}. ")
-    assert "CREATE on database" in told[1][2]
-    assert f'GRANT SELECT ON "public"."orders" TO "{database.name}";' in told[2][2]
+    assert reported[0][2].startswith(f"{LEAD}Postgres roles LOGIN and REPLICATION are not assigned to user: {database.name}. ")
+    assert "CREATE on database" in reported[1][2]
+    assert f'GRANT SELECT ON "public"."orders" TO "{database.name}";' in reported[2][2]
     # Done what it says, nothing is left.
     database.execute(
         f'ALTER ROLE "{database.name}" REPLICATION',
@@ -145,9 +145,9 @@ async def test_a_slot_in_use_is_waited_for(database: Database) -> None:
         command = f"START_REPLICATION SLOT {database.name} LOGICAL 0/0 {options}"
         other.pgconn.send_query(command.encode())
         other.pgconn.get_result()
-        told = await found(database, publication__autocreate__mode="no_tables", table__include__list="public.none")
-        assert ("slot.name", WARNING) in [finding[:2] for finding in told]
-        assert any(f"Replication slot {database.name} is in use by pid" in text and "someone" in text for _, _, text in told)
+        reported = await found(database, publication__autocreate__mode="no_tables", table__include__list="public.none")
+        assert ("slot.name", WARNING) in [finding[:2] for finding in reported]
+        assert any(f"Replication slot {database.name} is in use by pid" in text and "someone" in text for _, _, text in reported)
     in_use = f"SELECT 1 FROM pg_replication_slots WHERE slot_name = '{database.name}' AND active"
     wait_until(lambda: not database.execute(in_use), "the slot to be free", SECONDS)
 
@@ -281,13 +281,13 @@ async def test_a_server_that_does_not_answer_is_reported_in_time(database: Datab
 
     async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
         port = str(server.sockets[0].getsockname()[1])
-        told = await only(database, database__port=port, connection__validation__timeout__ms="200")
-    assert told == ("database.hostname", ERROR, "Connection validation timed out after 200 ms")
+        reported = await only(database, database__port=port, connection__validation__timeout__ms="200")
+    assert reported == ("database.hostname", ERROR, "Connection validation timed out after 200 ms")
 
 
 async def test_files_of_tls_that_are_not_there(database: Database) -> None:
-    told = await found(database, database__sslcert="/no/such.crt", database__sslkey="/no/such.key")
-    assert [finding[:2] for finding in told] == [("database.sslcert", WARNING), ("database.sslkey", WARNING)]
+    reported = await found(database, database__sslcert="/no/such.crt", database__sslkey="/no/such.key")
+    assert [finding[:2] for finding in reported] == [("database.sslcert", WARNING), ("database.sslkey", WARNING)]
     key, warning, text = await only(database, database__sslmode="require")
     assert (key, warning) == ("database.sslmode", ERROR)
     assert text.startswith(f"{LEAD}The server does not support SSL. ")
@@ -298,21 +298,21 @@ async def test_a_server_with_tls_that_is_not_trusted(database: Database) -> None
     context.load_cert_chain(PEM / "server.pem")
     async with fake_pooler(database.host, database.port, "passes", context) as port:
 
-        async def told(**changes: str) -> list[tuple[str, bool, str]]:
+        async def reported(**changes: str) -> list[tuple[str, bool, str]]:
             return await found(database, database__port=str(port), **{f"database__{name}": value for name, value in changes.items()})
 
-        [(key, weight, text)] = await told(sslmode="verify-ca", sslrootcert="/no/such.crt")
+        [(key, weight, text)] = await reported(sslmode="verify-ca", sslrootcert="/no/such.crt")
         assert (key, weight) == ("database.sslrootcert", ERROR)
         missing = text
-        [(key, weight, text)] = await told(sslmode="verify-ca", sslrootcert=__file__)
+        [(key, weight, text)] = await reported(sslmode="verify-ca", sslrootcert=__file__)
         assert (key, weight) == ("database.sslrootcert", ERROR)
         # Who sends configurations is not to learn which files there are.
         assert text == missing
         assert text.startswith(f"{LEAD}The file of database.sslrootcert cannot be used: ")
         # A client's certificate is not an authority.
-        [(key, weight, text)] = await told(sslmode="verify-ca", sslrootcert=str(PEM / "client.pem"))
+        [(key, weight, text)] = await reported(sslmode="verify-ca", sslrootcert=str(PEM / "client.pem"))
         assert (key, weight) == ("database.sslrootcert", ERROR)
-        trusted = await told(sslmode="verify-ca", sslrootcert=str(PEM / "authority.pem"))
+        trusted = await reported(sslmode="verify-ca", sslrootcert=str(PEM / "authority.pem"))
         # It is a pooler all the same.
         assert [finding[:2] for finding in trusted] == [("database.hostname", WARNING)]
 

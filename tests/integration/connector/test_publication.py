@@ -75,9 +75,9 @@ def test_filtered_does_not_touch_a_publication_of_all_tables(connector: Connecto
     connector.stop()
     connector.database.execute(f"DROP PUBLICATION {connector.name}", f"CREATE PUBLICATION {connector.name} FOR ALL TABLES")
     connector.put("resume")
-    told = connector.trace()
-    assert f"Publication {connector.name} is for all tables" in told
-    assert f'DROP PUBLICATION "{connector.name}";' in told
+    message = connector.trace()
+    assert f"Publication {connector.name} is for all tables" in message
+    assert f'DROP PUBLICATION "{connector.name}";' in message
     assert publication(connector.database, connector.name, "puballtables") == (True,)
     connector.delete()
 

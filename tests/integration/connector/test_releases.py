@@ -161,5 +161,5 @@ async def test_logical_messages_come_where_the_server_sends_them(connector: Conn
     connector.database.execute("SELECT pg_logical_emit_message(true, 'p', 'hello')", "INSERT INTO t VALUES (1)")
     connector.await_confirmed(connector.lsn())
     assert await connector.seen("public.t") == [("c", 1)]
-    told = await connector.raw(f"{connector.name}.message") if pg_release.major >= MESSAGES_SINCE else []
-    assert len(told) == (pg_release.major >= MESSAGES_SINCE)
+    message = await connector.raw(f"{connector.name}.message") if pg_release.major >= MESSAGES_SINCE else []
+    assert len(message) == (pg_release.major >= MESSAGES_SINCE)

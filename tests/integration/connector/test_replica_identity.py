@@ -52,8 +52,8 @@ async def test_identities_are_set_once(pg: PgServer, caplog: pytest.LogCaptureFi
         await set_replica_identities(connection, rules, every_table)
         assert identities(database) == {"a": "f", "b": "i", "other": "d"}
         await set_replica_identities(connection, rules, every_table)
-    told = [record.getMessage().split(" table=")[0] for record in caplog.records]
-    assert told == ["replica identity set"] * 2 + ["replica identity is already set"] * 2
+    warnings = [record.getMessage().split(" table=")[0] for record in caplog.records]
+    assert warnings == ["replica identity set"] * 2 + ["replica identity is already set"] * 2
 
 
 async def test_a_table_of_another_owner_is_reported_and_not_changed(pg: PgServer, caplog: pytest.LogCaptureFixture) -> None:

@@ -75,19 +75,19 @@ async def test_unreadable_values_are_reported_without_the_values(pg: PgServer) -
         types = await pg_catalog.read_types(connection)
         assert table is not None
 
-        async def told(key: bytes | None) -> str:
+        async def reported(key: bytes | None) -> str:
             named = () if key is None else (("id", key),)
             with pytest.raises(NotReadError) as caught:
                 await read_again(connection, Reread(table, (1,), named, strict=False, rule="r"), types, SEEN)
             return str(caught.value)
 
-        assert await told(None) == "it has no key to be found by"
-        assert await told(b"2") == "it is gone"
-        assert await told(b"secret") == "SQLSTATE 22P02"
+        assert await reported(None) == "it has no key to be found by"
+        assert await reported(b"2") == "it is gone"
+        assert await reported(b"secret") == "SQLSTATE 22P02"
         database.execute("ALTER TABLE k ALTER v TYPE text")
-        assert await told(b"1") == "column v has another type by now"
+        assert await reported(b"1") == "column v has another type by now"
         database.execute("ALTER TABLE k DROP v")
-        assert "column" in await told(b"1")
+        assert "column" in await reported(b"1")
         await connection.close()
         with pytest.raises(CdcError) as caught:
             await read_again(connection, Reread(table, (1,), (("id", b"1"),), strict=False, rule="r"), types, SEEN)

@@ -142,6 +142,6 @@ async def test_a_key_changed_while_the_worker_was_stopped_is_reported(pg: PgServ
     connector.await_phase("streaming")
     connector.await_confirmed(connector.lsn())
     assert [key for key, _ in await connector.events("public.t")] == [{"b": 1}, {"b": 2}]
-    [told] = [line for line in connector.worker.log.splitlines() if "another key before its changes were read" in line]
-    assert told.endswith(" table=public.t key=b before=a,b")
-    assert " connector=restart_key " in told
+    [reported] = [line for line in connector.worker.log.splitlines() if "another key before its changes were read" in line]
+    assert reported.endswith(" table=public.t key=b before=a,b")
+    assert " connector=restart_key " in reported

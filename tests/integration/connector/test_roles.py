@@ -57,10 +57,10 @@ async def test_owner_of_the_tables_can_do_all_with_filtered(owner: Database, sha
 def test_all_tables_needs_a_superuser_and_says_which_statement(owner: Database, shared_worker: Worker) -> None:
     connector = connector_of(owner, shared_worker, "role_all_tables")
     connector.post(user(owner))
-    told = connector.trace()
-    assert f"The connector's role may not create or change publication {connector.name}" in told
-    assert f'CREATE PUBLICATION "{connector.name}" FOR ALL TABLES' in told
-    assert "publication.autocreate.mode to filtered" in told
+    message = connector.trace()
+    assert f"The connector's role may not create or change publication {connector.name}" in message
+    assert f'CREATE PUBLICATION "{connector.name}" FOR ALL TABLES' in message
+    assert "publication.autocreate.mode to filtered" in message
     assert connector.slot() == {}
     # Done what it says, it runs.
     owner.execute(f'CREATE PUBLICATION "{connector.name}" FOR ALL TABLES', f"GRANT SELECT ON foreign_table TO {owner.name}_role")
@@ -73,9 +73,9 @@ def test_all_tables_needs_a_superuser_and_says_which_statement(owner: Database, 
 def test_a_table_of_another_owner_is_named(owner: Database, shared_worker: Worker) -> None:
     connector = connector_of(owner, shared_worker, "role_foreign")
     connector.post({**user(owner), "publication.autocreate.mode": "filtered"})
-    told = connector.trace()
-    assert 'FOR TABLE "public"."foreign_table", "public"."own"' in told
-    assert "must be owner of table foreign_table" in told
+    message = connector.trace()
+    assert 'FOR TABLE "public"."foreign_table", "public"."own"' in message
+    assert "must be owner of table foreign_table" in message
     connector.delete()
 
 
@@ -83,9 +83,9 @@ def test_a_table_that_may_not_be_read_is_named(owner: Database, shared_worker: W
     connector = connector_of(owner, shared_worker, "role_unread")
     owner.execute(f'CREATE PUBLICATION "{connector.name}" FOR ALL TABLES')
     connector.post({**user(owner), "table.include.list": "public.foreign_table"})
-    told = connector.trace()
-    assert "reading table public.foreign_table" in told
-    assert "permission denied for table foreign_table" in told
+    message = connector.trace()
+    assert "reading table public.foreign_table" in message
+    assert "permission denied for table foreign_table" in message
     connector.delete()
 
 
@@ -96,10 +96,10 @@ def test_a_role_without_replication_is_reported(owner: Database, shared_worker: 
     connector.stop()
     owner.execute(f"ALTER ROLE {owner.name}_role NOREPLICATION")
     connector.put("resume")
-    told = connector.trace()
-    assert "to start wal" in told.lower()
-    assert f"Postgres roles LOGIN and REPLICATION are not assigned to user: {owner.name}_role. " in told
-    assert f'ALTER ROLE "{owner.name}_role" REPLICATION;' in told
+    message = connector.trace()
+    assert "to start wal" in message.lower()
+    assert f"Postgres roles LOGIN and REPLICATION are not assigned to user: {owner.name}_role. " in message
+    assert f'ALTER ROLE "{owner.name}_role" REPLICATION;' in message
     connector.delete()
 
 

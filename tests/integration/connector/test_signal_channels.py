@@ -87,15 +87,15 @@ class Broken(logging.Handler):
     def __init__(self, channel: str) -> None:
         super().__init__()
         self._wanted = f"signal channel broken, trying again channel={channel} "
-        self._told = asyncio.Event()
+        self._reported = asyncio.Event()
 
     def emit(self, record: logging.LogRecord) -> None:
         if self._wanted in log_line(record):
-            self._told.set()
+            self._reported.set()
 
     async def wait(self) -> None:
         async with asyncio.timeout(SECONDS):
-            await self._told.wait()
+            await self._reported.wait()
 
     def __enter__(self) -> Self:
         logging.getLogger("connector.runner.signaling.signal_channels").addHandler(self)
@@ -248,17 +248,17 @@ def test_a_python_class_that_is_nowhere(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("properties", "told"),
+    ("properties", "reported"),
     [
         ({"signal_enabled_channels": "kafka"}, "signal.kafka.bootstrap.servers"),
         ({"notification_enabled_channels": "sink,log"}, "notification.sink.topic.name"),
         ({"notification_enabled_channels": "sink"}, "notification.sink.topic.name"),
     ],
 )
-def test_configurations_that_are_refused(properties: dict[str, str], told: str) -> None:
+def test_configurations_that_are_refused(properties: dict[str, str], reported: str) -> None:
     with pytest.raises(CdcError) as refusal:
         context_of(**properties)
-    assert told in refusal.value.message
+    assert reported in refusal.value.message
 
 
 def test_a_consumer_s_settings_that_cannot_be_used() -> None:
@@ -316,7 +316,7 @@ def connector(pg: PgServer, shared_worker: Worker) -> Connector:
     return Connector(shared_worker, database, f"signals_{uuid.uuid4().hex[:12]}")
 
 
-def told(value: dict[str, Any]) -> tuple[str, str, str, str]:
+def reported(value: dict[str, Any]) -> tuple[str, str, str, str]:
     """Kind, table, rows or part, and listed tables."""
     more = value["additional_data"] if "additional_data" in value else value["additionalData"]
     table = more.get("current_collection_in_progress") or more.get("scanned_collection", "")
@@ -345,13 +345,13 @@ async def test_notifications_of_the_initial_snapshot(connector: Connector) -> No
     connector.create(channels)
     records = await read_to_end(connector.worker.bootstrap, topic)
     values = [json.loads(record.value or b"") for record in records]
-    assert [told(value) for value in values] == RECORDED
+    assert [reported(value) for value in values] == RECORDED
     assert all(value["aggregate_type"] == "Initial Snapshot" for value in values)
     assert [json.loads(record.key or b"") for record in records] == [{"id": value["id"]} for value in values]
     assert all(record.headers == () for record in records)
     path = f"/connectors/{connector.name}/notifications"
     listed = kept(connector)
-    assert [(one["number"], told(one)) for one in listed] == list(enumerate(RECORDED, start=1))
+    assert [(one["number"], reported(one)) for one in listed] == list(enumerate(RECORDED, start=1))
     # A restart finds the snapshot complete, and its listeners are notified.
     async with httpx.AsyncClient(base_url=connector.worker.url, timeout=SECONDS) as client:
         headers = {"Accept": EVENTS, "Last-Event-ID": str(len(RECORDED))}
@@ -408,7 +408,7 @@ async def test_followers_do_not_delay_the_worker(pg: PgServer, worker: Callable[
 async def test_notifications_of_a_snapshot_in_parts(connector: Connector) -> None:
     topic = f"{connector.name}-notes"
     connector.create({"notification.enabled.channels": "sink", "notification.sink.topic.name": topic, "snapshot.max.threads": "2"})
-    seen = [told(json.loads(record.value or b"")) for record in await read_to_end(connector.worker.bootstrap, topic)]
+    seen = [reported(json.loads(record.value or b"")) for record in await read_to_end(connector.worker.bootstrap, topic)]
     assert (seen[0], seen[-1]) == (RECORDED[0], RECORDED[-1])
     for table, rows in (("public.C x", "1"), ("public.a", "3"), ("public.b", "0")):
         assert [one for one in seen if one[1] == table] == [
@@ -432,7 +432,7 @@ async def test_a_snapshot_that_fails(connector: Connector) -> None:
         }
     )
     connector.worker.await_state(connector.name, "FAILED")
-    seen = [told(json.loads(record.value or b"")) for record in await read_to_end(connector.worker.bootstrap, topic)]
+    seen = [reported(json.loads(record.value or b"")) for record in await read_to_end(connector.worker.bootstrap, topic)]
     assert seen[:6] == RECORDED[:6]
     assert seen[6:] == [("TABLE_SCAN_COMPLETED", "public.b", "", ""), ("ABORTED", "", "", "")]
     connector.delete()

@@ -87,9 +87,9 @@ def test_slot_of_another_plugin(connector: Connector) -> None:
     connector.drop_slot()
     connector.database.execute(f"SELECT pg_create_logical_replication_slot('{connector.name}', 'test_decoding')")
     connector.put("resume")
-    told = connector.trace()
-    assert f"Replication slot {connector.name} was made for plugin test_decoding, not pgoutput" in told
-    assert f"SELECT pg_drop_replication_slot('{connector.name}');" in told
+    message = connector.trace()
+    assert f"Replication slot {connector.name} was made for plugin test_decoding, not pgoutput" in message
+    assert f"SELECT pg_drop_replication_slot('{connector.name}');" in message
     connector.delete()
 
 
@@ -111,9 +111,9 @@ def test_missing_slot(connector: Connector) -> None:
     connector.stop()
     connector.database.execute(f"SELECT pg_drop_replication_slot('{connector.name}')")
     connector.put("resume")
-    told = connector.trace()
-    assert "the replication slot is gone" in told
-    assert "snapshot.mode=when_needed" in told
+    message = connector.trace()
+    assert "the replication slot is gone" in message
+    assert "snapshot.mode=when_needed" in message
     # Nobody has made a new one that would hide the gap.
     assert connector.slot() == {}
     connector.delete()
@@ -146,10 +146,10 @@ def test_slot_that_lost_its_wal(shared_worker: Worker) -> None:
 
         wait_until(lost, "the slot to lose its WAL", SECONDS)
         connector.put("resume")
-        told = connector.trace()
-        assert f"removed WAL that replication slot {connector.name} needs" in told
-        assert f"SELECT pg_drop_replication_slot('{connector.name}');" in told
-        assert "max_slot_wal_keep_size" in told
+        message = connector.trace()
+        assert f"removed WAL that replication slot {connector.name} needs" in message
+        assert f"SELECT pg_drop_replication_slot('{connector.name}');" in message
+        assert "max_slot_wal_keep_size" in message
         connector.delete()
 
 
@@ -165,9 +165,9 @@ def test_server_without_logical_decoding(shared_worker: Worker) -> None:
         server.halt()
         server.resume()
         connector.put("resume")
-        told = connector.trace()
-        assert "Postgres server wal_level property must be 'logical' but is: 'replica'" in told
-        assert "ALTER SYSTEM SET wal_level = 'logical';" in told
+        message = connector.trace()
+        assert "Postgres server wal_level property must be 'logical' but is: 'replica'" in message
+        assert "ALTER SYSTEM SET wal_level = 'logical';" in message
         assert shared_worker.rest("DELETE", f"/connectors/{connector.name}").is_success
 
 
@@ -207,12 +207,12 @@ async def test_offset_and_slot_follow_the_acknowledgements(connector: Connector,
     [(before, after)] = connector.database.execute("SELECT pg_current_wal_insert_lsn()::text, pg_current_wal_insert_lsn() - '0/0'::pg_lsn")
     times: set[object] = set()
 
-    def told_often() -> bool:
+    def message_often() -> bool:
         query = f"SELECT reply_time FROM pg_stat_replication WHERE pid = {connector.slot()['active_pid']}"
         times.update(row[0] for row in connector.database.execute(query))
         return len(times) >= 4
 
-    wait_until(told_often, "some status updates", SECONDS)
+    wait_until(message_often, "some status updates", SECONDS)
     behind = f"SELECT confirmed_flush_lsn < '{before}' FROM pg_replication_slots WHERE slot_name = '{connector.name}'"
     assert connector.database.execute(behind) == [(True,)]
     assert connector.offset()["lsn"] < int(str(after))

@@ -71,7 +71,7 @@ TABLE = ("CREATE TABLE a (id int PRIMARY KEY)", "INSERT INTO a VALUES (1), (2), 
 
 
 @pytest.mark.parametrize(
-    ("condition", "told"),
+    ("condition", "reported"),
     [
         ("true; CREATE TABLE stacked AS SELECT 1", "cannot insert multiple commands"),
         ("true; COMMIT; CREATE TABLE stacked AS SELECT 1", "cannot insert multiple commands"),
@@ -86,12 +86,12 @@ TABLE = ("CREATE TABLE a (id int PRIMARY KEY)", "INSERT INTO a VALUES (1), (2), 
         ("id > '\ud800'", "surrogate"),
     ],
 )
-async def test_a_condition_runs_no_second_statement_and_writes_nothing(pg: PgServer, condition: str, told: str) -> None:
+async def test_a_condition_runs_no_second_statement_and_writes_nothing(pg: PgServer, condition: str, reported: str) -> None:
     database = pg.database("condition")
     database.execute(*TABLE)
     async with connected(database) as connection:
         for read in (maximum_of, chunk_of):
-            with pytest.raises(CdcError, match=told):
+            with pytest.raises(CdcError, match=reported):
                 await read(connection, condition)
         # The connection serves the next table.
         assert await chunk_of(connection, "id > 1 -- not the first") == [b"2\n", b"3\n"]

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from tests.fix_pg import Database, PgServer
 from tests.fix_worker import Worker

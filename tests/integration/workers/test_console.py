@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Callable
 
 import httpx
 import pytest
@@ -72,4 +73,19 @@ def test_the_pages_show_the_running_connector(connector: Connector) -> None:
     assert 'value="unused"' not in config
     act(connector, "pause")
     connector.worker.await_state(connector.name, "PAUSED")
+    connector.delete()
+
+
+def test_the_events_of_a_table_show_their_differences(pg: PgServer, worker: Callable[..., Worker]) -> None:
+    database = pg.database("console_events")
+    database.execute("CREATE TABLE t (id int PRIMARY KEY, state text, token text)", "ALTER TABLE t REPLICA IDENTITY FULL")
+    connector = Connector(worker(console_events="true"), database, f"events_{uuid.uuid4().hex[:8]}")
+    connector.create()
+    database.execute("INSERT INTO t VALUES (1, 'new', 'k1')", "UPDATE t SET state = 'paid'")
+    connector.await_confirmed(connector.lsn())
+    topic = f"{connector.name}.public.t"
+    part = connector.worker.rest("GET", f"/ui/connectors/{connector.name}/events/latest?topic={topic}").text
+    assert part.index("<b>update") < part.index("<b>create")
+    assert "<del>&#34;new&#34;</del> <ins>&#34;paid&#34;</ins>" in part
+    assert ("[hidden]" in part, "k1" in part) == (True, False)
     connector.delete()

@@ -29,7 +29,7 @@ async def test_no_password_is_in_the_log_at_debug(pg: PgServer, worker: Callable
     )
     for logger in ("aiokafka", "aiokafka.producer", "psycopg", "httpx", "org.apache.kafka.clients", "org.postgresql", "root"):
         assert here.rest("PUT", f"/admin/loggers/{logger}", {"level": "DEBUG"}).is_success
-    levels = {name: told["level"] for name, told in here.rest("GET", "/admin/loggers").json().items()}
+    levels = {name: reported["level"] for name, reported in here.rest("GET", "/admin/loggers").json().items()}
     assert (levels["root"], levels["workers.herder.herder"], levels["aiokafka"]) == ("DEBUG", "DEBUG", "INFO")
     connector = Connector(here, database, f"debug_{uuid.uuid4().hex[:8]}")
     connector.create(

@@ -191,23 +191,23 @@ def test_a_login_that_is_not_accepted_fails_the_task(start: Start, pg: PgServer)
     wrong = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="hunter2";'
     try:
         connector.post({"producer.override.sasl.jaas.config": wrong})
-        told = connector.trace()
-        assert "does not accept this login" in told
-        assert "Check sasl.mechanism and sasl.jaas.config" in told
-        assert "hunter2" not in told + worker.log
+        reported = connector.trace()
+        assert "does not accept this login" in reported
+        assert "Check sasl.mechanism and sasl.jaas.config" in reported
+        assert "hunter2" not in reported + worker.log
     finally:
         connector.delete()
 
 
 @pytest.mark.parametrize(
-    ("way", "changed", "told"),
+    ("way", "changed", "reported"),
     [
         ("plain", {"sasl.jaas.config": 'x.PlainLoginModule required username="alice" password="hunter2";'}, "does not accept this login"),
         ("scram-512-tls", {"ssl.truststore.type": "", "ssl.truststore.location": ""}, "is not trusted"),
         ("oauth", {"sasl.oauthbearer.client.credentials.client.secret": "hunter2"}, "401 invalid_client"),
     ],
 )
-def test_a_rejected_worker_reports_the_reason(way: str, changed: dict[str, str], told: str, place: Place) -> None:
+def test_a_rejected_worker_reports_the_reason(way: str, changed: dict[str, str], reported: str, place: Place) -> None:
     properties = properties_of(f"secured-{uuid.uuid4().hex[:12]}", "") | place.worker(way) | changed
     properties["listeners"] = "http://127.0.0.1:0"
     file = place.folder / "worker.properties"
@@ -216,5 +216,5 @@ def test_a_rejected_worker_reports_the_reason(way: str, changed: dict[str, str],
         [sys.executable, "-P", "-m", "workers", "worker", str(file)], capture_output=True, text=True, check=False, timeout=SECONDS
     )
     assert done.returncode == 1
-    assert told in done.stderr.splitlines()[-1]
+    assert reported in done.stderr.splitlines()[-1]
     assert "hunter2" not in done.stdout + done.stderr

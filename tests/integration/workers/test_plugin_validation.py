@@ -53,11 +53,11 @@ def test_the_database_is_asked(connector: Connector) -> None:
 def test_post_returns_the_same_errors(connector: Connector) -> None:
     changes = {"slot.name": "Bad Name", "max.batch.size": "x", "tasks.max": "0"}
     body = checked(connector, changes)
-    told = [line for lines in errors(body).values() for line in lines]
-    assert body["error_count"] == len(told) == 4
+    message = [line for lines in errors(body).values() for line in lines]
+    assert body["error_count"] == len(message) == 4
     refused = connector.worker.rest("POST", "/connectors", {"name": connector.name, "config": connector.config(changes)})
     assert refused.status_code == httpx.codes.BAD_REQUEST
-    assert refused.json()["message"].splitlines()[1:-1] == told
+    assert refused.json()["message"].splitlines()[1:-1] == message
 
 
 def test_a_connector_of_2_3_4_has_that_versions_properties_and_status(connector: Connector) -> None:

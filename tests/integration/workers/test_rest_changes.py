@@ -96,9 +96,9 @@ def test_a_level_is_heard_at_once(shared_worker: Worker) -> None:
         return shared_worker.log.count("of=connect_api.heard")
 
     assert shared_worker.rest("PUT", "/admin/loggers/workers.telemetry.loggers", {"level": "WARN"}).is_success
-    told = lines()
+    reported = lines()
     shared_worker.rest("PUT", "/admin/loggers/connect_api.heard", {"level": "DEBUG"})
     shared_worker.rest("PUT", "/admin/loggers/workers.telemetry.loggers", {"level": "INFO"})
-    assert lines() == told
+    assert lines() == reported
     shared_worker.rest("PUT", "/admin/loggers/connect_api.heard", {"level": "INFO"})
-    wait_until(lambda: lines() == told + 1, "the line", SECONDS)
+    wait_until(lambda: lines() == reported + 1, "the line", SECONDS)

@@ -108,8 +108,8 @@ def test_calls_with_a_body_pass_over_https(offered: Offered) -> None:
 def test_a_page_of_another_origin(offered: Offered) -> None:
     asks = {"Origin": PAGE, "Access-Control-Request-Method": "PUT"}
     preflight = httpx.options(f"{offered.http}/connectors", headers=asks, auth=ALICE)
-    told = {name: value for name, value in preflight.headers.items() if name.startswith("access-control")}
-    assert told == {
+    reported = {name: value for name, value in preflight.headers.items() if name.startswith("access-control")}
+    assert reported == {
         "access-control-allow-origin": PAGE,
         "access-control-allow-methods": "GET,PUT",
         "access-control-allow-headers": "Content-Type",

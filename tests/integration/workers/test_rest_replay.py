@@ -15,8 +15,8 @@ pytestmark = pytest.mark.pg_once
 
 def test_the_recording_belongs_to_the_requests() -> None:
     recorded = json.loads(ANSWERS.read_text(encoding="utf-8"))
-    told = {section: [answer["call"] for answer in answers] for section, answers in recorded.items()}
-    assert told == {section: [call["call"] for call in calls] for section, calls in requests().items()}
+    reported = {section: [answer["call"] for answer in answers] for section, answers in recorded.items()}
+    assert reported == {section: [call["call"] for call in calls] for section, calls in requests().items()}
 
 
 def test_every_call_is_answered_as_the_reference_answers(pg: PgServer, shared_worker: Worker) -> None:

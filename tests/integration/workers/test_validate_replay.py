@@ -35,12 +35,12 @@ def as_here(answer: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
     for row in answer["rows"]:
         name = of(row, "name")
         # The worker emulates three versions. Each recorded worker had one.
-        told = (
+        message = (
             with_member(with_member(row, "default_value", CURRENT), "recommended_values", [*VERSIONS, DEBEZIUM_3_7_0.version])
             if name == VERSION
             else row
         )
-        rows.append(with_member(told, "errors", case["here"][name]) if name in case.get("here", {}) else told)
+        rows.append(with_member(message, "errors", case["here"][name]) if name in case.get("here", {}) else message)
     return {**answer, "rows": rows, "error_count": sum(len(of(row, "errors")) for row in rows)}
 
 
@@ -88,6 +88,6 @@ def test_every_configuration_is_answered_as_the_reference_answers(version: str, 
                 wrong += [f"{name}: {line}" for line in differences(answer, expected)]
             else:
                 # The reference fails where it should report an error.
-                told = [line for row in answer.get("rows", ()) for line in of(row, "errors")]
-                wrong += [] if told else [f"{name}: {answer['status']} without an error"]
+                message = [line for row in answer.get("rows", ()) for line in of(row, "errors")]
+                wrong += [] if message else [f"{name}: {answer['status']} without an error"]
     assert wrong == [], "\n".join(wrong)

@@ -26,7 +26,7 @@ from connector.io.postgres.catalog import read_table, read_types
 from connector.types.codec import TypeSettings
 from connector.types.registry import base_type
 from tests.support.event_value import decoded, parsed
-from tests.support.kept_value import agree, kept, told
+from tests.support.kept_value import agree, kept, reported
 from tests.support.spark.workload_draft import Table
 from tests.support.spark.workload_tables import Column
 from tests.support.topics import Raw
@@ -180,7 +180,7 @@ def _cell(event: Event, column: Typed) -> tuple[bool, str | None]:
     if value in _STANDS:
         return False, None
     text = decoded(event.fields[name], value)
-    return True, None if text is None else told(column.type, column.modifier, MODES, text)
+    return True, None if text is None else reported(column.type, column.modifier, MODES, text)
 
 
 def _canonical(payload: object) -> bytes:

@@ -6,8 +6,10 @@ from typing import Final
 
 import psycopg
 
-from workers.spark.source.relation import bare_columns, table_columns
-from workers.spark.tables.table import Table
+from workers.spark.kinds import kind_of
+from workers.spark.source.catalog import connect_schema
+from workers.spark.source.relation import table_columns
+from workers.spark.tables.table import Column, Table
 
 # As Debezium finds it: the primary key, else the first unique index by name whose parts are all columns.
 _KEY: Final = """
@@ -26,5 +28,7 @@ order by p.place
 
 def source_table(connection: psycopg.Connection, table: tuple[str, str]) -> Table | None:
     """The table as the default modes send it, for who has no topic to ask; None when there is no such table."""
-    columns = tuple(bare_columns(table_columns(connection, table)))
+    # Composite types are not sent by default.
+    sent = [column for column in table_columns(connection, table) if column.kind != "c"]
+    columns = tuple(Column(column.name, kind_of(connect_schema(column))) for column in sent)
     return Table(*table, columns, tuple(row[0] for row in connection.execute(_KEY, table).fetchall())) if columns else None

@@ -206,7 +206,7 @@ class Draft:
         self.say(f"INSERT INTO {table.name} ({', '.join(names)}) VALUES {', '.join(rows)}{tail}")
         for number in numbers:
             self._put(table, number)
-        self._told(table, len(numbers))
+        self._reported(table, len(numbers))
 
     def _copy(self, table: Table, rows: int) -> None:
         numbers = [self._fresh(table) for _ in range(rows)]
@@ -214,7 +214,7 @@ class Draft:
         lines = [[str(number), *(self._text(column) for column in table.columns[1:])] for number in numbers]
         text = "".join("\t".join("\\N" if cell is None else _copied(cell) for cell in line) + "\n" for line in lines)
         self.say(f"COPY {table.name} ({', '.join(column.name for column in table.columns)}) FROM STDIN", text)
-        self._told(table, rows)
+        self._reported(table, rows)
 
     def _update(self, table: Table, rows: int) -> None:
         """Other values of a few columns. Large ones mostly stay the same, so the server does not send them again."""
@@ -230,7 +230,7 @@ class Draft:
             # No value changes, but the row is written again.
             sets = [f"{column.name} = {column.name}" for column in changed]
         self.say(f"UPDATE {table.name} SET {', '.join(sets)} WHERE {_where(table, numbers)}")
-        self._told(table, len(numbers))
+        self._reported(table, len(numbers))
 
     def _upsert(self, table: Table, rows: int) -> None:
         there = self._some(table, rows)
@@ -256,7 +256,7 @@ class Draft:
         for number in gone:
             self._take(table, number)
         self._put(table, new)
-        self._told(table, len(numbers) + 1)
+        self._reported(table, len(numbers) + 1)
 
     def _delete(self, table: Table, rows: int) -> None:
         self._delete_numbers(table, self._some(table, rows))
@@ -265,7 +265,7 @@ class Draft:
         self.say(f"DELETE FROM {table.name} WHERE {_where(table, numbers)}")
         for number in numbers:
             self._take(table, number)
-        self._told(table, len(numbers), told=False)
+        self._reported(table, len(numbers), reported=False)
 
     def _remake(self, table: Table, _rows: int) -> None:
         """Delete a row and insert another of the same key."""
@@ -302,7 +302,7 @@ class Draft:
         self.say(f"UPDATE {table.name} SET {', '.join(sets)} WHERE {_where(table, [old])}")
         self._take(table, old)
         self._put(table, new)
-        self._told(table, 1)
+        self._reported(table, 1)
 
     # --- columns
 
@@ -399,9 +399,9 @@ class Draft:
         live.remove(number)
         self._undo.append(lambda: live.add(number))
 
-    def _told(self, table: Table, changes: int, *, told: bool = True) -> None:
+    def _reported(self, table: Table, changes: int, *, reported: bool = True) -> None:
         self.changes += changes
-        if table.stale and told:
+        if table.stale and reported:
             table.stale = False
             self._undo.append(lambda: setattr(table, "stale", True))
 

@@ -78,7 +78,7 @@ class Player:
         try:
             with self._session() as one, self._session() as other:
                 self._play((one, other), self._workload.units(changes))
-        except BaseException as failure:  # noqa: BLE001 - a thread's failure is told by those who wait for it
+        except BaseException as failure:  # noqa: BLE001 - those who wait for the thread raise its failure
             self._failure = failure
 
     def _play(self, sessions: Sequence[Session], units: Iterable[Unit]) -> None:

@@ -7,6 +7,7 @@ import pytest
 from connector.errors import CdcError, ErrorKind
 
 PASSING = {
+    ErrorKind.PROVIDER_UNREACHABLE,
     ErrorKind.SOURCE_UNREACHABLE,
     ErrorKind.SOURCE_CONNECTION_LOST,
     ErrorKind.SLOT_BUSY,

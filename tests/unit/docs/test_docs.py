@@ -21,6 +21,8 @@ from connector.events.envelope import DEFAULT_FORM
 from connector.events.transitions import ANSWERS, TRANSITIONS, State
 from connector.wire import pgoutput
 from tests.support.project import ROOT
+from workers.secret_stores.classes import STORE_CLASSES
+from workers.settings.config_providers import PROVIDER_CLASSES
 from workers.settings.keys import HONOURED, REFUSED
 from workers.settings.worker_settings import from_environment
 from workers.telemetry.loggers import JAVA
@@ -148,8 +150,8 @@ def test_the_runbook_has_an_anchor_for_every_kind_of_error() -> None:
 
 
 def test_the_runbook_says_what_the_worker_does() -> None:
-    told = {re.sub(r"\[(\w+)\].*", r"\1", kind): directive for kind, directive, _short in rows(DOCS / "runbook.md", "# Runbook")}
-    assert told == {kind.value: directive.value for kind, directive in DIRECTIVES.items()}
+    reported = {re.sub(r"\[(\w+)\].*", r"\1", kind): directive for kind, directive, _short in rows(DOCS / "runbook.md", "# Runbook")}
+    assert reported == {kind.value: directive.value for kind, directive in DIRECTIVES.items()}
 
 
 def test_the_table_of_calls_is_the_interface_s() -> None:
@@ -161,19 +163,25 @@ def test_the_table_of_calls_is_the_interface_s() -> None:
         for method in (route.methods or set()) - {"HEAD", "OPTIONS"}
     }
     table = rows(DOCS / "compatibility.md", "## REST calls")
-    told = {call.strip("`"): answer for call, answer, _notes in table}
-    assert {call for call, answer in told.items() if answer == "yes"} == offered
-    assert {answer for call, answer in told.items() if call not in offered} <= {"**no**"}
+    reported = {call.strip("`"): answer for call, answer, _notes in table}
+    assert {call for call, answer in reported.items() if answer == "yes"} == offered
+    assert {answer for call, answer in reported.items() if call not in offered} <= {"**no**"}
 
 
 def test_operations_names_what_java_s_loggers_stand_for() -> None:
-    told = re.findall(r"^\| `((?:io|org)\.[\w.]+)` \| (.+) \|$", text_of(DOCS / "operations.md"), re.MULTILINE)
-    assert dict(told) == {java: ", ".join(f"`{name}`" for name in ours) for java, ours in JAVA.items()}
+    reported = re.findall(r"^\| `((?:io|org)\.[\w.]+)` \| (.+) \|$", text_of(DOCS / "operations.md"), re.MULTILINE)
+    assert dict(reported) == {java: ", ".join(f"`{name}`" for name in ours) for java, ours in JAVA.items()}
 
 
 def test_operations_names_every_setting_that_counts() -> None:
     page = text_of(DOCS / "operations.md")
     assert [key for key in sorted(HONOURED | REFUSED.keys()) if f"`{key}`" not in page] == []
+
+
+def test_the_page_of_secrets_names_every_provider_and_parameter() -> None:
+    page = text_of(DOCS / "secrets.md")
+    assert {name.strip("`") for name, *_ in rows(DOCS / "secrets.md", "# Secrets")} == PROVIDER_CLASSES.keys() | STORE_CLASSES.keys()
+    assert [name for store in STORE_CLASSES.values() for name in sorted(store.parameters) if f"`{name}`" not in page] == []
 
 
 @pytest.mark.parametrize(("variable", "key"), SHORT_VARIABLES.items())

@@ -70,7 +70,7 @@ def test_the_example_converts_values_defaults_and_nulls(example: ConnectorConfig
     assert delete["before"] == {"id": 1, "total": None, "tax": 50, "weight": None}
     encoder = rig.capture.encoder(table)
     assert encoder.row([b"1", b"12.50", b"2.38", None]) == b'{"id":1,"total":1250,"tax":238,"weight":null}'
-    assert rig.failures.told == []
+    assert rig.failures.reported == []
 
 
 def test_the_page_names_what_the_module_has() -> None:

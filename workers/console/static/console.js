@@ -11,3 +11,28 @@ document.addEventListener("input", (event) => {
   const kept = field.form.elements["keep." + field.name.slice(2)];
   if (kept) kept.disabled = true;
 });
+// The results of the checks also stand at their fields, where the eye is while it types.
+document.addEventListener("htmx:afterSwap", (event) => {
+  const findings = event.target;
+  if (findings.id !== "findings") return;
+  const form = document.getElementById("editor");
+  form.querySelectorAll(".field > .error").forEach((old) => old.remove());
+  form.querySelectorAll("[aria-invalid]").forEach((field) => {
+    field.removeAttribute("aria-invalid");
+    field.setAttribute("aria-describedby", field.id + "-doc");
+  });
+  findings.querySelectorAll("[data-property]").forEach((finding) => {
+    const field = form.elements["p." + finding.dataset.property];
+    if (!field || !finding.dataset.error) return;
+    const text = document.createElement("p");
+    text.className = "error";
+    text.id = field.id + "-error";
+    text.textContent = finding.dataset.error;
+    field.after(text);
+    field.setAttribute("aria-invalid", "true");
+    field.setAttribute("aria-describedby", text.id + " " + field.id + "-doc");
+    // A folded group would hide it.
+    const folded = field.closest("details");
+    if (folded) folded.open = true;
+  });
+});

@@ -29,6 +29,7 @@ from workers.lab.bench import fleet, machine, orders, recovery, report
 from workers.lab.bench.failure import BenchError
 from workers.lab.bench.race import CONNECTOR, OWN, PHASES, Plan, Race
 from workers.lab.bench.servers import Servers, own_servers, own_worker, running_servers
+from workers.lab.bench.workload import WORKLOADS
 from workers.quickstart.embedded.failure import EmbeddedError
 from workers.quickstart.embedded.jars import KAFKA_VERSION
 from workers.quickstart.embedded.postgres import EmbeddedPostgres
@@ -76,6 +77,9 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
         "--phases", type=_phases, default=ALL, help=f"some of {','.join((*ALL, RECOVERY))}, with commas; none for the start alone"
     )
     parser.add_argument("--connectors", type=_positive, default=200, help="how many are registered in the phase rest")
+    parser.add_argument(
+        "--table", choices=WORKLOADS, default="orders", help="what is written: orders, or an outbox that EventRouter turns into messages"
+    )
     parser.add_argument("--schemas", choices=SCHEMAS, default="both", help="JSON with schemas, without, or a run of each")
     parser.add_argument("--set", type=_setting, action="append", default=[], metavar="KEY=VALUE", help="a property of the connector")
     parser.add_argument("--name", default="understudy", help="what the runs are called in the figures")
@@ -119,7 +123,13 @@ def _measure(chosen: argparse.Namespace) -> list[tuple[str, dict[str, object]]]:
                 _say(report.surroundings(*around))
                 plan = _plan(chosen, name, schemas)
                 figures = _run(Race(place, plan, partial(_tell_of, heading)))
-            described = {"schemas": schemas, "rows": chosen.rows, "phases": list(plan.phases), "set": dict(chosen.set)}
+            described = {
+                "table": chosen.table,
+                "schemas": schemas,
+                "rows": chosen.rows,
+                "phases": list(plan.phases),
+                "set": dict(chosen.set),
+            }
             runs.append((heading, _result(chosen, described, around, place, figures)))
         if REST in chosen.phases:
             name = f"bench_{uuid.uuid4().hex[:8]}"
@@ -177,8 +187,9 @@ def _plan(chosen: argparse.Namespace, name: str, schemas: str) -> Plan:
     for side in ("key", "value"):
         settings |= {f"{side}.converter": JSON_CONVERTER, f"{side}.converter.schemas.enable": enable}
     settings |= dict(chosen.set)
-    phases = [phase for phase in chosen.phases if phase in PHASES]
-    return Plan(name, chosen.rows, chosen.update_rows, chosen.rate, chosen.seconds, phases, settings)
+    workload = WORKLOADS[chosen.table]
+    phases = [phase for phase in chosen.phases if phase in PHASES and phase in workload.phases]
+    return Plan(name, chosen.rows, chosen.update_rows, chosen.rate, chosen.seconds, phases, settings, workload)
 
 
 def _surroundings(place: Servers) -> tuple[dict[str, str | int | float], dict[str, str]]:

@@ -38,13 +38,13 @@ FROM generate_series(%s::bigint, %s::bigint) AS i"""
 UPDATE: Final = "UPDATE bench.orders SET state = 'done', pieces = pieces + 1 WHERE id BETWEEN 1 AND %s"
 
 
-def create_database(dsn: str, name: str) -> str:
-    """Create the database ``name`` with the empty table on the server of ``dsn``. Returns its connection string."""
+def create_database(dsn: str, name: str, create: str = CREATE) -> str:
+    """Create the database ``name`` with the empty table of ``create`` on the server of ``dsn``. Returns its connection string."""
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
     made = psycopg.conninfo.make_conninfo(dsn, dbname=name)
     with psycopg.connect(made) as connection:
-        connection.execute(CREATE.encode())
+        connection.execute(create.encode())
     return made
 
 
@@ -73,11 +73,11 @@ def server_version(dsn: str) -> str:
     return version.split()[0]
 
 
-def insert(dsn: str, first: int, count: int, at_once: int) -> None:
-    """Insert ``count`` rows from the id ``first`` on, in transactions of ``at_once`` rows."""
+def insert(dsn: str, first: int, count: int, at_once: int, statement: str = INSERT) -> None:
+    """Insert ``count`` rows with ``statement`` from the id ``first`` on, in transactions of ``at_once`` rows."""
     with psycopg.connect(dsn, autocommit=True) as connection:
         for start in range(first, first + count, at_once):
-            connection.execute(INSERT.encode(), (start, min(start + at_once, first + count) - 1))
+            connection.execute(statement.encode(), (start, min(start + at_once, first + count) - 1))
 
 
 def update_first(dsn: str, count: int) -> None:

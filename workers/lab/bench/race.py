@@ -1,4 +1,4 @@
-"""One run: a connector on a table of orders, phase by phase.
+"""One run: a connector on one table, phase by phase.
 
 A phase's backlog is written while the connector is paused, and its rate counts from the first new record after it was
 resumed: neither the writing nor the start of a task is part of it. Every row makes one record, so that the end of the topic
@@ -23,6 +23,7 @@ from workers.lab.bench.failure import BenchError
 from workers.lab.bench.percentiles import spread
 from workers.lab.bench.servers import Servers
 from workers.lab.bench.topic import TopicConsumer
+from workers.lab.bench.workload import WORKLOADS, Workload
 from workers.lab.bench.writer import Order, Writer
 from workers.quickstart.embedded.wait import wait_until
 
@@ -56,6 +57,7 @@ class Plan:
     phases: Collection[str] = PHASES
     settings: Mapping[str, str] = field(default_factory=dict)
     """Added to the connector's configuration."""
+    workload: Workload = WORKLOADS["orders"]
 
     @property
     def table_rows(self) -> int:
@@ -94,8 +96,9 @@ def connector_config(plan: Plan, dsn: str) -> dict[str, str]:
         "slot.name": plan.name,
         "publication.name": plan.name,
         "publication.autocreate.mode": "filtered",
-        "table.include.list": orders.TABLE,
+        "table.include.list": plan.workload.table,
         "snapshot.mode": "initial",
+        **plan.workload.settings_of(plan.name),
         **plan.settings,
     }
 
@@ -121,10 +124,10 @@ class Race:
         plan, servers = self._plan, self._servers
         async with AsyncExitStack() as undo:
             # Removed in this order: the connector, the database with its slot, and the topic when no task writes to it.
-            topic = await undo.enter_async_context(TopicConsumer(servers.bootstrap, f"{plan.name}.{orders.TABLE}"))
+            topic = await undo.enter_async_context(TopicConsumer(servers.bootstrap, f"{plan.name}.{plan.workload.table}"))
             undo.push_async_callback(topic.delete)
             self._say(f"writing {plan.table_rows:,} rows")
-            self._dsn = await asyncio.to_thread(orders.create_database, servers.dsn, plan.name)
+            self._dsn = await asyncio.to_thread(orders.create_database, servers.dsn, plan.name, plan.workload.create)
             undo.push_async_callback(asyncio.to_thread, orders.drop_database, servers.dsn, plan.name)
             await self._insert(plan.table_rows, orders.FILL)
             with self._cost.watching():
@@ -227,5 +230,5 @@ class Race:
     async def _insert(self, count: int, at_once: int) -> None:
         """Insert further rows. The ids begin at 1."""
         first = self._next_id
-        await asyncio.to_thread(orders.insert, self._dsn, first, count, at_once)
+        await asyncio.to_thread(orders.insert, self._dsn, first, count, at_once, self._plan.workload.insert)
         self._next_id = first + count

@@ -130,7 +130,7 @@ def verdict_text(verdict: Verdict) -> str:
     lines += [f"  not compared: {column} ({reason})" for column, reason in verdict.aside.items()]
     if verdict.keys:
         head = ["", *map(cell, verdict.key), "differs in"]
-        body = [["  " + key.where, *map(cell, key.cells), _told(key)] for key in verdict.keys]
+        body = [["  " + key.where, *map(cell, key.cells), _reported(key)] for key in verdict.keys]
         lines.append(aligned([head, *body]))
         if verdict.differing > len(verdict.keys):
             lines.append(f"  … and {verdict.differing - len(verdict.keys):,} more")
@@ -155,7 +155,7 @@ def _figures(verdict: Verdict) -> list[str]:
     return [f"{number:,}" for number in counts]
 
 
-def _told(key: Difference) -> str:
+def _reported(key: Difference) -> str:
     """The remark on a key, beside its cells."""
     said = ", ".join(key.columns)
     if key.in_source > 1 or key.in_mirror > 1 or (key.where == BOTH and not key.columns):

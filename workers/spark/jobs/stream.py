@@ -30,7 +30,7 @@ from workers.spark.jobs.mirror_config import ID_BYTES, MirrorConfig, RegistryCon
 from workers.spark.jobs.ownership import Ownership
 from workers.spark.jobs.rebuild import Rebuild
 from workers.spark.jobs.transactions import Transactions
-from workers.spark.session import IVY, SHUFFLE_PARTITIONS, find_java, open_session
+from workers.spark.session import SHUFFLE_PARTITIONS, find_java, jar_folder, open_session
 from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, PostgresPlace, SinkPlace, jar_groups, sink_of
 from workers.spark.source.missing import missing_of
 from workers.spark.source.relation import catalog_of
@@ -72,7 +72,7 @@ def session_of(config: MirrorConfig, name: str, *groups: str, kafka: bool = True
     needed = ("kafka", *jar_groups(place_of(config)), *(("avro",) if config.format == "avro" else ()), *groups)
     settings = {**_LOCAL, **config.spark}
     spark = open_session(
-        f"{name} {config.name}", java, jars_of(java, IVY, tuple(dict.fromkeys(needed))), master=config.master, settings=settings
+        f"{name} {config.name}", java, jars_of(java, jar_folder(), tuple(dict.fromkeys(needed))), master=config.master, settings=settings
     )
     spark.sparkContext.setLogLevel("FATAL")
     return spark

@@ -11,8 +11,7 @@ from psycopg import sql
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
-from workers.spark.kinds import kind_of
-from workers.spark.source.catalog import Catalog, CatalogColumn, connect_schema
+from workers.spark.source.catalog import Catalog, CatalogColumn
 from workers.spark.tables.table import Column
 
 SETTINGS: Final = (
@@ -59,11 +58,6 @@ def snapshot(dsn: str) -> Iterator[psycopg.Connection]:
 def table_columns(connection: psycopg.Connection, table: tuple[str, str]) -> list[CatalogColumn]:
     """The table's columns in their order; empty when there is no such table."""
     return [CatalogColumn(*row) for row in connection.execute(_COLUMNS, table).fetchall()]
-
-
-def bare_columns(columns: Sequence[CatalogColumn]) -> list[Column]:
-    """The columns of this table's events when they embed no schema. Composite types are not sent by default."""
-    return [Column(column.name, kind_of(connect_schema(column))) for column in columns if column.kind != "c"]
 
 
 def catalog_of(dsn: str) -> Catalog:

@@ -26,8 +26,6 @@ _MISSING: Final = "field.missing.behavior"
 _ROWS: Final = ("c", "r", "u", "d")
 _OTHERS: Final = ("t", "m")
 
-OnMissing = Literal["fail", "warn", "ignore"]
-
 
 class Neo4jCudConverter:
     """Writes the events of mapped tables as commands; leaves other records as they are. Drops TRUNCATE and messages of mapped tables."""

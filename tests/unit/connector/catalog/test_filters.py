@@ -61,12 +61,12 @@ def test_patterns_match_whole_names(pattern: str, name: str, expected: bool) -> 
 
 @pytest.mark.parametrize("pattern", ["a(", "[a", "*a", "a\\"])
 def test_bad_pattern_names_the_property_and_the_fault(pattern: str) -> None:
-    with pytest.raises(CdcError) as told:
+    with pytest.raises(CdcError) as reported:
         matcher([pattern], "table.include.list")
-    assert told.value.kind is ErrorKind.CONFIG_INVALID
-    assert "table.include.list" in told.value.message
-    assert repr(pattern) in told.value.message
-    assert told.value.remedy
+    assert reported.value.kind is ErrorKind.CONFIG_INVALID
+    assert "table.include.list" in reported.value.message
+    assert repr(pattern) in reported.value.message
+    assert reported.value.remedy
 
 
 LISTS: list[tuple[str, dict[str, list[str]], str, str, bool]] = [

@@ -69,17 +69,17 @@ def test_a_pattern_that_takes_too_long_is_named_with_a_remedy_and_is_not_tried_a
     engine = Engine(gives_up=True)
     matches = NameMatcher(["(?!x)a", "(b+)+(?!c)"], "table.include.list", backtrack=engine)
     for _ in range(2):
-        with pytest.raises(CdcError, match=r"^Property table\.include\.list holds '\(b\+\)\+\(\?!c\)', which takes too long") as told:
+        with pytest.raises(CdcError, match=r"^Property table\.include\.list holds '\(b\+\)\+\(\?!c\)', which takes too long") as reported:
             matches("bbbb")
-        assert told.value.kind is ErrorKind.CONFIG_INVALID
-        assert told.value.remedy
+        assert reported.value.kind is ErrorKind.CONFIG_INVALID
+        assert reported.value.remedy
     assert len(engine.asked) == 1
 
 
 def test_without_an_engine_only_linear_patterns_are_matched() -> None:
-    with pytest.raises(CdcError) as told:
+    with pytest.raises(CdcError) as reported:
         NameMatcher(["(?!x)a"], "p")("a")
-    assert told.value.kind is ErrorKind.INTERNAL
+    assert reported.value.kind is ErrorKind.INTERNAL
 
 
 def test_case_counts_where_it_is_asked_to() -> None:

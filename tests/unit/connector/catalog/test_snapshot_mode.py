@@ -34,9 +34,9 @@ def test_configuration_based_mode_does_nothing_unasked() -> None:
 
 
 def test_unknown_mode_is_refused_with_the_choice() -> None:
-    with pytest.raises(CdcError) as told:
+    with pytest.raises(CdcError) as reported:
         SnapshotMode.of("sometimes")
-    assert told.value.kind is ErrorKind.CONFIG_INVALID
-    assert "'sometimes'" in told.value.message
+    assert reported.value.kind is ErrorKind.CONFIG_INVALID
+    assert "'sometimes'" in reported.value.message
     for name in ("always", "initial", "initial_only", "no_data", "when_needed", "configuration_based"):
-        assert name in told.value.remedy
+        assert name in reported.value.remedy

@@ -58,7 +58,7 @@ def test_type_and_order_are_those_of_the_stream() -> None:
         ((replace(R_ID, name="number"), R_NAME), "d", CATALOG, ("number",)),
         ((R_ID, R_NAME), "d", replace(CATALOG, primary_key=()), ("id",)),
         ((R_ID, R_NAME), "d", None, ("id",)),
-        # What is not told: a key that came later, or a deferrable one; FULL and an index mark other columns.
+        # What is not reported: a key that came later, or a deferrable one; FULL and an index mark other columns.
         ((replace(R_ID, key=False), R_NAME), "d", CATALOG, ()),
         ((R_ID, replace(R_NAME, key=True)), "f", CATALOG, ()),
         ((replace(R_ID, key=False), replace(R_NAME, key=True)), "i", CATALOG, ()),
@@ -69,8 +69,8 @@ def test_type_and_order_are_those_of_the_stream() -> None:
 def test_a_key_that_was_another_one(
     columns: tuple[RelationColumn, ...], identity: str, catalog: CatalogTable | None, former: tuple[str, ...]
 ) -> None:
-    told = relation(*columns, identity=identity)
-    assert former_key(told, join_relation(told, catalog)) == former
+    reported = relation(*columns, identity=identity)
+    assert former_key(reported, join_relation(reported, catalog)) == former
 
 
 def test_table_is_missing_from_the_catalog() -> None:

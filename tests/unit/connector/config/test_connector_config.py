@@ -153,8 +153,8 @@ def test_a_former_name_stands_for_the_new_one_and_is_reported_once(alias: Alias)
     made, lines = parse({**others, alias.old: old})
 
     assert getattr(made, key.attribute) == getattr(config({alias.new: new}), key.attribute)
-    told = [line for line in lines if line.startswith(f"Property {alias.old} is a former name")]
-    assert [alias.new in line for line in told] == [True]
+    reported = [line for line in lines if line.startswith(f"Property {alias.old} is a former name")]
+    assert [alias.new in line for line in reported] == [True]
 
 
 @pytest.mark.parametrize("alias", ALIASES, ids=lambda alias: alias.old)
@@ -238,7 +238,7 @@ def test_masks_are_read_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "reported"),
     [
         ("column.mask.with.5.chars", "(", "Unclosed group near index 1"),
         ("column.truncate.to.0.chars", "a", "A length of 1 to 2147483647"),
@@ -246,9 +246,9 @@ def test_masks_are_read_in_order() -> None:
         ("column.mask.hash.NOPE.with.salt.pepper", "a", "There is no digest algorithm NOPE"),
     ],
 )
-def test_a_malformed_mask_is_reported_without_its_salt(name: str, value: str, told: str) -> None:
+def test_a_malformed_mask_is_reported_without_its_salt(name: str, value: str, reported: str) -> None:
     message = problem({name: value})
-    assert told in message
+    assert reported in message
     assert "pepper" not in message
 
 
@@ -310,7 +310,7 @@ def test_topic_creation_is_read_by_group() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "reported"),
     [
         ({"topic.creation.groups": "g"}, 'Missing required configuration "topic.creation.default.replication.factor"'),
         ({"topic.creation.default.partitions": "1"}, 'Missing required configuration "topic.creation.default.replication.factor"'),
@@ -318,8 +318,8 @@ def test_topic_creation_is_read_by_group() -> None:
         ({"topic.creation.default.replication.factor": "0"}, "Value must be -1"),
     ],
 )
-def test_topic_creation_is_checked(settings: dict[str, str], told: str) -> None:
-    assert told in problem(settings)
+def test_topic_creation_is_checked(settings: dict[str, str], reported: str) -> None:
+    assert reported in problem(settings)
 
 
 def test_pass_through_settings_lose_their_prefix() -> None:

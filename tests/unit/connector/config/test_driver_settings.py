@@ -66,8 +66,8 @@ def test_settings_without_effect_are_reported_without_their_values() -> None:
     config, notices = parse(
         {**configured().raw, "driver.socketTimeout": "secret-1", "database.gssEncMode": "disable", "driver.sslfactoryarg": "secret-2"}
     )
-    told = [notice for notice in notices if "libpq" in notice]
-    assert len(told) == 2
-    assert "socketTimeout" in told[0]
+    reported = [notice for notice in notices if "libpq" in notice]
+    assert len(reported) == 2
+    assert "socketTimeout" in reported[0]
     assert not any("secret" in notice for notice in notices)
     assert connection_settings(config.driver).libpq == {"gssencmode": "disable"}

@@ -128,14 +128,14 @@ def test_a_class_of_another_kind_is_no_converter() -> None:
 def test_overrides_are_listed_with_their_definitions() -> None:
     config = {**MINIMAL, "producer.override.linger.ms": " 7 ", "producer.override.sasl.jaas.config": "s3cret", "producer.override.x": "y"}
     validation = validate({**config, "admin.override.retries": "1"})
-    told = named(validation, "producer.override.")
-    assert {name.removeprefix("producer.override."): field.value for name, field in told.items()} == {
+    reported = named(validation, "producer.override.")
+    assert {name.removeprefix("producer.override."): field.value for name, field in reported.items()} == {
         "linger.ms": "7",
         "sasl.jaas.config": "[hidden]",
         "x": "y",
     }
-    assert told["producer.override.x"].key is None
-    assert (key := told["producer.override.linger.ms"].key) is not None
+    assert reported["producer.override.x"].key is None
+    assert (key := reported["producer.override.linger.ms"].key) is not None
     assert (key.type, key.default, key.importance) == ("LONG", "5", "MEDIUM")
     assert named(validation, "admin.") == {}
     assert validation.error_count == 0
@@ -171,3 +171,11 @@ def test_the_look_gets_what_can_be_read() -> None:
     assert readable["name"]
     assert not {"tasks.max", "transforms"} & readable.keys()
     assert error_lines(validate(readable)) == []
+
+
+def test_a_former_name_is_answered_with_the_present_one() -> None:
+    name = "io.debezium.transforms.UnwrapFromEnvelope"
+    [error] = error_lines(validate({**MINIMAL, "transforms": "u", "transforms.u.type": name}))
+    assert error.endswith(
+        f"Class {name} could not be found. Debezium renamed it to io.debezium.transforms.ExtractNewRecordState; use that name."
+    )

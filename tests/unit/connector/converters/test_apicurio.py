@@ -54,8 +54,8 @@ def comparable(requests: list[list[Any]]) -> list[Any]:
     """Requests in order; JSON without the order of members and without nulls."""
     found = []
     for method, path, query, headers, body in requests:
-        told = json.loads(body) if body.startswith('{"artifactId"') or '"content"' in body else body
-        found.append([method, path, query, headers, _without_nulls(told)])
+        reported = json.loads(body) if body.startswith('{"artifactId"') or '"content"' in body else body
+        found.append([method, path, query, headers, _without_nulls(reported)])
     return found
 
 

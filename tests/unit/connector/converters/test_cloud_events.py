@@ -77,8 +77,8 @@ def test_events_become_the_recorded_ones(recorded: Any, index: int, emulation: E
         return
     converter = _converter(options, emulation)
     values = [_read(*recorded["values"][place]) for place in places]
-    for name, told in HEADERS.items():
-        headers = tuple(Header(header, *_read(schema, value)) for header, schema, value in told)
+    for name, reported in HEADERS.items():
+        headers = tuple(Header(header, *_read(schema, value)) for header, schema, value in reported)
         texts = [recorded["texts"][number] for number in answers.get(name, answers["none"])]
         if len(texts) == len(values):
             assert [_found(converter, *each, headers) for each in values] == [_wanted(each) for each in texts], name

@@ -120,7 +120,7 @@ def test_the_record_name_is_the_title() -> None:
         converted(STRING, "x", value_subject_name_strategy=RECORD_NAME)
 
 
-def test_the_newest_schema_must_be_the_own_one_unless_told_otherwise() -> None:
+def test_the_newest_schema_must_be_the_own_one_unless_reported_otherwise() -> None:
     off = {"auto_register_schemas": "false", "use_latest_version": "true"}
     row, value = ROW, {"id": 1, "name": None}
     same = RegisteredSchema(3, text=json_schema(row, JsonSchemaSettings()))

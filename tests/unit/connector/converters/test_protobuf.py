@@ -209,8 +209,8 @@ def test_messages_of_one_name() -> None:
     assert "  PointMessage Point = 1;" in text(struct("V", Point=struct("Point", x=INT32)))
     same = struct("V", a=struct("x.P", m=mapping(STRING, INT32)), b=struct("y.P", m=mapping(STRING, INT32)).as_optional())
     assert text(same).count("message P {") == 1
-    told = struct("y.P", m=replace(mapping(STRING, INT32), doc="two"))
-    counted = text(struct("V", a=struct("x.P", m=mapping(STRING, INT32)), m=mapping(STRING, INT32), b=told, c=mapping(STRING, INT32)))
+    messages = struct("y.P", m=replace(mapping(STRING, INT32), doc="two"))
+    counted = text(struct("V", a=struct("x.P", m=mapping(STRING, INT32)), m=mapping(STRING, INT32), b=messages, c=mapping(STRING, INT32)))
     assert "ConnectDefault2Entry m = 2;" in counted
     assert "ConnectDefault3Entry c = 4;" in counted
     assert counted.count("message P {") == 1
@@ -289,11 +289,11 @@ def test_limits_of_logical_types() -> None:
 
 
 def test_errors_name_the_field_and_no_value() -> None:
-    for row, told in (
+    for row, messages in (
         ({"id": "secret", "name": None}, "Invalid type for INT32 of field id: str"),
         ({"id": 1}, "lacks the field name"),
     ):
-        with pytest.raises(DataError, match=told) as problem:
+        with pytest.raises(DataError, match=messages) as problem:
             written(ROW, row)
         assert "secret" not in str(problem.value)
     for items in (STRING.as_optional(), INT32.as_optional(), struct("P", x=INT32).as_optional(), DATE.as_optional()):

@@ -63,8 +63,10 @@ def test_values_become_the_recorded_bytes(answers: Any) -> None:
     converter = make_converter(choice, side, DEFAULT, NO_PLUGINS) if side != "header" else None
     differences = []
     for case, answer in zip(RECORDED["cases"], recorded, strict=True):
-        kind, _, told = case
-        if (isinstance(answer, dict) and "hash" in answer) or (name == ONLY_BUFFERS[0] and kind == "special" and ONLY_BUFFERS[1] in told):
+        kind, _, reported = case
+        if (isinstance(answer, dict) and "hash" in answer) or (
+            name == ONLY_BUFFERS[0] and kind == "special" and ONLY_BUFFERS[1] in reported
+        ):
             continue
         schema, value = _given(*case)
         found: Any

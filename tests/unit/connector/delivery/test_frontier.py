@@ -166,7 +166,7 @@ class Runs(RuleBasedStateMachine):
         self.history: list[dict[str, object]] = []
         self.delivered: set[int] = set()
         self.state = 0
-        self.read = self.told = self.since = self.wal.end
+        self.read = self.reported = self.since = self.wal.end
         self.queue: list[bytes] = []
 
     @initialize(strategy=st.sampled_from(["no_validation", "trust_offset", "trust_slot", "trust_greater_lsn"]))
@@ -202,11 +202,11 @@ class Runs(RuleBasedStateMachine):
     def decode(self, at: int) -> None:
         """Read on to the end; a keepalive may come in the middle of what that gives, and says nothing of it."""
         frames: list[bytes] = []
-        before = self.told
+        before = self.reported
         for lsn, entry in self.wal.entries:
             if lsn >= self.read and lsn >= self.since:
                 frames += self.frames(lsn, entry)
-        self.told = self.read = max(self.wal.end, self.since)
+        self.reported = self.read = max(self.wal.end, self.since)
         frames.insert(at % (len(frames) + 1), wal_script.keepalive(before))
         self.queue += frames
 
@@ -231,7 +231,7 @@ class Runs(RuleBasedStateMachine):
         self.slot = max(self.slot, decision.advance_slot)
         self.read = self.since = max(decision.start, self.slot)
         # As PostgreSQL does: until it has read on, its keepalives name the slot's position and not what it was asked for.
-        self.told = self.slot
+        self.reported = self.slot
         self.queue = []
         self.rig = StreamRig(T, offset=decision.offset, messages=True)
         self.rig.feed([wal_script.xlog_data(self.since, wal_script.relation(R))])
@@ -245,7 +245,7 @@ class Runs(RuleBasedStateMachine):
         """A burst of the reader. A server that has sent all of it reports its position."""
         if not self.queue and self.read < self.wal.end:
             self.decode(at)
-        taken, self.queue = self.queue[:most] or [wal_script.keepalive(self.told)], self.queue[most:]
+        taken, self.queue = self.queue[:most] or [wal_script.keepalive(self.reported)], self.queue[most:]
         records = self.rig.feed(taken)
         # Every topic is a separate partition with separate acknowledgements.
         for record in records:

@@ -118,10 +118,10 @@ def test_masks_and_propagated_types_work_on_what_was_converted() -> None:
     first, second = inserted(played, table, ("1", "m", "t", "p"), ("2", None, None, None))
     assert first.payload["after"] == {"id": 1, "msk": "***", "trc": "text", "prop": "text:p"}
     assert second.payload["after"] == {"id": 2, "msk": "***", "trc": "null", "prop": "null"}
-    told = fields(first)
-    assert told["msk"]["parameters"] == {"masked": "true"}
-    assert told["trc"] == {"type": "string", "optional": True, "name": "n", "parameters": {"truncateLength": "4"}, "field": "trc"}
-    assert told["prop"]["parameters"]["__debezium.source.column.type"] == "TEXT"
+    reported = fields(first)
+    assert reported["msk"]["parameters"] == {"masked": "true"}
+    assert reported["trc"] == {"type": "string", "optional": True, "name": "n", "parameters": {"truncateLength": "4"}, "field": "trc"}
+    assert reported["prop"]["parameters"]["__debezium.source.column.type"] == "TEXT"
 
 
 def test_a_failed_value_is_replaced_by_the_default_and_reported_without_the_value() -> None:
@@ -132,8 +132,8 @@ def test_a_failed_value_is_replaced_by_the_default_and_reported_without_the_valu
         {"id": 5, "a": "A", "nn": "N", "x": None},
         {"id": 6, "a": "A", "nn": "ok", "x": None},
     ]
-    assert [(table, column) for table, column, _ in played.failures.told] == [("public.t", "a"), ("public.t", "nn")]
-    for _, _, reason in played.failures.told:
+    assert [(table, column) for table, column, _ in played.failures.reported] == [("public.t", "a"), ("public.t", "nn")]
+    for _, _, reason in played.failures.reported:
         assert reason.startswith("converter p raised RuntimeError at probe_converters.py:")
         assert "secret" not in reason
 
@@ -156,7 +156,7 @@ def test_without_a_default_failed_values_are_null() -> None:
     records = inserted(played, table, ("1", "a", "nn"), ("2", None, "nn"))
     assert [record.payload["after"] for record in records] == [{"id": 1, "a": None, "nn": "nn"}, {"id": 2, "a": None, "nn": "nn"}]
     # A NULL is the converter's too, and fails like any other value.
-    assert [column for _, column, _ in played.failures.told] == ["a", "a"]
+    assert [column for _, column, _ in played.failures.reported] == ["a", "a"]
 
 
 def test_fail_mode_fails() -> None:

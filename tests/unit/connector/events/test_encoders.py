@@ -32,7 +32,7 @@ from tests.support.warned import Warned
 
 _PROBE = "tests.support.probe_converters:Probe"
 CONVERTED = [
-    ConvertedColumns([NamedConverter("told", _PROBE, {"schema.name": "told"})], PLUGINS),
+    ConvertedColumns([NamedConverter("reported", _PROBE, {"schema.name": "reported"})], PLUGINS),
     ConvertedColumns([NamedConverter("length", _PROBE, {"mode": "length", "schema.type": "int32", "optional": "true"})], PLUGINS),
 ]
 """Converters that a column may have; they give a value for every text, and the second one null for NULL."""
@@ -113,7 +113,7 @@ def streamed(case: Case, encoder: TableEncoder, change: Callable[[WalScript, Seq
     for row in case.rows:
         change(wal, row)
     stream.feed(wal.take(), NOW_NS)
-    assert failures.told == []
+    assert failures.reported == []
     return records
 
 

@@ -18,7 +18,7 @@ from connector.types.registry import base_type, resolve
 from tests.support import event_value, printed_text
 from tests.support.column_kinds import COLUMNS, EVERY_MODE, FURTHER, KINDS, Kind
 from tests.support.event_value import Json, decoded, parsed
-from tests.support.kept_value import UNMAPPED, RefusedError, agree, kept, told
+from tests.support.kept_value import UNMAPPED, RefusedError, agree, kept, reported
 
 ALL = [*COLUMNS, *FURTHER]
 
@@ -50,7 +50,7 @@ def test_a_value_read_by_its_schema_is_the_one_the_server_had(kind: Kind, data: 
             continue
         read = decoded(schema, parsed(codec.encode(text.encode())))
         assert read is not None
-        found = told(name, modifier, modes, read)
+        found = reported(name, modifier, modes, read)
         assert agree(name, modifier, modes, found, wanted), (modes, found, wanted)
 
 

@@ -275,19 +275,19 @@ def test_rules_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "reported"),
     [
         ({"r.type": "com.example.Mine"}, "r.type names com.example.Mine, a class that is not supported; use "),
         ({"r.reselect.columns.include.list": "a:[b"}, "r.reselect.columns.include.list must hold regular expressions"),
     ],
 )
-def test_unsupported_settings_are_refused(settings: dict[str, str], told: str) -> None:
+def test_unsupported_settings_are_refused(settings: dict[str, str], reported: str) -> None:
     validation = validate({**config().raw, **settings})
     assert error_lines(validation) == []
     [line] = warning_lines(validation)
     with pytest.raises(CdcError, match=re.escape(" ".join(line.split()))):
         raw(settings)
-    assert line.startswith(f"The 'post.processors' value is invalid: {told}")
+    assert line.startswith(f"The 'post.processors' value is invalid: {reported}")
 
 
 def test_a_name_without_a_class_keeps_the_task_from_starting() -> None:
@@ -299,11 +299,11 @@ def test_a_name_without_a_class_keeps_the_task_from_starting() -> None:
 
 def test_notices() -> None:
     odd = {"r.reselect.null.values": "maybe", "r.reselect.cache.enabled": "true", "r.reselect.columns.include.lst": "x", "s.type": RESELECT}
-    told = "\n".join(parse({**config().raw, **odd})[1])
-    assert "r.reselect.null.values is malformed; its default counts: true" in told
-    assert "r.reselect.cache.enabled has no effect" in told
-    assert "r.reselect.columns.include.lst is unknown" in told
-    assert "s.type is unknown" in told
+    reported = "\n".join(parse({**config().raw, **odd})[1])
+    assert "r.reselect.null.values is malformed; its default counts: true" in reported
+    assert "r.reselect.cache.enabled has no effect" in reported
+    assert "r.reselect.columns.include.lst is unknown" in reported
+    assert "s.type is unknown" in reported
     assert parse(config().raw)[1] == []
 
 

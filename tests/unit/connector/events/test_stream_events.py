@@ -369,9 +369,9 @@ def test_key_of_message_key_columns() -> None:
 
 def test_columns_that_differ_by_case_alone_are_refused() -> None:
     table = catalog_table("t", ID, Column("ID", INT4))
-    with pytest.raises(CdcError, match=r"'public\.t'.*id, ID") as told:
+    with pytest.raises(CdcError, match=r"'public\.t'.*id, ID") as reported:
         started(table)
-    assert told.value.kind is ErrorKind.SCHEMA
+    assert reported.value.kind is ErrorKind.SCHEMA
 
 
 BAD = catalog_table("m", ID, Column("n", 1700, 655366), Column("r", 1700, 655366, not_null=True), primary_key=["id"])
@@ -393,13 +393,13 @@ def test_value_that_cannot_be_converted(mode: str, change: str) -> None:
     else:
         wal.update(relation, "1", "1.00", "1.00", old=cells)
     if mode == "fail":
-        with pytest.raises(CdcError) as told:
+        with pytest.raises(CdcError) as reported:
             rig.feed(wal.take())
-        assert told.value.kind is ErrorKind.VALUE
-        assert "public.m" in told.value.message
-        assert "column n" in told.value.message
-        assert "event.converting.failure.handling.mode" in told.value.remedy
-        assert "NaN" not in told.value.message.replace("NaN/Infinity", "")
+        assert reported.value.kind is ErrorKind.VALUE
+        assert "public.m" in reported.value.message
+        assert "column n" in reported.value.message
+        assert "event.converting.failure.handling.mode" in reported.value.remedy
+        assert "NaN" not in reported.value.message.replace("NaN/Infinity", "")
         return
     good, bad = rig.feed(wal.take())
     one = base64.b64encode(b"d").decode()
@@ -407,8 +407,8 @@ def test_value_that_cannot_be_converted(mode: str, change: str) -> None:
     side = "before" if change in ("delete", "update with old row") else "after"
     # The required column cannot be null: it gets the type's zero.
     assert bad.payload[side] == {"id": 1, "n": None, "r": "AA=="}
-    told_of = [(table, column) for table, column, _ in rig.failures.told]
-    assert told_of == ([("public.m", "n"), ("public.m", "r")] if mode == "warn" else [])
+    reported_of = [(table, column) for table, column, _ in rig.failures.reported]
+    assert reported_of == ([("public.m", "n"), ("public.m", "r")] if mode == "warn" else [])
 
 
 NUMERIC_KEY = catalog_table("m", Column("n", 1700, 655366, not_null=True), primary_key=["n"])
@@ -428,9 +428,9 @@ def test_key_that_cannot_be_converted(mode: str, change: str) -> None:
         wal.delete(relation, key=["NaN"])
     wal.insert(relation, "2.00")
     if mode == "fail":
-        with pytest.raises(CdcError, match=r"key of a row of table public\.m") as told:
+        with pytest.raises(CdcError, match=r"key of a row of table public\.m") as reported:
             rig.feed(wal.take())
-        assert told.value.kind is ErrorKind.VALUE
+        assert reported.value.kind is ErrorKind.VALUE
         return
     # Only that event is left out.
     assert [sent.op for sent in rig.feed(wal.take())] == ["c", "c"]

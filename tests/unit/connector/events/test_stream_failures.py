@@ -37,16 +37,16 @@ def test_fail_names_table_and_remedy(change: str) -> None:
         wal.update(R_KEYED, "NaN", "x", key=("1.00", None))
     else:
         wal.delete(R_KEYED, key=("NaN", None))
-    with pytest.raises(CdcError, match=r"public\.keyed") as told:
+    with pytest.raises(CdcError, match=r"public\.keyed") as reported:
         rig.feed(wal.take())
-    assert told.value.kind is ErrorKind.VALUE
-    assert "event.processing.failure.handling.mode" in told.value.remedy
-    assert "NaN" not in str(told.value).replace("NaN/Infinity", "")
+    assert reported.value.kind is ErrorKind.VALUE
+    assert "event.processing.failure.handling.mode" in reported.value.remedy
+    assert "NaN" not in str(reported.value).replace("NaN/Infinity", "")
     assert rig.sent["srv.public.keyed"] == []
 
 
-@pytest.mark.parametrize(("mode", "told"), [("warn", True), ("skip", False), ("ignore", False)])
-def test_the_event_is_left_out_and_all_others_are_sent(mode: str, told: bool) -> None:
+@pytest.mark.parametrize(("mode", "reported"), [("warn", True), ("skip", False), ("ignore", False)])
+def test_the_event_is_left_out_and_all_others_are_sent(mode: str, reported: bool) -> None:
     rig, wal = started(mode)
     wal.insert(R_KEYED, "1.00", "a")
     first = wal.insert(R_KEYED, "NaN", "b")
@@ -59,7 +59,7 @@ def test_the_event_is_left_out_and_all_others_are_sent(mode: str, told: bool) ->
     assert [sent.op for sent in rig.sent["srv.public.keyed"]] == ["c", "c", "d", None]
     assert [sent.payload["after"]["v"] for sent in rig.sent["srv.public.keyed"][:2]] == ["a", "c"]
     assert [(table, lsn) for table, lsn, _ in rig.failures.left_out] == (
-        [("public.keyed", lsn) for lsn in (first, second, third)] if told else []
+        [("public.keyed", lsn) for lsn in (first, second, third)] if reported else []
     )
     assert rig.stream.events == 4
     assert rig.stream.position is not None
@@ -87,13 +87,13 @@ def test_converting_comes_first() -> None:
     wal.insert(R_PLAIN, "2", "NaN")
     rig.feed(wal.take())
     assert rig.sent["srv.public.plain"][0].payload["after"] == {"id": 2, "n": None}
-    assert [failure[:2] for failure in rig.failures.told] == [("public.plain", "n")]
+    assert [failure[:2] for failure in rig.failures.reported] == [("public.plain", "n")]
 
 
 def test_faults_of_the_protocol_are_never_left_out() -> None:
     rig, wal = started("skip")
     wal.insert(catalog_relation := relation_of(catalog_table("unknown", Column("id", INT4), oid=9999)), "1")
     assert catalog_relation.oid == 9999
-    with pytest.raises(CdcError, match="9999") as told:
+    with pytest.raises(CdcError, match="9999") as reported:
         rig.feed(wal.take())
-    assert told.value.kind is ErrorKind.PROTOCOL
+    assert reported.value.kind is ErrorKind.PROTOCOL

@@ -62,10 +62,10 @@ def test_a_message_out_of_turn_is_a_fault_of_the_protocol(state: State, tag: int
         wal.commit()
     rig.feed(wal.take())
     assert rig.stream.between is (state is State.BETWEEN)
-    with pytest.raises(CdcError) as told:
+    with pytest.raises(CdcError) as reported:
         rig.feed([wal_script.xlog_data(wal.lsn, {**BODIES, **LATER}[tag])])
-    assert told.value.kind is ErrorKind.PROTOCOL
-    assert "slot.stream.params" in told.value.remedy
+    assert reported.value.kind is ErrorKind.PROTOCOL
+    assert "slot.stream.params" in reported.value.remedy
 
 
 @pytest.mark.parametrize(
@@ -85,18 +85,18 @@ def test_a_message_in_turn_leads_where_the_table_says(state: State, tag: int) ->
 
 
 def test_frame_of_unknown_kind() -> None:
-    with pytest.raises(CdcError, match="0x7a") as told:
+    with pytest.raises(CdcError, match="0x7a") as reported:
         StreamRig().feed([b"z" + b"\0" * 40])
-    assert told.value.kind is ErrorKind.PROTOCOL
+    assert reported.value.kind is ErrorKind.PROTOCOL
 
 
 @pytest.mark.parametrize("body", [BODIES[INSERT], BODIES[UPDATE], BODIES[DELETE]], ids=["insert", "update", "delete"])
 def test_change_of_a_relation_never_described(body: bytes) -> None:
     rig, wal = StreamRig(ORDERS), WalScript()
     wal.begin()
-    with pytest.raises(CdcError, match="relation 5000") as told:
+    with pytest.raises(CdcError, match="relation 5000") as reported:
         rig.feed([*wal.take(), wal_script.xlog_data(wal.lsn, body)])
-    assert told.value.kind is ErrorKind.PROTOCOL
+    assert reported.value.kind is ErrorKind.PROTOCOL
 
 
 def started(*, resume: Resume | None = None, last_commit: int | None = None) -> tuple[StreamRig, WalScript]:
@@ -374,4 +374,4 @@ def test_the_size_of_bursts_changes_nothing(
     assert cut.stream.events == one_by_one.stream.events
     assert cut.stream.received == one_by_one.stream.received
     assert cut.stream.idle_position() == one_by_one.stream.idle_position()
-    assert cut.failures.told == one_by_one.failures.told
+    assert cut.failures.reported == one_by_one.failures.reported

@@ -174,7 +174,7 @@ def test_every_written_record_is_read(values: list[JavaValue | None]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stored", "told"),
+    ("stored", "reported"),
     [
         ("", "ends at byte 0"),
         ("xy", "hexadecimal"),
@@ -203,8 +203,8 @@ def test_every_written_record_is_read(values: list[JavaValue | None]) -> None:
         (START + "7571007e000000000001" * 9 + "70", "nests deeper"),
     ],
 )
-def test_a_broken_stream_ends_in_one_error(stored: str, told: str) -> None:
-    with pytest.raises(JavaStreamError, match=told):
+def test_a_broken_stream_ends_in_one_error(stored: str, reported: str) -> None:
+    with pytest.raises(JavaStreamError, match=reported):
         read_array(stored)
 
 

@@ -25,9 +25,9 @@ def test_patterns_are_matched_with_all_names(process: BacktrackingProcess) -> No
 
 
 def test_an_endless_match_is_stopped_and_the_next_call_is_answered(process: BacktrackingProcess) -> None:
-    with pytest.raises(OutOfTimeError) as told:
+    with pytest.raises(OutOfTimeError) as reported:
         process(["(?!x).*", ENDLESS, "b"], ["a" * 200])
-    assert told.value.pattern == 1
+    assert reported.value.pattern == 1
     assert process(["(?!x).*"], ["a", "x"]) == [[0]]
 
 

@@ -25,7 +25,7 @@ def settings(**fields: Any) -> RegistrySettings:
 
 
 class Server:
-    """Answers as it is told, and keeps what was asked."""
+    """Answers as configured, and keeps what was asked."""
 
     def __init__(self, *answers: httpx.Response | Exception) -> None:
         self.answers = list(answers)
@@ -179,16 +179,16 @@ async def test_no_token(answer: httpx.Response | Exception, kind: ErrorKind) -> 
     assert "hidden" not in str(error.value)
 
 
-@pytest.mark.parametrize("told", [True, False])
-async def test_references_have_the_version_that_the_registry_tells(told: bool) -> None:
+@pytest.mark.parametrize("reported", [True, False])
+async def test_references_have_the_version_that_the_registry_tells(reported: bool) -> None:
     inner = SchemaRequest("a/b.proto", SchemaAsk("register", "PROTOBUF", "message B {}"))
     outer = SchemaRequest("s", SchemaAsk("register", "PROTOBUF", "message A {}", (Reference("a/b.proto", inner),)))
     # Older registries answer a registration with the id alone.
-    answers = [ok({"id": 1, "version": 4})] if told else [ok({"id": 1}), ok({"id": 1, "version": 4})]
+    answers = [ok({"id": 1, "version": 4})] if reported else [ok({"id": 1}), ok({"id": 1, "version": 4})]
     server = Server(*answers, ok({"id": 2}))
     assert await server.client().resolve(outer) == RegisteredSchema(2)
     paths = [request.url.raw_path.decode().removeprefix("/api/subjects/") for request in server.requests]
-    assert paths == ["a%2Fb.proto/versions", *([] if told else ["a%2Fb.proto"]), "s/versions"]
+    assert paths == ["a%2Fb.proto/versions", *([] if reported else ["a%2Fb.proto"]), "s/versions"]
     assert orjson.loads(server.requests[-1].content) == {
         "schema": "message A {}",
         "schemaType": "PROTOBUF",

@@ -55,9 +55,9 @@ def test_a_file_with_a_line_that_is_not_a_signal_is_not_changed(line: bytes, tmp
     file = SignalFile(str(path), str(tmp_path))
     text = ONE + b"\n" + line + b"\n"
     path.write_bytes(text)
-    with pytest.raises(NotSignalsError, match="line 2 is not a JSON object") as told:
+    with pytest.raises(NotSignalsError, match="line 2 is not a JSON object") as reported:
         file.take()
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(reported.value)
     # Once for each content.
     assert file.take() == file.take() == []
     assert path.read_bytes() == text

@@ -130,9 +130,9 @@ def test_what_is_too_large_is_refused_before_a_task_starts(pattern: str) -> None
     problem = regex_problem(pattern)
     assert problem is not None
     assert "write" in problem
-    with pytest.raises(CdcError, match=r"table\.include\.list") as told:
+    with pytest.raises(CdcError, match=r"table\.include\.list") as reported:
         NameMatcher([pattern], "table.include.list")
-    assert len(told.value.message) < 500
+    assert len(reported.value.message) < 500
 
 
 def test_a_hundred_levels_are_allowed() -> None:

@@ -84,7 +84,7 @@ def test_a_class_by_its_path() -> None:
         ("geo_lib.no_such:Geo", "Module geo_lib.no_such, which property geo.type names, cannot be imported"),
         ("tests.support.probe_converters:Geo", "Module tests.support.probe_converters has no class Geo"),
         ("tests.support.probe_converters:", "Module tests.support.probe_converters has no class "),
-        ("tests.support.probe_converters:Demanding", "is no class that derives from connector.events.column_converter.ColumnConverter"),
+        ("tests.support.probe_converters:Demanding", "does not derive from connector.events.column_converter.ColumnConverter"),
         ("tests.support.probe_converters:re", "has no class re of its own"),
         ("tests.support.probe_converters:Unmade", "No Unmade can be made, which property geo.type names: its constructor failed"),
         ("geo", f"There is no entry point in the group {GROUP} of the name that property geo.type gives; installed: none"),

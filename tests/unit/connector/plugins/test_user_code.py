@@ -128,9 +128,9 @@ async def test_a_signal_channel_that_raises_is_called_again(end: type[BaseExcept
     arrived: asyncio.Queue[Signal] = asyncio.Queue()
     channels = SignalChannels(*context_of(signal_enabled_channels=f"{__name__}:Channel"), arrived.put_nowait)
     async with AsyncExitStack() as stack:
-        with Told() as told:
+        with Told() as reported:
             await channels.start(stack)
-            line = await told.lines.get()
+            line = await reported.lines.get()
         assert f"reason={end.__name__}" in line
         assert "secret" not in line
         Channel.given[:] = [Signal("s1", "log", None, "mine")]
@@ -160,9 +160,9 @@ async def test_invalid_signals_are_not_passed_on(given: object) -> None:
     arrived: asyncio.Queue[Signal] = asyncio.Queue()
     channels = SignalChannels(*context_of(signal_enabled_channels=f"{__name__}:Channel"), arrived.put_nowait)
     async with AsyncExitStack() as stack:
-        with Told() as told:
+        with Told() as reported:
             await channels.start(stack)
-            assert "reason=TypeError" in await told.lines.get()
+            assert "reason=TypeError" in await reported.lines.get()
     assert arrived.empty()
 
 

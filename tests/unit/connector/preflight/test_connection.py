@@ -11,7 +11,7 @@ AT = 'connection failed: connection to server at "10.0.0.1", port 5432 failed: '
 
 
 @pytest.mark.parametrize(
-    ("told", "key", "text"),
+    ("findings", "key", "text"),
     [
         (
             f"{AT}Connection refused\n\tIs the server running on that host and accepting TCP/IP connections?",
@@ -69,8 +69,8 @@ AT = 'connection failed: connection to server at "10.0.0.1", port 5432 failed: '
         ("", "database.hostname", "The connection attempt failed. (OperationalError)"),
     ],
 )
-def test_each_refusal_is_on_the_property_that_it_is_about(told: str, key: str, text: str) -> None:
-    finding = refused(told, "db", 5432, "OperationalError")
+def test_each_refusal_is_on_the_property_that_it_is_about(findings: str, key: str, text: str) -> None:
+    finding = refused(findings, "db", 5432, "OperationalError")
     assert (finding.key, finding.warning) == (key, False)
     assert finding.text.startswith(LEAD + text)
     assert "\n" not in finding.text

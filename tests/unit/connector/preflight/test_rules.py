@@ -289,10 +289,10 @@ CASES = [
 
 @pytest.mark.parametrize(("facts", "config", "key", "warning", "text"), CASES)
 def test_one_thing_wrong_is_one_finding(facts: dict[str, Any], config: dict[str, str], key: str, warning: bool, text: str) -> None:
-    [(told_key, told_weight, told)] = found(replace(GOOD, **facts), **config)
-    assert (told_key, told_weight) == (key, warning)
-    assert text in told
-    assert told.startswith(LEAD) is not warning
+    [(reported_key, reported_weight, reported)] = found(replace(GOOD, **facts), **config)
+    assert (reported_key, reported_weight) == (key, warning)
+    assert text in reported
+    assert reported.startswith(LEAD) is not warning
 
 
 def test_every_rule_has_its_case() -> None:
@@ -318,8 +318,8 @@ def test_all_findings_are_reported_at_once() -> None:
         publication=None,
         tables=(replace(ORDERS, readable=False),),
     )
-    told = found(facts, publication__autocreate__mode="disabled")
-    assert [(key, warning) for key, warning, _ in told] == [
+    reported = found(facts, publication__autocreate__mode="disabled")
+    assert [(key, warning) for key, warning, _ in reported] == [
         ("database.hostname", ERROR),
         ("database.user", ERROR),
         ("slot.name", ERROR),
@@ -354,8 +354,8 @@ def test_a_mode_without_snapshot_reads_no_table() -> None:
 
 def test_where_a_snapshotter_decides_nothing_is_certain() -> None:
     facts = replace(GOOD, server=replace(SERVER, wal_level="replica"), replication=DENIED, slot=replace(SLOT, logical=False))
-    told = found(facts, snapshot__mode="custom", snapshot__mode__custom__name="mine")
-    assert [(key, warning) for key, warning, _ in told] == [
+    reported = found(facts, snapshot__mode="custom", snapshot__mode__custom__name="mine")
+    assert [(key, warning) for key, warning, _ in reported] == [
         ("database.hostname", WARNING),
         ("database.user", WARNING),
         ("slot.name", WARNING),

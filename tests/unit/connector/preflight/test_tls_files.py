@@ -14,7 +14,7 @@ from connector.errors import CdcError, ErrorKind
 from connector.io.kafka.tls import client_context
 from connector.io.postgres import preflight as pg_preflight
 from connector.io.postgres.connection import connect
-from connector.preflight.tls_files import SENTENCES, property_of, told_property
+from connector.preflight.tls_files import SENTENCES, named_property, property_of
 
 BASE = {
     "name": "shop",
@@ -131,7 +131,7 @@ async def test_libpq_s_messages_about_files_are_only_in_the_log(
     with pytest.raises(CdcError) as caught:
         await connect(config(), "test")
     assert caught.value.message in SENTENCES.values()
-    assert told_property(str(caught.value.__cause__)) == property_of(words)
+    assert named_property(str(caught.value.__cause__)) == property_of(words)
     assert caught.value.__cause__ is not None
     assert caught.value.__cause__.__context__ is None
     assert words in logged(caplog)
@@ -146,20 +146,20 @@ def test_other_words_are_no_business_of_files() -> None:
 async def test_a_look_says_the_same_of_every_file_that_does_not_serve(
     name: str, places: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    told = {finding.text for path in places.values() for finding in pg_preflight._unusable_files(config(**{f"database__{name}": path}))}
-    assert told == {f"{SENTENCES[f'database.{name}']}; TLS may do without it"}
+    reported = {finding.text for path in places.values() for finding in pg_preflight._unusable_files(config(**{f"database__{name}": path}))}
+    assert reported == {f"{SENTENCES[f'database.{name}']}; TLS may do without it"}
     reasons = {str(record.__dict__["fields"]["reason"]).partition(":")[0] for record in caplog.records}
     assert len(reasons) >= 3
 
 
 @pytest.mark.parametrize("store", ["truststore", "keystore"])
 def test_kafkas_stores_report_every_failure_alike(store: str, places: dict[str, str], caplog: pytest.LogCaptureFixture) -> None:
-    told = set()
+    reported = set()
     for path in places.values():
         with pytest.raises(CdcError) as caught:
             client_context({f"ssl.{store}.location": path, f"ssl.{store}.type": "PEM"})
-        told.add(str(caught.value))
+        reported.add(str(caught.value))
         assert caught.value.__cause__ is None
         assert caught.value.__suppress_context__
-    assert len(told) == 1
+    assert len(reported) == 1
     assert len({str(record.__dict__["fields"]) for record in caplog.records}) >= 3

@@ -165,11 +165,11 @@ def test_codec_names_are_read_leniently(name: str) -> None:
 
 
 def test_unknown_codec_is_refused_with_the_choice() -> None:
-    with pytest.raises(CdcError) as told:
+    with pytest.raises(CdcError) as reported:
         compressor("brotli")
-    assert told.value.kind is ErrorKind.CONFIG_INVALID
-    assert "'brotli'" in told.value.message
-    assert all(name in told.value.remedy for name in CODECS)
+    assert reported.value.kind is ErrorKind.CONFIG_INVALID
+    assert "'brotli'" in reported.value.message
+    assert all(name in reported.value.remedy for name in CODECS)
 
 
 def test_size_counts_all_and_weight_what_compression_leaves() -> None:

@@ -13,7 +13,7 @@ from connector.record.schema import Field, Schema
 from connector.record.value_parsing import parse_text
 from connector.record.values import text_of
 from tests.support.each_case import each_case
-from tests.support.recorded_transforms import read, told_value
+from tests.support.recorded_transforms import read, reported_value
 
 RECORDED: Final[dict[str, Any]] = json.loads((Path(__file__).parent / "values_recorded.json").read_text(encoding="utf-8"))
 TRANSFORMS: Final[dict[str, Any]] = json.loads(
@@ -35,7 +35,7 @@ def test_texts_are_parsed_as_connect_parses_them(text: str, answer: Any, again: 
         # Members that have nothing in common have no schema.
         assert not _typed(parsed.schema)
         return
-    found = told_value(parsed.schema, parsed.value, {})
+    found = reported_value(parsed.schema, parsed.value, {})
     assert found == [kind, found[1] if isinstance(value, dict) else value]
 
 

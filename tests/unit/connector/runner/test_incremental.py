@@ -42,7 +42,7 @@ async def test_every_row_is_sent_once(read_only: bool) -> None:
         await rig.end()
     assert (rig.keys("a"), rig.keys("b")) == (ALL_A, ALL_B)
     assert (rig.run.state.running, rig.run.stored(), rig.context.progress.incremental) == (False, {}, None)
-    assert rig.told == [
+    assert rig.reported == [
         "STARTED",
         *["IN_PROGRESS"] * 2,
         "TABLE_SCAN_COMPLETED public.a SUCCEEDED",
@@ -114,8 +114,8 @@ async def test_a_table_that_cannot_be_read_is_left_out_and_the_next_one_is_read(
         rig.ask("a", "b")
         await rig.end()
     assert (rig.keys("a"), rig.keys("b")) == ([], ALL_B)
-    assert "TABLE_SCAN_COMPLETED public.a SQL_EXCEPTION" in rig.told
-    assert rig.told[-1] == "COMPLETED"
+    assert "TABLE_SCAN_COMPLETED public.a SQL_EXCEPTION" in rig.reported
+    assert rig.reported[-1] == "COMPLETED"
 
 
 @pytest.mark.parametrize(("step", "read_only"), [("write_opening", False), ("write_closing", False), ("connect", True), ("position", True)])
@@ -130,7 +130,7 @@ async def test_a_watermark_that_is_refused_ends_the_snapshot_and_not_the_next_on
         rig.run.stop(["public.b"])
         rig.reader.release(step)
         await rig.end()
-        assert rig.told[-1] == "ABORTED"
+        assert rig.reported[-1] == "ABORTED"
         assert rig.run.stored() == {}
         assert rig.keys("a") == []
         rig.ask("a", "b", id="t")
@@ -151,7 +151,7 @@ async def test_a_table_that_is_dropped_after_it_was_looked_at_is_left_out(step: 
         await rig.end()
     assert (rig.keys("a"), rig.keys("b")) == ([], ALL_B)
     status = "SQL_EXCEPTION" if step == "last_row" else "UNKNOWN_SCHEMA"
-    assert f"TABLE_SCAN_COMPLETED public.a {status}" in rig.told
+    assert f"TABLE_SCAN_COMPLETED public.a {status}" in rig.reported
 
 
 async def test_a_table_that_changed_is_looked_at_and_read_again() -> None:
@@ -184,7 +184,7 @@ async def test_a_chunk_that_missed_a_transaction_is_read_again_in_its_window(mon
         await rig.end()
     assert rig.keys("a") == ALL_A
     assert rig.reader.calls.count("write_opening") == 3  # of two chunks, and the one that finds no more rows
-    assert rig.told.count("IN_PROGRESS") == 2
+    assert rig.reported.count("IN_PROGRESS") == 2
     assert rig.reader.calls.count("rows") == 6
 
 
@@ -212,19 +212,19 @@ async def test_a_pause_at_any_step_lets_the_chunk_end_and_a_resume_continues(ste
         await rig.reader.reached(step)
         rig.run.pause()
         rig.run.pause()
-        before = "PAUSED" in rig.told
+        before = "PAUSED" in rig.reported
         assert before is (step == "write_closing")
         rig.reader.release(step)
         await rig.windows.get()
         assert rig.keys("a") == [1, 2]
-        assert rig.told.count("PAUSED") == 1
+        assert rig.reported.count("PAUSED") == 1
         for _ in range(20):
             await asyncio.sleep(0)
         assert rig.keys("a") == [1, 2]
         stored = rig.run.stored()
         rig.run.resume_reading()
         rig.run.resume_reading()
-        assert rig.told.count("RESUMED") == 1
+        assert rig.reported.count("RESUMED") == 1
         await rig.end()
     assert (rig.keys("a"), rig.keys("b")) == (ALL_A, ALL_B)
     # After a restart nothing is paused, as in Debezium, whose offset does not hold a pause.
@@ -246,7 +246,7 @@ async def test_a_pause_that_is_taken_back_before_the_chunk_is_read_changes_nothi
         rig.reader.release(step)
         await rig.end()
     assert (rig.keys("a"), rig.keys("b")) == (ALL_A, ALL_B)
-    assert (rig.told.count("PAUSED"), rig.told.count("RESUMED")) == (1, 1)
+    assert (rig.reported.count("PAUSED"), rig.reported.count("RESUMED")) == (1, 1)
 
 
 @each_step
@@ -258,12 +258,12 @@ async def test_a_stop_at_any_step_waits_for_the_next_chunk(step: str, entries: l
         rig.ask("a", "b")
         await rig.reader.reached(step)
         rig.run.stop(entries)
-        assert "ABORTED" not in rig.told
+        assert "ABORTED" not in rig.reported
         rig.reader.release(step)
         await rig.end()
     assert rig.keys("a") == (ALL_A if entries == ["public.b"] else [1, 2])
     assert rig.keys("b") == rows
-    assert "ABORTED" in rig.told
+    assert "ABORTED" in rig.reported
     assert rig.run.stored() == {}
 
 
@@ -278,7 +278,7 @@ async def test_tables_that_are_asked_for_at_any_step_are_read_too(step: str) -> 
         rig.reader.release(step)
         await rig.end()
     assert (rig.keys("a"), rig.keys("b")) == (ALL_A, ALL_B)
-    assert rig.told.count("STARTED") == 1
+    assert rig.reported.count("STARTED") == 1
     # The chunk on its way names the signal and the tables that it was wanted for.
     first = next(notification for notification in rig.notifications if notification.type == "IN_PROGRESS")
     assert (first.id, (first.additional_data or {})["data_collections"]) == ("s", "public.a")

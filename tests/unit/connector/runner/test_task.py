@@ -189,8 +189,8 @@ async def test_a_first_start_makes_the_slot_takes_the_snapshot_and_streams_from_
     running = await task.until_it_streams()
     server, world = task.server, task.server.world
     assert server.journal == ["publication and identities"] * 2 + ["make slot pgoutput", f"start at {LSN}", f"stream from {LSN}"]
-    assert world.told[0] == "STARTED"
-    assert world.told[-1] == "COMPLETED"
+    assert world.reported[0] == "STARTED"
+    assert world.reported[-1] == "COMPLETED"
     assert (world.offsets.stored or {})["snapshot_completed"] is True
     task.stop.set()
     await running
@@ -224,7 +224,7 @@ async def test_with_a_complete_offset_nothing_is_read(started: Started) -> None:
     task = started(slot(confirmed=LSN))
     task.server.world.offsets.stored = {"lsn": LSN, "lsn_commit": LSN, "lsn_proc": LSN, "messageType": "COMMIT"}
     running = await task.until_it_streams()
-    assert task.server.world.told == ["SKIPPED"]
+    assert task.server.world.reported == ["SKIPPED"]
     assert task.server.world.sources == []
     assert task.server.journal[-1] == f"stream from {LSN} inside of the offset"
     task.stop.set()
@@ -236,7 +236,7 @@ async def test_a_mode_without_a_stream_needs_no_slot_and_waits_for_the_stop(star
     task = started(snapshot__mode="initial_only")
     running = asyncio.create_task(task.run())
     await task.idle()
-    assert task.server.world.told[-1] == "COMPLETED"
+    assert task.server.world.reported[-1] == "COMPLETED"
     task.stop.set()
     await running
     assert task.server.slot is None
@@ -280,8 +280,8 @@ async def test_a_failure_at_any_step_of_the_snapshot_aborts_it_and_keeps_the_slo
         with pytest.raises(CdcError) as raised:
             await task.run()
         assert raised.value is problem, step
-        assert task.server.world.told[-1] == "ABORTED", step
-        assert "COMPLETED" not in task.server.world.told, step
+        assert task.server.world.reported[-1] == "ABORTED", step
+        assert "COMPLETED" not in task.server.world.reported, step
         assert not any(entry.startswith("stream") for entry in task.server.journal), step
         # The next start streams from where it stands.
         assert task.server.slot is not None, step
@@ -300,6 +300,6 @@ async def test_a_stop_at_any_step_of_the_snapshot_aborts_it_and_is_no_failure(st
         await task.run()
         stored = task.server.world.offsets.stored
         if stored is None or not stored["snapshot_completed"]:
-            assert task.server.world.told[-1] == "ABORTED", step
+            assert task.server.world.reported[-1] == "ABORTED", step
         assert task.server.slot is not None, step
         task.assert_all_is_closed(step)

@@ -130,10 +130,10 @@ def test_an_installed_type_gets_its_data() -> None:
     ],
 )
 def test_a_signal_that_cannot_be_understood_is_refused_in_a_sentence(kind: str, data: object) -> None:
-    with pytest.raises(SignalError) as told:
+    with pytest.raises(SignalError) as reported:
         read(kind, data)
-    assert str(told.value)
-    assert "\n" not in str(told.value)
+    assert str(reported.value)
+    assert "\n" not in str(reported.value)
 
 
 @pytest.mark.parametrize(
@@ -148,9 +148,9 @@ def test_a_signal_that_cannot_be_understood_is_refused_in_a_sentence(kind: str, 
     ],
 )
 def test_a_huge_signal_is_refused_in_a_short_sentence(kind: str, data: object) -> None:
-    with pytest.raises(SignalError) as told:
+    with pytest.raises(SignalError) as reported:
         read(kind, data)
-    assert 0 < len(str(told.value)) < 400
+    assert 0 < len(str(reported.value)) < 400
 
 
 def test_data_may_be_nested_as_deep_as_the_reference_reads_it() -> None:

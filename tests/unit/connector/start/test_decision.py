@@ -40,10 +40,10 @@ def run(mode: str, slot: SlotState | None, offset: StoredOffset | None, strategy
 
 
 def refused(mode: str, slot: SlotState | None, offset: StoredOffset | None, strategy: str = "no_validation") -> CdcError:
-    with pytest.raises(CdcError) as told:
+    with pytest.raises(CdcError) as reported:
         run(mode, slot, offset, strategy)
-    assert told.value.directive is Directive.OPERATOR
-    return told.value
+    assert reported.value.directive is Directive.OPERATOR
+    return reported.value
 
 
 def shape(decision: Decision) -> tuple[bool, bool, bool, bool, int]:
@@ -122,7 +122,7 @@ def test_offset_before_the_slot(mode: str, offset: StoredOffset) -> None:
     assert "shop_slot" in error.message
     # Both positions, how far they are apart, and from where on the slot holds WAL.
     reached = offset.lsn or 0
-    assert all(told in error.message for told in (f"0/{reached:X}", f"{200 - reached} bytes", "0/C8", "0/64"))
+    assert all(reported in error.message for reported in (f"0/{reached:X}", f"{200 - reached} bytes", "0/C8", "0/64"))
     assert "it cannot report what that was" in error.remedy
     assert "snapshot.mode=when_needed" in error.remedy
     assert "offset.mismatch.strategy=trust_slot" in error.remedy

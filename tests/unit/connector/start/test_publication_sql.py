@@ -42,11 +42,11 @@ def test_names_are_quoted() -> None:
 
 @pytest.mark.parametrize(("captured", "shown"), [([B, A], '"in""v"."B b", "inv"."a"'), ([], "…")])
 def test_disabled_mode_says_what_a_privileged_role_may_run(captured: list[TableName], shown: str) -> None:
-    with pytest.raises(CdcError) as told:
+    with pytest.raises(CdcError) as reported:
         plan_publication("p", "disabled", None, captured)
-    assert told.value.kind is ErrorKind.SOURCE_OBJECT_MISSING
-    assert told.value.message == "Publication autocreation is disabled, please create one and restart the connector"
-    assert told.value.remedy == f'Run CREATE PUBLICATION "p" FOR TABLE {shown};'
+    assert reported.value.kind is ErrorKind.SOURCE_OBJECT_MISSING
+    assert reported.value.message == "Publication autocreation is disabled, please create one and restart the connector"
+    assert reported.value.remedy == f'Run CREATE PUBLICATION "p" FOR TABLE {shown};'
 
 
 @pytest.mark.parametrize("state", [ALL, listed(), listed(A), listed(A, B)], ids=["all", "empty", "some", "same"])
@@ -72,20 +72,20 @@ def test_filtered_mode_brings_the_tables_up_to_date(state: PublicationState, exp
 
 
 def test_filtered_mode_cannot_narrow_all_tables() -> None:
-    with pytest.raises(CdcError) as told:
+    with pytest.raises(CdcError) as reported:
         plan_publication("p", "filtered", ALL, [A])
-    assert told.value.kind is ErrorKind.SOURCE_SETTING
-    assert "Publication p" in told.value.message
-    assert 'DROP PUBLICATION "p";' in told.value.remedy
+    assert reported.value.kind is ErrorKind.SOURCE_SETTING
+    assert "Publication p" in reported.value.message
+    assert 'DROP PUBLICATION "p";' in reported.value.remedy
 
 
 @pytest.mark.parametrize("state", [None, ALL, listed(A)], ids=["none", "all", "some"])
 def test_filtered_mode_needs_a_table(state: PublicationState | None) -> None:
-    with pytest.raises(CdcError) as told:
+    with pytest.raises(CdcError) as reported:
         plan_publication("p", "filtered", state, [])
-    assert told.value.kind is ErrorKind.CONFIG_INVALID
-    assert "No table filters found for filtered publication p" in told.value.message
-    assert "table.include.list" in told.value.remedy
+    assert reported.value.kind is ErrorKind.CONFIG_INVALID
+    assert "No table filters found for filtered publication p" in reported.value.message
+    assert "table.include.list" in reported.value.remedy
 
 
 @pytest.mark.parametrize(

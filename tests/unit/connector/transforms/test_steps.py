@@ -127,7 +127,7 @@ def test_only_the_first_steps_share_the_headers_that_they_add() -> None:
     assert [header.name for header in shared] == ["one", "two"]
 
 
-def test_an_unexpected_exception_is_told_by_its_type_alone() -> None:
+def test_an_unexpected_exception_is_reported_by_its_type_alone() -> None:
     with pytest.raises(StepError) as caught:
         Chain([Step("s", "Fails", Fails())]).apply(replace(ConnectRecord("t")))
     assert str(caught.value) == "KeyError in the transform"

@@ -119,8 +119,8 @@ def test_type_off_the_search_path() -> None:
 
 
 def test_parameters_are_upper_case_and_omit_unknown_values() -> None:
-    told = SourceType("numeric", 0, None)
-    assert told.parameters("Col", DEBEZIUM_3_6_3) == {
+    reported = SourceType("numeric", 0, None)
+    assert reported.parameters("Col", DEBEZIUM_3_6_3) == {
         "__debezium.source.column.type": "NUMERIC",
         "__debezium.source.column.length": "0",
         "__debezium.source.column.name": "Col",

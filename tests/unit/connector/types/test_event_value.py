@@ -7,7 +7,7 @@ from typing import Any
 from connector.types.registry import base_type
 from tests.support.each_case import each_case
 from tests.support.event_value import decoded, parsed
-from tests.support.kept_value import RefusedError, agree, kept, told
+from tests.support.kept_value import RefusedError, agree, kept, reported
 from tests.support.type_catalog import RECORDINGS, TYPES, column, settings
 
 
@@ -31,5 +31,5 @@ def test_recorded_values_read_by_their_schema_are_the_texts_of_the_server(row: d
             continue
         read = decoded(schema, value)
         assert read is not None, text
-        found = told(kind, modifier, modes, read)
+        found = reported(kind, modifier, modes, read)
         assert agree(kind, modifier, modes, found, wanted), (found, wanted, sent)

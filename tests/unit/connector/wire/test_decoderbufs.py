@@ -188,8 +188,8 @@ def test_a_table_is_described_again_when_its_shape_changes_and_only_then() -> No
     assert kinds == "BRIIRIIDRIRI"
     described = [frame for frame in made if frame[BODY] == RELATION]
     assert len({frame[26:30] for frame in described}) == 1
-    told = [[column.not_null for column in parse_relation(frame).columns] for frame in described]
-    assert told == [[True], [True, False], [True, True], [True]]
+    reported = [[column.not_null for column in parse_relation(frame).columns] for frame in described]
+    assert reported == [[True], [True, False], [True, True], [True]]
 
 
 def test_tables_have_numbers_of_their_own() -> None:

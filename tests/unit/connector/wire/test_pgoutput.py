@@ -164,11 +164,11 @@ def test_split_tuple(cells: list[Cell], expected: list[bytes | None], flags: int
 
 
 def test_binary_column_is_refused_with_the_remedy() -> None:
-    with pytest.raises(CdcError) as told:
+    with pytest.raises(CdcError) as reported:
         pgoutput.split_tuple(wal_script.tuple_data(["x", BINARY]), 0, [])
-    assert told.value.kind is ErrorKind.PROTOCOL
-    assert "0x62" in told.value.message
-    assert "slot.stream.params" in told.value.remedy
+    assert reported.value.kind is ErrorKind.PROTOCOL
+    assert "0x62" in reported.value.message
+    assert "slot.stream.params" in reported.value.remedy
 
 
 def test_the_old_and_new_row_of_an_update_lie_one_after_the_other() -> None:

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from connector.catalog.table import CatalogTable
 from connector.errors import CdcError, ErrorKind
@@ -107,8 +107,8 @@ class Reader:
 class Run(driver.BulkRun):
     """One whose tasks run in a random order, in place of Spark's."""
 
-    def __init__(self, rows: Rows, plan: BulkPlan, told: Callable[[BulkReport], None], failed: Failed | None = None) -> None:
-        super().__init__(cast(Any, SimpleNamespace(defaultParallelism=2, cancelJobGroup=lambda _: None)), plan, told)
+    def __init__(self, rows: Rows, plan: BulkPlan, reported: Callable[[BulkReport], None], failed: Failed | None = None) -> None:
+        super().__init__(cast(Any, SimpleNamespace(defaultParallelism=2, cancelJobGroup=lambda _: None)), plan, reported)
         self.rows = rows
         self.failed = failed
         self.cancelled = False
@@ -146,7 +146,7 @@ def layout(chance: random.Random, number: int) -> DiskLayout:
 
 def play(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(seed)
-    rows, told = Rows(chance), list[BulkReport]()
+    rows, reported = Rows(chance), list[BulkReport]()
     count = chance.randint(1, 5)
     tables = tuple(CatalogTable(number, "public", f"t{number}", ()) for number in range(count))
     found = [layout(chance, number) for number in range(count)]
@@ -161,12 +161,12 @@ def play(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "open_part_reader", opened)
     monkeypatch.setattr(driver, "table_layouts", layouts)
     plan = BulkPlan(JOB, tables, whole, by_weight=chance.random() < 0.5, opening=chance.random() < 0.8)
-    run = Run(rows, plan, told.append)
+    run = Run(rows, plan, reported.append)
     asyncio.run(asyncio.wait_for(run.run(), 20))
-    check(rows, told, count, opening=plan.opening)
+    check(rows, reported, count, opening=plan.opening)
 
 
-def check(rows: Rows, told: list[BulkReport], count: int, *, opening: bool) -> None:
+def check(rows: Rows, reported: list[BulkReport], count: int, *, opening: bool) -> None:
     sent = rows.kafka.rows
     every = [row for part in rows.parts.values() for row in part]
     assert sorted(row for _, row, _ in sent) == sorted(every), "every row once"
@@ -188,11 +188,11 @@ def check(rows: Rows, told: list[BulkReport], count: int, *, opening: bool) -> N
             if opening and table == 0:
                 assert words[0] == "first"
         assert set(words[1:-1]) <= {"true"}
-    told_rows = {table: sum(one.rows for one in told if isinstance(one, RowsRead) and one.table == table) for table in range(count)}
-    assert told_rows == {table: sum(topic == f"t{table}" for topic, _, _ in sent) for table in range(count)}
-    assert sorted(one.table for one in told if isinstance(one, TableDone)) == list(range(count))
-    begun = [(one.part.table, one.part.number) for one in told if isinstance(one, PartBegun)]
-    done = [(one.part.table, one.part.number) for one in told if isinstance(one, PartDone)]
+    reported_rows = {table: sum(one.rows for one in reported if isinstance(one, RowsRead) and one.table == table) for table in range(count)}
+    assert reported_rows == {table: sum(topic == f"t{table}" for topic, _, _ in sent) for table in range(count)}
+    assert sorted(one.table for one in reported if isinstance(one, TableDone)) == list(range(count))
+    begun = [(one.part.table, one.part.number) for one in reported if isinstance(one, PartBegun)]
+    done = [(one.part.table, one.part.number) for one in reported if isinstance(one, PartDone)]
     assert len(set(begun)) == len(begun)
     assert sorted(begun) == sorted(done)
 
@@ -203,7 +203,7 @@ def test_markers_and_rows_are_those_of_one_reader(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_failing_table_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[BulkReport] = []
+    reported: list[BulkReport] = []
     rows = Rows(random.Random(1))
 
     async def opened(_stack: contextlib.AsyncExitStack, _job: Job, tell: Callable[[Any], None]) -> Reader:
@@ -216,7 +216,7 @@ def test_the_failing_table_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "table_layouts", layouts)
     rows.parts = {(0, number): ["0/0/0", "0/0/1"] if number == 0 else [] for number in range(9)}
     plan = BulkPlan(JOB, (CatalogTable(0, "public", "t0", ()),), frozenset(), by_weight=True, opening=True)
-    run = Run(rows, plan, told.append, Failed(ErrorKind.SOURCE_QUERY.value, "No", "", ""))
+    run = Run(rows, plan, reported.append, Failed(ErrorKind.SOURCE_QUERY.value, "No", "", ""))
     with pytest.raises(CdcError, match="No"):
         asyncio.run(run.run())
-    assert TableFailed(0) in told
+    assert TableFailed(0) in reported

@@ -23,27 +23,27 @@ def test_where_spark_runs_is_the_workers_to_say() -> None:
 
 async def test_without_pyspark_it_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk_snapshots, "find_spec", lambda _: None)
-    told = await SparkSnapshots.of({}).refusal()
-    assert told is not None
-    assert "PySpark is not installed" in told
-    assert "pip install" in told
+    message = await SparkSnapshots.of({}).refusal()
+    assert message is not None
+    assert "PySpark is not installed" in message
+    assert "pip install" in message
 
 
 async def test_the_check_s_message_is_the_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+    pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
     # A module of Python's own that takes any argument and says something.
     monkeypatch.setattr(bulk_snapshots, "_MODULE", "this")
-    told = await SparkSnapshots.of({}).refusal()
-    assert told is not None
-    assert told.startswith("The Zen of Python")
+    message = await SparkSnapshots.of({}).refusal()
+    assert message is not None
+    assert message.startswith("The Zen of Python")
 
 
 async def test_a_check_that_breaks_is_a_refusal_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk_snapshots, "find_spec", lambda _: True)
     monkeypatch.setattr(bulk_snapshots, "_MODULE", "no.such.module")
-    told = await SparkSnapshots.of({}).refusal()
-    assert told is not None
-    assert "ended with code 1" in told
+    message = await SparkSnapshots.of({}).refusal()
+    assert message is not None
+    assert "ended with code 1" in message
 
 
 async def test_a_process_that_dies_is_an_error_that_ends_the_snapshot_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,5 +83,5 @@ async def test_a_slot_is_looked_at_with_the_configuration_that_the_task_reads() 
     config = {"name": "a", "connector.class": "PostgresConnector", "transforms": "t", "transforms.t.type": java}
     await herder._config.put_connector("a", config)
     await herder.settled()
-    assert herder.resolved_config("a")["transforms.t.type"] == "company.transforms:Renamed"
+    assert (await herder.resolved_config("a"))["transforms.t.type"] == "company.transforms:Renamed"
     await herder.stop()

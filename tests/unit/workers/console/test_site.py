@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import httpx
@@ -10,7 +10,9 @@ import pytest
 
 from connect_api.herder import SignalRequest
 from connect_api.login import Login
+from connector.errors import CdcError, ErrorKind
 from tests.support.console_site import FakeWorker, shop, site
+from workers.records.latest import StoredRecord
 
 HOST = "http://console.example:8083"
 
@@ -185,3 +187,50 @@ async def test_unknown_pages_and_connectors_are_refused_with_a_page() -> None:
         answers = [await client.get(path) for path in ("/ui/nothing", "/ui/connectors/none", "/ui/static/x", "/ui/static/..%2fguard.py")]
     assert [answer.status_code for answer in answers] == [404] * 4
     assert "Connector none not found" in answers[1].text
+
+
+async def test_the_latest_events_show_their_differences_and_hide_secrets() -> None:
+    async with browser(shop()) as client:
+        page = (await client.get("/ui/connectors/orders/events", params={"topic": "orders.public.orders"})).text
+        part = (await client.get("/ui/connectors/orders/events/latest", params={"topic": "orders.public.orders"})).text
+    assert 'hx-get="/ui/connectors/orders/events/latest?topic=orders.public.orders"' in page
+    assert [part.index(word) for word in ("<b>tombstone", "<b>delete", "<b>update")] == sorted(
+        part.index(word) for word in ("<b>tombstone", "<b>delete", "<b>update")
+    )
+    assert "<del>&#34;new&#34;</del> <ins>&#34;&lt;b&gt;paid&lt;/b&gt;&#34;</ins>" in part
+    assert "<del>[hidden]</del> <ins>[hidden]</ins>" in part
+    assert "k1" not in part
+
+
+async def test_the_first_topic_is_shown_unless_one_is_named() -> None:
+    async with browser(shop()) as client:
+        page = (await client.get("/ui/connectors/orders/events")).text
+        empty = (await client.get("/ui/connectors/orders/events/latest", params={"topic": "orders.public.items"})).text
+        none = (await client.get("/ui/connectors/archive/events")).text
+    assert "<option selected>orders.public.items</option>" in page
+    assert "The topic has no records." in empty
+    assert "No topic has been written to" in none
+
+
+@pytest.mark.parametrize("topic", ["", "customers.public.customers", "connect-configs"])
+async def test_only_topics_of_the_connector_are_read(topic: str) -> None:
+    async with browser(shop()) as client:
+        answer = await client.get("/ui/connectors/orders/events/latest", params={"topic": topic})
+    assert (answer.status_code, "has not written to the topic" in answer.text) == (404, True)
+
+
+async def test_no_rows_are_shown_where_they_are_switched_off() -> None:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(site(shop(), read=None)), base_url=HOST) as client:
+        page = await client.get("/ui/connectors/orders/events")
+        part = await client.get("/ui/connectors/orders/events/latest", params={"topic": "orders.public.orders"})
+    assert ("console.events=true" in page.text, 'hx-get="/ui/connectors/orders/events' in page.text) == (True, False)
+    assert part.status_code == 404
+
+
+async def test_a_topic_that_cannot_be_read_is_named_with_the_remedy() -> None:
+    async def refuse(topic: str, _count: int) -> Sequence[StoredRecord]:
+        raise CdcError(ErrorKind.STORE, f"The topic {topic} cannot be read", "Check that the brokers run.")
+
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(site(shop(), read=refuse)), base_url=HOST) as client:
+        part = await client.get("/ui/connectors/orders/events/latest", params={"topic": "orders.public.orders"})
+    assert "The topic orders.public.orders cannot be read. Check that the brokers run." in part.text

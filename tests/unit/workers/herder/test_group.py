@@ -73,7 +73,7 @@ async def test_created_connectors_are_spread_at_once_and_in_one_generation(clust
 async def test_a_worker_that_comes_takes_its_share_and_the_rest_runs_on(cluster: Cluster) -> None:
     first = await cluster.add()
     await cluster.create(*NAMES)
-    contexts, told_before = list(first.contexts), len(first.told())
+    contexts, reported_before = list(first.contexts), len(first.reported())
     generation = cluster.group.generation
     await cluster.add()
     assert cluster.running() == [["c0", "c1", "c2"], ["c3", "c4", "c5"]]
@@ -81,12 +81,12 @@ async def test_a_worker_that_comes_takes_its_share_and_the_rest_runs_on(cluster:
     # One generation for the worker that came, and one when all three that move had ended.
     assert cluster.group.generation == generation + 2
     # Connectors that did not move have no new status.
-    assert {key.split("-")[2] for key, _ in first.told()[told_before:]} == {"c3", "c4", "c5"}
+    assert {key.split("-")[2] for key, _ in first.reported()[reported_before:]} == {"c3", "c4", "c5"}
     [last] = [entry.value for entry in cluster.topics.status.entries if entry.key == b"status-task-c3-0"][-1:]
     assert b'"generation":%d,' % cluster.group.generation in (last or b"")
     # The former worker wrote the states of moved connectors before the next one began.
-    told = [state for key, state in first.told() if key == "status-task-c4-0"]
-    assert told == ["RUNNING", "UNASSIGNED", "RUNNING"]
+    reported = [state for key, state in first.reported() if key == "status-task-c4-0"]
+    assert reported == ["RUNNING", "UNASSIGNED", "RUNNING"]
 
 
 async def test_never_do_two_run_one(cluster: Cluster) -> None:
@@ -94,7 +94,7 @@ async def test_never_do_two_run_one(cluster: Cluster) -> None:
     await cluster.create(*NAMES)
     await cluster.add()
     started: dict[str, list[str]] = {name: [] for name in NAMES}
-    for key, state in first.told():
+    for key, state in first.reported():
         if key.startswith("status-task-"):
             started[key.split("-")[2]].append(state)
     for states in started.values():
@@ -137,12 +137,12 @@ async def test_a_change_affects_only_its_connector(cluster: Cluster) -> None:
     second = await cluster.add()
     await cluster.create(*NAMES)
     before = [list(bench.contexts) for bench in cluster.workers]
-    told = len(first.told())
+    reported = len(first.reported())
     await first.herder.put_connector("c1", {**CONFIG, "name": "c1", "tasks.max": "1"}, allow_replace=True)
     await cluster.settled()
     assert first.contexts == before[0]
     assert [context.connector for context in second.contexts[len(before[1]) :]] == ["c1"]
-    assert {key for key, _ in first.told()[told:]} <= {"status-task-c1-0", "status-connector-c1"}
+    assert {key for key, _ in first.reported()[reported:]} <= {"status-task-c1-0", "status-connector-c1"}
 
 
 async def test_a_deleted_connector_leaves_no_state(cluster: Cluster) -> None:
@@ -220,14 +220,15 @@ async def test_requests_that_need_the_task_are_sent_to_its_worker(cluster: Clust
         lambda: herder.progress("c1"),
         lambda: herder.notifications("c1", 0),
         lambda: herder.clear_notifications("c1"),
-        lambda: herder.signal("c1", SignalRequest(None, "log", "{}")),
     ):
         with pytest.raises(Elsewhere) as caught:
             call()
         assert caught.value.url == "http://127.0.0.1:2"
-    for later in (herder.restart_task("c1", 0), herder.next_notifications("c1", 0, 1.0)):
-        with pytest.raises(Elsewhere):
+    signal = herder.signal("c1", SignalRequest(None, "log", "{}"))
+    for later in (signal, herder.restart_task("c1", 0), herder.next_notifications("c1", 0, 1.0)):
+        with pytest.raises(Elsewhere) as caught:
             await later
+        assert caught.value.url == "http://127.0.0.1:2"
     assert herder.progress("c0")["phase"] is not None
     with pytest.raises(HerderError, match="Connector none not found"):
         herder.progress("none")

@@ -402,12 +402,12 @@ async def test_restart(failed: bool, include_tasks: bool, only_failed: bool, ans
 async def test_a_restart_is_recorded_in_the_status_topic() -> None:
     async with worker() as bench:
         await bench.create()
-        before = len(bench.told())
+        before = len(bench.reported())
         await bench.herder.restart_connector("shop", include_tasks=True, only_failed=False)
         await bench.settled()
-        told = bench.told()[before:]
-        assert told[-1][1] == "RUNNING"
-        assert {key for key, _ in told} == {"status-connector-shop", "status-task-shop-0"}
+        reported = bench.reported()[before:]
+        assert reported[-1][1] == "RUNNING"
+        assert {key for key, _ in reported} == {"status-connector-shop", "status-task-shop-0"}
 
 
 async def test_a_restart_of_a_paused_connector_leaves_it_paused() -> None:

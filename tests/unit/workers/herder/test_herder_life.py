@@ -18,7 +18,7 @@ async def test_a_restarted_worker_takes_up_everything() -> None:
         await first.herder.put_connector("paused", CONFIG, allow_replace=False, initial_state="PAUSED")
         await first.herder.put_connector("stopped", CONFIG, allow_replace=False, initial_state="STOPPED")
         await first.settled()
-    assert dict(first.told()) == {
+    assert dict(first.reported()) == {
         "status-connector-shop": "UNASSIGNED",
         "status-task-shop-0": "UNASSIGNED",
         "status-connector-paused": "UNASSIGNED",

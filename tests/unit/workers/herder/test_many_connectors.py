@@ -42,13 +42,13 @@ def test_three_hundred_stopped_connectors() -> None:
     with memory_worker(config, tasks) as (url, _), httpx.Client(base_url=url, timeout=SECONDS) as client:
 
         def stopped() -> dict[str, Any] | None:
-            told = client.get("/connectors", params={"expand": ["status", "info"]}).json()
-            states = [each["status"]["connector"]["state"] for each in told.values() if "status" in each]
-            return told if states == ["STOPPED"] * STOPPED else None
+            reported = client.get("/connectors", params={"expand": ["status", "info"]}).json()
+            states = [each["status"]["connector"]["state"] for each in reported.values() if "status" in each]
+            return reported if states == ["STOPPED"] * STOPPED else None
 
-        told = wait_until(stopped, "all connectors to be STOPPED", SECONDS)
-        assert sorted(told) == sorted(client.get("/connectors").json()) == [f"c{number:03}" for number in range(STOPPED)]
-        assert all(each["status"]["tasks"] == each["info"]["tasks"] == [] for each in told.values())
+        reported = wait_until(stopped, "all connectors to be STOPPED", SECONDS)
+        assert sorted(reported) == sorted(client.get("/connectors").json()) == [f"c{number:03}" for number in range(STOPPED)]
+        assert all(each["status"]["tasks"] == each["info"]["tasks"] == [] for each in reported.values())
         # They are no obstacle to one that runs.
         assert client.put("/connectors/c007/resume").status_code == httpx.codes.ACCEPTED
         wait_until(lambda: state(client, "c007") == ("RUNNING", ["RUNNING"]), "c007 to run", SECONDS)

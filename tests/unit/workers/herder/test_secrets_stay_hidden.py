@@ -173,7 +173,7 @@ async def test_a_marker_in_any_property_is_in_no_answer(
             infos = config_infos(await bench.herder.validate_config("PostgresConnector", config), warnings=True)
             unseen(json.dumps(infos, ensure_ascii=False), f"validate of {name} as {form}")
             # Creating and changing go through the same check and answer with the same lines.
-            assert any(told["value"]["errors"] for told in infos["configs"])  # type: ignore[attr-defined]
+            assert any(reported["value"]["errors"] for reported in infos["configs"])  # type: ignore[attr-defined]
     unseen(log.getvalue(), "the log")
     assert "level=debug" in log.getvalue()
 
@@ -225,9 +225,11 @@ async def checked(
 
 
 async def test_names_are_not_made_from_resolved_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = await checked(monkeypatch, {"STEP": "zq7marker"}, transforms="a,${env:STEP}", **{"transforms.zq7marker.type": "no.such.Class"})
-    assert [name for name in told if name.startswith("transforms.")] == ["transforms.a.type", "transforms.a.plugin.version"]
-    assert told["transforms"] == ("a,${env:STEP}", (of_reference("transforms"),))
+    reported = await checked(
+        monkeypatch, {"STEP": "zq7marker"}, transforms="a,${env:STEP}", **{"transforms.zq7marker.type": "no.such.Class"}
+    )
+    assert [name for name in reported if name.startswith("transforms.")] == ["transforms.a.type", "transforms.a.plugin.version"]
+    assert reported["transforms"] == ("a,${env:STEP}", (of_reference("transforms"),))
 
 
 async def test_a_referenced_version_counts_and_a_wrong_one_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,22 +242,22 @@ async def test_a_referenced_version_counts_and_a_wrong_one_is_not_shown(monkeypa
 
 
 async def test_a_referenced_converter_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = await checked(monkeypatch, {"C": "JsonConverter"}, **{"key.converter": "${env:C}", "key.converter.schemas.enable": "maybe"})
-    assert told["key.converter"] == ("${env:C}", ())
-    assert told["key.converter.schemas.enable"][1][0].startswith("Invalid value maybe")
+    reported = await checked(monkeypatch, {"C": "JsonConverter"}, **{"key.converter": "${env:C}", "key.converter.schemas.enable": "maybe"})
+    assert reported["key.converter"] == ("${env:C}", ())
+    assert reported["key.converter.schemas.enable"][1][0].startswith("Invalid value maybe")
 
 
 async def test_texts_about_other_properties_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = await checked(monkeypatch, {"P": "zq7marker"}, **{"database.password": "${env:P}", "tasks.max": "x", "max.queue.size": "-1"})
+    reported = await checked(monkeypatch, {"P": "zq7marker"}, **{"database.password": "${env:P}", "tasks.max": "x", "max.queue.size": "-1"})
     plain = {field.name: field.errors for field in validate({**WHOLE, "tasks.max": "x", "max.queue.size": "-1"}).fields}
-    assert {name: errors for name, (_, errors) in told.items() if errors} == {name: errors for name, errors in plain.items() if errors}
-    assert told["tasks.max"][1][0] == "Invalid value x for configuration tasks.max: Not a number of type INT"
+    assert {name: errors for name, (_, errors) in reported.items() if errors} == {name: errors for name, errors in plain.items() if errors}
+    assert reported["tasks.max"][1][0] == "Invalid value x for configuration tasks.max: Not a number of type INT"
 
 
 async def test_a_check_of_two_properties_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = await checked(monkeypatch, {"N": "90000"}, **{"max.batch.size": "${env:N}", "max.queue.size": "8192"})
-    assert told["max.batch.size"][1] == ()
-    assert told["max.queue.size"][1] == (of_others("max.queue.size"),)
+    reported = await checked(monkeypatch, {"N": "90000"}, **{"max.batch.size": "${env:N}", "max.queue.size": "8192"})
+    assert reported["max.batch.size"][1] == ()
+    assert reported["max.queue.size"][1] == (of_others("max.queue.size"),)
 
 
 def test_words_are_hidden_in_linear_time() -> None:

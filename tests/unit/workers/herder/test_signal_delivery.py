@@ -16,9 +16,9 @@ LOG = SignalRequest("s1", "log", '{"message": "x"}')
 BY_REST = {**CONFIG, "signal.enabled.channels": "source, http"}
 
 
-def refusal(bench: Bench, request: SignalRequest = LOG, name: str = "shop") -> HerderError:
+async def refusal(bench: Bench, request: SignalRequest = LOG, name: str = "shop") -> HerderError:
     with pytest.raises(HerderError) as refused:
-        bench.herder.signal(name, request)
+        await bench.herder.signal(name, request)
     return refused.value
 
 
@@ -31,8 +31,8 @@ async def test_a_signal_reaches_the_task() -> None:
     async with worker() as bench:
         await bench.create(BY_REST)
         bench.running["shop"].signals.open("http", taken.append)
-        assert bench.herder.signal("shop", LOG) == "s1"
-        made = bench.herder.signal("shop", SignalRequest(None, "pause-snapshot", None))
+        assert await bench.herder.signal("shop", LOG) == "s1"
+        made = await bench.herder.signal("shop", SignalRequest(None, "pause-snapshot", None))
     assert taken == [Signal("s1", "log", '{"message": "x"}', "http"), Signal(made, "pause-snapshot", None, "http")]
     assert len(made) == 36
 
@@ -42,7 +42,7 @@ async def test_the_channel_s_name_in_debezium() -> None:
     async with worker() as bench:
         await bench.create({**CONFIG, "signal.enabled.channels": "jmx"})
         bench.running["shop"].signals.open("jmx", taken.append)
-        bench.herder.signal("shop", LOG)
+        await bench.herder.signal("shop", LOG)
     assert [signal.channel for signal in taken] == ["jmx"]
 
 
@@ -50,7 +50,7 @@ async def test_the_channel_is_not_enabled() -> None:
     async with worker() as bench:
         await bench.create()
         bench.running["shop"].signals.open("http", lambda _: pytest.fail("taken"))
-        refused = refusal(bench)
+        refused = await refusal(bench)
     assert refused.status == 409
     assert "signal.enabled.channels" in refused.message
 
@@ -58,10 +58,10 @@ async def test_the_channel_is_not_enabled() -> None:
 async def test_the_task_does_not_stream() -> None:
     async with worker() as bench:
         await bench.create(BY_REST)
-        assert refusal(bench).status == 409
+        assert (await refusal(bench)).status == 409
         bench.running["shop"].signals.open("http", lambda _: pytest.fail("taken"))
         await bench.target("PAUSED")
-        refused = refusal(bench)
+        refused = await refusal(bench)
     assert refused.status == 409
     assert "does not stream" in refused.message
 
@@ -70,11 +70,11 @@ async def test_an_unknown_connector_and_a_signal_without_sense() -> None:
     async with worker() as bench:
         await bench.create(BY_REST)
         bench.running["shop"].signals.open("http", lambda _: pytest.fail("taken"))
-        assert refusal(bench, name="none").status == 404
-        refused = refusal(bench, SignalRequest(None, "explode", None))
+        assert (await refusal(bench, name="none")).status == 404
+        refused = await refusal(bench, SignalRequest(None, "explode", None))
         assert refused.status == 400
         assert "explode" in refused.message
-        assert refusal(bench, SignalRequest(None, "execute-snapshot", None)).status == 400
+        assert (await refusal(bench, SignalRequest(None, "execute-snapshot", None))).status == 400
 
 
 async def test_a_user_defined_type() -> None:
@@ -82,7 +82,7 @@ async def test_a_user_defined_type() -> None:
     async with worker() as bench:
         await bench.create({**BY_REST, "signal.actions": "mine:Action"})
         bench.running["shop"].signals.open("http", taken.append)
-        bench.herder.signal("shop", SignalRequest("s1", "explode", None))
+        await bench.herder.signal("shop", SignalRequest("s1", "explode", None))
     assert [signal.type for signal in taken] == ["explode"]
 
 

@@ -31,6 +31,13 @@ def context(config: Mapping[str, str] | None = None) -> TaskContext:
     )
 
 
+def later(make: Callable[[], TaskContext]) -> Callable[[], Awaitable[TaskContext]]:
+    async def made() -> TaskContext:
+        return make()
+
+    return made
+
+
 def error(kind: ErrorKind) -> CdcError:
     return CdcError(kind, f"The {kind.value} failed", "Mend it.")
 
@@ -75,7 +82,7 @@ class Bench:
         self.now += seconds
 
     def start(self, policy: RetryPolicy | None = None, make: Callable[[], TaskContext] = context) -> None:
-        self.supervisor.start("shop", make, policy or RetryPolicy())
+        self.supervisor.start("shop", later(make), policy or RetryPolicy())
 
 
 def raises(problem: BaseException, delivered: int = 0) -> Callable[[TaskContext, asyncio.Event], Awaitable[None]]:
@@ -300,8 +307,8 @@ async def test_stop_all_stops_at_the_same_time() -> None:
         await both.wait()
 
     bench = Bench(meets, meets)
-    bench.supervisor.start("a", context, RetryPolicy())
-    bench.supervisor.start("b", context, RetryPolicy())
+    bench.supervisor.start("a", later(context), RetryPolicy())
+    bench.supervisor.start("b", later(context), RetryPolicy())
     await bench.until_runs(2)
     await bench.supervisor.stop_all()
     assert not bench.supervisor.runs("a")

@@ -23,17 +23,17 @@ def test_only_a_pause_that_is_given_is_fixed(config: dict[str, str], policy: Ret
     assert planner.retry_policy(config) == policy
 
 
-def started(config: dict[str, str], caplog: pytest.LogCaptureFixture) -> list[str]:
+async def started(config: dict[str, str], caplog: pytest.LogCaptureFixture) -> list[str]:
     """The log's lines about properties when a task of ``config`` is planned."""
     planner = TaskPlanner(WorkerSettings.from_properties({"bootstrap.servers": "localhost:9092"}), AllOffsets(MemoryLog()), lambda *_: None)
-    planner.context("c", {"connector.class": "io.debezium.connector.postgresql.PostgresConnector", **config})
+    await planner.context("c", {"connector.class": "io.debezium.connector.postgresql.PostgresConnector", **config})
     return [str(record.__dict__["fields"]["properties"]) for record in caplog.records if "properties" in record.__dict__.get("fields", {})]
 
 
-def test_a_plain_json_converter_names_the_options_that_it_does_not_know(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_plain_json_converter_names_the_options_that_it_does_not_know(caplog: pytest.LogCaptureFixture) -> None:
     own = {"value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "false"}
-    assert started(own, caplog) == []
-    assert started({**own, "value.converter.schema.enable": "secret"}, caplog) == ["value.converter.schema.enable"]
+    assert await started(own, caplog) == []
+    assert await started({**own, "value.converter.schema.enable": "secret"}, caplog) == ["value.converter.schema.enable"]
 
 
 def test_a_converter_that_debezium_renamed_is_refused_with_its_present_name() -> None:

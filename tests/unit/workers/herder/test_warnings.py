@@ -34,7 +34,7 @@ async def checked(*found: Finding, preflight: Preflight = "warn") -> Validation:
     return await ConfigurationCheck(look, preflight)("shop", WHOLE)
 
 
-def told(validation: Validation) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+def reported(validation: Validation) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
     return {field.name: (field.errors, field.warnings) for field in validation.fields if field.errors or field.warnings}
 
 
@@ -43,14 +43,14 @@ REFUSED = Finding("database.hostname", f"{LEAD}refused", warning=False, referenc
 
 async def test_only_what_the_reference_refuses_too_is_an_error() -> None:
     validation = await checked(Finding("slot.name", "hurts"), Finding("slot.name", f"{LEAD}fails", warning=False), REFUSED)
-    assert told(validation) == {"slot.name": ((), ("hurts", "fails")), "database.hostname": ((REFUSED.text,), ())}
+    assert reported(validation) == {"slot.name": ((), ("hurts", "fails")), "database.hostname": ((REFUSED.text,), ())}
     assert validation.error_count == 1
 
 
 async def test_a_certain_failure_is_an_error_if_the_worker_refuses_them() -> None:
     fails = Finding("slot.name", f"{LEAD}fails", warning=False)
     validation = await checked(Finding("slot.name", "hurts"), fails, REFUSED, preflight="refuse")
-    assert told(validation) == {"slot.name": ((fails.text,), ("hurts",)), "database.hostname": ((REFUSED.text,), ())}
+    assert reported(validation) == {"slot.name": ((fails.text,), ("hurts",)), "database.hostname": ((REFUSED.text,), ())}
 
 
 @pytest.mark.parametrize(("preflight", "further"), [("warn", True), ("refuse", True), ("off", False)])
@@ -67,7 +67,7 @@ async def test_only_the_reference_s_checks_run_when_the_others_are_off(preflight
 
 async def test_a_warning_adds_no_property_to_the_answer() -> None:
     validation = await checked(Finding("no.such.property", "hurts"))
-    assert told(validation) == {"database.hostname": ((), ("hurts",))}
+    assert reported(validation) == {"database.hostname": ((), ("hurts",))}
     assert [field.name for field in validation.fields] == [field.name for field in validate(WHOLE).fields]
 
 
@@ -85,7 +85,7 @@ class Planner:
     def with_version(self, config: Mapping[str, str]) -> dict[str, str]:
         return dict(config)
 
-    def look_up(self, config: Mapping[str, str]) -> Resolution:
+    async def look_up(self, config: Mapping[str, str]) -> Resolution:
         found = {name: (Found(value, "hidden_table"),) for name, value in config.items() if value == "${env:TABLE}"}
         return Resolution({name: "hidden_table" if name in found else value for name, value in config.items()}, found, ())
 

@@ -105,7 +105,7 @@ async def trickle(streams: Streams, piece: bytes) -> bytes:
     return await ending
 
 
-def told(answer: bytes) -> tuple[int, int, str]:
+def reported(answer: bytes) -> tuple[int, int, str]:
     head, _, body = answer.partition(b"\r\n\r\n")
     assert b"connection: close" in head
     said = json.loads(body)
@@ -122,7 +122,7 @@ async def test_a_silent_connection_is_closed() -> None:
 
 async def test_half_a_head_times_out() -> None:
     async with serving(head_seconds=SOON) as served:
-        status, code, message = told(await ended(await served.open(HALF)))
+        status, code, message = reported(await ended(await served.open(HALF)))
     assert (status, code) == (408, 408)
     assert message == "The head of the request did not end within 0.05 seconds. Send all of it at once."
 
@@ -199,7 +199,7 @@ async def test_an_unread_answer_times_out() -> None:
 async def test_a_head_that_is_too_long_is_refused_before_its_end(packet: int) -> None:
     http = RawHttp(None, Limits(head_bytes=500))
     head = b"GET / HTTP/1.1\r\nHost: h\r\nX: " + b"a" * 1000
-    status, code, message = told(await http.exchange(*(head[start : start + packet] for start in range(0, len(head), packet))))
+    status, code, message = reported(await http.exchange(*(head[start : start + packet] for start in range(0, len(head), packet))))
     assert (status, code) == (431, 431)
     assert message == "The head of the request, or its trailers, are longer than 500 bytes. Send fewer or shorter headers."
 
@@ -287,7 +287,7 @@ async def test_requests_that_are_answered_are_not_cut_off() -> None:
         held = [await served.open(b"GET /held HTTP/1.1\r\nHost: h\r\n\r\n") for _ in range(2)]
         for _ in held:
             await served.app.came.get()
-        status, code, message = told(await ended(await served.open()))
+        status, code, message = reported(await ended(await served.open()))
         assert (status, code) == (503, 503)
         assert "rest.max.connections" in message
         served.app.let_go.set()
@@ -328,7 +328,7 @@ async def test_unfinished_handshakes_do_not_block_other_clients() -> None:
 
 async def test_half_a_head_over_tls_times_out() -> None:
     async with serving("https", head_seconds=SOON) as served:
-        assert told(await ended(await served.open(HALF, tls=trusting())))[0] == 408
+        assert reported(await ended(await served.open(HALF, tls=trusting())))[0] == 408
 
 
 async def test_connections_without_tls_are_closed() -> None:

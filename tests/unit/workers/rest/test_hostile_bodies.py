@@ -151,10 +151,12 @@ async def test_bodies(http: httpx.AsyncClient, place: str) -> None:
     wrong = []
     for title, value in VALUES.items():
         answer = await http.request(call.method, call.path, content=call.around % value, headers=JSON)
-        told = answer.json() if answer.content else {}
-        if answer.status_code == 500 and place == "validate" and NO_CLASS in told["message"]:
+        reported = answer.json() if answer.content else {}
+        if answer.status_code == 500 and place == "validate" and NO_CLASS in reported["message"]:
             continue
-        if answer.status_code >= 500 or (answer.status_code >= 400 and not (told["error_code"] == answer.status_code and told["message"])):
+        if answer.status_code >= 500 or (
+            answer.status_code >= 400 and not (reported["error_code"] == answer.status_code and reported["message"])
+        ):
             wrong.append((title, answer.status_code, answer.text[:200]))
     assert wrong == []
 

@@ -25,13 +25,13 @@ async def echo(scope: dict[str, Any], receive: Any, send: Any) -> None:
     body = b""
     while (message := await receive()).get("more_body"):
         body += message["body"]
-    told = {
+    reported = {
         "method": scope["method"],
         "path": scope["path"],
         "query": scope["query_string"].decode(),
         "body": (body + message["body"]).decode(),
     }
-    text = json.dumps(told).encode()
+    text = json.dumps(reported).encode()
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(text))]})
     await send({"type": "http.response.body", "body": text})
 
@@ -58,8 +58,8 @@ async def answer(reader: asyncio.StreamReader) -> dict[str, str]:
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
     assert head.startswith("HTTP/1.1 200 ")
     length = next(line.partition(": ")[2] for line in head.splitlines() if line.startswith("content-length"))
-    told: dict[str, str] = json.loads(await reader.readexactly(int(length)))
-    return told
+    reported: dict[str, str] = json.loads(await reader.readexactly(int(length)))
+    return reported
 
 
 @pytest.mark.parametrize("rest", [BODY, CHUNKED])
@@ -80,8 +80,8 @@ async def test_pipelined_requests(streams: Streams) -> None:
     bare = f"GET /two HTTP/1.1\r\nHost: h\r\n{OFFER}\r\n"
     plain = f"POST /three HTTP/1.1\r\nHost: h\r\n{BODY}"
     writer.write((offered + bare + plain + offered).encode())
-    told = [await answer(reader) for _ in range(4)]
-    assert [(each["method"], each["path"], each["body"]) for each in told] == [
+    reported = [await answer(reader) for _ in range(4)]
+    assert [(each["method"], each["path"], each["body"]) for each in reported] == [
         ("PUT", "/one", "hello"),
         ("GET", "/two", ""),
         ("POST", "/three", "hello"),

@@ -10,7 +10,7 @@ from workers.rest.login import EXTENSION, MODULE, PROPERTY, from_java_options, u
 from workers.settings.worker_settings import worker_properties
 
 
-def told(folder: Path, jaas: str, passwords: str = "alice=secret\n") -> dict[str, str]:
+def reported(folder: Path, jaas: str, passwords: str = "alice=secret\n") -> dict[str, str]:
     (folder / "users.properties").write_text(passwords, encoding="latin-1")
     (folder / "jaas.conf").write_text(jaas.replace("FILE", str(folder / "users.properties")).replace("MODULE", MODULE))
     return {"rest.extension.classes": EXTENSION, PROPERTY: str(folder / "jaas.conf")}
@@ -26,12 +26,12 @@ def told(folder: Path, jaas: str, passwords: str = "alice=secret\n") -> dict[str
     ],
 )
 def test_the_file_that_a_jaas_entry_names(tmp_path: Path, jaas: str) -> None:
-    assert users(told(tmp_path, jaas)) == {"alice": "secret"}
+    assert users(reported(tmp_path, jaas)) == {"alice": "secret"}
 
 
 def test_passwords_are_written_as_java_writes_properties(tmp_path: Path) -> None:
     text = "# staff\nalice : a=b\nbob\\ m = w\\u00f6rd\neve=\xe4\nzoe=\\ud83d\\ude00\n"
-    assert users(told(tmp_path, 'KafkaConnect { MODULE required file="FILE"; };', text)) == {
+    assert users(reported(tmp_path, 'KafkaConnect { MODULE required file="FILE"; };', text)) == {
         "alice": "a=b",
         "bob m": "wörd",
         "eve": "ä",
@@ -56,18 +56,18 @@ def test_passwords_are_written_as_java_writes_properties(tmp_path: Path) -> None
 )
 def test_unusable_settings_are_reported(tmp_path: Path, jaas: str, message: str) -> None:
     with pytest.raises(CdcError, match=message):
-        users(told(tmp_path, jaas))
+        users(reported(tmp_path, jaas))
 
 
 def test_a_bad_escape_does_not_quote_its_line(tmp_path: Path) -> None:
     with pytest.raises(CdcError, match="escape is malformed") as caught:
-        users(told(tmp_path, "KafkaConnect { MODULE required file=FILE; };", "alice=hunter2\\uXX"))
+        users(reported(tmp_path, "KafkaConnect { MODULE required file=FILE; };", "alice=hunter2\\uXX"))
     assert "hunter2" not in str(caught.value)
 
 
 def test_an_empty_file_lets_everyone_in_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        assert users(told(tmp_path, "KafkaConnect { MODULE required file=FILE; };", "")) == {}
+        assert users(reported(tmp_path, "KafkaConnect { MODULE required file=FILE; };", "")) == {}
     assert "every request is accepted" in caplog.text
 
 
@@ -77,7 +77,7 @@ def test_without_the_extension_nothing_is_read(text: str) -> None:
 
 
 def test_its_short_name_is_taken(tmp_path: Path) -> None:
-    properties = told(tmp_path, "KafkaConnect { MODULE required file=FILE; };")
+    properties = reported(tmp_path, "KafkaConnect { MODULE required file=FILE; };")
     assert users({**properties, "rest.extension.classes": "BasicAuthSecurityRestExtension"}) == {"alice": "secret"}
 
 

@@ -64,7 +64,7 @@ def test_the_list_of_a_jvm_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "key", "told"),
+    ("config", "key", "reported"),
     [
         ({"producer.override.acks": "2"}, "producer.override.acks", "acks"),
         ({"producer.override.compression.type": "brotli"}, "producer.override.compression.type", "brotli"),
@@ -73,21 +73,21 @@ def test_the_list_of_a_jvm_counts() -> None:
         ({"producer.override.security.protocol": "SASL_SSL"}, "producer.override.security.protocol", "sasl.mechanism"),
     ],
 )
-def test_contradictory_settings_are_reported_when_they_are_saved(config: dict[str, str], key: str, told: str) -> None:
+def test_contradictory_settings_are_reported_when_they_are_saved(config: dict[str, str], key: str, reported: str) -> None:
     assert planner().refusals(config) == []
     [(named, line)] = planner().shortcomings(config)
     assert named.endswith(key)
-    assert told in line
+    assert reported in line
 
 
-def test_the_value_of_a_reference_is_refused_without_being_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_value_of_a_reference_is_refused_without_being_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = planner(config_providers="env", config_providers_env_class="org.apache.kafka.common.config.provider.EnvVarConfigProvider")
     monkeypatch.setenv("NAMES", "hidden.Name")
     with pytest.raises(CdcError) as caught:
-        plan.context("shop", {"producer.override.interceptor.classes": "${env:NAMES}"})
+        await plan.context("shop", {"producer.override.interceptor.classes": "${env:NAMES}"})
     assert caught.value.message == of_reference("producer.override.interceptor.classes")
     monkeypatch.setenv("NAMES", "")
-    assert plan.context("shop", {"producer.override.interceptor.classes": "${env:NAMES}"}).config
+    assert (await plan.context("shop", {"producer.override.interceptor.classes": "${env:NAMES}"})).config
 
 
 def test_what_the_worker_has_no_provider_for_is_a_value_like_any_other() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,7 +32,7 @@ def old(text: str) -> list[tuple[str, object]]:
     return [(column.name, column.kind.type) for column in table(text).columns]
 
 
-def told(found: Sequence[Step]) -> list[str]:
+def reported(found: Sequence[Step]) -> list[str]:
     words = []
     for step in found:
         match step:
@@ -77,7 +77,7 @@ def told(found: Sequence[Step]) -> list[str]:
     ],
 )
 def test_steps(before: str, after: str, wanted: list[str]) -> None:
-    assert told(steps(old(before), table(after))) == wanted
+    assert reported(steps(old(before), table(after))) == wanted
 
 
 @pytest.mark.parametrize(
@@ -110,29 +110,29 @@ def test_steps_that_belong_together(before: str, after: str, apart: bool) -> Non
     ],
 )
 def test_steps_along_what_the_events_showed(before: str, path: list[str], wanted: list[str]) -> None:
-    assert told(steps_along(old(before), [table(one) for one in path])) == wanted
+    assert reported(steps_along(old(before), [table(one) for one in path])) == wanted
 
 
 def test_kept_columns_follow_the_added_ones() -> None:
     path = [table("a:i b:l c:t"), table("a:i x:l c:t")]
-    assert told(steps_along(old("a:i x:l c:t gone:i"), path, extras=True)) == ["-gone"]
-    assert told(steps_along(old("a:i b:l gone:i"), path, extras=True)) == ["+c@b", "-gone", "b>x"]
+    assert reported(steps_along(old("a:i x:l c:t gone:i"), path, extras=True)) == ["-gone"]
+    assert reported(steps_along(old("a:i b:l gone:i"), path, extras=True)) == ["+c@b", "-gone", "b>x"]
 
 
 def test_dropped_columns_are_allowed_to_stay() -> None:
     wanted = table("a:i c:t b:t")
     found = steps(old("a:i b:t c:t d:t"), wanted)
-    assert told(allowed(found, wanted, drop_columns=True)) == ["-b", "+b@c", "-d"]
-    assert told(allowed(found, wanted, drop_columns=False)) == ["-b", "+b@c"]
+    assert reported(allowed(found, wanted, drop_columns=True)) == ["-b", "+b@c", "-d"]
+    assert reported(allowed(found, wanted, drop_columns=False)) == ["-b", "+b@c"]
 
 
 def test_key_stays_where_it_moves() -> None:
-    assert told(steps(old("id:i a:t b:t"), table("a:t id:i b:t", "id"))) == []
+    assert reported(steps(old("id:i a:t b:t"), table("a:t id:i b:t", "id"))) == []
 
 
 def test_types_are_those_of_the_place() -> None:
-    assert told(steps([("a", "integer")], table("a:i"), lambda column: {"int": "integer"}[column.kind.type.simpleString()])) == []
-    assert told(steps([("a", "text")], table("a:i"), lambda _: "integer")) == ["~a"]
+    assert reported(steps([("a", "integer")], table("a:i"), lambda column: {"int": "integer"}[column.kind.type.simpleString()])) == []
+    assert reported(steps([("a", "text")], table("a:i"), lambda _: "integer")) == ["~a"]
 
 
 def taken(shape: Shape, step: Step) -> list[tuple[str, object]]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from connector.converters.json_schema.mapping import JsonSchemaSettings, json_schema
 from connector.record.json_converter import ConverterSettings, schema_json
@@ -19,18 +19,18 @@ from workers.spark.topics.json_schema import connect_schema
 SETTINGS: Final = ConverterSettings()
 
 
-def told(schema: object) -> Any:
+def reported(schema: object) -> Any:
     """A schema as JsonConverter embeds it, without documentation and without the name of a field beside its own."""
     if isinstance(schema, dict):
-        return {name: told(value) for name, value in schema.items() if name != "doc"}
-    return [told(member) for member in schema] if isinstance(schema, list) else schema
+        return {name: reported(value) for name, value in schema.items() if name != "doc"}
+    return [reported(member) for member in schema] if isinstance(schema, list) else schema
 
 
 @pytest.mark.parametrize("schema", [envelope(), flat(), key_schema()], ids=["envelope", "row", "key"])
 def test_schema_is_as_json_converter_embeds_it(schema: dict[str, Any]) -> None:
     known = read_schema(json.dumps(schema).encode())
-    expected = told(json.loads(schema_json(known, None, SETTINGS)))
-    assert told(connect_schema(json_schema(known, JsonSchemaSettings()))) == expected
+    expected = reported(json.loads(schema_json(known, None, SETTINGS)))
+    assert reported(connect_schema(json_schema(known, JsonSchemaSettings()))) == expected
 
 
 @pytest.mark.parametrize(

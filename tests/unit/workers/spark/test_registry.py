@@ -12,7 +12,7 @@ from typing import cast
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.topics.apicurio import ApicurioRegistry, UseId

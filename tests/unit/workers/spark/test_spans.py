@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from workers.spark.jobs.spans import Commit, Held, Position, Span, TopicPartition, held_back, repeating
 from workers.spark.jobs.transactions import End, commits_of, whole
@@ -19,9 +19,9 @@ PLACES = (A0, A1, B0)
 ENDS = ("ends", 0)
 
 
-def spans(*told: str, place: TopicPartition = A0) -> list[Span]:
+def spans(*reported: str, place: TopicPartition = A0) -> list[Span]:
     """Records of a partition from offset 0 on: ``7.2`` is event 2 of transaction 7, ``@50`` names none and has LSN 50."""
-    return [_span(place, offset, text) for offset, text in enumerate(told)]
+    return [_span(place, offset, text) for offset, text in enumerate(reported)]
 
 
 def _span(place: TopicPartition, offset: int, text: str) -> Span:

@@ -26,7 +26,7 @@ class Tree:
         return self.now
 
     def words(self) -> dict[str, str]:
-        return {name: told.level for name, told in self.loggers.all().items()}
+        return {name: reported.level for name, reported in self.loggers.all().items()}
 
 
 def test_a_level_counts_for_those_below_and_for_no_other() -> None:
@@ -176,6 +176,6 @@ def test_libraries_that_log_secrets_stay_at_info(name: str, word: str) -> None:
     tree.loggers.set(name, word)
     for logger in ("aiokafka", "aiokafka.producer.producer", "psycopg", "psycopg.pq"):
         assert not tree.manager.getLogger(logger).isEnabledFor(logging.DEBUG)
-    assert {told for logger, told in tree.words().items() if logger.startswith(("aiokafka", "psycopg"))} <= {"INFO", "WARN"}
+    assert {reported for logger, reported in tree.words().items() if logger.startswith(("aiokafka", "psycopg"))} <= {"INFO", "WARN"}
     tree.loggers.set(name, "ERROR")
     assert tree.manager.getLogger("connector").isEnabledFor(logging.DEBUG)

@@ -111,7 +111,10 @@ def test_values_of_references_are_removed_from_lines(lines: io.StringIO) -> None
     assert "hunter2" in lines.getvalue()
 
 
-@pytest.mark.parametrize("logger", ["aiokafka", "aiokafka.producer.producer", "psycopg", "psycopg.pq", "httpx", "httpcore.http11"])
+@pytest.mark.parametrize(
+    "logger",
+    ["aiokafka", "aiokafka.producer.producer", "psycopg", "psycopg.pq", "httpx", "httpcore.http11", "botocore.parsers", "urllib3"],
+)
 def test_libraries_that_log_secrets_say_nothing_below_info(lines: io.StringIO, logger: str) -> None:
     configure("DEBUG", lines)
     library = logging.getLogger(logger)

@@ -53,7 +53,7 @@ def test_a_login_by_password(text: str, username: str, password: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "reported"),
     [
         ({"security.protocol": "TLS"}, "security.protocol"),
         ({"sasl.mechanism": "GSSAPI"}, "sasl.mechanism.*Kerberos"),
@@ -78,10 +78,10 @@ def test_a_login_by_password(text: str, username: str, password: str) -> None:
         ({"request.timeout.ms": "soon"}, "request.timeout.ms"),
     ],
 )
-def test_unusable_entries_are_named(changed: dict[str, str], told: str) -> None:
+def test_unusable_entries_are_named(changed: dict[str, str], reported: str) -> None:
     good = {**LOGIN, "sasl.jaas.config": f'{PLAIN} required username="a" password="hunter2";'}
     assert client_arguments(good)["sasl_plain_password"] == "hunter2"
-    with pytest.raises(CdcError, match=told) as caught:
+    with pytest.raises(CdcError, match=reported) as caught:
         client_arguments({**good, **changed})
     assert "hunter2" not in str(caught.value)
 
@@ -117,7 +117,7 @@ def test_tls_text(one_line: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         (
             {"ssl.keystore.location": "/x.jks"},
@@ -130,8 +130,8 @@ def test_tls_text(one_line: bool) -> None:
         ({"ssl.enabled.protocols": "TLSv1.1"}, r"ssl\.enabled\.protocols"),
     ],
 )
-def test_tls_that_cannot_be_used_is_named(given: dict[str, str], told: str) -> None:
-    with pytest.raises(CdcError, match=told):
+def test_tls_that_cannot_be_used_is_named(given: dict[str, str], reported: str) -> None:
+    with pytest.raises(CdcError, match=reported):
         client_arguments({"security.protocol": "SSL", **given})
 
 
@@ -152,7 +152,7 @@ def test_acknowledgements(given: dict[str, str], acks: int, idempotent: bool) ->
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         ({"acks": "2"}, "acks"),
         ({"acks": "1", "enable.idempotence": "true"}, "enable.idempotence needs acks=all"),
@@ -160,8 +160,8 @@ def test_acknowledgements(given: dict[str, str], acks: int, idempotent: bool) ->
         ({"max.request.size": "1M"}, "max.request.size"),
     ],
 )
-def test_an_impossible_producer_is_reported(given: dict[str, str], told: str) -> None:
-    with pytest.raises(CdcError, match=told):
+def test_an_impossible_producer_is_reported(given: dict[str, str], reported: str) -> None:
+    with pytest.raises(CdcError, match=reported):
         producer_arguments(given)
 
 

@@ -191,7 +191,7 @@ def test_schedule(begins: float, expires: float, at: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("properties", "options", "told"),
+    ("properties", "options", "reported"),
     [
         ({}, {}, "names no principal.*unsecuredLoginStringClaim_sub"),
         ({}, {"unsecuredLoginStringClaim_exp": "1"}, "claim exp"),
@@ -221,7 +221,7 @@ def test_schedule(begins: float, expires: float, at: float) -> None:
         ),
     ],
 )
-def test_unusable_entries_are_named(properties: dict[str, str], options: dict[str, str], told: str) -> None:
-    with pytest.raises(CdcError, match=told) as caught:
+def test_unusable_entries_are_named(properties: dict[str, str], options: dict[str, str], reported: str) -> None:
+    with pytest.raises(CdcError, match=reported) as caught:
         token_provider(properties, options)
     assert "hunter2" not in str(caught.value)

@@ -157,9 +157,9 @@ async def test_after_a_refusal_nothing_is_reached_and_every_call_says_why(error:
         assert rig.reached is None
         rig.append("a", "2")
         for call in (rig.sink.pump, lambda: rig.sink.send(position(20))):
-            with pytest.raises(CdcError) as told:
+            with pytest.raises(CdcError) as reported:
                 call()
-            assert told.value.kind is kind
+            assert reported.value.kind is kind
         with pytest.raises(CdcError):
             await rig.sink.drained()
         await rig.settle()
@@ -191,9 +191,9 @@ async def test_a_failure_before_a_batch_is_in_flight_is_reported_too(step: str) 
         rig.kafka.faults.order(step, KafkaConnectionError())
         rig.append("a", "1")
         rig.sink.send(position(10))
-        with pytest.raises(CdcError) as told:
+        with pytest.raises(CdcError) as reported:
             await rig.sink.drained()
-        assert (told.value.kind, rig.reached) == (ErrorKind.SINK_UNREACHABLE, None)
+        assert (reported.value.kind, rig.reached) == (ErrorKind.SINK_UNREACHABLE, None)
 
 
 async def test_a_stop_while_batches_are_in_flight_reaches_nothing() -> None:

@@ -17,7 +17,7 @@ AT = 'connection failed: connection to server at "10.0.0.1", port 5432 failed: '
 
 
 @pytest.mark.parametrize(
-    "told",
+    "reported",
     [
         f"{AT}FATAL:  the database system is starting up",
         f"{AT}FATAL:  the database system is not yet accepting connections\nDETAIL:  Consistent recovery state has not been yet reached.",
@@ -30,8 +30,8 @@ AT = 'connection failed: connection to server at "10.0.0.1", port 5432 failed: '
         "the connection is closed",
     ],
 )
-def test_a_server_that_is_away_for_a_while_is_tried_again(told: str) -> None:
-    assert pg_connection.source_error(psycopg.OperationalError(told), "connecting").directive is Directive.RETRY
+def test_a_server_that_is_away_for_a_while_is_tried_again(reported: str) -> None:
+    assert pg_connection.source_error(psycopg.OperationalError(reported), "connecting").directive is Directive.RETRY
 
 
 async def arguments(monkeypatch: pytest.MonkeyPatch, properties: Mapping[str, str]) -> dict[str, Any]:

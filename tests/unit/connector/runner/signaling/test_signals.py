@@ -113,10 +113,10 @@ async def test_an_incremental_snapshot_is_begun_paused_continued_and_stopped(mon
     await rig.row("resume-snapshot")
     assert not rig.run.state.paused
     await rig.row("stop-snapshot", {"type": "incremental"})
-    assert rig.told == ["STARTED", "PAUSED", "RESUMED"]
+    assert rig.reported == ["STARTED", "PAUSED", "RESUMED"]
     async with rig.running():
         await rig.end()
-    assert rig.told[-2:] == ["COMPLETED", "ABORTED"]
+    assert rig.reported[-2:] == ["COMPLETED", "ABORTED"]
 
 
 @pytest.mark.parametrize("kind", ErrorKind)
@@ -229,9 +229,9 @@ async def test_an_action_that_raises_is_reported_and_the_next_signal_is_obeyed(
     rig.mine.error = None
     await rig.row("mine", {"x": 2})
     assert rig.mine.taken == [{"x": 1}, {"x": 2}]
-    told = log_text(caplog.records)
-    assert f"signal action failed id=s type=mine channel=source error={type(error).__name__}" in told
-    assert "secret" not in told
+    warnings = log_text(caplog.records)
+    assert f"signal action failed id=s type=mine channel=source error={type(error).__name__}" in warnings
+    assert "secret" not in warnings
 
 
 @pytest.mark.parametrize("error", [None, LOST, REFUSED])

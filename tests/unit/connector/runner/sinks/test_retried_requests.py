@@ -36,7 +36,7 @@ class Clock:
 
 
 class Registry:
-    """Fails as often as it is told."""
+    """Fails as often as it was asked to."""
 
     def __init__(self, failures: int, kind: ErrorKind = ErrorKind.SINK_UNREACHABLE) -> None:
         self.failures = failures

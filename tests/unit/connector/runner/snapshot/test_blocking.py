@@ -24,7 +24,7 @@ class Watching(Snapshotter):
     """Records its calls, and raises if the test says so."""
 
     def __init__(self, *, raises: bool = False) -> None:
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self._raises = raises
 
     def should_snapshot_data(self, offset_exists: bool, snapshot_in_progress: bool) -> bool:
@@ -34,10 +34,10 @@ class Watching(Snapshotter):
         return True
 
     def snapshot_completed(self) -> None:
-        self.told.append("completed")
+        self.reported.append("completed")
 
     def snapshot_aborted(self) -> None:
-        self.told.append("aborted")
+        self.reported.append("aborted")
         if self._raises:
             raise ValueError
 
@@ -73,7 +73,7 @@ async def test_tables_come_in_the_order_they_were_asked_for_and_nothing_is_store
         ("a", "last"),
     ]
     assert {one["source"]["txId"] for one in payloads} == {12}
-    assert run.world.told == [
+    assert run.world.reported == [
         "STARTED",
         "IN_PROGRESS public.b",
         "TABLE_SCAN_COMPLETED public.b",
@@ -81,7 +81,7 @@ async def test_tables_come_in_the_order_they_were_asked_for_and_nothing_is_store
         "TABLE_SCAN_COMPLETED public.a",
         "COMPLETED",
     ]
-    assert run.watching.told == ["completed"]
+    assert run.watching.reported == ["completed"]
     run.assert_the_stream_can_go_on()
 
 
@@ -117,7 +117,7 @@ async def test_a_lost_connection_at_any_step_ends_the_stream_too() -> None:
         with pytest.raises(CdcError) as raised:
             await run.take()
         assert raised.value is problem, step
-        assert "COMPLETED" not in run.world.told, step
+        assert "COMPLETED" not in run.world.reported, step
         run.assert_the_stream_can_go_on(step)
 
 
@@ -130,10 +130,10 @@ async def test_a_permanent_failure_at_any_step_ends_only_the_snapshot(raises: bo
         run = Run(raises=raises)
         run.world.steps.at, run.world.steps.failing = at, fail
         await run.take()
-        assert run.world.told[0] == "STARTED", step
-        assert run.world.told[-1] == "ABORTED", step
-        assert "COMPLETED" not in run.world.told, step
-        assert run.watching.told == ["aborted"], step
+        assert run.world.reported[0] == "STARTED", step
+        assert run.world.reported[-1] == "ABORTED", step
+        assert "COMPLETED" not in run.world.reported, step
+        assert run.watching.reported == ["aborted"], step
         run.assert_the_stream_can_go_on(step)
 
 
@@ -144,7 +144,7 @@ async def test_a_cancellation_at_any_step() -> None:
         run.world.steps.at, run.world.steps.failing = at, task.cancel  # type: ignore[assignment]
         await asyncio.wait({task})
         assert task.cancelled(), step
-        assert "COMPLETED" not in run.world.told, step
+        assert "COMPLETED" not in run.world.reported, step
         run.assert_the_stream_can_go_on(step)
 
 
@@ -152,7 +152,7 @@ async def test_a_table_that_is_dropped_after_it_was_listed_is_named() -> None:
     run = Run()
     run.world.dropped.add("public.a")
     await run.take()
-    assert run.world.told[-2:] == ["TABLE_SCAN_COMPLETED public.a", "ABORTED"]
+    assert run.world.reported[-2:] == ["TABLE_SCAN_COMPLETED public.a", "ABORTED"]
 
 
 async def test_without_a_worker_no_snapshot_is_read_in_bulk() -> None:

@@ -33,19 +33,19 @@ class Bulk:
     async def refusal(self) -> str | None:
         return None
 
-    async def read(self, plan: BulkPlan, told: Callable[[BulkReport], None]) -> None:
+    async def read(self, plan: BulkPlan, reported: Callable[[BulkReport], None]) -> None:
         self.plans.append(plan)
         for number, table in enumerate(plan.tables):
             await asyncio.sleep(0)
             self._world.steps.take(f"bulk: {table.name}")
             [part] = table_parts(number, (await self._world.sources[-1].sizes([table]))[0], 1)
-            told(PartBegun(part))
+            reported(PartBegun(part))
             lines = self._world.lines(table)
             self._world.sent_by_readers += [(None, b"", line, b"", 0) for line in lines]
-            told(RowsRead(number, len(lines)))
-            told(PartDone(part))
-            told(TableDone(number))
-            told(TopicFilled(table.name))
+            reported(RowsRead(number, len(lines)))
+            reported(PartDone(part))
+            reported(TableDone(number))
+            reported(TopicFilled(table.name))
 
 
 class Run:
@@ -103,7 +103,7 @@ async def test_all_rows_are_in_kafka_before_the_offset_says_so() -> None:
     assert world.offsets.rows == [(0, 0), (133, 133)]
     assert run.offset == {"lsn": LSN, "txId": 77, "snapshot": "INITIAL", "snapshot_completed": True}
     assert run.markers == ["first", "true", "last_in_data_collection", "first_in_data_collection", *["true"] * 128, "last"]
-    assert world.told == [
+    assert world.reported == [
         "STARTED",
         "IN_PROGRESS public.a",
         "TABLE_SCAN_COMPLETED public.a",
@@ -143,7 +143,7 @@ async def test_readers_share_the_work_and_the_markers_stay_right() -> None:
         word: sum(b'"snapshot":"%s"' % word in payload for payload in sent) for word in (b"first", b"last", b"last_in_data_collection")
     }
     assert counts == {b"first": 1, b"last": 1, b"last_in_data_collection": 1}
-    assert world.told[-1] == "COMPLETED"
+    assert world.reported[-1] == "COMPLETED"
     assert run.offset["snapshot_completed"] is True
     assert sorted(world.topics) == ["public.a", "public.b", "public.c"]
 
@@ -164,7 +164,7 @@ def assert_nothing_is_promised(run: Run, where: str) -> None:
     world = run.world
     assert all(source.closed for source in world.sources), where
     assert all(reader.ended for reader in world.readers), where
-    assert "COMPLETED" not in world.told, where
+    assert "COMPLETED" not in world.reported, where
     stored = world.offsets.stored
     delivered = len(world.sink.acknowledged) + len(world.sent_by_readers)
     if delivered or world.sink.waiting:
@@ -246,7 +246,7 @@ async def test_a_table_that_is_dropped_after_it_was_listed_ends_the_snapshot_wit
     run.world.dropped.add("public.c")
     with pytest.raises(CdcError, match=r"reading table public\.c"):
         await run.take()
-    assert run.world.told[-1] == "TABLE_SCAN_COMPLETED public.c"
+    assert run.world.reported[-1] == "TABLE_SCAN_COMPLETED public.c"
     assert (run.world.notifications[-1].additional_data or {})["status"] == "SQL_EXCEPTION"
     assert run.offset["snapshot_completed"] is False
     assert_nothing_is_promised(run, "dropped")
@@ -266,7 +266,7 @@ async def test_a_user_s_class_that_raises(custom: CustomSnapshot) -> None:
     with pytest.raises(CdcError, match="raised ValueError") as raised:
         await run.take()
     assert raised.value.kind is ErrorKind.CONFIG_INVALID
-    assert run.world.told == ["STARTED"]
+    assert run.world.reported == ["STARTED"]
     assert run.offset["snapshot_completed"] is False
     assert_nothing_is_promised(run, "custom")
 

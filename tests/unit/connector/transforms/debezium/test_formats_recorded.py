@@ -59,17 +59,17 @@ def _schema(text: str) -> Schema:
 def _data(pair: Any) -> tuple[Schema | None, Any]:
     if pair is None:
         return None, None
-    told, payload = pair
-    if told is None:
+    reported, payload = pair
+    if reported is None:
         return None, payload
-    schema = _schema(json.dumps(told))
+    schema = _schema(json.dumps(reported))
     return schema, value_reader(schema)(payload)
 
 
-def _record(told: dict[str, Any]) -> ConnectRecord:
-    key, value = _data(told.get("key")), _data(told.get("value"))
-    headers = tuple(Header(name, *_data(pair)) for name, pair in told.get("headers", ()))
-    return ConnectRecord(told["topic"], *key, *value, told.get("timestamp"), headers, told.get("partition"))
+def _record(reported: dict[str, Any]) -> ConnectRecord:
+    key, value = _data(reported.get("key")), _data(reported.get("value"))
+    headers = tuple(Header(name, *_data(pair)) for name, pair in reported.get("headers", ()))
+    return ConnectRecord(reported["topic"], *key, *value, reported.get("timestamp"), headers, reported.get("partition"))
 
 
 def _pair(schema: Schema | None, value: Any) -> Any:
@@ -78,7 +78,7 @@ def _pair(schema: Schema | None, value: Any) -> Any:
     return [json.loads(schema_json(schema)), json.loads(value_json(schema, value, SETTINGS))]
 
 
-def _told(record: ConnectRecord) -> dict[str, Any]:
+def _reported(record: ConnectRecord) -> dict[str, Any]:
     found = {
         "topic": record.topic,
         "partition": record.partition,
@@ -90,7 +90,7 @@ def _told(record: ConnectRecord) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value not in (None, [])}
 
 
-def _answer(name: str, options: dict[str, str], told: dict[str, Any], version: str) -> Any:
+def _answer(name: str, options: dict[str, str], reported: dict[str, Any], version: str) -> Any:
     definition = DEFINITIONS[name]
     try:
         transform = definition.make(Options(definition.keys_in(version), options, emulation_of(version)))
@@ -99,11 +99,11 @@ def _answer(name: str, options: dict[str, str], told: dict[str, Any], version: s
     if isinstance(transform, EnforceRecordSize):
         # The records of the recordings have no position.
         transform = replace(transform, position=0)
-    record = _record(told)
+    record = _record(reported)
     before = repr(record)
     try:
         made = transform.apply(record)
-        found = None if made is None else _told(made)
+        found = None if made is None else _reported(made)
     except DataError as error:
         return {"error": str(error)}
     except ValueError as error:
@@ -115,13 +115,13 @@ def _answer(name: str, options: dict[str, str], told: dict[str, Any], version: s
     return found
 
 
-def _same(told: Any, found: Any, record: Any) -> bool:
-    if isinstance(told, dict) and "error" in told:
+def _same(reported: Any, found: Any, record: Any) -> bool:
+    if isinstance(reported, dict) and "error" in reported:
         return isinstance(found, dict) and "error" in found
-    if isinstance(told, dict) and "wrong" in told:
-        text = told["wrong"].partition(": ")[2]
+    if isinstance(reported, dict) and "wrong" in reported:
+        text = reported["wrong"].partition(": ")[2]
         return isinstance(found, dict) and "wrong" in found and text in ("None", found["wrong"])
-    return bool(found == answered(record, told))
+    return bool(found == answered(record, reported))
 
 
 @pytest.mark.parametrize(("group", "name"), ASKED)
@@ -133,9 +133,9 @@ def test_every_case_is_answered_as_by_the_real_transform(group: str, name: str) 
         record = shared.opened(stored)
         for version in DEFINITIONS[name].versions if "all" in answers else answers:
             asked += 1
-            told = shared.opened(answers["all"] if "all" in answers else answers[version])
+            reported = shared.opened(answers["all"] if "all" in answers else answers[version])
             found = _answer(name, options, record, version)
-            if not _same(told, found, record):
-                differing.append(f"{version} {options} {stored}:\n      {changed(record, found)}\n  not {told}")
+            if not _same(reported, found, record):
+                differing.append(f"{version} {options} {stored}:\n      {changed(record, found)}\n  not {reported}")
     assert asked
     assert not differing, f"{len(differing)} of {asked} differ:\n" + "\n".join(differing[:10])

@@ -13,7 +13,7 @@ from connector.transforms.debezium.outbox.event_router import DEFINITIONS as OUT
 from connector.transforms.transform import TransformDefinition
 from tests.support.debezium_cases import DELETE, UPDATE, with_list
 from tests.support.debezium_outbox_cases import ENVELOPED, EXPAND, INSERT
-from tests.support.java_records import told
+from tests.support.java_records import reported
 
 REWRITE = {
     "delete.tombstone.handling.mode": "rewrite",
@@ -35,7 +35,7 @@ REWRITE = {
     ],
 )
 def test_a_schema_is_made_once(definition: TransformDefinition, options: dict[str, str], record: Any) -> None:
-    before = told(record)
+    before = reported(record)
     transform = definition.make(Options(definition.keys, options))
     first, second = transform.apply(record), transform.apply(record)
     assert first is not None
@@ -43,4 +43,4 @@ def test_a_schema_is_made_once(definition: TransformDefinition, options: dict[st
     assert first == second
     assert first.value_schema is second.value_schema
     assert first.key_schema is second.key_schema
-    assert told(record) == before
+    assert reported(record) == before

@@ -37,8 +37,8 @@ class Catalog:
 
 
 def event(table: str | None, schema: str | None = INTERNAL, value: Schema = EVENT) -> ConnectRecord:
-    told = {"after": {"id": 1}, "source": {"schema": schema, "table": table}}
-    return ConnectRecord(f"p.{schema}.{table}", STRING, "k", value, told, 9, (Header("a", STRING, "b"),), 3)
+    reported = {"after": {"id": 1}, "source": {"schema": schema, "table": table}}
+    return ConnectRecord(f"p.{schema}.{table}", STRING, "k", value, reported, 9, (Header("a", STRING, "b"),), 3)
 
 
 def made(catalog: Catalog, **options: str) -> TimescaleDb:

@@ -27,7 +27,7 @@ from connector.transforms.kafka.fields import (
 from connector.transforms.kafka.headers import drop_headers, header_from, insert_header
 from connector.transforms.transform import PredicateDefinition, TransformDefinition
 from tests.support.each_case import each_case
-from tests.support.recorded_transforms import fits, of_checks, problems, record_of, told
+from tests.support.recorded_transforms import fits, of_checks, problems, record_of, reported
 
 RECORDED: Final[dict[str, Any]] = json.loads((Path(__file__).parent / "kafka_recorded.json").read_text(encoding="utf-8"))
 PACKAGE: Final = "org.apache.kafka.connect.transforms."
@@ -118,10 +118,10 @@ def test_answers_are_those_of_the_reference(
             assert step.test(record) == wanted, each
         elif isinstance(wanted, int):
             with pytest.raises(DataError):
-                pytest.fail(f"{each} should fail: {RECORDED['texts'][wanted]}, not {told(step.apply(record), TEXTS)}")
+                pytest.fail(f"{each} should fail: {RECORDED['texts'][wanted]}, not {reported(step.apply(record), TEXTS)}")
         else:
             after = step.apply(record)
-            assert fits(wanted, record, after, TEXTS), (each, wanted, after and told(after, TEXTS))
+            assert fits(wanted, record, after, TEXTS), (each, wanted, after and reported(after, TEXTS))
 
 
 @pytest.mark.parametrize(

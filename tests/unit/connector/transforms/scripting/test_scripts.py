@@ -126,6 +126,6 @@ def test_a_record_is_not_changed() -> None:
 
 
 def test_all_kinds_of_answers_were_recorded() -> None:
-    told = [answer for answers in ANSWERS.values() for answer in answers]
+    reported = [answer for answers in ANSWERS.values() for answer in answers]
     assert len(ANSWERS) > 900
-    assert {answer.partition(":")[0] for answer in told} > _COMPARED - {"Byte"}
+    assert {answer.partition(":")[0] for answer in reported} > _COMPARED - {"Byte"}

@@ -14,6 +14,7 @@ from workers.lab.bench.percentiles import percentile, spread
 from workers.lab.bench.race import Delivery, Plan, connector_config
 from workers.lab.bench.report import surroundings, table
 from workers.lab.bench.topic import row_id
+from workers.lab.bench.workload import WORKLOADS
 
 PLAN = Plan("bench_1", rows=500, update_rows=2_000, rate=10, seconds=1)
 
@@ -139,7 +140,15 @@ def test_a_worker_that_is_not_there_ends_the_program_with_a_sentence(tmp_path: P
     out = tmp_path / "out.jsonl"
     words = ["--url", "http://127.0.0.1:1", "--dsn", "host=127.0.0.1 port=1", "--bootstrap", "127.0.0.1:1", "--out", str(out)]
     assert main(words) == 1
-    told = capsys.readouterr()
-    assert "No figures: GET http://127.0.0.1:1/ got no answer" in told.err
-    assert not told.out
+    reported = capsys.readouterr()
+    assert "No figures: GET http://127.0.0.1:1/ got no answer" in reported.err
+    assert not reported.out
     assert not out.exists()
+
+
+def test_an_outbox_has_its_own_table_and_transform_and_only_the_phases_of_inserts() -> None:
+    workload = WORKLOADS["outbox"]
+    config = connector_config(Plan("bench_1", 1, 1, 1, 1, workload=workload), "dbname=bench_1")
+    assert (config["table.include.list"], config["transforms.outbox.route.topic.replacement"]) == ("bench.outbox", "bench_1.bench.outbox")
+    assert workload.phases == {"snapshot", "stream"}
+    assert options(["--table", "outbox"]).table == "outbox"

@@ -1,0 +1,1 @@
+"""Reads secrets from servers: the API server of Kubernetes, HashiCorp Vault and AWS Secrets Manager."""
