@@ -15,7 +15,7 @@ SERVERS := tests/contract tests/faults tests/integration tests/parity tests/spar
 SERVER_JOBS ?= 4
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test-fast test test-long check bench lock notebook clean
+.PHONY: help setup demo up down test-fast test test-long check bench lock notebook site clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -75,7 +75,11 @@ notebook: setup ## Write docs/spark-notebook.md and its pictures again, on serve
 	@$(BIN)/python -m pip install --quiet --editable '.[quickstart,dev,notebook]'
 	@$(BIN)/python -P -m workers.lab.notebook
 
+site: setup ## Build the documentation as a site, in the folder site
+	@$(BIN)/python -m pip install --quiet --editable '.[quickstart,dev,docs]'
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
 clean: ## Remove all that was made or fetched here
 	@if [ -f .cache/up.json ]; then $(BIN)/python -P -m workers.quickstart.demo down; fi
-	rm -rf $(VENV) .cache build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .cache build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

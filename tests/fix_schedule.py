@@ -35,7 +35,22 @@ FIRST: Final = (
 )
 """Longest first, as `make test` and `make test-long` print them."""
 SESSIONS: Final = (
-    frozenset({"changes", "command", "history", "kinds", "live", "mirror", "missing", "rebuild", "transactions", "verify", "verify_live"}),
+    frozenset(
+        {
+            "changes",
+            "command",
+            "history",
+            "kinds",
+            "live",
+            "mirror",
+            "missing",
+            "protobuf",
+            "rebuild",
+            "transactions",
+            "verify",
+            "verify_live",
+        }
+    ),
     frozenset(
         {
             "avro",

@@ -34,16 +34,17 @@ LOG: Final = EventLog("workers")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command. Returns the exit code: 0, or 1 when the worker cannot run with its settings."""
-    from workers.herder.plugins import CONNECTOR_VERSION, KAFKA_VERSION  # noqa: PLC0415
+    """Run the command. Returns the exit code: for a worker 0, or 1 when it cannot run with its settings."""
+    words = sys.argv[1:] if arguments is None else arguments
+    # A worker's start neither imports the other commands nor waits for them.
+    return run_worker(words[1:]) if words[:1] == ["worker"] else _command_line(words)
 
-    about = f"understudy {_version()} (Kafka Connect {KAFKA_VERSION}, Debezium {CONNECTOR_VERSION})"
-    parser = argparse.ArgumentParser(prog="understudy", description="Kafka Connect with the Debezium PostgreSQL connector.")
-    parser.add_argument("--version", action="version", version=about)
-    commands = parser.add_subparsers(dest="command", required=True)
-    worker = commands.add_parser("worker", help="run a Connect worker")
-    worker.add_argument("properties", nargs="?", type=Path, help="a distributed worker's .properties file; default: CONNECT_* variables")
-    chosen = parser.parse_args(arguments)
+
+def run_worker(words: list[str]) -> int:
+    """Run a worker. ``words`` are those after ``understudy worker``."""
+    parser = argparse.ArgumentParser(prog="understudy worker", description="Run a Connect worker.")
+    parser.add_argument("properties", nargs="?", type=Path, help="a distributed worker's .properties file; default: CONNECT_* variables")
+    chosen = parser.parse_args(words)
     environment = current_environment()
     try:
         properties = worker_properties(chosen.properties, environment)
@@ -55,6 +56,13 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write(f"understudy: {problem}\n")
         return 1
     return 0
+
+
+def _command_line(words: list[str]) -> int:
+    from workers.cli.commands import command_line  # noqa: PLC0415
+    from workers.herder.plugins import CONNECTOR_VERSION, KAFKA_VERSION  # noqa: PLC0415
+
+    return command_line(words, f"understudy {_version()} (Kafka Connect {KAFKA_VERSION}, Debezium {CONNECTOR_VERSION})")
 
 
 def _run(settings: WorkerSettings) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -106,16 +106,18 @@ async def take_initial_snapshot(context: TaskContext, bulk: BulkReader) -> None:
         context.progress.phase = "stopped"
 
 
-async def _task(context: TaskContext, bulk: BulkReader | None) -> _Task:
+async def _task(context: TaskContext, bulk: BulkReader | None) -> TaskRun:
     config, notices = parse(context.config)
     for notice in notices:
         LOG.warning("configuration notice", notice=notice)
     context.meters.settings = meter_settings(config)
     # Long lists of patterns take time to compile, so a thread compiles them.
-    return _Task(context, await asyncio.to_thread(Selection.of, config, context.backtrack), bulk)
+    return TaskRun(context, await asyncio.to_thread(Selection.of, config, context.backtrack), bulk)
 
 
-class _Task:
+class TaskRun:
+    """One run of a task. ``bulk`` as in :func:`run_task`."""
+
     def __init__(self, context: TaskContext, selection: Selection, bulk: BulkReader | None = None) -> None:
         self._context = context
         self._bulk = bulk
@@ -134,6 +136,7 @@ class _Task:
         self._notifier: Notifier
 
     async def run(self, stop: asyncio.Event) -> None:
+        """See :func:`run_task`."""
         config = self._config
         async with contextlib.AsyncExitStack() as stack:
             # With exactly-once delivery this is the first step. Earlier producers are then fenced and cannot change what is read below.
@@ -177,6 +180,7 @@ class _Task:
                 await drop_when_free(query, config.slot_name)
 
     async def take_initial_snapshot(self) -> None:
+        """See :func:`take_initial_snapshot`."""
         async with contextlib.AsyncExitStack() as stack:
             query = await self._query(stack)
             decision, facts = await self._decide(query)
@@ -191,6 +195,23 @@ class _Task:
             self._notifier = Notifier(self._context, self._config, sink)
             _replication, created = await self._prepare(stack, query, decision, facts)
             await self._snapshot(query, sink, capture, decision, created, self._bulk)
+
+    async def rehearse(self, stop: asyncio.Event, sink: Sink, opened: Callable[[int], object]) -> None:
+        """Stream from a new temporary slot with the name in ``slot.name`` to ``sink``. Only that slot is made, and it goes with this call.
+
+        ``opened`` is called with the LSN from which on the slot sends transactions.
+        """
+        config = self._config
+        async with contextlib.AsyncExitStack() as stack:
+            query = await self._query(stack)
+            capture = await self._capture(query)
+            self._notifier = Notifier(self._context, config, sink)
+            replication = await self._replication(stack)
+            timeout = config.internal_create_slot_command_timeout
+            created = await replication.create_slot(config.slot_name, self._plugin, temporary=True, timeout_s=timeout)
+            opened(created.consistent_point)
+            decision = Decision(False, False, True, FROM_SLOT, "rehearsal")
+            await self._stream(stack, stop, replication, sink, capture, query, decision, FROM_SLOT)
 
     async def _query(self, stack: contextlib.AsyncExitStack) -> Connection:
         query = await connect(self._config, "Understudy General")

@@ -130,8 +130,9 @@ class Known(SchemaRegistry):
     def __init__(self) -> None:
         super().__init__("http://127.0.0.1:1")
 
-    def schema(self, number: int) -> str:
-        return json.dumps({1: WORD, 2: ENVELOPE}[number])
+    def schema(self, number: int | str) -> str:
+        known: dict[int | str, object] = {1: WORD, 2: ENVELOPE}
+        return json.dumps(known[number])
 
 
 def test_avro_is_mirrored_as_json_is(spark: SparkSession, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 
 from pyspark.sql import Row
 
+from connector.converters.confluent_keys import HEADER_ID
 from connector.converters.converter import ConverterChoice
 from tests.support.spark.converted_topic import FULL, ROW, TOPIC, RecordingRegistry, Written, changes, envelope, flat, rows
 from tests.support.spark.memory_sink import MemorySink
@@ -83,6 +84,14 @@ AVRO: Final = {"format": "avro"}
 SCHEMA_ID: Final = "io.apicurio.registry.serde.Legacy8ByteIdHandler"
 CASES: Final[dict[str, Case]] = {
     "avro of confluent": both("io.confluent.connect.avro.AvroConverter", AVRO, "", schema_registry_url="http://r"),
+    "avro of confluent, GUIDs in headers": both(
+        "io.confluent.connect.avro.AvroConverter",
+        AVRO,
+        "",
+        schema_registry_url="http://r",
+        key_schema_id_serializer=HEADER_ID,
+        value_schema_id_serializer=HEADER_ID,
+    ),
     "avro of apicurio 3": apicurio("AvroConverter", 3, AVRO, auto_register="true"),
     "avro of apicurio 2": apicurio("AvroConverter", 2, AVRO, auto_register="true"),
     "avro of apicurio 3, 8 bytes, globalId": apicurio(
@@ -100,6 +109,14 @@ CASES: Final[dict[str, Case]] = {
     "ext-json of apicurio 2": apicurio("ExtJsonConverter", 2, {"format": "ext-json"}, auto_register="true"),
     "json-schema of confluent": both(
         "io.confluent.connect.json.JsonSchemaConverter", {"format": "json-schema"}, "", schema_registry_url="http://r"
+    ),
+    "json-schema of confluent, GUIDs in headers": both(
+        "io.confluent.connect.json.JsonSchemaConverter",
+        {"format": "json-schema"},
+        "",
+        schema_registry_url="http://r",
+        key_schema_id_serializer=HEADER_ID,
+        value_schema_id_serializer=HEADER_ID,
     ),
     "json in BinaryDataConverter": with_delegate(JSON),
 }

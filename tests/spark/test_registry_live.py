@@ -23,12 +23,12 @@ from workers.spark.topics.apicurio import ApicurioRegistry, UseId
 from workers.spark.topics.ext_json import ext_json_language
 from workers.spark.topics.json_schema import json_schema_language
 from workers.spark.topics.layouts import connect_layout
-from workers.spark.topics.registered import IdPlace, Language, avro_language
+from workers.spark.topics.registered import Language, avro_language
 from workers.spark.topics.registry import SchemaRegistry
 
 pytestmark = pytest.mark.server
 APICURIO: Final = "io.apicurio.registry.utils.converter."
-AVRO: Final = avro_language(IdPlace())
+AVRO: Final = avro_language()
 
 
 @dataclass(frozen=True)

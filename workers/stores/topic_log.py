@@ -111,18 +111,32 @@ class Cluster:
             await _check_topics(admin, topics, self.partitions)
         except KafkaError as problem:
             await producer.stop()
-            raise await connection_problem(self._options) or CdcError(
-                ErrorKind.SINK_UNREACHABLE,
-                f"Kafka at {', '.join(self._options['bootstrap_servers'])} cannot be used",
-                "Check bootstrap.servers, the security properties, and that the brokers run.",
-                type(problem).__name__,
-            ) from problem
+            raise await self._unusable(problem) from problem
         except BaseException:
             await producer.stop()
             raise
         finally:
             await admin.close()
         self._producer = producer
+
+    async def look(self, names: Sequence[str]) -> list[str]:
+        """Find the partitions of those topics that exist, and return the names of the others. Creates nothing and allows no write.
+
+        Raises CdcError that names the brokers.
+        """
+        from aiokafka.admin import AIOKafkaAdminClient  # noqa: PLC0415
+        from aiokafka.errors import KafkaError  # noqa: PLC0415
+
+        admin = AIOKafkaAdminClient(**self._options)
+        try:
+            await admin.start()
+            existing = set(await admin.list_topics())
+            self.partitions = await _describe(admin, [name for name in names if name in existing])
+        except KafkaError as problem:
+            raise await self._unusable(problem) from problem
+        finally:
+            await admin.close()
+        return [name for name in names if name not in existing]
 
     async def send(self, topic: str, entries: Sequence[Entry]) -> Sequence[tuple[int, int]]:
         """Write and wait for the acknowledgements. Returns (partition, offset) of each entry. Raises CdcError(STORE)."""
@@ -142,6 +156,14 @@ class Cluster:
                 type(problem).__name__,
             ) from problem
         return [(m.partition, m.offset) for m in sent]
+
+    async def _unusable(self, problem: Exception) -> CdcError:
+        return await connection_problem(self._options) or CdcError(
+            ErrorKind.SINK_UNREACHABLE,
+            f"Kafka at {', '.join(self._options['bootstrap_servers'])} cannot be used",
+            "Check bootstrap.servers, the security properties, and that the brokers run.",
+            type(problem).__name__,
+        )
 
     async def stop(self) -> None:
         """Close the producer."""

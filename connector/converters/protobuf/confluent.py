@@ -10,7 +10,8 @@ from connector.configdef.options import OptionError, Options
 from connector.converters.confluent import Subjects, confluent_registry
 from connector.converters.confluent_keys import CONFLUENT_KEYS
 from connector.converters.converter import Converted, ConverterDefinition, SchemaRequest, Side
-from connector.converters.protobuf.indexes import find_message, index_bytes, tokens
+from connector.converters.protobuf.compatibility import unreadable
+from connector.converters.protobuf.indexes import find_message, index_bytes
 from connector.converters.protobuf.keys import DEFAULT_REFERENCE, PROTOBUF_KEYS, QUALIFIED_REFERENCE
 from connector.converters.protobuf.known_files import FILES
 from connector.converters.protobuf.mapping import Mapped, protobuf_file
@@ -96,10 +97,11 @@ class ProtobufConverter:
         indexes: tuple[int, ...] | None = mapped.indexes
         if answer.text is not None:
             # The bytes stay those of the record's own schema; the registry's schema only says where its message stands.
-            if self._subjects.strict and tokens(answer.text) != tokens(text):
+            if self._subjects.strict and (problem := unreadable(answer.text, text)):
+                option = "id.compatibility.strict" if self._subjects.action == "by id" else "latest.compatibility.strict"
                 raise DataError(
-                    f"The registry's schema with the id {answer.id} differs from the record's, and whether it can read it is not known. "
-                    "Register the record's schema, or set latest.compatibility.strict=false"
+                    f"The registry's schema with the id {answer.id} cannot read what the record's schema writes: {problem}. "
+                    f"Register the record's schema, or set {option}=false"
                 )
             indexes = find_message(answer.text, mapped.full_name)
         if indexes is None:

@@ -13,7 +13,7 @@ from typing import Final
 from connector.converters.varints import unsigned_varint
 
 _TOKEN: Final = re.compile(
-    r"""(?P<skip>//[^\n]*|/\*.*?\*/|\s+)|(?P<token>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[A-Za-z_.][\w.]*|.)""", re.DOTALL | re.ASCII
+    r"""(?P<skip>//[^\n]*|/\*.*?\*/|\s+)|(?P<token>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[\w.]+|.)""", re.DOTALL | re.ASCII
 )
 
 

@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import unquote
+from uuid import UUID
 
 from connector.converters.catalog import make_converter
 from connector.converters.converter import Converted, Converter, ConverterChoice, RawHeader, SchemaNeededError, SchemaRequest
@@ -219,9 +220,11 @@ class RecordingRegistry:
             at = self.register(reference.request.subject, reference.request.ask)
             # Without the group: Apicurio leaves out that of the default group.
             references.append({"artifactId": reference.request.subject, "name": reference.name, "version": at.version})
-        known = RegisteredSchema(101 + len(self._known), 201 + len(self._known), version=str(1 + len(self._known)))
+        number = len(self._known)
+        known = RegisteredSchema(101 + number, 201 + number, guid=str(UUID(int=number + 1)), version=str(1 + number))
         self._known[subject, ask.text] = known
-        self.answers[f"/schemas/ids/{known.id}"] = {"schema": ask.text, "schemaType": ask.type}
+        for place in (f"ids/{known.id}", f"guids/{known.guid}"):
+            self.answers[f"/schemas/{place}"] = {"schema": ask.text, "schemaType": ask.type}
         for version in ("2", "3"):
             there = f"/groups/default/artifacts/{subject}/versions/{known.version}"
             for place in (f"/ids/contentIds/{known.id}", f"/ids/globalIds/{known.global_id}", there):

@@ -26,7 +26,16 @@ def imported() -> set[str]:
 
 @pytest.mark.parametrize(
     "late",
-    ["connector.runner.task", "connector.config.validation", "connector.transforms.catalog", "connector.events", "psycopg", "jinja2"],
+    [
+        "connector.runner.task",
+        "connector.config.validation",
+        "connector.transforms.catalog",
+        "connector.events",
+        "psycopg",
+        "jinja2",
+        "rich",
+        "workers.cli",
+    ],
 )
 def test_the_first_answer_does_not_wait_for(late: str, imported: set[str]) -> None:
     assert late not in imported

@@ -20,11 +20,12 @@ from typing import Final
 import psycopg
 
 from workers.quickstart.demo import record, shop
-from workers.quickstart.demo.stack import PROJECT, Stack
+from workers.quickstart.demo.files import PROJECT, call, example
+from workers.quickstart.demo.stack import Stack
 from workers.quickstart.demo.watch import Watch
 from workers.quickstart.embedded.failure import EmbeddedError
 
-EXAMPLE: Final = Path("docs/examples/shop.json")
+EXAMPLE: Final = example("shop.json")
 NO_JAVA_FOR_SPARK: Final = 3
 
 
@@ -60,7 +61,7 @@ def run() -> int:
         stack.stop()
     if code == 0:
         print("\nAll servers are stopped and their files removed. Next:")
-        print("  make up      the same servers, kept running: try your own curl, changes and consumers")
+        print(f"  {call('up')}   the same servers, kept running: try your own curl, changes and consumers")
         print(f"  {EXAMPLE}   the connector's configuration; docs/config.md explains every property")
     return code
 
@@ -81,7 +82,7 @@ def up() -> int:
     print(f"  {' '.join(_curl(stack))}")
     print(f"  curl -s {stack.rest}/connectors/shop/status")
     print(f"  {psql} '{stack.dsn}' -c \"UPDATE products SET price = price + 1\"")
-    print("End it with: make down")
+    print(f"End it with: {call('down')}")
     return 0
 
 
@@ -89,7 +90,7 @@ def down() -> int:
     """End the servers that ``up`` started."""
     known = record.read()
     if known is None:
-        print("Nothing to stop: `make up` has not been run.")
+        print(f"Nothing to stop: `{call('up')}` has not been run.")
         return 0
     ended = record.end(known)
     print(f"Stopped: {', '.join(ended) if ended else 'nothing, all had ended before'}.")

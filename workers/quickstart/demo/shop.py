@@ -8,10 +8,12 @@ from typing import Final
 
 import psycopg
 
+from workers.quickstart.demo.files import example
+
 DATABASE: Final = "shop"
 PREFIX: Final = "shop"
 
-TABLES: Final = Path("docs/examples/shop.sql")
+TABLES: Final = example("shop.sql")
 """Tables and first rows, below the project folder."""
 FIRST_ROWS: Final = 10
 """Rows that a snapshot of the new database reads."""

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from workers.quickstart.demo import shop
+from workers.quickstart.demo.files import PROJECT
 from workers.quickstart.embedded.failure import EmbeddedError
 from workers.quickstart.embedded.kafka import EmbeddedKafka
 from workers.quickstart.embedded.place import free_port, fresh_folder
@@ -25,7 +26,6 @@ from workers.quickstart.embedded.process import Process
 from workers.quickstart.embedded.wait import wait_until
 
 FAMILIAR: Final = {"postgres": 5432, "kafka": 9092, "rest": 8083}
-PROJECT: Final = Path(__file__).resolve().parents[3]
 START_SECONDS: Final = 30.0
 STANDARD_WORKER: Final[Mapping[str, str]] = {
     "group.id": "shop-connect",

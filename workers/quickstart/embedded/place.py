@@ -20,11 +20,20 @@ SOCKET_ROOM: Final = 70
 
 
 def cache_folder(*parts: str) -> Path:
-    """A folder in ``UNDERSTUDY_CACHE`` if that is set, else in the project's ``.cache``. It is created if missing."""
+    """A folder in ``UNDERSTUDY_CACHE`` if that is set, else in the project's ``.cache``. It is created if missing.
+
+    An installed wheel has no project; its cache is where the user's caches are.
+    """
     root = os.environ.get("UNDERSTUDY_CACHE")
-    folder = (Path(root) if root else Path(__file__).resolve().parents[3] / ".cache").joinpath(*parts)
+    folder = (Path(root) if root else _default_cache(Path(__file__).resolve().parents[3])).joinpath(*parts)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def _default_cache(project: Path) -> Path:
+    if (project / "pyproject.toml").is_file():
+        return project / ".cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "understudy"
 
 
 def fresh_folder(prefix: str, account: Account | None = None) -> Path:

@@ -17,8 +17,17 @@ from workers.spark.topics.apicurio import generation_of
 from workers.spark.topics.patterns import either, of_prefix, of_topic
 
 _TRIGGER: Final = re.compile(r"available-now|continuous|\d+ (milliseconds|seconds|minutes|hours)")
-_FORMATS: Final = {"json": None, "cloud-events": None, "avro": "AVRO", "ext-json": "KCONNECT", "json-schema": "JSON"}
+_FORMATS: Final = {
+    "json": None,
+    "cloud-events": None,
+    "avro": "AVRO",
+    "ext-json": "KCONNECT",
+    "json-schema": "JSON",
+    "protobuf": "PROTOBUF",
+}
 """Format of topics → the type of its schemas in the registry, None for a format without a registry."""
+NEED_AVRO: Final = frozenset({"avro", "protobuf"})
+"""Formats that Spark's functions for Avro read. Protocol Buffers have the same form of numbers."""
 ID_BYTES: Final = {"4-bytes": 4, "8-bytes": 8, "headers": 0}
 """Place of a schema's id → its bytes before the value."""
 _REFERENCE: Final = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")

@@ -26,7 +26,7 @@ from workers.spark.jobs.batches import Batches, Done, Job, said_of
 from workers.spark.jobs.checkpoint import Checkpoint, State
 from workers.spark.jobs.history import History
 from workers.spark.jobs.mirror import Mirror
-from workers.spark.jobs.mirror_config import ID_BYTES, MirrorConfig, RegistryConfig
+from workers.spark.jobs.mirror_config import ID_BYTES, NEED_AVRO, MirrorConfig, RegistryConfig
 from workers.spark.jobs.ownership import Ownership
 from workers.spark.jobs.rebuild import Rebuild
 from workers.spark.jobs.transactions import Transactions
@@ -37,9 +37,17 @@ from workers.spark.source.relation import catalog_of
 from workers.spark.tables.table import Sink, Table
 from workers.spark.topics.apicurio import ApicurioRegistry, UseId, generation_of
 from workers.spark.topics.broker import Broker, Offsets, check_reachable
-from workers.spark.topics.formats import Format, avro_format, cloud_events_format, ext_json_format, json_format, json_schema_format
+from workers.spark.topics.formats import (
+    Format,
+    avro_format,
+    cloud_events_format,
+    ext_json_format,
+    json_format,
+    json_schema_format,
+    protobuf_format,
+)
+from workers.spark.topics.id_place import IdPlace
 from workers.spark.topics.records import read_range, stream_records
-from workers.spark.topics.registered import IdPlace
 from workers.spark.topics.registry import RegistryAuth, SchemaRegistry
 from workers.spark.topics.topic import Topic
 from workers.spark.topics.turns import in_force
@@ -69,7 +77,7 @@ def session_of(config: MirrorConfig, name: str, *groups: str, kafka: bool = True
     java = find_java()
     if kafka:
         check_reachable(config.bootstrap)
-    needed = ("kafka", *jar_groups(place_of(config)), *(("avro",) if config.format == "avro" else ()), *groups)
+    needed = ("kafka", *jar_groups(place_of(config)), *(("avro",) if config.format in NEED_AVRO else ()), *groups)
     settings = {**_LOCAL, **config.spark}
     spark = open_session(
         f"{name} {config.name}", java, jars_of(java, jar_folder(), tuple(dict.fromkeys(needed))), master=config.master, settings=settings
@@ -104,6 +112,8 @@ def format_of(config: MirrorConfig) -> Format:
     match config.format:
         case "ext-json":
             return ext_json_format(config.placeholder, registry)
+        case "protobuf":
+            return protobuf_format(config.placeholder, registry, None if config.dsn is None else catalog_of(config.dsn))
         case "json-schema":
             return json_schema_format(config.placeholder, registry)
         case _:

@@ -33,7 +33,7 @@ class ApicurioRegistry(SchemaRegistry):
         self._generation = generation_of(url)
         self._ids = f"/ids/{use_id}s"
 
-    def _fetched(self, number: int) -> str | Unreadable:
+    def _fetched(self, number: int | str) -> str | Unreadable:
         text = self._text(f"{self._ids}/{number}", number)
         if isinstance(text, Unreadable) or self._kind != "AVRO":
             return text
@@ -46,7 +46,7 @@ class ApicurioRegistry(SchemaRegistry):
             _collect(_document(part), "", named)
         return json.dumps(_whole(_document(text), "", named, set())) if named else text
 
-    def _follow(self, place: str, number: int, found: dict[str, str | Unreadable]) -> None:
+    def _follow(self, place: str, number: int | str, found: dict[str, str | Unreadable]) -> None:
         """Add the texts of the artifacts that the one at ``place`` refers to, and of those that they refer to themselves."""
         answer = self._answer(f"{place}/references", number)
         references = [] if isinstance(answer, Unreadable) else answer.json()
@@ -59,7 +59,7 @@ class ApicurioRegistry(SchemaRegistry):
                 found[there] = self._text(f"{there}/content" if self._generation == 3 else there, number)
                 self._follow(there, number, found)
 
-    def _text(self, path: str, number: int) -> str | Unreadable:
+    def _text(self, path: str, number: int | str) -> str | Unreadable:
         answer = self._answer(path, number)
         return answer if isinstance(answer, Unreadable) else answer.text
 

@@ -8,24 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Final
 
 from pyspark.sql import DataFrame
 
 from workers.spark.source.catalog import Catalog
 from workers.spark.topics.cloud_events import CloudEventSchemas, cut_cloud_events
 from workers.spark.topics.ext_json import cut_ext_json, ext_json_language
+from workers.spark.topics.id_place import CONFLUENT, IdPlace
 from workers.spark.topics.json_schema import cut_json_schema, json_schema_language
 from workers.spark.topics.json_schemas import JsonSchemas
+from workers.spark.topics.protobuf.schema import protobuf_language
 from workers.spark.topics.records import cut_json
-from workers.spark.topics.registered import IdPlace, RegisteredSchemas, avro_language, cut_registered
+from workers.spark.topics.registered import RegisteredSchemas, avro_language
 from workers.spark.topics.registry import SchemaRegistry
 from workers.spark.topics.survey import AVRO_SIGNS, Signs, json_signs
 from workers.spark.topics.topic import Schemas
-
-CONFLUENT: Final = IdPlace()
-"""Where Confluent's converters have the id of a schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +46,20 @@ def cloud_events_format(placeholder: str, catalog: Catalog | None) -> Format:
 
 def avro_format(placeholder: str, registry: SchemaRegistry, place: IdPlace = CONFLUENT) -> Format:
     """The format of AvroConverter, Confluent's and Apicurio's. ``place`` is where records have the ids of their schemas."""
-    return Format(partial(cut_registered, place=place), RegisteredSchemas(placeholder, registry, avro_language(place)), AVRO_SIGNS)
+    return Format(place.cut, RegisteredSchemas(placeholder, registry, avro_language(), place), AVRO_SIGNS)
 
 
 def ext_json_format(placeholder: str, registry: SchemaRegistry) -> Format:
     """The format of Apicurio's ExtJsonConverter."""
-    return Format(cut_ext_json, RegisteredSchemas(placeholder, registry, ext_json_language()), json_signs(placeholder))
+    return Format(cut_ext_json, RegisteredSchemas(placeholder, registry, ext_json_language(), CONFLUENT), json_signs(placeholder))
 
 
 def json_schema_format(placeholder: str, registry: SchemaRegistry) -> Format:
     """The format of Confluent's JsonSchemaConverter."""
-    return Format(cut_json_schema, RegisteredSchemas(placeholder, registry, json_schema_language()), json_signs(placeholder))
+    return Format(cut_json_schema, RegisteredSchemas(placeholder, registry, json_schema_language(), CONFLUENT), json_signs(placeholder))
+
+
+def protobuf_format(placeholder: str, registry: SchemaRegistry, catalog: Catalog | None) -> Format:
+    """The format of Confluent's ProtobufConverter."""
+    place = IdPlace(messages=True)
+    return Format(place.cut, RegisteredSchemas(placeholder, registry, protobuf_language(catalog), place), AVRO_SIGNS)

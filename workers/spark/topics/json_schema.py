@@ -19,22 +19,18 @@ from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.kinds import Schema
 from workers.spark.kinds.binding import let
+from workers.spark.topics.id_place import CONFLUENT, SIDES
 from workers.spark.topics.layouts import Reader, read_json
-from workers.spark.topics.registered import IdPlace, Language, cut_registered
+from workers.spark.topics.registered import Language
 
-_PLACE: Final = IdPlace()
 _ENTRY: Final = ("key", "value")
 _NUMBERS: Final = {"float32": "float", "float64": "double"}
 
 
 def cut_json_schema(records: DataFrame) -> DataFrame:
     """``records`` of JsonSchemaConverter as cut records (:mod:`workers.spark.topics.records`). A layout is a schema's id."""
-    cut = cut_registered(records, _PLACE)
-    bodies = {
-        name: F.nullif(F.when(has, F.substring(name, _PLACE.header + 1, 2**31 - 1)).otherwise(F.col(name)).cast("string"), F.lit("null"))
-        for name, has in (("value", F.col("layout").isNotNull()), ("key", F.col("key_layout") >= 0))
-    }
-    return cut.withColumns(bodies)
+    cut = CONFLUENT.cut(records)
+    return cut.withColumns({name: F.nullif(F.col(name).cast("string"), F.lit("null")) for name in SIDES})
 
 
 def json_schema_language() -> Language:

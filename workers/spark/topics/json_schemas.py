@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from typing import Any, Final
 
-from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.failure import UNREADABLE, JobError
@@ -15,7 +14,7 @@ from workers.spark.source.catalog import Catalog, connect_schema
 from workers.spark.topics.known import Known, Unreadable
 from workers.spark.topics.layouts import Layout, connect_layout, is_table
 from workers.spark.topics.records import cut_json, schema_text
-from workers.spark.topics.survey import Group
+from workers.spark.topics.survey import Group, sampled
 from workers.spark.topics.topic import Text
 
 _SHOWN: Final = {"boolean": "boolean", "long": "int64", "double": "double"}
@@ -33,8 +32,7 @@ class JsonSchemas:
 
     def of(self, records: DataFrame, groups: Sequence[Group]) -> Mapping[tuple[str, int | None, int | None], Text]:
         """The schemas of ``groups`` (see :data:`workers.spark.topics.topic.Texts`)."""
-        places = [(F.col("topic") == g.topic) & (F.col("partition") == g.sample[0]) & (F.col("offset") == g.sample[1]) for g in groups]
-        samples = records.where(reduce(Column.__or__, places))
+        samples = sampled(records, groups)
         cut = cut_json(samples.withColumn("value_schema", schema_text("value")).withColumn("key_schema", schema_text("key")), *_TEXTS)
         return {(row["topic"], row["layout"], row["key_layout"]): self._readable(records, row) for row in cut.collect()}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import Final, Literal
+from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -13,12 +13,12 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from workers.spark.failure import JobError
 from workers.spark.kinds import Schema
-from workers.spark.topics.avro import HEADER, connect_schema, read_avro, schema_id
+from workers.spark.topics.avro import connect_schema, read_avro
+from workers.spark.topics.id_place import NO_ID, IdPlace, SchemaName, Side, is_hashed
 from workers.spark.topics.known import Known, Unreadable
 from workers.spark.topics.layouts import SOURCE, Layout, Reader, connect_layout, is_table
-from workers.spark.topics.records import carried
 from workers.spark.topics.registry import SchemaRegistry
-from workers.spark.topics.survey import Group
+from workers.spark.topics.survey import Group, sampled
 from workers.spark.topics.topic import Text
 
 _PLACE: Final = StructType(
@@ -30,83 +30,48 @@ _PLACE: Final = StructType(
     ]
 )
 
-Side = Literal["value", "key"]
-NO_ID: Final = -1
-"""The key layout of keys without an id. A table whose keys cannot be read must not be taken for one without a key."""
-
-
-@dataclass(frozen=True, slots=True)
-class IdPlace:
-    """Where a record has the id of its schema: in ``size`` bytes before the value, or, if that is 0, in a header.
-
-    ``named`` is the kind of id in Apicurio's names of headers: ``apicurio.value.contentId`` or ``apicurio.key.globalId``.
-    """
-
-    size: int = HEADER - 1
-    named: str = "contentId"
-
-    @property
-    def header(self) -> int:
-        """The number of bytes before the value."""
-        return self.size + 1 if self.size else 0
-
-    def id_of(self, side: Side) -> Column:
-        """The id of Kafka's value or key, as bigint; null without one."""
-        if self.size:
-            return schema_id(F.col(side), self.header)
-        name = f"apicurio.{side}.{self.named}"
-        found = F.try_element_at(F.filter("headers", lambda header: header["key"] == name), F.lit(-1))["value"]
-        return F.when(F.col(side).isNotNull(), F.conv(F.hex(found), 16, 10).cast("bigint"))
-
-
-def cut_registered(records: DataFrame, place: IdPlace) -> DataFrame:
-    """``records`` with ids of schemas as cut records (:mod:`workers.spark.topics.records`).
-
-    A layout is a schema's id, a payload the whole record.
-    """
-    key_layout = F.when(F.col("key").isNotNull(), F.coalesce(place.id_of("key"), F.lit(NO_ID).cast("bigint")))
-    cut = (place.id_of("value").alias("layout"), "value", key_layout.alias("key_layout"), "key")
-    return records.select("topic", "partition", "offset", "timestamp", *cut, *carried())
-
 
 @dataclass(frozen=True, slots=True)
 class Language:
     """A language of schemas, as one converter writes it.
 
     ``connect`` returns the Connect schema that JsonConverter would embed. ``reader`` returns what reads payloads of a schema. Both take the
-    schema's text, and raise JobError, or one of Python's errors, for a text that the converter does not write.
+    schema's text, and raise JobError, or one of Python's errors, for a text that the converter does not write. ``stored`` adds to the
+    registry's text what only the record's name of its schema says.
     """
 
     converter: str
     connect: Callable[[str], Schema]
     reader: Callable[[str], Reader]
+    stored: Callable[[str, SchemaName], str] = lambda text, _name: text
 
 
-def avro_language(place: IdPlace) -> Language:
+def avro_language() -> Language:
     """Avro, as AvroConverter writes it."""
-
-    def reader(text: str) -> Reader:
-        return partial(_read_avro, text=text, header=place.header)
-
-    return Language("AvroConverter", connect_schema, reader)
+    return Language("AvroConverter", connect_schema, lambda text: partial(_read_avro, text=text))
 
 
-def _read_avro(payload: Column, of: StructType, text: str, header: int) -> Column:
-    return read_avro(payload, text, of, header)
+def _read_avro(payload: Column, of: StructType, text: str) -> Column:
+    return read_avro(payload, text, of, 0)
 
 
 class RegisteredSchemas:
-    """Finds the schemas of groups in ``registry``."""
+    """Finds the schemas of groups in ``registry``. ``place`` is where records name them."""
 
-    def __init__(self, placeholder: str, registry: SchemaRegistry, language: Language) -> None:
+    def __init__(self, placeholder: str, registry: SchemaRegistry, language: Language, place: IdPlace) -> None:
         self._placeholder = placeholder
         self._registry = registry
         self._language = language
+        self._place = place
 
     def of(self, records: DataFrame, groups: Sequence[Group]) -> Mapping[tuple[str, int | None, int | None], Text]:
         """The schemas of ``groups`` (see :data:`workers.spark.topics.topic.Texts`). Raises JobError when the registry cannot be reached."""
-        del records
-        return {(group.topic, group.layout, group.key_layout): self._texts(group) for group in groups}
+        named = [group for group in groups if is_hashed((group.layout, group.key_layout))]
+        names = self._place.names(sampled(records, named)) if named else {}
+        return {
+            (group.topic, group.layout, group.key_layout): self._texts(group, names.get((group.topic, *group.sample), {}))
+            for group in groups
+        }
 
     def layout(self, value: str, key: str | None) -> Layout:
         """The layout that the texts describe. Raises JobError when they do not describe a table."""
@@ -130,7 +95,7 @@ class RegisteredSchemas:
         place = F.struct(ts_ms.alias("ts_ms"), lsn.alias("lsn"), *named, block["op"].alias("op"))
         return reduce(DataFrame.unionByName, parts).select("topic", "layout", "key_layout", place.alias("b"))
 
-    def _texts(self, group: Group) -> Text:
+    def _texts(self, group: Group, names: Mapping[Side, SchemaName]) -> Text:
         place = "partition {}, offset {}".format(*group.sample)
         if group.layout is None:
             return Unreadable(f"{place}: it has no schema's id where {self._language.converter} writes one")
@@ -138,11 +103,11 @@ class RegisteredSchemas:
             return Unreadable(
                 f"{place}: its key has no schema's id where {self._language.converter} writes one; use one converter for both"
             )
-        value, key = self._registry.schema(group.layout), None
+        value, key = self._text(names.get("value", SchemaName(group.layout))), None
         try:
             if isinstance(value, Unreadable) or not is_table(self._language.connect(value)):
                 return Unreadable(f"{place}: {value.reason}") if isinstance(value, Unreadable) else (None, None)
-            key = None if group.key_layout is None else self._registry.schema(group.key_layout)
+            key = None if group.key_layout is None else self._text(names.get("key", SchemaName(group.key_layout)))
             if isinstance(key, Unreadable):
                 return Unreadable(f"{place}: {key.reason}")
             self.layout(value, key)
@@ -151,3 +116,7 @@ class RegisteredSchemas:
         except JobError as error:
             return Unreadable(f"{place}: {error}")
         return value, key
+
+    def _text(self, name: SchemaName) -> str | Unreadable:
+        text = self._registry.schema(name.key)
+        return text if isinstance(text, Unreadable) else self._language.stored(text, name)

@@ -1,6 +1,6 @@
 """Fetches schemas from a registry that speaks Confluent's REST dialect (Apicurio does below ``/apis/ccompat/v7``).
 
-Source: Confluent's documentation, "Schema Registry API Reference", ``GET /schemas/ids/{id}``.
+Source: Confluent's documentation, "Schema Registry API Reference", ``GET /schemas/ids/{id}`` and ``GET /schemas/guids/{guid}``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ _TIMEOUT_SECONDS: Final = 15.0
 _RETRIES: Final = 2
 """Further attempts to connect. A request that got an answer is not repeated."""
 _ACCEPT: Final = "application/vnd.schemaregistry.v1+json, application/json"
+
+_KNOWN_FILES: Final = ("confluent/type/", "google/type/", "google/protobuf/")
+"""Files of Protocol Buffers whose messages every reader knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class SchemaRegistry:
             raise JobError(UNREADABLE, "The registry's url holds a user, but messages show urls. Set user and password separately.")
         self._url = url.rstrip("/")
         self._kind = kind
-        self._known: dict[int, str | Unreadable] = {}
+        self._known: dict[int | str, str | Unreadable] = {}
         self._client = httpx.Client(
             transport=httpx.HTTPTransport(verify=_trust(who.ca), retries=_RETRIES),
             headers={"Accept": _ACCEPT, **({"Authorization": f"Bearer {who.token}"} if who.token is not None else {})},
@@ -69,8 +72,8 @@ class SchemaRegistry:
         """Close the connections."""
         self._client.close()
 
-    def schema(self, number: int) -> str | Unreadable:
-        """The text of the schema with this id, or the reason without one: another type, references, an unknown id.
+    def schema(self, number: int | str) -> str | Unreadable:
+        """The text of the schema with this id or GUID (text), or the reason without one: another type, references, an unknown id.
 
         Raises JobError when the registry cannot be reached or refuses the request.
         """
@@ -79,8 +82,8 @@ class SchemaRegistry:
             known = self._known[number] = self._fetched(number)
         return known
 
-    def _fetched(self, number: int) -> str | Unreadable:
-        answer = self._answer(f"/schemas/ids/{number}", number)
+    def _fetched(self, number: int | str) -> str | Unreadable:
+        answer = self._answer(f"/schemas/{'ids' if isinstance(number, int) else 'guids'}/{number}", number)
         if isinstance(answer, Unreadable):
             return answer
         try:
@@ -93,11 +96,11 @@ class SchemaRegistry:
         kind = document.get("schemaType", "AVRO")
         if kind != self._kind:
             return Unreadable(f"its schema {number} is of type {kind}, not {self._kind}")
-        if document.get("references"):
+        if any(not _is_known(reference) for reference in document.get("references") or ()):
             return Unreadable(f"its schema {number} refers to other schemas, which are not followed")
         return text
 
-    def _answer(self, path: str, number: int) -> httpx.Response | Unreadable:
+    def _answer(self, path: str, number: int | str) -> httpx.Response | Unreadable:
         """The answer to GET; the reason if the registry does not have what is asked for because of the schema ``number``."""
         try:
             answer = self._client.get(f"{self._url}{path}")
@@ -110,6 +113,11 @@ class SchemaRegistry:
         if answer.status_code != HTTPStatus.OK:
             raise JobError(UNREADABLE, f"The registry {self._url} answers {answer.status_code} for schema {number}. See its log.")
         return answer
+
+
+def _is_known(reference: object) -> bool:
+    """Whether a reference is to a file that ProtobufConverter imports and registers with ``skip.known.types=false``."""
+    return isinstance(reference, dict) and str(reference.get("name")).startswith(_KNOWN_FILES)
 
 
 def _trust(ca: Path | None) -> ssl.SSLContext:

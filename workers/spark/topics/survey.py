@@ -80,6 +80,12 @@ def survey(cut: DataFrame, signs: Signs) -> Sequence[Group]:
     return sorted(groups, key=lambda group: (group.topic, group.layout or 0, group.key_layout or 0))
 
 
+def sampled(records: DataFrame, groups: Sequence[Group]) -> DataFrame:
+    """Those of ``records`` that are the samples of ``groups``."""
+    places = [(F.col("topic") == g.topic) & (F.col("partition") == g.sample[0]) & (F.col("offset") == g.sample[1]) for g in groups]
+    return records.where(reduce(Column.__or__, places))
+
+
 def _contains(text: Column, parts: Sequence[str] | str | None) -> Column:
     if not parts:
         return text.isNotNull()

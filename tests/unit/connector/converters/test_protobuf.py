@@ -347,9 +347,18 @@ def test_the_newest_schema_says_where_the_message_stands() -> None:
     value = {"id": 1, "name": None}
     spaced = RegisteredSchema(3, text="// a comment\n" + text(ROW).replace("\n", "\n\n"))
     assert converted(ROW, value, spaced, **off)[0].prefix == b"\0\0\0\0\3\0"
-    other = RegisteredSchema(3, text=text(ROW) + "message Other {}\n")
-    with pytest.raises(DataError, match=r"latest\.compatibility\.strict=false"):
+    newer = RegisteredSchema(3, text=text(ROW).replace("int32 id = 1;", "int64 number = 1; bool more = 9;") + "message Other {}\n")
+    assert converted(ROW, value, newer, **off)[0].prefix == b"\0\0\0\0\3\0"
+    other = RegisteredSchema(3, text=text(ROW).replace("int32 id", "string id"))
+    said = (
+        r"cannot read .*: the field 1 of the message Value is a string or bytes, and not a varint\. .*latest\.compatibility\.strict=false"
+    )
+    with pytest.raises(DataError, match=said):
         converted(ROW, value, other, **off)
+    assert converted(ROW, value, other, **off, latest_compatibility_strict="false")[0].prefix == b"\0\0\0\0\3\0"
+    by_id = {"auto_register_schemas": "false", "use_schema_id": "3"}
+    with pytest.raises(DataError, match=r"id\.compatibility\.strict=false"):
+        converted(ROW, value, other, **by_id)
     moved = RegisteredSchema(3, text="package s.t; message Other {} message Value { int32 id = 1; }")
     assert converted(ROW, value, moved, **off, latest_compatibility_strict="false")[0].prefix == b"\0\0\0\0\3\x02\x02"
     away = RegisteredSchema(3, text="package other; message Value {}")

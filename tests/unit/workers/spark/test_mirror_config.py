@@ -56,6 +56,7 @@ def test_transaction_topic_is_read_with_the_others() -> None:
         ({"sink": {}}, "sink.path .* or sink.catalog must be set"),
         ({"topics": "a"}, "Either topics .* or prefix .* and not both"),
         ({"format": "avro"}, r"format is avro, but the table \[registry\] with its url is missing"),
+        ({"format": "protobuf"}, r"format is protobuf, but the table \[registry\] with its url is missing"),
         ({"format": "protobuf-text"}, "format is 'protobuf-text'. Use one of json, cloud-events, avro, "),
         ({"format": "json-schema", "consistency": "transaction", "transaction_topic": "t"}, "this needs format json"),
         (

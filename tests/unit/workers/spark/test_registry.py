@@ -29,6 +29,9 @@ ANSWERS: dict[str, tuple[int, object]] = {
     "/schemas/ids/4": (500, {"error_code": 50001}),
     "/schemas/ids/5": (200, "a page"),
     "/schemas/ids/7": (200, {"schema": "{}", "schemaType": "JSON"}),
+    "/schemas/ids/8": (200, {"schema": "message A {}", "schemaType": "PROTOBUF", "references": [{"name": "google/type/date.proto"}]}),
+    "/schemas/ids/9": (200, {"schema": "message A {}", "schemaType": "PROTOBUF", "references": [{"name": "own.proto"}]}),
+    "/schemas/guids/01234567-89ab-cdef-0123-456789abcdef": (200, {"schema": SCHEMA}),
 }
 NESTED = {
     "type": "record",
@@ -158,6 +161,18 @@ def test_type_of_the_schemas_is_that_of_the_format(url: str) -> None:
     with SchemaRegistry(url, kind="JSON") as registry:
         assert registry.schema(7) == "{}"
         assert registry.schema(1) == Unreadable("its schema 1 is of type AVRO, not JSON")
+
+
+def test_schema_has_a_guid(url: str) -> None:
+    with SchemaRegistry(url) as registry:
+        assert registry.schema("01234567-89ab-cdef-0123-456789abcdef") == SCHEMA
+        assert registry.schema("gone") == Unreadable(f"the registry {url} has no schema gone")
+
+
+def test_files_that_every_reader_knows_are_not_followed(url: str) -> None:
+    with SchemaRegistry(url, kind="PROTOBUF") as registry:
+        assert registry.schema(8) == "message A {}"
+        assert registry.schema(9) == Unreadable("its schema 9 refers to other schemas, which are not followed")
 
 
 @pytest.mark.parametrize(("api", "use_id"), [("v3", "contentId"), ("v2", "globalId")])

@@ -1,0 +1,35 @@
+"""A sink that passes its records to a function, in place of Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from connector.delivery.kafka_settings import KafkaSettings
+from connector.io.kafka.sink import KafkaSink, Partition, TopicOut
+from connector.io.kafka.topic_creation import TopicCreator
+from connector.record.batch import Record, RecordBatch
+
+_PARTITIONS: Final = 64
+"""A transform may name the partition of a record. Which one it is does not matter here."""
+
+
+class KeptSink(KafkaSink):
+    """A :class:`KafkaSink` without a producer: ``keep(topic, record)`` takes each record, those of one key in their order."""
+
+    def __init__(self, keep: Callable[[str, Record], None]) -> None:
+        creator = TopicCreator({}, {}, lambda _topic: None, enabled=False)
+        super().__init__(KafkaSettings(producer={}, admin={}, topic_creation=False), creator)
+        self._keep = keep
+
+    async def start(self) -> None:
+        """No-op: there is nothing to connect to."""
+
+    async def _resolve_topic(self, out: TopicOut) -> None:
+        if not out.partitions:
+            out.resolve(_PARTITIONS)
+
+    async def _deliver(self, part: Partition, batch: RecordBatch) -> None:
+        for record in batch.records:
+            self._keep(part.topic, record)
+        self.delivered += len(batch.records)

@@ -1,0 +1,84 @@
+"""Values of topics, decoded."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+import pytest
+from fastavro import parse_schema, schemaless_writer
+
+from workers.cli.failure import CommandError
+from workers.cli.records.decoding import Decoder
+from workers.cli.records.registry import Registry
+
+AVRO = {
+    "type": "record",
+    "name": "Value",
+    "fields": [
+        {"name": "id", "type": "int"},
+        {"name": "note", "type": ["null", "string"]},
+        {"name": "raw", "type": "bytes"},
+        {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 2}},
+        {"name": "tags", "type": {"type": "array", "items": "string"}},
+    ],
+}
+
+
+def framed(number: int, body: bytes) -> bytes:
+    return b"\0" + number.to_bytes(4, "big") + body
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [
+        (None, None),
+        (b'{"schema": {"type": "int32"}, "payload": 7}', 7),
+        (b'{"schema": null, "payload": {"a": 1}}', {"a": 1}),
+        (b'{"op": "c"}', {"op": "c"}),
+        (b"12.50", 12.5),
+        (b"plain text", "plain text"),
+        (b"\xff\xfe", {"base64": "//4="}),
+        (b"", ""),
+    ],
+)
+def test_without_a_registry(data: bytes | None, value: object) -> None:
+    assert Decoder().decode(data) == value
+
+
+def test_avro_with_the_registrys_schema() -> None:
+    from decimal import Decimal  # noqa: PLC0415
+
+    body = io.BytesIO()
+    row: dict[str, Any] = {"id": 1, "note": None, "raw": b"\x01", "price": Decimal("1.50"), "tags": ["a"]}
+    schemaless_writer(body, parse_schema(AVRO), row)
+    asked: list[int] = []
+
+    def lookup(number: int) -> Mapping[str, Any]:
+        asked.append(number)
+        return {"schema": json.dumps(AVRO)}
+
+    decoder = Decoder(lookup)
+    for _ in range(2):
+        assert decoder.decode(framed(9, body.getvalue())) == {"id": 1, "note": None, "raw": "AQ==", "price": "1.50", "tags": ["a"]}
+    assert asked == [9]
+
+
+def test_json_schema_and_protobuf() -> None:
+    assert Decoder(lambda _: {"schema": "{}", "schemaType": "JSON"}).decode(framed(1, b'{"a": 1}')) == {"a": 1}
+    assert Decoder(lambda _: {"schema": "", "schemaType": "PROTOBUF"}).decode(framed(1, b"\x08")) == {"base64": "AAAAAAEI"}
+
+
+def test_the_registry_is_asked_and_its_login_never_shown() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert request.headers["authorization"].startswith("Basic ")
+        return httpx.Response(200, json={"schema": "x"}) if request.url.path == "/schemas/ids/3" else httpx.Response(404)
+
+    registry = Registry("http://ann:geheim@r/", httpx.MockTransport(answer))
+    assert registry.schema(3) == {"schema": "x"}
+    with pytest.raises(CommandError, match="has no answer for schema 4") as failure:
+        registry.schema(4)
+    assert "geheim" not in failure.value.message

@@ -1,0 +1,43 @@
+"""Events as people read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workers.cli.records.event_text import is_event, lines
+
+AT = 1_795_242_511_502
+SOURCE = {"schema": "public", "table": "t", "lsn": 42}
+
+
+def shown(key: Any, value: Any) -> list[str]:
+    return [line.text for line in lines("shop.t-0@7", AT, key, value)]
+
+
+def event(op: str, before: object, after: object) -> dict[str, Any]:
+    return {"op": op, "before": before, "after": after, "source": SOURCE}
+
+
+def test_an_update_shows_what_changed() -> None:
+    found = event("u", {"id": 1, "name": "a", "x": 1}, {"id": 1, "name": "b", "x": 1, "new": None})
+    assert shown({"id": 1}, found) == [
+        "06:28:31.502 update public.t id=1  lsn 42  shop.t-0@7",
+        '  ~ name: "a" → "b"',
+        "  ~ new: null → null",
+    ]
+
+
+def test_an_update_without_the_former_row_shows_the_row() -> None:
+    assert shown({"id": 1}, event("u", None, {"id": 1}))[1:] == ["  + id: 1"]
+
+
+def test_rows_come_and_go() -> None:
+    assert shown({"id": 1}, event("c", None, {"id": 1})) == ["06:28:31.502 create public.t id=1  lsn 42  shop.t-0@7", "  + id: 1"]
+    assert shown({"id": 1}, event("d", {"id": 1}, None))[1:] == ["  - id: 1"]
+    assert shown(None, event("t", None, None)) == ["06:28:31.502 truncate public.t   lsn 42  shop.t-0@7"]
+    assert shown({"id": 1}, None) == ["06:28:31.502 tombstone id=1  shop.t-0@7"]
+
+
+def test_any_other_record() -> None:
+    assert not is_event({"op": 1})
+    assert shown("k", {"a": 1}) == ['06:28:31.502 "k"  shop.t-0@7', '  {"a": 1}']

@@ -1,0 +1,73 @@
+"""The command line as a whole: help, completion, exit codes, and what is imported when."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from workers.__main__ import main
+from workers.cli.commands import COMMANDS, command_line
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"  {name} " in shown for name in ("worker", *COMMANDS))
+
+
+def test_the_version_has_its_former_form(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.rstrip().endswith("(Kafka Connect 4.3.0, Debezium 3.6.3.Final)")
+
+
+@pytest.mark.parametrize("words", [[], ["nonsense"], ["status", "--nonsense"], ["tail", "a", "b", "c"], ["snapshot", "shop"]])
+def test_a_wrong_call_ends_with_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    assert "Usage: understudy" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--help"]) == 0
+    assert f"Usage: understudy {name}" in capsys.readouterr().out
+
+
+def test_the_worker_is_a_word_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    # `understudy -v worker` cannot start one: only the first word keeps the start from importing the command line.
+    assert command_line(["worker", "x.properties"], "about") == 2
+    assert "`understudy worker x.properties`" in capsys.readouterr().err
+
+
+def test_a_failure_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "worker.properties"
+    file.write_text("preflight=nonsense\n")
+    assert main(["migrate", "--from", str(file)]) == 1
+    assert capsys.readouterr().err == (
+        "understudy: Invalid value nonsense for the worker property preflight: It must be warn, refuse or off\n"
+    )
+
+
+def completed(*words: str) -> set[str]:
+    """What the shell is offered for the last of ``words``."""
+    script = "import sys; from workers.__main__ import main; sys.exit(main([]))"
+    environment = {"COMP_WORDS": " ".join(("understudy", *words)), "COMP_CWORD": str(len(words)), "_UNDERSTUDY_COMPLETE": "bash_complete"}
+    done = subprocess.run([sys.executable, "-P", "-c", script], env=environment, capture_output=True, text=True, check=False)
+    return {line.partition(",")[2] for line in done.stdout.splitlines()}
+
+
+def test_completion_offers_commands_options_and_words() -> None:
+    assert completed("s") == {"status", "snapshot", "signal"}
+    assert {"--alter", "--reset", "--url"} <= completed("offsets", "--")
+    assert completed("tail", "topic", "--from", "") == {"beginning", "end"}
+
+
+def test_a_worker_start_does_not_import_the_command_line() -> None:
+    start = "from workers.__main__ import main\ntry: main(['worker', '--help'])\nexcept SystemExit: pass"
+    script = f"import sys\n{start}\nprint(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True)
+    assert "'workers.settings.worker_settings'" in done.stdout
+    assert "'workers.cli" not in done.stdout
+    assert "'rich" not in done.stdout

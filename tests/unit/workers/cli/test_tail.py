@@ -1,0 +1,34 @@
+"""Which topic ``understudy tail`` reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from workers.cli.failure import CommandError
+from workers.cli.kafka import client_properties
+from workers.cli.tail import topic_of
+
+ROUTED = {"topic.prefix": "shop", "transforms": "route"}
+
+
+def test_the_connectors_own_rule() -> None:
+    assert topic_of({"topic.prefix": "shop"}, "public.t", []) == "shop.public.t"
+    assert topic_of({"topic.prefix": "shop", "topic.delimiter": "-"}, "public.t", []) == "shop-public-t"
+    assert topic_of(ROUTED, "public.t", ["shop.public.t", "t"]) == "shop.public.t"
+
+
+def test_transforms_send_records_elsewhere() -> None:
+    assert topic_of(ROUTED, "public.t", ["cdc-t", "cdc-u", "t.old"]) == "cdc-t"
+    for used in (["a.t", "b.t"], []):
+        with pytest.raises(CommandError, match=r"The transforms decide the topic of public\.t\. Name the topic itself"):
+            topic_of(ROUTED, "public.t", used)
+
+
+def test_where_kafka_is(tmp_path: Path) -> None:
+    file = tmp_path / "w.properties"
+    file.write_text("bootstrap.servers=kafka:9092\nsecurity.protocol=SSL\n")
+    assert client_properties(None, None) == {"bootstrap.servers": "localhost:9092"}
+    assert client_properties(None, file) == {"bootstrap.servers": "kafka:9092", "security.protocol": "SSL"}
+    assert client_properties("other:1", file)["bootstrap.servers"] == "other:1"

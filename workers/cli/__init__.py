@@ -1,0 +1,1 @@
+"""The subcommands of ``understudy`` besides ``worker``: they check, show, signal and migrate. One file for each command."""

@@ -1,0 +1,1 @@
+"""Records of topics: their values, and how people read them."""

@@ -1,0 +1,40 @@
+"""Asks a schema registry (Confluent's interface) for the schemas of records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from workers.cli.failure import CommandError
+
+if TYPE_CHECKING:
+    import httpx
+
+_SECONDS = 30.0
+
+
+class Registry:
+    """The registry at ``url``, which may hold a login (``https://user:password@host``)."""
+
+    def __init__(self, url: str, transport: httpx.BaseTransport | None = None) -> None:
+        import httpx  # noqa: PLC0415
+
+        self._client = httpx.Client(base_url=url.rstrip("/"), timeout=_SECONDS, trust_env=False, transport=transport)
+        self._error = httpx.HTTPError
+        self._shown = httpx.URL(url).copy_with(userinfo=b"")
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def schema(self, number: int) -> Mapping[str, Any]:
+        """The schema with this id (:data:`workers.cli.records.decoding.Lookup`). Raises CommandError."""
+        try:
+            answer = self._client.get(f"/schemas/ids/{number}")
+            answer.raise_for_status()
+            found: Mapping[str, Any] = answer.json()
+        except (self._error, ValueError) as problem:
+            raise CommandError(
+                f"The registry at {self._shown} has no answer for schema {number} ({type(problem).__name__})", "Check --registry."
+            ) from problem
+        return found

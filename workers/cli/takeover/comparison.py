@@ -1,0 +1,144 @@
+"""Compares the records that Understudy would send with those that the running Kafka Connect has written. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from workers.cli.records.decoding import payload
+
+_OF_THE_READER: Final = frozenset({"ts_ms", "ts_us", "ts_ns", "source.sequence", "source.xmin"})
+"""Members that say when and from where the reader read. They differ between any two readers of one change."""
+_CONTEXT: Final = "__debezium.context."
+"""The beginning of headers about the task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A record of either side."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A member that differs: its path in the record, and both values."""
+
+    topic: str
+    key: Any
+    path: str
+    here: Any
+    connect: Any
+
+    def as_json(self) -> dict[str, Any]:
+        """The difference as a JSON object."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(slots=True)
+class Comparison:
+    """The result. ``missing``: records that only Understudy would write. ``additional``: records that only Kafka Connect wrote."""
+
+    equal: int = 0
+    different: list[Difference] = field(default_factory=list)
+    missing: list[Sample] = field(default_factory=list)
+    additional: list[Sample] = field(default_factory=list)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both sides have written the same."""
+        return not (self.different or self.missing or self.additional)
+
+
+def identity(sample: Sample) -> bytes:
+    """What makes two records that of one change: topic, key, and the place of the change in the WAL.
+
+    A record without a place (a tombstone, a flattened row) is known by its value instead.
+    """
+    value = payload(_read(sample.value))
+    source = value.get("source") if isinstance(value, dict) else None
+    if isinstance(source, dict) and source.get("lsn") is not None:
+        place: object = [source["lsn"], source.get("txId"), value.get("op")]
+    else:
+        place = value
+    return orjson.dumps([sample.topic, payload(_read(sample.key)), place], option=orjson.OPT_SORT_KEYS)
+
+
+def transaction(sample: Sample) -> int | None:
+    """The id of the transaction of a change; None for a record that does not tell."""
+    value = payload(_read(sample.value))
+    source = value.get("source") if isinstance(value, dict) else None
+    found = source.get("txId") if isinstance(source, dict) else None
+    return found if isinstance(found, int) else None
+
+
+def compare(here: Sequence[Sample], connect: Iterable[Sample]) -> Comparison:
+    """Compare the records ``here`` with those of the same changes among ``connect``, which may hold more.
+
+    The last transaction of ``here`` may be incomplete, so it is not asked whether Kafka Connect wrote more of it.
+    """
+    written: dict[bytes, list[Sample]] = defaultdict(list)
+    for sample in connect:
+        written[identity(sample)].append(sample)
+    found = Comparison()
+    for sample in here:
+        same = written[identity(sample)]
+        if not same:
+            found.missing.append(sample)
+            continue
+        other = same.pop(0)
+        differences = list(_differences(sample, other))
+        found.different += differences
+        found.equal += not differences
+    transactions = [number for sample in here if (number := transaction(sample)) is not None]
+    whole = set(transactions) - set(transactions[-1:])
+    found.additional = [sample for samples in written.values() for sample in samples if transaction(sample) in whole]
+    return found
+
+
+def _differences(here: Sample, connect: Sample) -> Iterator[Difference]:
+    key = payload(_read(here.key))
+    parts = (
+        ("key", _read(here.key), _read(connect.key)),
+        ("value", _read(here.value), _read(connect.value)),
+        ("headers", _headers(here), _headers(connect)),
+    )
+    for name, one, other in parts:
+        if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys() == {"schema", "payload"}:
+            if one["schema"] != other["schema"]:
+                yield Difference(here.topic, key, f"{name}.schema", one["schema"], other["schema"])
+            one, other = one["payload"], other["payload"]  # noqa: PLW2901 (the schema is done)
+        for path, ours, theirs in _members(one, other, ""):
+            if path not in _OF_THE_READER or name != "value":
+                yield Difference(here.topic, key, f"{name}.{path}".rstrip("."), ours, theirs)
+
+
+def _members(here: Any, connect: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+    """The innermost members that differ, with their paths."""
+    if isinstance(here, dict) and isinstance(connect, dict):
+        for name in [*here, *(name for name in connect if name not in here)]:
+            yield from _members(here.get(name), connect.get(name), f"{path}.{name}" if path else name)
+    elif here != connect:
+        yield path, here, connect
+
+
+def _headers(sample: Sample) -> dict[str, Any]:
+    return {
+        name: None if value is None else value.decode("utf-8", "replace") for name, value in sample.headers if not name.startswith(_CONTEXT)
+    }
+
+
+def _read(data: bytes | None) -> Any:
+    if data is None:
+        return None
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return data.decode("utf-8", "backslashreplace")

@@ -1,0 +1,1 @@
+../../../docs/examples/shop.sql

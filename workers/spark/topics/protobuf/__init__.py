@@ -1,0 +1,1 @@
+"""Records of Confluent's ProtobufConverter: their definitions, their schemas as Connect's, and the reading of their bytes."""
