@@ -122,8 +122,7 @@ class WorkerHerder:
         )
         self._reconciler.ownership = self._ownership
         self._beans = BeanBoard(settings, self._config, self._states, self._planner, self._reconciler, self._ownership, meter, self._boards)
-        self._cluster_id = cluster_id
-        self._now_ms = now_ms
+        self._cluster_id, self._now_ms = cluster_id, now_ms
         self._loggers = loggers or Loggers(now_ms)
         self._ready: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._problem = ""

@@ -101,6 +101,10 @@ class _Running:
     signals: SignalInbox
     meters: TaskMeters
 
+    def begin(self, context: TaskContext) -> None:
+        """Show what a new run of the task counts, and pass signals to it."""
+        self.progress, self.signals, self.meters = context.progress, context.signals, context.meters
+
 
 async def pause_until(seconds: float, stop: asyncio.Event) -> None:
     """A :data:`Pause` in real time."""
@@ -194,9 +198,7 @@ class Supervisor:
                 if stop.is_set():
                     return
                 progress = context.progress
-                self._running[name].progress = progress
-                self._running[name].signals = context.signals
-                self._running[name].meters = context.meters
+                self._running[name].begin(context)
                 hide = context.hide
                 with hiding(hide):
                     LOG.info("task starting", attempt=failures.attempts + 1)

@@ -25,9 +25,10 @@ from typing import Final
 import psycopg
 from aiokafka.errors import KafkaError
 
-from workers.lab.bench import fleet, machine, orders, recovery, report
+from workers.lab.bench import machine, orders, recovery, report
 from workers.lab.bench.failure import BenchError
 from workers.lab.bench.race import CONNECTOR, OWN, PHASES, Plan, Race
+from workers.lab.bench.rest import fleet
 from workers.lab.bench.servers import Servers, own_servers, own_worker, running_servers
 from workers.lab.bench.workload import WORKLOADS
 from workers.quickstart.embedded.failure import EmbeddedError

@@ -19,7 +19,7 @@ from workers.lab.bench import orders
 from workers.lab.bench.failure import BenchError
 from workers.lab.bench.percentiles import spread
 from workers.lab.bench.race import CONNECTOR, Plan, connector_config
-from workers.lab.bench.rest_caller import Call, Caller, call
+from workers.lab.bench.rest.caller import Call, Caller, call
 from workers.lab.bench.servers import Servers
 from workers.quickstart.embedded.wait import wait_until
 

@@ -1,0 +1,1 @@
+"""The phase `rest`: two hundred connectors, and the time of each call."""
