@@ -16,30 +16,63 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.support.spark.sink_rig import INT, PLAIN, down, effects, shown, table, up
 from workers.spark.failure import JobError
-from workers.spark.sinks import DeltaPlace, sink_of
+from workers.spark.sinks import DeltaPlace, delta, sink_of
 from workers.spark.sinks.incoming import Incoming
 from workers.spark.sinks.merge import insert_statement
 from workers.spark.tables.table import DELETE, LSN, POSITION, UPSERT, Column, Table
 
 pytestmark = pytest.mark.pg_once
 
+SETTING = "spark.databricks.delta.merge.deletionVectors.persistent"
 
-def test_delta_passes_over_files_by_the_keys(spark: SparkSession, tmp_path: Path) -> None:
-    sink = sink_of(DeltaPlace(str(tmp_path)), spark)
+
+def change_one_of_three_files(spark: SparkSession, folder: Path) -> dict[str, str]:
+    """Write three files, and then an update and a delete of rows of one of them. Returns what Delta counted in that MERGE."""
+    sink = sink_of(DeltaPlace(str(folder)), spark)
     for number in range(3):
         sink.apply(number, [effects(spark, PLAIN, [up(number * 100 + one, "x", one) for one in range(3)])])
     sink.apply(3, [effects(spark, PLAIN, [up(101, "y", 1), down(102)])])
-    identifier = f"delta.`{tmp_path}/s/t`"
-    history = spark.sql(f"DESCRIBE HISTORY {identifier}").where("version = 4").first()
-    assert history is not None
-    metrics = history["operationMetrics"]
-    assert (metrics["numTargetRowsUpdated"], metrics["numTargetRowsDeleted"]) == ("1", "1")
-    # Only the file with the keys 100 to 102 was read, and it was not rewritten.
-    assert (metrics["numTargetFilesRemoved"], metrics["numTargetRowsCopied"]) == ("0", "0")
-    assert metrics["numTargetDeletionVectorsAdded"] == "1"
     assert shown(sink, PLAIN) == sorted(
         [(n * 100 + o, "x", o) for n in (0, 2) for o in range(3)] + [(100, "x", 0), (101, "y", 1)], key=repr
     )
+    history = spark.sql(f"DESCRIBE HISTORY delta.`{folder}/s/t`").where("version = 4").first()
+    assert history is not None
+    metrics: dict[str, str] = history["operationMetrics"]
+    assert (metrics["numTargetRowsUpdated"], metrics["numTargetRowsDeleted"]) == ("1", "1")
+    return metrics
+
+
+def test_delta_marks_rows_in_the_files_of_the_keys(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delta, "SMALL", 0)
+    metrics = change_one_of_three_files(spark, tmp_path)
+    # Only the file with the keys 100 to 102 was read, and it was not rewritten.
+    assert (metrics["numTargetFilesRemoved"], metrics["numTargetRowsCopied"]) == ("0", "0")
+    assert metrics["numTargetDeletionVectorsAdded"] == "1"
+
+
+def test_delta_rewrites_the_files_of_a_small_table(spark: SparkSession, tmp_path: Path) -> None:
+    former = spark.conf.get(SETTING, None)
+    metrics = change_one_of_three_files(spark, tmp_path)
+    # Only the file with the keys 100 to 102 was rewritten, with the one row of it that did not change.
+    assert (metrics["numTargetFilesRemoved"], metrics["numTargetRowsCopied"]) == ("1", "1")
+    assert metrics["numTargetDeletionVectorsAdded"] == "0"
+    assert spark.conf.get(SETTING, None) == former
+
+
+def test_delta_applies_small_and_large_tables_of_a_batch(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = sink_of(DeltaPlace(str(tmp_path)), spark)
+    large, small = replace(PLAIN, name="large"), replace(PLAIN, name="small")
+    sink.apply(0, [effects(spark, of, [up(one, f"x{one}", one) for one in range(rows)]) for of, rows in ((large, 900), (small, 9))])
+    sizes = [sum(file.stat().st_size for file in (tmp_path / "s" / name).rglob("part-*.parquet")) for name in ("small", "large")]
+    monkeypatch.setattr(delta, "SMALL", sum(sizes) // 2)
+    for number in (1, 2):
+        sink.apply(number, [effects(spark, one, [up(number, "y", 0), down(number + 4)]) for one in (large, small)])
+    assert shown(sink, small) == sorted([(1, "y", 0), (2, "y", 0), *((one, f"x{one}", one) for one in (0, 3, 4, 7, 8))], key=repr)
+    assert shown(sink, large) == sorted([*shown(sink, small), *((one, f"x{one}", one) for one in range(9, 900))], key=repr)
+    for name, vectors in (("large", "1"), ("small", "0")):
+        history = spark.sql(f"DESCRIBE HISTORY delta.`{tmp_path}/s/{name}`").where("version = 3").first()
+        assert history is not None
+        assert history["operationMetrics"]["numTargetDeletionVectorsAdded"] == vectors
 
 
 def test_delta_in_a_catalog(spark: SparkSession, tmp_path: Path) -> None:

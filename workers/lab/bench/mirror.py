@@ -1,4 +1,4 @@
-"""``python -m workers.lab.bench.mirror``: decode a table's topic, and mirror it into Delta, with this project and with others.
+"""``python -m workers.lab.bench.mirror``: decode a table's topic, mirror it into Delta, and mirror many tables in small batches.
 
 The ways:
 
@@ -9,7 +9,8 @@ The ways:
 - ``mirror_avro`` and ``kafka2delta``: mirrors of the same events, flattened, in Avro with a registry. kafka2delta comes from PyPI;
   ``--peers`` names the folder that ``pip install --target`` filled.
 
-Each way runs in a process of two threads and prints one line of JSON on stdout. This project's mirrors use their own settings of Spark,
+Each way runs in a process of two threads and prints one line of JSON on stdout. With ``--tables`` a line for each number of tables follows
+(:mod:`workers.lab.bench.mirror_tables`). This project's mirrors use their own settings of Spark,
 the others Spark's defaults for code generation.
 """
 
@@ -38,6 +39,7 @@ from pyspark.sql.avro.functions import to_avro
 
 from workers.lab.bench import orders
 from workers.lab.bench.failure import BenchError
+from workers.lab.bench.mirror_tables import measure
 from workers.lab.bench.race import CONNECTOR, Plan, connector_config
 from workers.lab.bench.servers import Servers, own_servers, own_worker
 from workers.quickstart.embedded.wait import wait_until
@@ -110,6 +112,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=200_000, help="rows; half of them change once, and a tenth goes")
     parser.add_argument("--batch", type=int, default=100_000, help="the most records of a batch")
     parser.add_argument("--ways", default=",".join(WAYS), help="with commas")
+    parser.add_argument("--tables", default="1,20,100", help="numbers of tables for small batches, with commas; may be empty")
+    parser.add_argument("--rounds", type=int, default=6, help="small batches for each number of tables")
     parser.add_argument("--peers", default=".cache/peers", help="the folder that has kafka2delta")
     parser.add_argument("--way", help=argparse.SUPPRESS)
     parser.add_argument("--at", help=argparse.SUPPRESS)
@@ -119,8 +123,9 @@ def main(arguments: list[str] | None = None) -> int:
     run = f"mirror_{uuid.uuid4().hex[:8]}"
     try:
         with own_servers() as (postgres, kafka), own_worker(postgres.dsn, kafka.bootstrap, run) as servers, _registry() as registry:
-            events = _fill(servers, run, chosen.rows)
-            for way in chosen.ways.split(","):
+            ways = [way for way in chosen.ways.split(",") if way]
+            events = _fill(servers, run, chosen.rows) if ways else 0
+            for way in ways:
                 with tempfile.TemporaryDirectory(prefix="understudy-bench-") as folder:
                     at = {"bootstrap": servers.bootstrap, "topic": f"{run}.{orders.TABLE}", "folder": folder, "events": events}
                     at |= {"registry": registry, "peers": chosen.peers, "batch": chosen.batch}
@@ -128,6 +133,11 @@ def main(arguments: list[str] | None = None) -> int:
                     # kafka2delta decodes in Python processes that Spark starts.
                     peers = {"PYTHONPATH": str(Path(chosen.peers).resolve())} if way == "kafka2delta" else {}
                     subprocess.run(command, check=True, env=os.environ | peers)  # noqa: S603 (our own command)
+            for tables in filter(None, chosen.tables.split(",")):
+                with tempfile.TemporaryDirectory(prefix="understudy-bench-") as folder:
+                    found = measure(servers, f"{run}_{tables}", int(tables), chosen.rounds, Path(folder))
+                    sys.stdout.write(json.dumps(found) + "\n")
+                    sys.stdout.flush()
     except (BenchError, TimeoutError, psycopg.Error, subprocess.CalledProcessError) as problem:
         _say(f"No figures: {problem}")
         return 1
@@ -150,13 +160,7 @@ def _fill(servers: Servers, run: str, rows: int) -> int:
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute(orders.UPDATE.encode(), (rows // 2,))
         connection.execute("DELETE FROM bench.orders WHERE id > %s", (rows - rows // 10,))
-        row = connection.execute("SELECT pg_current_wal_lsn()").fetchone()
-
-        def confirmed() -> bool:
-            found = connection.execute("SELECT bool_and(confirmed_flush_lsn >= %s) FROM pg_replication_slots", row).fetchone()
-            return bool(found and found[0])
-
-        wait_until(confirmed, "the stream", _SECONDS, pause=0.2)
+    orders.await_slot(dsn, run, _SECONDS)
     return rows + rows // 2 + rows // 10
 
 
@@ -207,7 +211,8 @@ def _one(way: str, at: Mapping[str, Any]) -> int:
             work()
             seconds, used = time.monotonic() - begun, _cpu(spark) - cpu
             figures |= {f"{turn}_s": round(seconds, 2), f"{turn}_events_s": round(at["events"] / seconds)}
-            figures |= {f"{turn}_events_per_cpu_s": round(at["events"] / used)}
+            figures |= {f"{turn}_events_per_cpu_s": round(at["events"] / used), f"{turn}_cpu_us": round(used / at["events"] * 1e6, 1)}
+        figures["files"] = sum(1 for _ in Path(at["folder"]).rglob("*.parquet"))
     finally:
         spark.stop()
     sys.stdout.write(json.dumps(figures) + "\n")

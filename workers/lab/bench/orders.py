@@ -86,3 +86,20 @@ def update_first(dsn: str, count: int) -> None:
         changed = connection.execute(UPDATE.encode(), (count,)).rowcount
         if changed != count:
             raise ValueError(f"{count} rows were to be updated, {changed} are there")
+
+
+def await_slot(dsn: str, name: str, seconds: float) -> None:
+    """Wait until the slot ``name`` has confirmed all that is committed now. Other slots of the server do not count.
+
+    Raises TimeoutError after ``seconds``.
+    """
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        row = connection.execute("SELECT pg_current_wal_lsn()").fetchone()
+
+        def confirmed() -> bool:
+            found = connection.execute(
+                "SELECT confirmed_flush_lsn >= %s FROM pg_replication_slots WHERE slot_name = %s", (*(row or ()), name)
+            ).fetchone()
+            return bool(found and found[0])
+
+        wait_until(confirmed, f"the slot {name} to confirm what is committed", seconds, pause=0.2)

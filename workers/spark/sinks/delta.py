@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -25,6 +27,13 @@ from workers.spark.tables.evolution import Drop, Rename, Step
 from workers.spark.tables.names import escaped, literal, quoted
 from workers.spark.tables.table import Effects, Table
 
+SMALL: Final = 256 * 1024
+"""The most bytes of a table in which a MERGE rewrites the files of changed rows instead of marking the rows (deletion vectors).
+
+A MERGE that marks rows has 13 Spark jobs, one that rewrites files has 5. With small files it takes half the CPU time (1.0 instead of 1.9 s
+for 3 rows of a table of 100, 2 cores). A larger limit would leave more removed files to VACUUM.
+"""
+_REWRITE: Final = {"spark.databricks.delta.merge.deletionVectors.persistent": "false"}
 _WHOLE: Final = (ByteType, ShortType, IntegerType, LongType)
 
 
@@ -55,6 +64,24 @@ class DeltaSink(LakeSink):
         self._catalog = catalog
         self._readers = readers
         self._checked: set[str] = set()
+        self._sizes: dict[str, int] = {}
+        """Identifier → the bytes of the table's files before its last batch. The first batch of a process does not know them."""
+
+    def apply(self, batch: int, effects: Sequence[Effects]) -> None:
+        """See :meth:`LakeSink.apply`. A change of a row rewrites its file in a small table, and marks the row in the others."""
+        small = [one for one in effects if self._sizes.get(self.identifier(one.table), SMALL + 1) <= SMALL]
+        rest = [one for one in effects if not any(one is other for other in small)]
+        if small:
+            # The setting is the session's, so the two parts cannot be written at the same time.
+            with _set(small[0].rows.sparkSession, _REWRITE):
+                super().apply(batch, small)
+        super().apply(batch, rest)
+
+    def looked(self, table: Table, there: DataFrame) -> None:
+        """Remember the table's size, which decides how the next batch is written."""
+        # Spark keeps what it reads of the table's log for this, and the MERGE uses it again.
+        statistics = there._jdf.queryExecution().analyzed().stats()  # noqa: SLF001 - PySpark does not show a plan's statistics
+        self._sizes[self.identifier(table)] = int(str(statistics.sizeInBytes()))
 
     def identifier(self, table: Table) -> str:
         """``delta.`path```, or the name in the catalog."""
@@ -133,3 +160,19 @@ class DeltaSink(LakeSink):
                 return True
             case _:
                 return type(old) in _WHOLE and type(new) in _WHOLE and _WHOLE.index(type(old)) < _WHOLE.index(type(new))
+
+
+@contextmanager
+def _set(session: SparkSession, settings: dict[str, str]) -> Iterator[None]:
+    """Let the session have the settings within the block."""
+    former = {name: session.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, known in former.items():
+            if known is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, known)

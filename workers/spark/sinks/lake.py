@@ -75,6 +75,9 @@ class LakeSink(ABC):
         """Drop a column."""
         session.sql(f"ALTER TABLE {identifier} DROP COLUMN {quoted(name)}")
 
+    def looked(self, table: Table, there: DataFrame) -> None:  # noqa: B027 - most formats need nothing of it
+        """Called with the mirror as it is before each batch."""
+
     def apply(self, batch: int, effects: Sequence[Effects]) -> None:
         """Apply the effects to the tables, several at once. When all have ended, raise the first failure."""
         del batch  # Effects are safe to repeat, so the number is not stored.
@@ -117,6 +120,7 @@ class LakeSink(ABC):
             self.create(session, table, ", ".join(f"{quoted(name)} {of.simpleString()}" for name, of in shape.items()))
             columns = list(shape)
         else:
+            self.looked(table, there)
             columns = self._evolve(session, identifier, effects, there)
         with incoming(effects) as batch:
             self._bring(session, identifier, batch, columns, insert_statement if there is None else merge_statement)
