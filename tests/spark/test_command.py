@@ -92,5 +92,10 @@ async def test_mirror_continues_and_verify_distinguishes_equal_tables(
         output = capsys.readouterr().out
         [verdict] = json.loads(output[output.index("{") :])["tables"]
         assert verdict["table"] == "public.items", verdict
+
+        assert main(["maintain", "--config", str(config), "--json"]) == 0
+        output = capsys.readouterr().out
+        [report] = json.loads(output[output.index("{") :])["tables"]
+        assert (report["table"], report["skipped"], report["after"]["files"]) == ("public.items", None, 1), report
     finally:
         await producer.stop()

@@ -13,8 +13,8 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.support.spark.own_session import own_session
-from workers.spark.commands import failure_sentence, main
-from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.commands import main
+from workers.spark.failure import UNREADABLE, JobError, failure_sentence
 from workers.spark.jobs.arrival import lost
 from workers.spark.jobs.batches import Done
 from workers.spark.jobs.checkpoint import Checkpoint

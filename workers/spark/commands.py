@@ -7,7 +7,6 @@ Java, or no PySpark; 4 a read or write failed; 70 a defect of this program.
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -22,10 +21,13 @@ from pyspark.errors import PySparkException
 from workers.spark.compare.command import add_verify
 from workers.spark.compare.command import run as run_verify
 from workers.spark.compare.show import show
-from workers.spark.failure import FAULT, UNREADABLE, WRONG, JobError
+from workers.spark.failure import FAULT, UNREADABLE, WRONG, JobError, failure_sentence
 from workers.spark.jobs.arrival import arrival
 from workers.spark.jobs.mirror_config import read_config
-from workers.spark.jobs.stream import mirrored_tables, place_of, run_history, run_mirror, session_of
+from workers.spark.jobs.stream import kept_tables, mirrored_tables, place_of, run_history, run_mirror, session_of
+from workers.spark.maintenance.command import add_maintain, chosen
+from workers.spark.maintenance.command import run as run_maintain
+from workers.spark.maintenance.maintain import lake_of, maintain
 from workers.spark.sinks import sink_of
 
 
@@ -90,6 +92,9 @@ def _parser(further: Sequence[Command]) -> argparse.ArgumentParser:
     command = commands.add_parser("verify", help="compare a mirror's tables with the source's")
     add_verify(command)
     command.set_defaults(run=_verify)
+    command = commands.add_parser("maintain", help="compact the files of a mirror's tables, and remove those that are no longer needed")
+    add_maintain(command)
+    command.set_defaults(run=_maintain)
     for one in further:
         command = commands.add_parser(one.NAME, help=one.HELP)
         one.add_arguments(command)
@@ -159,17 +164,17 @@ def _verify(options: argparse.Namespace) -> int:
         spark.stop()
 
 
-def failure_sentence(trace: str) -> str:
-    """A sentence for Spark's trace, without the values that it quotes: Kafka's message or the name of Spark's error condition."""
-    kafka = re.findall(r"org\.apache\.kafka\.[\w.]*Exception: ([^\n]+)", trace)
-    if kafka:
-        return f"Kafka could not be read: {kafka[-1].rstrip('.')}. Check bootstrap and [kafka] in the configuration."
-    condition = re.search(r"\[([A-Z][A-Z_]*(?:\.[A-Z_]+)?)\]", trace)
-    java = re.findall(r"\b[a-z]\w*(?:\.\w+)*\.(\w+(?:Exception|Error))\b", trace)
-    name = condition[1] if condition else java[-1] if java else "an unknown error"
-    if name.startswith("MALFORMED_RECORD"):
-        return "An event holds a value of another type than its schema, or without one the source's table now, has for the column."
-    return f"Spark stopped with {name}."
+def _maintain(options: argparse.Namespace) -> int:
+    config = read_config(options.config)
+    if config.sink.format not in ("delta", "iceberg"):
+        raise JobError(WRONG, f"Tables of the format {config.sink.format} need no maintenance. maintain is for delta and iceberg.")
+    spark = session_of(config, "maintain", kafka=False)
+    try:
+        lake = lake_of(sink_of(place_of(config), spark))
+        tables = chosen(kept_tables(config, spark, lake), options.table)
+        return run_maintain(tables, lambda table: maintain(spark, lake, table, config.maintain), as_json=options.json)
+    finally:
+        spark.stop()
 
 
 def _fault(error: BaseException) -> str:

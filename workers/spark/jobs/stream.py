@@ -24,12 +24,14 @@ from workers.spark.jars import jars_of
 from workers.spark.jobs.arrival import check_held, covers, end_offsets
 from workers.spark.jobs.batches import Batches, Done, Job, said_of
 from workers.spark.jobs.checkpoint import Checkpoint, State
-from workers.spark.jobs.history import History
+from workers.spark.jobs.history import History, history_table
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.jobs.mirror_config import ID_BYTES, NEED_AVRO, MirrorConfig, RegistryConfig
 from workers.spark.jobs.ownership import Ownership
 from workers.spark.jobs.rebuild import Rebuild
 from workers.spark.jobs.transactions import Transactions
+from workers.spark.maintenance.maintain import lake_of, maintain
+from workers.spark.maintenance.schedule import Schedule
 from workers.spark.session import SHUFFLE_PARTITIONS, find_java, jar_folder, open_session
 from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, PostgresPlace, SinkPlace, jar_groups, sink_of
 from workers.spark.source.missing import missing_of
@@ -92,7 +94,7 @@ def place_of(config: MirrorConfig, mirror: str = "") -> SinkPlace:
     drop = sink.dropped_columns == "drop"
     match sink.format:
         case "delta":
-            return DeltaPlace(sink.path, sink.catalog, drop)
+            return DeltaPlace(sink.path, sink.catalog, drop, readers=sink.readers)
         case "iceberg":
             catalog = sink.catalog or "mirror"
             settings = {} if sink.path is None else {"type": "hadoop", "warehouse": sink.path}
@@ -140,7 +142,9 @@ class Run:
         checkpoint: Checkpoint,
         say: Callable[[str], None],
         ends: Offsets | None,
+        upkeep: Schedule | None = None,
     ) -> None:
+        self._upkeep = upkeep
         self._ends = ends
         self._config = config
         self._spark = spark
@@ -167,10 +171,17 @@ class Run:
             while query.isActive and not self._stop.is_set() and not self._arrived():
                 query.awaitTermination(1)
                 self._tell_lag()
+                self._maintain()
         except StreamingQueryException:
             # The failure is raised below, with its cause if that is known.
             pass
         self._end(query)
+
+    def _maintain(self) -> None:
+        """Maintain one table if that is due. No batch runs at the same time; the next one waits."""
+        if self._upkeep is not None and self._upkeep.due():
+            with self._turn:
+                self._upkeep.step()
 
     def _arrived(self) -> bool:
         return self._ends is not None and covers(self._checkpoint.offsets(), self._ends)
@@ -295,7 +306,7 @@ def _run(
         for topic, state in sorted(checkpoint.last().topics.items()):
             if state.aside is not None:
                 say(said_of(topic, state))
-        run = Run(config, session, batches.apply, checkpoint, say, ends)
+        run = Run(config, session, batches.apply, checkpoint, say, ends, schedule_of(config, session, sink, say))
         with _signals(run):
             try:
                 run.run()
@@ -354,6 +365,22 @@ def mirrored_tables(config: MirrorConfig, spark: SparkSession) -> list[Table]:
     topics = Checkpoint(spark, config.checkpoint).last().topics
     found = [Topic(name, in_force(state), schemas.layout) for name, state in sorted(topics.items())]
     return [topic.table for topic in found if topic.is_table]
+
+
+def kept_tables(config: MirrorConfig, spark: SparkSession, sink: Sink) -> list[Table]:
+    """The tables in the sink, mirrors and histories, of the source's tables."""
+    found = mirrored_tables(config, spark)
+    return [one for table in found for one in (table, history_table(table)) if sink.read(one, spark) is not None]
+
+
+def schedule_of(config: MirrorConfig, spark: SparkSession, sink: Sink, say: Callable[[str], None]) -> Schedule | None:
+    """The maintenance of a running mirror; None without an interval."""
+    if config.maintain.seconds is None:
+        return None
+    lake = lake_of(sink)
+    return Schedule(
+        config.maintain.seconds, partial(kept_tables, config, spark, sink), lambda table: maintain(spark, lake, table, config.maintain), say
+    )
 
 
 class _signals:  # noqa: N801 - reads as a statement: with _signals(run)

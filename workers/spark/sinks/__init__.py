@@ -25,6 +25,7 @@ class DeltaPlace:
     catalog: str | None = None
     drop_columns: bool = True
     threads: int = 4
+    readers: str = "spark"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,8 @@ def sink_of(place: SinkPlace, spark: SparkSession) -> Sink:
     """The sink of a place. Raises JobError when the place is incomplete."""
     match place:
         case DeltaPlace():
-            return DeltaSink(spark, place.folder, place.catalog, drop_columns=place.drop_columns, threads=place.threads)
+            drop = place.drop_columns
+            return DeltaSink(spark, place.folder, place.catalog, drop_columns=drop, threads=place.threads, readers=place.readers)
         case IcebergPlace():
             return IcebergSink(spark, place.catalog, place.settings, drop_columns=place.drop_columns, threads=place.threads)
         case ParquetPlace():

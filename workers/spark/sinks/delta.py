@@ -21,17 +21,12 @@ from pyspark.sql.types import (
 )
 
 from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.sinks.delta_readers import MICROSECONDS, PROPERTIES, refused_names, refused_table
 from workers.spark.sinks.lake import LakeSink
+from workers.spark.tables.evolution import Drop, Rename, Step
 from workers.spark.tables.names import escaped, literal, quoted
 from workers.spark.tables.table import Effects, Table
 
-PROPERTIES: Final = {
-    # Columns are renamed and dropped in the metadata only, and may have any name.
-    "delta.columnMapping.mode": "name",
-    # An update marks rows instead of rewriting their files.
-    "delta.enableDeletionVectors": "true",
-    "delta.enableTypeWidening": "true",
-}
 SMALL: Final = 256 * 1024
 """The most bytes of a table in which a MERGE rewrites the files of changed rows instead of marking the rows (deletion vectors).
 
@@ -47,16 +42,28 @@ class DeltaSink(LakeSink):
 
     With a ``catalog`` the tables are ``catalog.schema.table``; ``folder``, if given, still holds their files. Delta's column names
     are not case-sensitive: a table with columns ``a`` and ``A`` is refused.
+
+    ``readers`` is ``spark`` or ``all``. With ``all`` the tables have no feature that other readers lack. Then updates rewrite files, and
+    renamed, dropped and widened columns rewrite the table.
     """
 
     def __init__(
-        self, spark: SparkSession, folder: str | None, catalog: str | None = None, *, drop_columns: bool = True, threads: int = 4
+        self,
+        spark: SparkSession,
+        folder: str | None,
+        catalog: str | None = None,
+        *,
+        drop_columns: bool = True,
+        threads: int = 4,
+        readers: str = "spark",
     ) -> None:
         super().__init__(spark, drop_columns=drop_columns, threads=threads)
         if folder is None and catalog is None:
             raise JobError(UNREADABLE, "A Delta sink needs a folder or a catalog for its tables. Set one.")
         self._folder = None if folder is None else folder.rstrip("/")
         self._catalog = catalog
+        self._readers = readers
+        self._checked: set[str] = set()
         self._sizes: dict[str, int] = {}
         """Identifier → the bytes of the table's files before its last batch. The first batch of a process does not know them."""
 
@@ -90,20 +97,47 @@ class DeltaSink(LakeSink):
         return f"{self._folder}/{escaped(table.schema)}/{escaped(table.name)}"
 
     def refusal(self, table: Table) -> str | None:
-        """The refusal of a table with columns that differ only in case, which Delta does not distinguish."""
+        """The refusal of a table with columns that differ only in case, or with names that the readers cannot have."""
         lower = [column.name.lower() for column in table.columns]
         twice = [column.name for column in table.columns if lower.count(column.name.lower()) > 1]
-        return (
-            f"Delta cannot distinguish the columns {', '.join(twice)} of {table.full_name}. Use another format for it." if twice else None
-        )
+        if twice:
+            return f"Delta cannot distinguish the columns {', '.join(twice)} of {table.full_name}. Use another format for it."
+        return refused_names(table) if self._readers == "all" else None
+
+    def check(self, session: SparkSession, table: Table, *, changes: bool) -> None:
+        """Read the table's features, once, if it must have none of some or if its columns change."""
+        identifier = self.identifier(table)
+        if identifier in self._checked or not (changes or self._readers == "all"):
+            return
+        found = session.sql(f"DESCRIBE DETAIL {identifier}").select("tableFeatures").first()
+        refusal = refused_table(self._readers, table, self.place(table), found[0] or (), changes=changes)
+        if refusal is not None:
+            raise JobError(UNREADABLE, refusal)
+        self._checked.add(identifier)
+
+    def _apply(self, effects: Effects) -> None:
+        if self._readers == "all":
+            # By default Spark writes times with time zone as INT96, which other readers convert to nanoseconds, so that far times overflow.
+            effects.rows.sparkSession.conf.set(*MICROSECONDS)
+        super()._apply(effects)
+
+    def remove(self, session: SparkSession, identifier: str, name: str) -> None:
+        """Without column mapping the table is rewritten."""
+        if self._readers == "all":
+            self.rewrite(identifier, session.table(identifier).drop(name))
+        else:
+            super().remove(session, identifier, name)
+
+    def _rewrites(self, step: Step) -> bool:
+        return (self._readers == "all" and isinstance(step, Rename | Drop)) or super()._rewrites(step)
 
     def create(self, session: SparkSession, table: Table, columns: str) -> None:
-        """Create the table with deletion vectors, column mapping by name and type widening."""
+        """Create the table with the properties for its readers."""
         place = ""
         if self._catalog is not None:
             session.sql(f"CREATE SCHEMA IF NOT EXISTS {quoted(self._catalog)}.{quoted(escaped(table.schema))}")
             place = f" LOCATION {literal(self._path(table))}" if self._folder is not None else ""
-        made = ", ".join(f"'{name}' = '{value}'" for name, value in PROPERTIES.items())
+        made = ", ".join(f"'{name}' = '{value}'" for name, value in PROPERTIES[self._readers].items())
         session.sql(f"CREATE TABLE IF NOT EXISTS {self.identifier(table)} ({columns}) USING delta{place} TBLPROPERTIES ({made})")
 
     def rewrite(self, identifier: str, rows: DataFrame) -> None:
@@ -113,6 +147,8 @@ class DeltaSink(LakeSink):
 
     def widens(self, old: DataType, new: DataType) -> bool:
         """The rules of Delta's documentation, "Type widening"."""
+        if self._readers == "all":
+            return False
         match old, new:
             case ((ByteType() | ShortType() | IntegerType()), DecimalType()):
                 return bool(new.precision - new.scale >= 10)

@@ -52,7 +52,7 @@ class IcebergSink(LakeSink):
         threads: int = 4,
     ) -> None:
         super().__init__(spark, drop_columns=drop_columns, threads=threads)
-        self._catalog = catalog
+        self.catalog = catalog
         self._warehouse = settings.get("warehouse")
         prefix = f"spark.sql.catalog.{catalog}"
         if settings:
@@ -65,7 +65,7 @@ class IcebergSink(LakeSink):
 
     def identifier(self, table: Table) -> str:
         """The name in the catalog."""
-        return ".".join(quoted(part) for part in (self._catalog, escaped(table.schema), escaped(table.name)))
+        return ".".join(quoted(part) for part in (self.catalog, escaped(table.schema), escaped(table.name)))
 
     def place(self, table: Table) -> str:
         """The name in the catalog, with the warehouse if it is known."""
@@ -73,7 +73,7 @@ class IcebergSink(LakeSink):
 
     def create(self, session: SparkSession, table: Table, columns: str) -> None:
         """Create the table with format version 2 and merge-on-read."""
-        session.sql(f"CREATE NAMESPACE IF NOT EXISTS {quoted(self._catalog)}.{quoted(escaped(table.schema))}")
+        session.sql(f"CREATE NAMESPACE IF NOT EXISTS {quoted(self.catalog)}.{quoted(escaped(table.schema))}")
         made = ", ".join(f"'{name}' = '{value}'" for name, value in PROPERTIES.items())
         session.sql(f"CREATE TABLE IF NOT EXISTS {self.identifier(table)} ({columns}) USING iceberg TBLPROPERTIES ({made})")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -12,6 +13,7 @@ from pyspark.sql.types import DataType
 
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.session import as_written
+from workers.spark.sinks.conflicts import repeated
 from workers.spark.sinks.incoming import Incoming, incoming, own_columns, side_by_side
 from workers.spark.sinks.merge import gone, insert_statement, merge_statement
 from workers.spark.sinks.refusals import placed, vanished
@@ -66,6 +68,13 @@ class LakeSink(ABC):
         """The type in which the format stores values of ``of``."""
         return of
 
+    def check(self, session: SparkSession, table: Table, *, changes: bool) -> None:  # noqa: B027 - most formats have one kind of table
+        """Raise JobError for an existing mirror that the sink cannot maintain. ``changes``: its columns are about to change."""
+
+    def remove(self, session: SparkSession, identifier: str, name: str) -> None:
+        """Drop a column."""
+        session.sql(f"ALTER TABLE {identifier} DROP COLUMN {quoted(name)}")
+
     def looked(self, table: Table, there: DataFrame) -> None:  # noqa: B027 - most formats need nothing of it
         """Called with the mirror as it is before each batch."""
 
@@ -76,7 +85,8 @@ class LakeSink(ABC):
 
     def _placed(self, effects: Effects) -> None:
         with placed(effects.table, self.place(effects.table)):
-            self._apply(effects)
+            # Maintenance in another process may commit at the same time.
+            repeated(partial(self._apply, effects))
 
     def read(self, table: Table, session: SparkSession | None = None) -> DataFrame | None:
         """The present mirror; None if it does not exist. See :class:`workers.spark.tables.table.Sink`."""
@@ -139,13 +149,14 @@ class LakeSink(ABC):
         # If dropped columns stay, the columns after some of the steps do not show all of the remaining steps.
         apart = one_by_one(old, path, found, self._held) and (self._drop_columns or not effects.passed)
         positioned = POSITION in there.columns
+        self.check(session, table, changes=bool(wanted) or positioned != (POSITION in own))
         if wanted and (any(self._rewrites(step) for step in wanted) or not apart):
             self.rewrite(identifier, rewritten(there, table, wanted))
         else:
             for step in wanted:
                 session.sql(self._statement(identifier, step))
         if positioned and POSITION not in own:
-            session.sql(f"ALTER TABLE {identifier} DROP COLUMN {quoted(POSITION)}")
+            self.remove(session, identifier, POSITION)
         elif POSITION in own and not positioned:
             session.sql(f"ALTER TABLE {identifier} ADD COLUMN {quoted(POSITION)} string")
         changed = wanted or positioned != (POSITION in own)

@@ -1,0 +1,1 @@
+"""Compaction of a mirror's files, and the removal of files that no reader needs."""
