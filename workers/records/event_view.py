@@ -1,31 +1,30 @@
-"""An event as people read it: what happened to which row, and each column before and after. Pure."""
+"""An event as the console shows it: what happened to which row, and each column before and after. Pure."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import orjson
+
+from workers.records.change_event import ColumnChange, Kind, changes, is_event, operation, payload, row_changes, table_of
 
 HIDDEN: Final = "[hidden]"
 LONGEST: Final = 200
 """Characters of a value that are shown."""
-_WORDS: Final = {"c": "create", "u": "update", "d": "delete", "r": "read", "t": "truncate", "m": "message"}
-
-Change = Literal["same", "changed", "added", "removed"]
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnView:
-    """A column of the row. ``before`` and ``after`` are JSON; empty on the side that has no row."""
+    """A column of the row. ``before`` and ``after`` are JSON; empty on the side that has no such column."""
 
     name: str
     before: str
     after: str
-    change: Change
+    kind: Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,61 +47,37 @@ def event_view(key: bytes | None, value: bytes | None, hidden: re.Pattern[str]) 
     if value is None:
         return EventView("tombstone", "", shown_key, ())
     try:
-        decoded = _payload(orjson.loads(value))
+        decoded = payload(orjson.loads(value))
     except orjson.JSONDecodeError:
         return EventView("record", "", shown_key, (), f"{len(value)} bytes that are not JSON")
-    if not isinstance(decoded, Mapping):
-        return EventView("record", "", shown_key, (), _text(decoded))
-    if "op" not in decoded or not isinstance(decoded.get("source"), Mapping):
+    if is_event(decoded):
+        return EventView(operation(decoded), table_of(decoded), shown_key, _columns(row_changes(decoded), hidden))
+    if isinstance(decoded, Mapping):
         # A row without an envelope, such as ExtractNewRecordState writes.
-        return EventView("record", "", shown_key, _columns(None, decoded, hidden))
-    source = decoded["source"]
-    table = ".".join(str(source[part]) for part in ("schema", "table") if source.get(part))
-    word = _WORDS.get(str(decoded["op"]), str(decoded["op"]))
-    before = decoded.get("before")
-    if before is None and decoded["op"] == "c":
-        before = {}
-    return EventView(word, table, shown_key, _columns(before, decoded.get("after"), hidden))
+        return EventView("record", "", shown_key, _columns(changes(None, decoded), hidden))
+    return EventView("record", "", shown_key, (), _text(decoded))
 
 
-def _columns(before: Any, after: Any, hidden: re.Pattern[str]) -> Sequence[ColumnView]:
-    old = before if isinstance(before, Mapping) else None
-    new = after if isinstance(after, Mapping) else None
-    names = dict.fromkeys([*(new or ()), *(old or ())])
-    return [_column(name, old, new, hidden) for name in names]
+def _columns(found: Iterable[ColumnChange], hidden: re.Pattern[str]) -> Sequence[ColumnView]:
+    return [_column(change, secret=hidden.search(change.name) is not None) for change in found]
 
 
-def _column(name: str, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None, hidden: re.Pattern[str]) -> ColumnView:
-    secret = hidden.search(name) is not None
-    was, now = (HIDDEN if secret and side and name in side else _text(side[name]) if side and name in side else "" for side in (old, new))
-    change: Change
-    if old is None:
-        # The event has no old row, so that nothing can be said to have changed.
-        change = "same"
-    elif name not in old:
-        change = "added"
-    elif new is None or name not in new:
-        change = "removed"
-    else:
-        change = "same" if old[name] == new[name] else "changed"
-    return ColumnView(name, was, now, change)
+def _column(change: ColumnChange, *, secret: bool) -> ColumnView:
+    before = "" if change.kind in ("present", "added") else HIDDEN if secret else _text(change.before)
+    after = "" if change.kind == "removed" else HIDDEN if secret else _text(change.after)
+    return ColumnView(change.name, before, after, change.kind)
 
 
 def _key(key: bytes | None, hidden: re.Pattern[str]) -> str:
     if key is None:
         return ""
     try:
-        decoded = _payload(orjson.loads(key))
+        decoded = payload(orjson.loads(key))
     except orjson.JSONDecodeError:
         return _cut(key.decode(errors="replace"))
     if not isinstance(decoded, Mapping):
         return _text(decoded)
     return ", ".join(f"{name}={HIDDEN if hidden.search(name) else _text(value)}" for name, value in decoded.items())
-
-
-def _payload(value: Any) -> Any:
-    """The payload of a value that carries its schema; any other value itself."""
-    return value["payload"] if isinstance(value, Mapping) and value.keys() == {"schema", "payload"} else value
 
 
 def _text(value: Any) -> str:

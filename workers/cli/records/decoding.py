@@ -13,6 +13,7 @@ from typing import Any, Final
 import orjson
 
 from workers.cli.failure import CommandError
+from workers.records.change_event import payload
 
 Lookup = Callable[[int], Mapping[str, Any]]
 """``lookup(id)``: what a registry knows of a schema: ``schema`` and, unless it is Avro, ``schemaType``. Raises CommandError."""
@@ -65,11 +66,6 @@ class Decoder:
         if number not in self._parsed:
             self._parsed[number] = parse_schema(orjson.loads(known["schema"]))
         return plain_values(schemaless_reader(io.BytesIO(body), self._parsed[number], None))
-
-
-def payload(value: Any) -> Any:
-    """The payload of a value that carries its schema; any other value itself."""
-    return value["payload"] if isinstance(value, dict) and value.keys() == {"schema", "payload"} else value
 
 
 def plain_values(value: Any) -> Any:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-_WORDS: Final = {"c": "create", "u": "update", "d": "delete", "r": "read", "t": "truncate", "m": "message"}
+from workers.records.change_event import ColumnChange, is_event, operation, row_changes, table_of
+
 _STYLES: Final = {"c": "green", "u": "yellow", "d": "red", "r": "blue", "t": "bold red", "m": "magenta"}
 
 
@@ -20,41 +21,30 @@ class Line:
     style: str = ""
 
 
-def is_event(value: Any) -> bool:
-    """Whether ``value`` is Debezium's envelope."""
-    return isinstance(value, Mapping) and "op" in value and ("source" in value or "after" in value or "before" in value)
-
-
 def lines(place: str, timestamp: int, key: Any, value: Any) -> Iterator[Line]:
     """The lines of one record. ``place`` is its topic, partition and offset; ``timestamp`` is in milliseconds."""
     at = f"{datetime.fromtimestamp(timestamp / 1000, UTC):%H:%M:%S.%f}"[:-3]
     if value is None:
         yield Line(f"{at} tombstone {_key(key)}  {place}", "dim")
     elif is_event(value):
-        op = str(value["op"])
-        source = value.get("source") or {}
-        table = ".".join(str(source[name]) for name in ("schema", "table") if source.get(name))
-        lsn = f"  lsn {source['lsn']}" if source.get("lsn") is not None else ""
-        yield Line(f"{at} {_WORDS.get(op, op)} {table} {_key(key)}{lsn}  {place}", _STYLES.get(op, ""))
-        yield from differences(value.get("before"), value.get("after"))
+        lsn = f"  lsn {value['source']['lsn']}" if value["source"].get("lsn") is not None else ""
+        yield Line(f"{at} {operation(value)} {table_of(value)} {_key(key)}{lsn}  {place}", _STYLES.get(str(value["op"]), ""))
+        yield from map(_column, (change for change in row_changes(value) if change.kind != "same"))
     else:
         yield Line(f"{at} {_key(key)}  {place}", "bold")
         yield Line(f"  {_shown(value)}")
 
 
-def differences(before: Any, after: Any) -> Iterator[Line]:
-    """The columns of a row that came, went or changed. An update without ``before`` shows the whole row."""
-    if not isinstance(after, Mapping):
-        for name, old in before.items() if isinstance(before, Mapping) else ():
-            yield Line(f"  - {name}: {_shown(old)}", "red")
-    elif not isinstance(before, Mapping):
-        for name, new in after.items():
-            yield Line(f"  + {name}: {_shown(new)}", "green")
-    else:
-        for name, new in after.items():
-            old = before.get(name)
-            if old != new or name not in before:
-                yield Line(f"  ~ {name}: {_shown(old)} → {_shown(new)}", "yellow")
+def _column(change: ColumnChange) -> Line:
+    match change.kind:
+        case "removed":
+            return Line(f"  - {change.name}: {_shown(change.before)}", "red")
+        case "added":
+            return Line(f"  + {change.name}: {_shown(change.after)}", "green")
+        case "changed":
+            return Line(f"  ~ {change.name}: {_shown(change.before)} → {_shown(change.after)}", "yellow")
+        case _:
+            return Line(f"    {change.name}: {_shown(change.after)}")
 
 
 def _key(key: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import orjson
 
-from workers.cli.records.decoding import payload
+from workers.records.change_event import payload
 
 _OF_THE_READER: Final = frozenset({"ts_ms", "ts_us", "ts_ns", "source.sequence", "source.xmin"})
 """Members that say when and from where the reader read. They differ between any two readers of one change."""

@@ -32,14 +32,14 @@ def test_an_update_shows_what_changed() -> None:
 
 
 def test_an_update_without_its_old_row_claims_no_change() -> None:
-    assert view(event("u", None, {"id": 1})).columns == [ColumnView("id", "", "1", "same")]
+    assert view(event("u", None, {"id": 1})).columns == [ColumnView("id", "", "1", "present")]
 
 
 @pytest.mark.parametrize(
     ("op", "word", "before", "after", "column"),
     [
         ("c", "create", None, {"id": 1}, ColumnView("id", "", "1", "added")),
-        ("r", "read", None, {"id": 1}, ColumnView("id", "", "1", "same")),
+        ("r", "read", None, {"id": 1}, ColumnView("id", "", "1", "present")),
         ("d", "delete", {"id": 1}, None, ColumnView("id", "1", "", "removed")),
     ],
 )
@@ -63,7 +63,7 @@ def test_the_schema_is_left_out(value: object) -> None:
 
 def test_a_row_without_an_envelope_is_shown_as_it_is() -> None:
     assert view({"id": 1, "op": "x"}) == EventView(
-        "record", "", "", [ColumnView("id", "", "1", "same"), ColumnView("op", "", '"x"', "same")]
+        "record", "", "", [ColumnView("id", "", "1", "present"), ColumnView("op", "", '"x"', "present")]
     )
 
 
