@@ -28,6 +28,7 @@ from workers.spark.jobs.stream import kept_tables, mirrored_tables, place_of, ru
 from workers.spark.maintenance.command import add_maintain, chosen
 from workers.spark.maintenance.command import run as run_maintain
 from workers.spark.maintenance.maintain import lake_of, maintain
+from workers.spark.maintenance.own_output import own_output
 from workers.spark.sinks import sink_of
 
 
@@ -168,13 +169,15 @@ def _maintain(options: argparse.Namespace) -> int:
     config = read_config(options.config)
     if config.sink.format not in ("delta", "iceberg"):
         raise JobError(WRONG, f"Tables of the format {config.sink.format} need no maintenance. maintain is for delta and iceberg.")
-    spark = session_of(config, "maintain", kafka=False)
-    try:
-        lake = lake_of(sink_of(place_of(config), spark))
-        tables = chosen(kept_tables(config, spark, lake), options.table)
-        return run_maintain(tables, lambda table: maintain(spark, lake, table, config.maintain), as_json=options.json)
-    finally:
-        spark.stop()
+    # Before the session starts: its JVM inherits standard output.
+    with own_output() as output:
+        spark = session_of(config, "maintain", kafka=False)
+        try:
+            lake = lake_of(sink_of(place_of(config), spark))
+            tables = chosen(kept_tables(config, spark, lake), options.table)
+            return run_maintain(tables, lambda table: maintain(spark, lake, table, config.maintain), as_json=options.json, stream=output)
+        finally:
+            spark.stop()
 
 
 def _fault(error: BaseException) -> str:
