@@ -169,10 +169,10 @@ async def test_a_blocking_snapshot_asks_too(connector: Connector) -> None:
     signal = f'{{"type": "blocking", "data-collections": ["public.a", "public.c"], "additional-conditions": {only}}}'
     connector.database.execute(f"INSERT INTO signals VALUES ('1', 'execute-snapshot', '{signal}')")
 
-    def warnings() -> bool:
-        return "probe warnings that the snapshot is completed" in connector.worker.log[len(log) :]
+    def reported() -> bool:
+        return "probe informed that the snapshot is completed" in connector.worker.log[len(log) :]
 
-    wait_until(warnings, lambda: connector.worker.log[-4000:], SECONDS)
+    wait_until(reported, lambda: connector.worker.log[-4000:], SECONDS)
     connector.database.execute("INSERT INTO c VALUES (4, 'y')")
     connector.await_confirmed(connector.lsn())
     assert await values(connector, "public.a") == [("r", 2, "ShareLock"), ("r", 3, "ShareLock")] * 2
@@ -196,16 +196,16 @@ def test_the_snapshotter_gets_the_outcome_of_the_snapshot(connector: Connector) 
     log = connector.worker.log
     connector.post({**PARTS, 'probe.query."public"."a"': "throw"})
     assert f"The custom snapshotter {MODULE}:Query raised KeyError at " in connector.trace()
-    assert "probe warnings that the snapshot is aborted" in connector.worker.log[len(log) :]
-    assert "probe warnings that the snapshot is completed" not in connector.worker.log[len(log) :]
+    assert "probe informed that the snapshot is aborted" in connector.worker.log[len(log) :]
+    assert "probe informed that the snapshot is completed" not in connector.worker.log[len(log) :]
     log = connector.worker.log
     restart(connector, PARTS)
     connector.await_phase("streaming")
-    warnings = connector.worker.log[len(log) :]
-    assert "probe looks offset=True slot=True" in warnings
-    assert "probe asked about data offset=True broken=True" in warnings
-    assert warnings.count("probe warnings that the snapshot is completed") == 1
-    assert "probe warnings that the snapshot is aborted" not in warnings
+    log_after = connector.worker.log[len(log) :]
+    assert "probe looks offset=True slot=True" in log_after
+    assert "probe asked about data offset=True broken=True" in log_after
+    assert log_after.count("probe informed that the snapshot is completed") == 1
+    assert "probe informed that the snapshot is aborted" not in log_after
     connector.delete()
 
 
@@ -222,11 +222,11 @@ def test_a_lock_that_is_not_given_in_time_ends_it(connector: Connector) -> None:
     with_lock = {**PARTS, "probe.lock": "LOCK TABLE %t IN ACCESS EXCLUSIVE MODE", "snapshot.lock.timeout.ms": "200"}
     connector.post({**with_lock, "snapshot.max.threads": "2"})
 
-    def warnings() -> bool:
+    def reported() -> bool:
         return "canceling statement due to lock timeout" in connector.worker.log
 
     # The readers may not wait for ever for what the worker itself has locked.
-    wait_until(warnings, lambda: connector.worker.log[-4000:], SECONDS)
+    wait_until(reported, lambda: connector.worker.log[-4000:], SECONDS)
     connector.delete()
 
 

@@ -85,8 +85,8 @@ class Bench:
             names = {"d": f"decoded.{column.name}", "c": f"every.{column.name}"}
             checks.append(comparison(name, kind.declared, modifier, modes_of(kind, shown.modes), names))
         with self.connection.cursor() as cursor:
-            cursor.execute("truncate reported")
-            with cursor.copy("copy reported from stdin") as copy:
+            cursor.execute("truncate decoded")
+            with cursor.copy("copy decoded from stdin") as copy:
                 for number, row in enumerate(texts, 1):
                     copy.write_row([number, *row])
             cursor.execute(f"select {', '.join(checks)} from every join decoded using (id) order by id".encode())
