@@ -93,8 +93,11 @@ LOG: Final = EventLog(__name__)
 
 _LATE_S: Final = 60
 """Interval at which the log reports a window that does not close."""
-UNSEEN_PAUSES_S = (0.005, 0.01, 0.02, 0.04, 0.08)
-"""Pauses before a chunk is read again within its window. A commit that waits longer, as for a standby, costs a second window."""
+UNSEEN_PAUSES_S = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
+"""Pauses before a chunk is read again within its window. A commit that waits longer, as for a standby, costs a second window.
+
+On a machine with ten runnable processes for each core a session took longer than 155 ms from its commit record to its visibility.
+"""
 
 
 class IncrementalRun:
