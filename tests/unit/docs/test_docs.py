@@ -214,3 +214,10 @@ if __name__ == "__main__":
         assert found is not None
         text = text.replace(found[0], found[1] + table() + found[2])
     page.write_text(text, encoding="utf-8")
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    """The site's strict build fails without it, which only the long tests would show."""
+    navigation = text_of(ROOT / "mkdocs.yml").partition("\nnav:\n")[2]
+    assert navigation
+    assert [page.name for page in DOCS.glob("*.md") if page.name not in navigation] == []
