@@ -14,7 +14,7 @@ _PROC: Final = Path("/proc/self")
 
 
 def process_families() -> Iterator[Family]:
-    """Yield what the operating system tells of the process; memory and open files on Linux only."""
+    """Yield the figures of the process from the operating system; memory and open files on Linux only."""
     times = os.times()
     yield plain_family("process_cpu_seconds", "counter", "Total user and system CPU time spent in seconds.", times.user + times.system)
     yield plain_family(

@@ -1,4 +1,4 @@
-"""What ``list`` tells of an MBean: its attributes with their Java types, its operations and its class."""
+"""The description of an MBean in answers to ``list``: its attributes with their Java types, its operations and its class."""
 
 from __future__ import annotations
 
