@@ -25,6 +25,7 @@ from psycopg import AsyncConnection
 
 from .recording import Compare, Recording, scrub_rest, topic_records
 from .registered_avro import RegisteredAvro
+from .sql_statements import statements
 from .topics import Raw, TopicReader, topic_reader
 from .until import until
 
@@ -36,7 +37,6 @@ BASE: Final = {
     "slot.name": "{slot}",
     "publication.name": "{publication}",
 }
-TOKEN: Final = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|\$(\w*)\$.*?\$\1\$|--[^\n]*|;|[^'\"$;-]+|[$-]", re.DOTALL)
 
 
 class ScenarioError(Exception):
@@ -108,18 +108,6 @@ class Place:
     @property
     def dsn(self) -> str:
         return f"host={self.host} port={self.port} user={self.user} dbname={self.database}"
-
-
-def statements(sql: str) -> list[str]:
-    """Cut at semicolons outside of quotes, dollar quotes and comments."""
-    found, current = [], ""
-    for token in TOKEN.finditer(sql):
-        if token[0] == ";":
-            found.append(current)
-            current = ""
-        elif not token[0].startswith("--"):
-            current += token[0]
-    return [statement.strip() for statement in (*found, current) if statement.strip()]
 
 
 @dataclass(slots=True)
