@@ -152,12 +152,13 @@ def site(
 
 
 @contextmanager
-def served(worker: FakeWorker, *, read_only: bool = False) -> Iterator[str]:
+def served(worker: FakeWorker, *, read_only: bool = False, read: ReadLatest = latest) -> Iterator[str]:
     """Serve the console on a port; its address."""
     port, ready, servers = free_port(), threading.Event(), list[uvicorn.Server]()
 
     async def serve() -> None:
-        server = uvicorn.Server(uvicorn.Config(site(worker, read_only=read_only), port=port, log_config=None, lifespan="off", ws="none"))
+        app = site(worker, read_only=read_only, read=read)
+        server = uvicorn.Server(uvicorn.Config(app, port=port, log_config=None, lifespan="off", ws="none"))
         server.capture_signals = _no_signals  # type: ignore[method-assign]
         servers.append(server)
         ready.set()

@@ -22,11 +22,11 @@ from workers.console.watched import WatchedWorker
 LookAtSlot = Callable[[Mapping[str, str]], Awaitable[SlotHealth]]
 
 _ACTIONS: Final[Mapping[str, tuple[str, str, str]]] = {
-    "pause": ("PUT", "/pause", "The connector pauses."),
-    "resume": ("PUT", "/resume", "The connector resumes."),
-    "stop": ("PUT", "/stop", "The connector stops."),
-    "restart": ("POST", "/restart?includeTasks=true&onlyFailed=false", "The connector restarts."),
-    "reset-offsets": ("DELETE", "/offsets", "The offsets are removed."),
+    "pause": ("PUT", "/pause", "The pause was requested."),
+    "resume": ("PUT", "/resume", "The resumption was requested."),
+    "stop": ("PUT", "/stop", "The stop was requested."),
+    "restart": ("POST", "/restart?includeTasks=true&onlyFailed=false", "The restart was requested."),
+    "reset-offsets": ("DELETE", "/offsets", "The offsets were removed."),
     "delete": ("DELETE", "", ""),
 }
 """Action → the call of REST, and the sentence that the page shows after it."""
@@ -46,8 +46,7 @@ class ConnectorPages:
         """One connector. ``?done=`` names the action that led here."""
         done = visit.request.query_params.get("done", "")
         note = _SNAPSHOT_SENT if done == _SNAPSHOT else _ACTIONS[done][2] if done in _ACTIONS else ""
-        topics = await self._topics(visit)
-        return visit.page("connector.html", title=visit.connector, note=note, topics=topics, **await self._live(visit))
+        return visit.page("connector.html", title=visit.connector, note=note, **await self._live(visit))
 
     async def live(self, visit: Visit) -> Response:
         """The part of the page that is loaded again every few seconds."""
@@ -94,15 +93,16 @@ class ConnectorPages:
 
     async def _live(self, visit: Visit) -> dict[str, Any]:
         name = visit.connector
-        config = self._worker.connector_info(name).config
+        self._worker.connector_info(name)
+        topics = self._topics(visit)
         try:
             status = self._worker.connector_status(name)
         except HerderError:
-            return {"name": name, "row": None, "status": None, "progress": None, "config": config}
+            return {"name": name, "row": None, "status": None, "progress": None, "topics": topics}
         found, progress = Found(), None
         if has_flow(status):
             found, progress = await asyncio.gather(self._flows.of([name], visit.request.headers), self._progress(visit))
-        return {"name": name, "row": row(name, status, found), "status": status, "progress": progress, "config": config}
+        return {"name": name, "row": row(name, status, found), "status": status, "progress": progress, "topics": topics}
 
     async def _progress(self, visit: Visit) -> Any:
         """The task's progress. REST forwards the call to the task's worker; the page does not wait for one that does not answer."""
@@ -112,7 +112,7 @@ class ConnectorPages:
         except (HerderError, TimeoutError):
             return None
 
-    async def _topics(self, visit: Visit) -> list[str]:
+    def _topics(self, visit: Visit) -> list[str]:
         try:
             return sorted(self._worker.active_topics(visit.connector))
         except HerderError:

@@ -48,6 +48,9 @@ def test_the_ladder_follows_the_slot(connector: Connector) -> None:
     connector.await_confirmed(connector.lsn())
     assert ladder(connector) == dict.fromkeys(("reachable", "role", "slot", "connected", "flowing"), "good")
 
+    # PostgreSQL 18 streams on without the publication, and sends nothing.
+    connector.database.execute(f"DROP PUBLICATION {connector.name}")
+    assert ladder(connector)["flowing"] == "bad"
     act(connector, "stop")
     connector.worker.await_state(connector.name, "STOPPED", tasks=0)
     wait_until(lambda: not connector.slot()["active"], "the slot to be free", SECONDS)
