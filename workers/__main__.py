@@ -92,6 +92,7 @@ def _run(settings: WorkerSettings) -> None:
 def _app(settings: WorkerSettings, herder: WorkerHerder) -> Any:
     from connect_api.app import create_app  # noqa: PLC0415
     from connect_api.login import Login  # noqa: PLC0415
+    from workers.console.group_flows import OtherWorkers  # noqa: PLC0415
     from workers.console.site import add_console  # noqa: PLC0415
     from workers.rest.metrics_route import add_metrics  # noqa: PLC0415
 
@@ -113,7 +114,16 @@ def _app(settings: WorkerSettings, herder: WorkerHerder) -> Any:
         console = settings.console
         shows_rows = console.events if console.events is not None else login is not None
         read = partial(_latest_records, settings) if shows_rows else None
-        add_console(app, herder, login=login, read_only=console.read_only, look=_look_at_slot, read=read, hidden=console.hidden)
+        add_console(
+            app,
+            herder,
+            login=login,
+            read_only=console.read_only,
+            look=_look_at_slot,
+            read=read,
+            ask=OtherWorkers(http.group_tls).ask,
+            hidden=console.hidden,
+        )
     return app
 
 

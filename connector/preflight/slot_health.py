@@ -31,3 +31,5 @@ class SlotHealth:
     slot: SlotState | None = None
     lsn: int = 0
     """The server's present position in the WAL."""
+    missing_publication: str = ""
+    """The publication that the connector reads, if it does not exist: PostgreSQL 18 then sends no change, and says so only in its log."""

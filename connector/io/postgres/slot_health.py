@@ -60,4 +60,5 @@ async def _answers(connection: Connection, wish: Wish, found: SlotHealth) -> Slo
         unreadable=[table.name for table in captured if not (table.readable and table.reachable)],
         slot=facts.slot,
         lsn=await current_lsn(connection),
+        missing_publication=wish.config.publication_name if wish.publishes(facts) and facts.publication is None else "",
     )
