@@ -145,8 +145,9 @@ async def test_the_traffic_of_a_client() -> None:
         connection._requests.append((7, None, None))
         client = AIOKafkaClient()
         client._conns["node", 0] = connection
-        [(key, found)] = internals.traffic(None, SimpleNamespace(client=client)).items()
-        assert key is connection
+        counted = internals.traffic(None, SimpleNamespace(client=client))
+        assert list(counted) == [connection]
+        found = counted[connection]
         assert (found.requests, found.waiting) == (7, 1)
         # Linux counts the bytes, and for what was sent the first packet too. Other systems do not count.
         assert (found.sent, found.received) in {(1_001, 1_000), (0, 0)}
