@@ -81,24 +81,28 @@ def _client_properties(settings: WorkerSettings) -> dict[str, str]:
 
 def _herder(settings: WorkerSettings, cluster: Cluster, run_task: RunTask, validate: Validate) -> WorkerHerder:
     meter = WorkerMeter()
+    topics = {"configs": settings.config_topic, "offsets": settings.offset_topic, "statuses": settings.status_topic}
+    logs = {store: KafkaLog(cluster, topic, meter.stores[store]) for store, topic in topics.items()}
+    membership = KafkaMembership(
+        _client_properties(settings),
+        group_id=settings.group_id,
+        worker_id=settings.worker_id,
+        topic=settings.config_topic.name,
+        session_timeout_ms=settings.session_timeout_ms,
+        heartbeat_interval_ms=settings.heartbeat_interval_ms,
+        rebalance_timeout_ms=settings.rebalance_timeout_ms,
+    )
+    meter.watch(membership.traffic, cluster.traffic, {store: log.traffic for store, log in logs.items()})
     return WorkerHerder(
         settings,
-        config_log=KafkaLog(cluster, settings.config_topic, meter.stores["configs"]),
-        offset_log=KafkaLog(cluster, settings.offset_topic, meter.stores["offsets"]),
-        status_log=KafkaLog(cluster, settings.status_topic, meter.stores["statuses"]),
+        config_log=logs["configs"],
+        offset_log=logs["offsets"],
+        status_log=logs["statuses"],
         meter=meter,
         run_task=run_task,
         validate=validate,
         cluster_id=lambda: cluster.cluster_id,
-        membership=KafkaMembership(
-            _client_properties(settings),
-            group_id=settings.group_id,
-            worker_id=settings.worker_id,
-            topic=settings.config_topic.name,
-            session_timeout_ms=settings.session_timeout_ms,
-            heartbeat_interval_ms=settings.heartbeat_interval_ms,
-            rebalance_timeout_ms=settings.rebalance_timeout_ms,
-        ),
+        membership=membership,
     )
 
 

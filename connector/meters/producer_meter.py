@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from connector.meters.connection_meter import ConnectionMeter
 from connector.meters.sampled import Sampled
 
 
@@ -39,6 +40,7 @@ class ProducerMeter:
 
     def __init__(self) -> None:
         self.all = SentCounts()
+        self.connections = ConnectionMeter()
         self.topics: dict[str, SentCounts] = {}
         self.batches = 0
         self.answers = 0

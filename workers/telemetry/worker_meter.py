@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from connector.meters.connection_meter import ConnectionMeter, Look
 from connector.meters.producer_meter import ProducerMeter
 from connector.meters.sampled import Sampled
 
@@ -64,6 +65,17 @@ class WorkerMeter:
         self.rebalanced_at: float | None = None
         self._joining_since: float | None = None
         self.stores: Final = {name: ProducerMeter() for name in STORES}
+        self.consumers: Final = {name: ConnectionMeter() for name in STORES}
+        """The consumers of the internal topics, by the same ends."""
+        self.member: Final = ConnectionMeter()
+        """The member of the group."""
+
+    def watch(self, member: Look, producer: Look, consumers: Mapping[str, Look]) -> None:
+        """Look at the connections of the worker's own clients. Its stores share a producer, whose connections the first store shows."""
+        self.member.watch(member)
+        self.stores[STORES[0]].connections.watch(producer)
+        for store, look in consumers.items():
+            self.consumers[store].watch(look)
 
     def connector_started(self, *, failed: bool = False) -> None:
         """Count a start of a connector."""

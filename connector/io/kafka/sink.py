@@ -34,7 +34,7 @@ from connector.delivery.frontier import Frontier, Mark
 from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.offsets import Position
 from connector.errors import CdcError, ErrorKind
-from connector.io.kafka.aiokafka_internals import PreparedBatch
+from connector.io.kafka.aiokafka_internals import PreparedBatch, traffic
 from connector.io.kafka.client import connection_problem
 from connector.io.kafka.compression import Compressor, compressor_of
 from connector.io.kafka.partitioner import partition_of
@@ -152,6 +152,8 @@ class KafkaSink:
         self._outs: dict[str, TopicOut] = {}
         self._resolving: asyncio.Task[None] | None = None
         self._waiting = 0
+        self._in_flight = 0
+        """Records of the batches that Kafka has not acknowledged, or of which it refused one."""
         self.delivered = 0
         """The number of records that Kafka has acknowledged."""
         self._changed = asyncio.Event()
@@ -167,6 +169,7 @@ class KafkaSink:
         try:
             await self._producer.start()
             await self._creator.start()
+            self.meter.connections.watch(lambda: traffic(self._producer))
         except KafkaError as error:
             await self._producer.stop()
             raise await connection_problem(arguments) or sink_error(error, "Kafka") from error
@@ -239,6 +242,12 @@ class KafkaSink:
         """The number of bytes that are not acknowledged, without constant prefixes."""
         return self._waiting + sum(out.pending.weight + sum(part.batch.weight for part in out.partitions) for out in self._outs.values())
 
+    @property
+    def active(self) -> int:
+        """The number of records that are not acknowledged."""
+        held = (len(out.pending.records) + sum(len(part.batch.records) for part in out.partitions) for out in self._outs.values())
+        return self._in_flight + sum(held)
+
     async def room(self) -> None:
         """Wait until the unacknowledged bytes are below the limit. Raises the failure of a batch."""
         while self.waiting > self._limit:
@@ -296,8 +305,10 @@ class KafkaSink:
                 if len(out.partitions) == 1:
                     out.use(part.batch)
                 self._waiting += batch.weight
+                self._in_flight += len(batch.records)
                 await self._deliver(part, batch)
                 self._waiting -= batch.weight
+                self._in_flight -= len(batch.records)
                 self._creator.used(part.topic)
                 self._ledger.acknowledge(number)
                 self._changed.set()

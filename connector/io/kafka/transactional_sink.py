@@ -196,6 +196,11 @@ class TransactionalSink(KafkaSink):
         sealed = sum(batch.weight for held in (self._sealed, self._unplaced) for batch in held.values())
         return super().waiting + sealed
 
+    @property
+    def active(self) -> int:
+        """The number of records that are not committed."""
+        return super().active + sum(len(batch.records) for held in (self._sealed, self._unplaced) for batch in held.values())
+
     async def room(self) -> None:
         """Wait until the uncommitted bytes are below the limit or all wait for a position. Raises the failure of a transaction."""
         while self._busy and self.waiting > self._limit:
@@ -292,7 +297,9 @@ class TransactionalSink(KafkaSink):
         sealed, self._sealed = self._sealed, {}
         mark = self._mark
         weight = sum(batch.weight for batch in sealed.values())
+        records = sum(len(batch.records) for batch in sealed.values())
         self._waiting += weight
+        self._in_flight += records
         try:
             offset = self._offset_of(mark) if mark is not self._stored else None
             content = list(sealed.items())
@@ -312,6 +319,7 @@ class TransactionalSink(KafkaSink):
         except (KafkaError, CdcError) as error:
             raise self._problem(error) from error
         self._waiting -= weight
+        self._in_flight -= records
         for part in sealed:
             self._creator.used(part.topic)
         self._stored = mark

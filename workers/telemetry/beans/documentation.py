@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from workers.telemetry.beans import app_info, client, connect, group, snapshot, streaming, task
+from workers.telemetry.beans import app_info, client, connect, connections, group, snapshot, streaming, task
 from workers.telemetry.beans.attribute import Row
 
 _INTRODUCTION: Final = Path(__file__).with_name("introduction.md")
@@ -39,7 +39,24 @@ _TABLES: Final[tuple[tuple[str, str, str, Sequence[Row[Any]]], ...]] = (
         "telemetry/beans/test_group.py",
         group.COORDINATOR,
     ),
-    ("The member's connections", "kafka.connect:type=connect-metrics,client-id=…", "telemetry/test_recorded_series.py", client.CONNECT),
+    (
+        "The member's connections",
+        "kafka.connect:type=connect-metrics,client-id=…",
+        "telemetry/beans/test_connections.py",
+        connections.CLIENT,
+    ),
+    (
+        "Consumers of the internal topics",
+        "kafka.consumer:type=consumer-metrics,client-id=…",
+        "telemetry/beans/test_connections.py",
+        connections.CLIENT,
+    ),
+    (
+        "Clients that create topics",
+        "kafka.admin.client:type=admin-client-metrics,client-id=…",
+        "telemetry/beans/test_connections.py",
+        connections.CLIENT,
+    ),
     ("Producers", "kafka.producer:type=producer-metrics,client-id=…", "telemetry/beans/test_client.py", client.PRODUCER),
     (
         "Topics of a producer",

@@ -34,6 +34,8 @@ class Series:
     origin: str
     factor: float = 1.0
     value: float | None = None
+    whole_family: str = ""
+    """The family of a second series, whose name keeps the ending ``_total``; empty if there is none."""
 
 
 @dataclass(slots=True)
@@ -155,12 +157,9 @@ class RuleSet:
             return
         else:
             number = float(value) if isinstance(value, bool) else value * series.factor
-        family = found.get(series.family)
-        if family is None:
-            family = found[series.family] = Family(series.family, series.kind, series.help)
-        elif family.kind != series.kind:
-            family.kind = "unknown"
-        family.samples.append((series, number))
+        _keep(found, series.family, series, number)
+        if series.whole_family:
+            _keep(found, series.whole_family, series, number)
 
     def _plan(self, bean: MBean, attribute: str, entry: str | None) -> _Plan:
         """Evaluate all rules that the value cannot change."""
@@ -223,7 +222,18 @@ class RuleSet:
         # Of two labels of one name the last one stays, and a name with two underscores before it is Prometheus' own: it would refuse the
         # whole scrape.
         unique = {f"_{key.lstrip('_')}" if key.startswith("__") else key: text for key, text in labels}
-        return Series(family_name(name), rule.kind, described, tuple(sorted(unique.items())), origin, rule.factor, value)
+        family = family_name(name)
+        whole = f"{family}_total" if self._file.keeps_totals and rule.kind == "unknown" and name.endswith("_total") else ""
+        return Series(family, rule.kind, described, tuple(sorted(unique.items())), origin, rule.factor, value, whole)
+
+
+def _keep(found: dict[str, Family], name: str, series: Series, number: float) -> None:
+    family = found.get(name)
+    if family is None:
+        family = found[name] = Family(name, series.kind, series.help)
+    elif family.kind != series.kind:
+        family.kind = "unknown"
+    family.samples.append((series, number))
 
 
 def _line(bean: MBean, attribute: str, entry: str | None) -> _Line:

@@ -83,10 +83,15 @@ async def test_a_position_is_reached_when_kafka_has_the_records_that_one_call_se
         rig.append("a", "1", "2")
         rig.sink.send(position(10))
         await rig.in_flight(1)
-        assert (rig.reached, rig.sink.idle) == (None, False)
+        rig.append("a", "3")
+        assert (rig.reached, rig.sink.idle, rig.sink.active) == (None, False, 3)
+        rig.kafka.answer()
+        await rig.in_flight(1)
+        assert rig.sink.active == 1
         rig.kafka.answer()
         await rig.sink.drained()
-        assert (rig.reached, rig.seen("a"), rig.used) == (10, ["1", "2"], ["a"])
+        assert rig.sink.active == 0
+        assert (rig.reached, rig.seen("a"), rig.used) == (10, ["1", "2", "3"], ["a", "a"])
 
 
 async def test_a_position_without_records_is_reached_at_once() -> None:
