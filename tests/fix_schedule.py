@@ -40,6 +40,7 @@ SESSIONS: Final = (
             "changes",
             "command",
             "history",
+            "isolation",
             "kinds",
             "live",
             "maintenance",

@@ -49,6 +49,8 @@ class SinkConfig:
     schemas: Mapping[str, str] = field(default_factory=dict)
     dropped_columns: str = "drop"
     """``drop``: the mirror drops columns that the source drops; ``keep``: they stay, and new rows have null in them."""
+    on_failure: str = "set-aside"
+    """``set-aside``: a table that cannot be applied is set aside and the others go on; ``stop``: its failure ends the job."""
     readers: str = "spark"
     """Delta only. ``all``: the tables use no feature that other readers lack, see :mod:`workers.spark.sinks.delta_readers`."""
 
@@ -132,6 +134,7 @@ def parse_config(document: Mapping[str, Any], environment: Mapping[str, str] = o
     _check("consistency", config.consistency, ("row", "transaction"))
     _check("sink.format", config.sink.format, ("delta", "iceberg", "parquet", "postgres"))
     _check("sink.dropped_columns", config.sink.dropped_columns, ("drop", "keep"))
+    _check("sink.on_failure", config.sink.on_failure, ("set-aside", "stop"))
     _check("sink.readers", config.sink.readers, ("spark", "all"))
     if config.sink.readers == "all" and config.sink.format != "delta":
         raise JobError(WRONG, f"sink.readers is for the format delta, but sink.format is {config.sink.format}. Remove it.")

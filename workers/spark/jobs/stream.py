@@ -22,9 +22,11 @@ from pyspark.sql.streaming import StreamingQuery
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.jars import jars_of
 from workers.spark.jobs.arrival import check_held, covers, end_offsets
-from workers.spark.jobs.batches import Batches, Done, Job, said_of
+from workers.spark.jobs.batches import Batches, Job
 from workers.spark.jobs.checkpoint import Checkpoint, State
+from workers.spark.jobs.done import Done, said_of
 from workers.spark.jobs.history import History, history_table
+from workers.spark.jobs.isolation import Isolation
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.jobs.mirror_config import ID_BYTES, NEED_AVRO, MirrorConfig, RegistryConfig
 from workers.spark.jobs.ownership import Ownership
@@ -288,7 +290,7 @@ def _run(
             there = end_offsets(session, config) if ends is None else ends
             return not covers(checkpoint.offsets(batch), {place: end for place, end in there.items() if place[0] == topic})
 
-        form = format_of(config)
+        form, isolation = format_of(config), Isolation(checkpoint if config.sink.on_failure == "set-aside" else None)
         again = Rebuild(checkpoint, broker, topics, form, partial(read_range, session, config.bootstrap, options=config.kafka))
         batches = Batches(
             checkpoint,
@@ -299,10 +301,13 @@ def _run(
             behind,
             missing=None if config.dsn is None else missing_of(config.dsn),
             ownership=Ownership(checkpoint, sink, rebuild, again.lacks),
+            isolation=isolation,
         )
         rebuilt = again.run(rebuild, batches)
         if rebuilt is not None:
             say(summary("rebuild", rebuilt))
+        # Also those of a batch that a crash ended before its state was stored: the batch is repeated.
+        isolation.clear(checkpoint.last().topics)
         for topic, state in sorted(checkpoint.last().topics.items()):
             if state.aside is not None:
                 say(said_of(topic, state))
@@ -325,6 +330,7 @@ def summary(what: str, done: Done) -> str:
     """One line about a batch."""
     age = "" if done.newest_ms is None else f", newest record {max(0.0, time.time() - done.newest_ms / 1000):.1f} s old"
     aside = f", {done.passed_over:,} passed over" if done.passed_over else ""
+    aside += f", {done.dead:,} set aside" if done.dead else ""
     aside += f", {done.waiting:,} wait for what belongs to them" if done.waiting else ""
     aside += f" ({done.lacking})" if done.lacking else ""
     aside += f", {done.apart:,} changes name no transaction" if done.apart else ""

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType, DateType, IntegerType, LongType, ShortType, StringType, TimestampNTZType, TimestampType
 
-from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.failure import TableError
 from workers.spark.tables.names import literal
 from workers.spark.tables.table import LSN, POSITION, Effects, Table
 
@@ -49,11 +49,12 @@ def keys_of(table: Table) -> tuple[str, ...]:
 
 
 def own_columns(table: Table) -> dict[str, DataType]:
-    """The mirror's own columns, after the source's. Raises JobError(UNREADABLE) when a column of the source has such a name."""
+    """The mirror's own columns, after the source's. Raises TableError when a column of the source has such a name."""
     own: dict[str, DataType] = {LSN: LongType()} if table.key else {LSN: LongType(), POSITION: StringType()}
     taken = [column.name for column in table.columns if column.name in {LSN, POSITION}]
     if taken:
-        raise JobError(UNREADABLE, f"{table.full_name} has a column {taken[0]}, a name that mirrors reserve. Leave the column out.")
+        said = f"{table.full_name} has a column {taken[0]}, a name that mirrors reserve. Leave the column out."
+        raise TableError(table.full_name, said)
     return own
 
 
