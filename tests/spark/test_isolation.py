@@ -51,7 +51,7 @@ class Rig:
 
     def letters(self) -> list[Row]:
         read = self.spark.read.parquet(str(self._folder / isolation_module.FOLDER))
-        return read.orderBy("batch", "topic", "offset").collect()
+        return list(read.orderBy("batch", "topic", "offset").collect())
 
     def tables(self) -> list[str]:
         folder = self._folder / "tables" / "public"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from workers.spark.meters.figures import TopicBatch
 from workers.spark.topics.known import TopicState
 from workers.spark.topics.survey import Group
 
@@ -33,6 +34,8 @@ class Done:
     """The messages about topics that were set aside in this batch."""
     dead: int = 0
     """The number of records of topics that are set aside, which were stored as dead letters."""
+    topics: Mapping[str, TopicBatch] = field(default_factory=dict)
+    """The records of each topic."""
 
     def with_turn(self, groups: Sequence[Group], *, first: bool, tables: int, passed_over: int, waiting: int, aside: Sequence[str]) -> Done:
         """The totals including one more turn, with the records of ``groups``.
@@ -49,7 +52,11 @@ class Done:
         if not first:
             return found
         newest = max((group.newest_ms for group in groups), default=None)
-        return replace(found, records=sum(group.records for group in groups), newest_ms=newest)
+        topics: dict[str, TopicBatch] = {}
+        for group in groups:
+            known = topics.get(group.topic, TopicBatch(0, group.newest_ms))
+            topics[group.topic] = TopicBatch(known.records + group.records, max(known.newest_ms, group.newest_ms))
+        return replace(found, records=sum(group.records for group in groups), newest_ms=newest, topics=topics)
 
 
 def said_of(name: str, state: TopicState) -> str:

@@ -15,7 +15,7 @@ from pyspark.sql.types import DataType, DateType, IntegerType, LongType, ShortTy
 
 from workers.spark.failure import TableError
 from workers.spark.tables.names import literal
-from workers.spark.tables.table import LSN, POSITION, Effects, Table
+from workers.spark.tables.table import DELETE, LSN, POSITION, Effects, Table
 
 LONGEST_BOUND: Final = 200
 """The most characters of a text that bounds a scan. A longer one would only enlarge the statement."""
@@ -78,9 +78,12 @@ def incoming(effects: Effects) -> Iterator[Incoming]:
             F.array_distinct(F.flatten(F.collect_set("kept"))),
             F.min(f"k{bound}").cast("string"),
             F.max(f"k{bound}").cast("string"),
+            F.count_if(F.col("op") == DELETE),
             *(F.count_if(F.col(f"k{at}").isNull()) for at in range(len(keys))),
         ).first()
-        count, kept, lowest, highest, *nulls = found
+        count, kept, lowest, highest, deletes, *nulls = found
+        if effects.seen is not None:
+            effects.seen(count - deletes, deletes)
         nullable = frozenset(name for name, missing in zip(keys, nulls, strict=True) if missing)
         bounds = None if keys[bound] in nullable else _bounds(keys[bound], types[bound], lowest, highest)
         yield Incoming(table, flat, count, effects.truncated, frozenset(kept or ()), nullable, bounds)
