@@ -44,6 +44,7 @@ SESSIONS: Final = (
             "kinds",
             "live",
             "maintenance",
+            "merge",
             "mirror",
             "missing",
             "protobuf",
