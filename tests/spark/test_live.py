@@ -26,8 +26,8 @@ from tests.support.spark.topic_log import ID, NAME, Json, TopicLog, cents, price
 from workers.quickstart.embedded.wait import wait_until
 from workers.spark.changes import changes
 from workers.spark.commands import main
-from workers.spark.jobs.batches import Done
 from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.done import Done
 from workers.spark.jobs.mirror_config import MirrorConfig, SinkConfig
 from workers.spark.jobs.stream import Run
 

@@ -16,8 +16,8 @@ from tests.support.spark.own_session import own_session
 from workers.spark.commands import main
 from workers.spark.failure import UNREADABLE, JobError, failure_sentence
 from workers.spark.jobs.arrival import lost
-from workers.spark.jobs.batches import Done
 from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.done import Done
 from workers.spark.jobs.mirror_config import MirrorConfig, SinkConfig
 from workers.spark.jobs.stream import Run, _say_none
 from workers.spark.session import SHUFFLE_PARTITIONS

@@ -13,8 +13,9 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 
 from tests.support.spark.memory_sink import Crash, MemorySink
 from tests.support.spark.topic_log import ID, NAME, Json, Record, TopicLog, frame
-from workers.spark.jobs.batches import Batches, Done, Job
+from workers.spark.jobs.batches import Batches, Job
 from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.done import Done
 from workers.spark.jobs.history import History
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.jobs.ownership import Ownership

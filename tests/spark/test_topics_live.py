@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import socket
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.request import urlopen
 
 import pytest
 
@@ -17,8 +20,10 @@ from tests.support.spark.topic_log import TopicLog
 from workers.spark.changes import changes
 from workers.spark.failure import UNREADABLE, WRONG, JobError
 from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.isolation import FOLDER
 from workers.spark.jobs.mirror_config import MirrorConfig, SinkConfig
 from workers.spark.jobs.stream import run_mirror
+from workers.spark.meters.settings import MetricsConfig
 from workers.spark.topics.patterns import of_prefix
 from workers.spark.topics.records import read_records
 
@@ -40,10 +45,26 @@ class Mirror:
     def __init__(self, spark: SparkSession, config: MirrorConfig) -> None:
         self.spark = spark
         self.config = config
+        self.metrics = ""
+        """As they are after the last batch."""
+
+    def metric(self, name: str, table: str) -> float:
+        found = re.search(rf'^understudy_spark_table_{name}\{{.*topic="[^"]*\.{table}"\}} (.*)$', self.metrics, re.MULTILINE)
+        assert found is not None, self.metrics
+        return float(found[1])
 
     def run(self, *rebuild: str) -> list[str]:
         said: list[str] = []
-        run_mirror(self.config, self.spark, said.append, rebuild)
+
+        def say(line: str) -> None:
+            said.append(line)
+            if line.startswith("batch"):
+                with urlopen(f"http://127.0.0.1:{self.port}/metrics") as answer:
+                    self.metrics = answer.read().decode()
+
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        run_mirror(replace(self.config, metrics=MetricsConfig(self.port)), self.spark, say, rebuild)
         # Its lag depends on the machine.
         found = [line for line in said if not line.startswith("behind by")]
         return [line.partition(" in ")[0] if line.startswith(("batch", "rebuild")) else line for line in found]
@@ -98,9 +119,13 @@ async def test_foreign_topic_is_set_aside_and_comes_back(spark: SparkSession, br
     await broker.send(odd.topic, b"secret, and no JSON", b"\0\0\0\0\7Avro")
     line = (
         "The topic sparkaside.public.odd is set aside, nothing of it is mirrored: partition 0, offset 0: it is not JSON. "
-        "When it can be read, start once with --rebuild sparkaside.public.odd; see docs/spark.md."
+        "When the cause is fixed, start once with --rebuild sparkaside.public.odd; see docs/spark.md."
     )
     assert mirror.run() == [line, "batch 0: 3 records of 1 tables"]
+    assert [mirror.metric(name, "items") for name in ("records_total", "rows_total", "set_aside")] == [1, 1, 0]
+    assert [mirror.metric(name, "odd") for name in ("records_total", "dead_letters_total", "set_aside")] == [2, 2, 1]
+    letters = spark.read.parquet(f"{mirror.config.checkpoint}/{FOLDER}").orderBy("offset").collect()
+    assert [bytes(row["value"]) for row in letters] == [b"secret, and no JSON", b"\0\0\0\0\7Avro"]
     assert (mirror.tables(), mirror.rows("items")) == (["items"], [(1, "a")])
     # What it holds later is not read either, for what came before is missing; it is named once in each run.
     items.change("u", {"id": 1, "name": "b"})
@@ -108,13 +133,15 @@ async def test_foreign_topic_is_set_aside_and_comes_back(spark: SparkSession, br
     await broker.write(odd)
     assert mirror.run() == [line, "batch 1: 2 records of 1 tables"]
     assert (mirror.tables(), mirror.rows("items")) == (["items"], [(1, "b")])
+    assert spark.read.parquet(f"{mirror.config.checkpoint}/{FOLDER}").count() == 3
     # Asked for, it is read from its start, and what cannot be read is counted.
     assert mirror.run(odd.topic) == ["rebuild: 3 records of 1 tables"]
+    assert not list((Path(mirror.config.checkpoint) / FOLDER).glob("topic=*"))
     assert (mirror.rows("odd"), mirror.rows("items")) == ([(7, "x")], [(1, "b")])
     odd.change("d", {"id": 7, "name": None})
     await broker.write(odd)
     assert mirror.run() == ["batch 2: 2 records of 1 tables"]
-    assert mirror.rows("odd") == []
+    assert (mirror.rows("odd"), mirror.metric("deletes_total", "odd"), mirror.metric("set_aside", "odd")) == ([], 1, 0)
 
     # A topic whose table is kept is set aside likewise, and the run does not end as if all were well.
     await broker.send(items.topic, b"[")

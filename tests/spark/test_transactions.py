@@ -15,7 +15,7 @@ from tests.support.spark.memory_sink import Crash
 from tests.support.spark.mirror_rig import Rig
 from tests.support.spark.topic_log import ID, NAME, TopicLog, frame
 from workers.spark.failure import JobError
-from workers.spark.jobs.batches import Done
+from workers.spark.jobs.done import Done
 from workers.spark.jobs.known_rows import known_rows
 from workers.spark.jobs.mirror_config import MirrorConfig, SinkConfig
 from workers.spark.jobs.stream import transactions_of

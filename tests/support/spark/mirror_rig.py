@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from tests.support.spark.memory_sink import MemorySink
 from tests.support.spark.topic_log import TopicLog
-from workers.spark.jobs.batches import Batches, Done
+from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.done import Done
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.jobs.transactions import Transactions
 from workers.spark.kinds import UNAVAILABLE

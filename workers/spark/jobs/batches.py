@@ -19,8 +19,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.compilation import compiled
-from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.failure import TableError
 from workers.spark.jobs.checkpoint import TURNS, Checkpoint, State
+from workers.spark.jobs.done import Done, said_of
+from workers.spark.jobs.isolation import Isolation
 from workers.spark.jobs.known_rows import known_rows
 from workers.spark.jobs.lineage import Lineage
 from workers.spark.jobs.moves import filled, fitted, held_columns, images, torn, trails
@@ -53,47 +55,10 @@ _PLACE: Final = ("partition", "offset")
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """The totals of a batch.
-
-    ``passed_over`` counts skipped records: those of topics without a table's changes, and repeated ones with a former key of the table.
-    ``waiting`` counts the records kept for the next batch.
-    """
-
-    batch: int
-    records: int = 0
-    tables: int = 0
-    passed_over: int = 0
-    waiting: int = 0
-    seconds: float = 0.0
-    newest_ms: int | None = None
-    """The newest Kafka timestamp of the records (ms since 1970); None without records."""
-    lacking: str | None = None
-    """What the first incomplete transaction lacks."""
-    apart: int = 0
-    """The number of changes without a transaction id, if whole transactions are applied."""
-    aside: tuple[str, ...] = ()
-    """The messages about topics that were set aside in this batch."""
-
-    def with_turn(self, read: TurnRecords, *, first: bool, tables: int, waiting: int) -> Done:
-        """The totals including one more turn. Only the ``first`` turn counts the records, because later turns apply some of them."""
-        passed = sum(group.records for topic in read.topics for group in read.turns[topic.name].groups if reading(topic, group) is None)
-        aside = (*self.aside, *(said_of(name, read.states[name]) for name in read.aside))
-        found = replace(
-            self, tables=max(self.tables, tables), passed_over=self.passed_over + passed, waiting=self.waiting + waiting, aside=aside
-        )
-        if not first:
-            return found
-        newest = max((group.newest_ms for group in read.groups), default=None)
-        return replace(found, records=sum(group.records for group in read.groups), newest_ms=newest)
-
-
-@dataclass(frozen=True, slots=True)
 class TurnRecords:
     """The records of a turn, grouped by topic and layout.
 
-    ``states`` has all known topics. ``turns`` and ``topics`` have the topics of these records. ``aside`` names the topics that this
-    turn set aside.
+    ``states`` has all known topics. ``turns`` and ``topics`` have the topics of these records.
     """
 
     ready: DataFrame
@@ -101,7 +66,11 @@ class TurnRecords:
     states: Mapping[str, TopicState]
     turns: Mapping[str, Turn]
     topics: Sequence[Topic]
-    aside: Sequence[str]
+
+    @property
+    def passed_over(self) -> int:
+        """The number of records that are skipped."""
+        return sum(group.records for topic in self.topics for group in self.turns[topic.name].groups if reading(topic, group) is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +113,7 @@ class Batches:
     """Applies batches of records to ``sink``. ``behind`` returns whether a topic has records after those of a batch.
 
     ``missing`` queries the source for the values that a new column has in older rows. Without it the defaults in the events are used.
+    ``isolation`` decides what happens to a table that cannot be applied.
     """
 
     def __init__(
@@ -157,6 +127,7 @@ class Batches:
         *,
         missing: Missing | None = None,
         ownership: Ownership | None = None,
+        isolation: Isolation = Isolation(None),  # noqa: B008 - it has no state
     ) -> None:
         self._checkpoint = checkpoint
         self._format = format_
@@ -166,6 +137,7 @@ class Batches:
         self._behind = behind
         self._missing = missing
         self._ownership = ownership or Ownership(checkpoint, sink)
+        self._isolation = isolation
 
     def apply(self, records: DataFrame, batch: int) -> Done:
         """Apply one batch to the tables. ``records`` are Kafka's, ``batch`` is the number. May be repeated.
@@ -235,26 +207,52 @@ class Batches:
                 plans = self._plans(number, before, read, persisted)
                 effects = self._ownership.settled(number, before, _effects(plans))
                 ahead = {name: self._ahead(number, name, frames) for name, frames in _deferred(read, plans, split).items()}
-                self._sink.apply(number, effects)
+                plans = self._applied(number, before, read, plans, effects)
             waits = self._waiting(number, read, ahead)
             after = _advanced(number, before, read, plans, waits, later=ahead[_LATER] > 0 and _LATER not in waits)
             if split is not None:
                 done = replace(done, lacking=split.lacking, apart=split.apart)
                 unread = self._unread(split.late, after.topics, before, records)
                 after = replace(after, applied=split.applied, applied_ms=split.applied_ms, reached=split.reached, unread=unread)
+            if not rebuilt:
+                # The dead letters of a rebuilt topic are there already, or Kafka has its records.
+                done = replace(done, dead=done.dead + self._dead(number, read, after, records, everything=split is not None))
             self._checkpoint.after(number, after)
         finally:
             for frame in persisted:
                 frame.unpersist()
         first = not done.records if rebuilt else number % TURNS == 0
-        return done.with_turn(read, first=first, tables=len(effects), waiting=sum(ahead[name] for name in waits)), after
+        aside = [said_of(name, state) for name, state in after.topics.items() if state.aside and not _is_aside(before, name)]
+        waiting, tables = sum(ahead[name] for name in waits), len(_effects(plans))
+        return done.with_turn(read.groups, first=first, tables=tables, passed_over=read.passed_over, waiting=waiting, aside=aside), after
+
+    def _applied(
+        self, number: int, before: State, read: TurnRecords, plans: dict[str, Planned], effects: Sequence[Effects]
+    ) -> dict[str, Planned]:
+        """Apply the effects. Return the plans; those of tables that could not be applied only set the topic aside."""
+        failed = self._isolation.apply(self._sink, number, effects)
+        former = {name: replace(before.topics.get(name, _NEW), table=read.states[name].table) for name in plans}
+        return {
+            name: one
+            if one.effects is None or one.effects.table.full_name not in failed
+            else Planned(None, replace(former[name], aside=failed[one.effects.table.full_name]), None)
+            for name, one in plans.items()
+        }
+
+    def _dead(self, number: int, read: TurnRecords, after: State, records: DataFrame, *, everything: bool) -> int:
+        """Store the batch's records of topics that are set aside, before the state says so. Return their number.
+
+        Without ``everything`` only topics with records in this turn can have some in the batch.
+        """
+        reasons = {name: state.aside for name, state in after.topics.items() if state.aside and (everything or name in read.turns)}
+        return self._isolation.store(records, number // TURNS, reasons)
 
     def _plans(self, number: int, before: State, read: TurnRecords, persisted: list[DataFrame]) -> dict[str, Planned]:
         """The plan of each topic that is a table's and is not set aside. DataFrames that the plans cache are added to ``persisted``."""
         tables = [topic for topic in read.topics if topic.is_table and topic.state.aside is None]
         # A table that has none of a topic's rows yet may have other rows, which are replaced or refused.
         unfilled = {*before.replacing, *(one.name for one in tables if before.topics.get(one.name, _NEW).followed is None)}
-        planned = self._all(lambda topic: self._one(number, topic, read, persisted, unfilled), tables, read.ready.sparkSession)
+        planned = self._all(lambda topic: self._guarded(number, topic, read, persisted, unfilled), tables, read.ready.sparkSession)
         return {topic.name: one for topic, one in zip(tables, planned, strict=True)}
 
     def _waiting(self, number: int, read: TurnRecords, ahead: Mapping[str, int]) -> list[str]:
@@ -276,6 +274,7 @@ class Batches:
             ready = ready.coalesce(parts)
         young = {name: _young(state, number) for name, state in before.topics.items()}
         states = learned(young, groups, ready, self._format.schemas, records, _kept(before), rebuilt)
+        states = {name: self._checked(name, young.get(name, _NEW), state) for name, state in states.items()}
         if self._missing is not None:
             states = {name: self._filled(name, young.get(name, _NEW), state) for name, state in states.items()}
         turns: dict[str, Turn] = {}
@@ -284,8 +283,15 @@ class Batches:
             aside = state.aside is not None
             turns[name] = Turn(state, mine, frozenset()) if aside else turn(before.topics.get(name, _NEW), state, mine)
         topics = [Topic(name, found.state, self._format.schemas.layout) for name, found in turns.items()]
-        set_aside = [name for name, state in states.items() if state.aside is not None and young.get(name, _NEW).aside is None]
-        return TurnRecords(ready, groups, states, turns, topics, set_aside)
+        return TurnRecords(ready, groups, states, turns, topics)
+
+    def _checked(self, name: str, before: TopicState, state: TopicState) -> TopicState:
+        """A topic's state; it is set aside if its new layouts are not a table's."""
+        if state.aside is not None or state.layouts == before.layouts:
+            return state
+        why = self._isolation.refusal(lambda: Topic(name, state, self._format.schemas.layout))
+        # The new layouts are not kept: they could not be read at the next start either.
+        return state if why is None else replace(before, aside=why)
 
     def _filled(self, name: str, before: TopicState, state: TopicState) -> TopicState:
         """A topic's state. Its new layouts have the values that their columns have in older rows of the source."""
@@ -324,6 +330,11 @@ class Batches:
         with ThreadPoolExecutor(PLANNERS, thread_name_prefix="plan") as pool:
             running = [pool.submit(inherit(work), topic) for topic in topics]
         return [done.result() for done in running]
+
+    def _guarded(self, number: int, topic: Topic, read: TurnRecords, persisted: list[DataFrame], unfilled: Collection[str]) -> Planned:
+        """The plan of one topic; one that sets the topic aside if it cannot be planned for a reason of its table."""
+        plan = partial(self._one, number, topic, read, persisted, unfilled)
+        return self._isolation.planned(plan, topic.table.full_name, lambda why: Planned(None, replace(topic.state, aside=why), None))
 
     def _one(self, number: int, topic: Topic, read: TurnRecords, persisted: list[DataFrame], unfilled: Collection[str]) -> Planned:
         """The plan of one topic. Cached DataFrames are added to ``persisted``. Tables of the topics in ``unfilled`` are not read."""
@@ -410,11 +421,8 @@ def _kept(state: State) -> Texts:
     }
 
 
-def said_of(name: str, state: TopicState) -> str:
-    """The message about a topic that is set aside."""
-    stays = "nothing of it is mirrored" if state.kept is None else f"its table {state.kept} stays as it is"
-    back = f"--rebuild {state.kept or name}"
-    return f"The topic {name} is set aside, {stays}: {state.aside}. When it can be read, start once with {back}; see docs/spark.md."
+def _is_aside(state: State, name: str) -> bool:
+    return state.topics.get(name, _NEW).aside is not None
 
 
 def _young(state: TopicState, number: int) -> TopicState:
@@ -463,7 +471,7 @@ def reading(topic: Topic, group: Group) -> tuple[Layout, Mapping[str, str]] | No
 def changes_of(topic: Topic, groups: Sequence[Group], cut: DataFrame) -> DataFrame | None:
     """The changes of a topic's table in its newest layout, without skipped ones; None without changes.
 
-    Raises JobError if the changes of a table without a key do not show which rows are new.
+    Raises TableError if the changes of a table without a key do not show which rows are new.
     """
     parts = []
     for group in groups:
@@ -472,8 +480,8 @@ def changes_of(topic: Topic, groups: Sequence[Group], cut: DataFrame) -> DataFra
             continue
         layout, key = found
         if layout.form is Form.ROW and not topic.table.key and not {"__op", "__lsn", "__ts_ms"} <= {*layout.added}:
-            raise JobError(
-                UNREADABLE,
+            raise TableError(
+                topic.table.full_name,
                 f"The topic {topic.name} holds flattened rows of a table without a key, and nothing tells new ones from changed or repeated"
                 " ones. Set add.fields=op,lsn,ts_ms,source.ts_ms in the transformation that flattens them, or leave the topic out.",
             )

@@ -199,6 +199,14 @@ class Checkpoint:
 
     # --- files on Hadoop's file systems
 
+    def listed(self, folder: str) -> list[str]:
+        """The names in a folder; empty if there is no such folder."""
+        return self._names_of(folder)
+
+    def remove(self, path: str) -> None:
+        """Delete a file or a folder."""
+        self._delete(path)
+
     def _system(self, path: str) -> tuple[Any, Any]:
         jvm: Any = self._spark.sparkContext._jvm  # noqa: SLF001 - PySpark has no other way to the file systems that it writes to
         at = jvm.org.apache.hadoop.fs.Path(path)

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StructField, StructType
 
-from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.failure import TableError
 from workers.spark.jobs.batches import Work, at_newest
 from workers.spark.jobs.mirror import truncates
 from workers.spark.jobs.ownership import HISTORY
@@ -67,7 +67,7 @@ class History:
     def plan(self, work: Work, state: TopicState) -> tuple[Effects, TopicState] | None:
         """New versions, and known ones that end. A table without a key has no history, because its changes do not identify a row.
 
-        Raises JobError for flattened rows that lack what a history is made of.
+        Raises TableError for flattened rows that lack what a history is made of.
         """
         table = work.topic.table
         if not table.key:
@@ -84,12 +84,12 @@ class History:
 
 
 def _check_flat(topic: Topic) -> None:
-    """Raise JobError for flattened rows without the operation, the place or the time of a change, or without deletes."""
+    """Raise TableError for flattened rows without the operation, the place or the time of a change, or without deletes."""
     for _, _, layout in topic.layouts():
         lacking = [name for name in _NEEDED if name not in layout.added] if layout.form is Form.ROW else []
         if lacking:
-            raise JobError(
-                UNREADABLE,
+            raise TableError(
+                topic.table.full_name,
                 f"The topic {topic.name} holds flattened rows without {', '.join(lacking)}, of which a history is made. "
                 "Set add.fields=op,lsn,source.ts_ms and delete.tombstone.handling.mode=rewrite in the transformation that flattens them, "
                 "or leave the topic out.",

@@ -14,6 +14,7 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 from workers.spark.failure import WRONG, JobError
 from workers.spark.kinds import UNAVAILABLE
 from workers.spark.maintenance.settings import MaintainConfig, check_maintain
+from workers.spark.meters.settings import MetricsConfig, check_metrics
 from workers.spark.topics.apicurio import generation_of
 from workers.spark.topics.patterns import either, of_prefix, of_topic
 
@@ -49,6 +50,8 @@ class SinkConfig:
     schemas: Mapping[str, str] = field(default_factory=dict)
     dropped_columns: str = "drop"
     """``drop``: the mirror drops columns that the source drops; ``keep``: they stay, and new rows have null in them."""
+    on_failure: str = "set-aside"
+    """``set-aside``: a table that cannot be applied is set aside and the others go on; ``stop``: its failure ends the job."""
     readers: str = "spark"
     """Delta only. ``all``: the tables use no feature that other readers lack, see :mod:`workers.spark.sinks.delta_readers`."""
 
@@ -101,6 +104,7 @@ class MirrorConfig:
     spark: Mapping[str, str] = field(default_factory=dict)
     """Spark's settings."""
     maintain: MaintainConfig = field(default_factory=MaintainConfig)
+    metrics: MetricsConfig | None = None
 
     @property
     def schema_type(self) -> str | None:
@@ -132,10 +136,12 @@ def parse_config(document: Mapping[str, Any], environment: Mapping[str, str] = o
     _check("consistency", config.consistency, ("row", "transaction"))
     _check("sink.format", config.sink.format, ("delta", "iceberg", "parquet", "postgres"))
     _check("sink.dropped_columns", config.sink.dropped_columns, ("drop", "keep"))
+    _check("sink.on_failure", config.sink.on_failure, ("set-aside", "stop"))
     _check("sink.readers", config.sink.readers, ("spark", "all"))
     if config.sink.readers == "all" and config.sink.format != "delta":
         raise JobError(WRONG, f"sink.readers is for the format delta, but sink.format is {config.sink.format}. Remove it.")
     check_maintain(config.maintain, config.sink.format)
+    check_metrics(config.metrics)
     if not _TRIGGER.fullmatch(config.trigger):
         raise JobError(WRONG, f'trigger is {config.trigger!r}. Use "available-now", "continuous" or an interval such as "10 seconds".')
     if (config.topics is None) == (config.prefix is None):
@@ -201,7 +207,7 @@ def _value(hint: Any, value: Any, name: str) -> Any:
         if not isinstance(value, dict):
             raise JobError(WRONG, f"{name} must be a table.")
         return {key: _scalar(part) for key, part in _flat(value)}
-    if wanted in (SinkConfig, RegistryConfig, MaintainConfig):
+    if wanted in (SinkConfig, RegistryConfig, MaintainConfig, MetricsConfig):
         if not isinstance(value, dict):
             raise JobError(WRONG, f"{name} must be a table: write [{name}].")
         return _built(wanted, value, f"{name}.")

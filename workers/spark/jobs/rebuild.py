@@ -16,8 +16,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.failure import WRONG, JobError
-from workers.spark.jobs.batches import Batches, Done, changes_of
+from workers.spark.jobs.batches import Batches, changes_of
 from workers.spark.jobs.checkpoint import TURNS, Checkpoint, State
+from workers.spark.jobs.done import Done
 from workers.spark.jobs.ownership import HISTORY, check_whole
 from workers.spark.jobs.places import SNAPSHOT_BEGINS
 from workers.spark.topics.broker import Broker, Offsets
@@ -67,7 +68,7 @@ class Rebuild:
             state,
             waiting=(*state.waiting, *put_off),
             later=None,
-            topics={**state.topics, **{name: TopicState() for name in topics}},
+            topics={**state.topics, **{name: TopicState(kept=state.topics[name].kept) for name in topics}},
             replacing=tuple(sorted({*state.replacing, *topics})),
             rebuilding=tuple(topics),
         )
@@ -133,5 +134,10 @@ def topics_of(names: Collection[str], state: State) -> list[str]:
     return [
         topic
         for topic, known in state.topics.items()
-        if {topic, known.kept, None if known.kept is None else known.kept.removesuffix(HISTORY)} & {*names}
+        if {topic, known.kept, None if known.kept is None else known.kept.removesuffix(HISTORY), _never_filled(known)} & {*names}
     ]
+
+
+def _never_filled(state: TopicState) -> str | None:
+    """The table of a topic that was set aside before any row of it was written; None for other topics."""
+    return None if state.aside is None or state.kept is not None or state.table is None else ".".join(state.table)

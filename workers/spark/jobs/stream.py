@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -22,9 +22,12 @@ from pyspark.sql.streaming import StreamingQuery
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.jars import jars_of
 from workers.spark.jobs.arrival import check_held, covers, end_offsets
-from workers.spark.jobs.batches import Batches, Done, Job, said_of
+from workers.spark.jobs.batches import Batches, Job
 from workers.spark.jobs.checkpoint import Checkpoint, State
+from workers.spark.jobs.done import Done, said_of
 from workers.spark.jobs.history import History, history_table
+from workers.spark.jobs.isolation import Isolation
+from workers.spark.jobs.metering import CountedSink, counted, metered, unread_of
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.jobs.mirror_config import ID_BYTES, NEED_AVRO, MirrorConfig, RegistryConfig
 from workers.spark.jobs.ownership import Ownership
@@ -32,6 +35,7 @@ from workers.spark.jobs.rebuild import Rebuild
 from workers.spark.jobs.transactions import Transactions
 from workers.spark.maintenance.maintain import lake_of, maintain
 from workers.spark.maintenance.schedule import Schedule
+from workers.spark.meters.figures import Figures
 from workers.spark.session import SHUFFLE_PARTITIONS, find_java, jar_folder, open_session
 from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, PostgresPlace, SinkPlace, jar_groups, sink_of
 from workers.spark.source.missing import missing_of
@@ -143,7 +147,9 @@ class Run:
         say: Callable[[str], None],
         ends: Offsets | None,
         upkeep: Schedule | None = None,
+        unread: Callable[[Mapping[str, int]], None] | None = None,
     ) -> None:
+        self._unread = unread
         self._upkeep = upkeep
         self._ends = ends
         self._config = config
@@ -240,7 +246,10 @@ class Run:
             return
         self._lag_at = time.monotonic() + LAG_SECONDS
         read = self._checkpoint.offsets()
-        behind = sum(max(0, end - read.get(place, 0)) for place, end in end_offsets(self._spark, self._config).items())
+        topics = unread_of(read, end_offsets(self._spark, self._config))
+        if self._unread is not None:
+            self._unread(topics)
+        behind = sum(topics.values())
         if behind:
             self._say(f"behind by {behind:,} records")
 
@@ -288,32 +297,32 @@ def _run(
             there = end_offsets(session, config) if ends is None else ends
             return not covers(checkpoint.offsets(batch), {place: end for place, end in there.items() if place[0] == topic})
 
-        form = format_of(config)
+        form, isolation = format_of(config), Isolation(checkpoint if config.sink.on_failure == "set-aside" else None)
         again = Rebuild(checkpoint, broker, topics, form, partial(read_range, session, config.bootstrap, options=config.kafka))
+        figures = Figures()
         batches = Batches(
             checkpoint,
             form,
-            sink,
+            sink if config.metrics is None else CountedSink(sink, figures),
             job(sink),
             transactions_of(config),
             behind,
             missing=None if config.dsn is None else missing_of(config.dsn),
             ownership=Ownership(checkpoint, sink, rebuild, again.lacks),
+            isolation=isolation,
         )
         rebuilt = again.run(rebuild, batches)
         if rebuilt is not None:
             say(summary("rebuild", rebuilt))
+        # Also those of a batch that a crash ended before its state was stored: the batch is repeated.
+        isolation.clear(checkpoint.last().topics)
         for topic, state in sorted(checkpoint.last().topics.items()):
             if state.aside is not None:
                 say(said_of(topic, state))
-        run = Run(config, session, batches.apply, checkpoint, say, ends, schedule_of(config, session, sink, say))
-        with _signals(run):
-            try:
-                run.run()
-            except (PySparkException, Py4JJavaError):
-                # Spark's message about removed records suggests an option that would lose them.
-                check_held(session, config, checkpoint)
-                raise
+        apply = batches.apply if config.metrics is None else counted(batches.apply, figures, lambda: checkpoint.last().topics)
+        run = Run(config, session, apply, checkpoint, say, ends, schedule_of(config, session, sink, say), figures.unread)
+        with metered(figures, config.metrics, session, config.name):
+            _follow(run, config, session, checkpoint)
         if now:
             _check_complete(checkpoint.last())
     finally:
@@ -321,10 +330,22 @@ def _run(
             session.stop()
 
 
+def _follow(run: Run, config: MirrorConfig, session: SparkSession, checkpoint: Checkpoint) -> None:
+    """Run until the end, or until a signal."""
+    with _signals(run):
+        try:
+            run.run()
+        except (PySparkException, Py4JJavaError):
+            # Spark's message about removed records suggests an option that would lose them.
+            check_held(session, config, checkpoint)
+            raise
+
+
 def summary(what: str, done: Done) -> str:
     """One line about a batch."""
     age = "" if done.newest_ms is None else f", newest record {max(0.0, time.time() - done.newest_ms / 1000):.1f} s old"
     aside = f", {done.passed_over:,} passed over" if done.passed_over else ""
+    aside += f", {done.dead:,} set aside" if done.dead else ""
     aside += f", {done.waiting:,} wait for what belongs to them" if done.waiting else ""
     aside += f" ({done.lacking})" if done.lacking else ""
     aside += f", {done.apart:,} changes name no transaction" if done.apart else ""

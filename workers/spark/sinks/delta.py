@@ -20,7 +20,7 @@ from pyspark.sql.types import (
     TimestampNTZType,
 )
 
-from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.failure import UNREADABLE, JobError, TableError
 from workers.spark.sinks.delta_readers import MICROSECONDS, PROPERTIES, refused_names, refused_table
 from workers.spark.sinks.lake import LakeSink
 from workers.spark.tables.evolution import Drop, Rename, Step
@@ -112,7 +112,7 @@ class DeltaSink(LakeSink):
         found = session.sql(f"DESCRIBE DETAIL {identifier}").select("tableFeatures").first()
         refusal = refused_table(self._readers, table, self.place(table), found[0] or (), changes=changes)
         if refusal is not None:
-            raise JobError(UNREADABLE, refusal)
+            raise TableError(table.full_name, refusal)
         self._checked.add(identifier)
 
     def _apply(self, effects: Effects) -> None:

@@ -13,9 +13,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType, DateType, IntegerType, LongType, ShortType, StringType, TimestampNTZType, TimestampType
 
-from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.failure import TableError
 from workers.spark.tables.names import literal
-from workers.spark.tables.table import LSN, POSITION, Effects, Table
+from workers.spark.tables.table import DELETE, LSN, POSITION, Effects, Table
 
 LONGEST_BOUND: Final = 200
 """The most characters of a text that bounds a scan. A longer one would only enlarge the statement."""
@@ -49,11 +49,12 @@ def keys_of(table: Table) -> tuple[str, ...]:
 
 
 def own_columns(table: Table) -> dict[str, DataType]:
-    """The mirror's own columns, after the source's. Raises JobError(UNREADABLE) when a column of the source has such a name."""
+    """The mirror's own columns, after the source's. Raises TableError when a column of the source has such a name."""
     own: dict[str, DataType] = {LSN: LongType()} if table.key else {LSN: LongType(), POSITION: StringType()}
     taken = [column.name for column in table.columns if column.name in {LSN, POSITION}]
     if taken:
-        raise JobError(UNREADABLE, f"{table.full_name} has a column {taken[0]}, a name that mirrors reserve. Leave the column out.")
+        said = f"{table.full_name} has a column {taken[0]}, a name that mirrors reserve. Leave the column out."
+        raise TableError(table.full_name, said)
     return own
 
 
@@ -77,9 +78,12 @@ def incoming(effects: Effects) -> Iterator[Incoming]:
             F.array_distinct(F.flatten(F.collect_set("kept"))),
             F.min(f"k{bound}").cast("string"),
             F.max(f"k{bound}").cast("string"),
+            F.count_if(F.col("op") == DELETE),
             *(F.count_if(F.col(f"k{at}").isNull()) for at in range(len(keys))),
         ).first()
-        count, kept, lowest, highest, *nulls = found
+        count, kept, lowest, highest, deletes, *nulls = found
+        if effects.seen is not None:
+            effects.seen(count - deletes, deletes)
         nullable = frozenset(name for name, missing in zip(keys, nulls, strict=True) if missing)
         bounds = None if keys[bound] in nullable else _bounds(keys[bound], types[bound], lowest, highest)
         yield Incoming(table, flat, count, effects.truncated, frozenset(kept or ()), nullable, bounds)

@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType
 
-from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.failure import TableError
 from workers.spark.session import as_written
 from workers.spark.sinks.conflicts import repeated
 from workers.spark.sinks.incoming import Incoming, incoming, own_columns, side_by_side
@@ -111,7 +111,7 @@ class LakeSink(ABC):
         identifier, own = self.identifier(table), own_columns(table)
         refusal = self.refusal(table)
         if refusal is not None:
-            raise JobError(UNREADABLE, refusal)
+            raise TableError(table.full_name, refusal)
         there = self._read(session, identifier)
         if there is None and effects.known:
             raise vanished(table, self.place(table))
@@ -141,7 +141,8 @@ class LakeSink(ABC):
         """Change the mirror's columns to the table's. Returns the new names."""
         table, path = effects.table, effects.path
         if LSN not in there.columns:
-            raise JobError(UNREADABLE, f"{identifier} has no column {LSN}, so is not a mirror. Choose another place for {table.full_name}.")
+            said = f"{identifier} has no column {LSN}, so is not a mirror. Choose another place for {table.full_name}."
+            raise TableError(table.full_name, said)
         own = own_columns(table)
         old = [(field.name, field.dataType) for field in there.schema.fields if field.name not in {LSN, POSITION}]
         found = steps_along(old, path, self._held, extras=not self._drop_columns)

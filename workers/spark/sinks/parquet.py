@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType
 
-from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.failure import UNREADABLE, JobError, TableError
 from workers.spark.sinks.incoming import Incoming, incoming, own_columns, side_by_side
 from workers.spark.sinks.refusals import placed, vanished
 from workers.spark.tables.casts import rewritten
@@ -78,7 +78,8 @@ class ParquetSink:
         """The mirror's rows in the table's columns; ``there`` itself if no column has changed."""
         table = effects.table
         if LSN not in there.columns:
-            raise JobError(UNREADABLE, f"The folder of {table.full_name} has no column {LSN}, so is not a mirror. Choose another folder.")
+            said = f"The folder of {table.full_name} has no column {LSN}, so is not a mirror. Choose another folder."
+            raise TableError(table.full_name, said)
         old = [(field.name, field.dataType) for field in there.schema.fields if field.name not in {LSN, POSITION}]
         wanted = allowed(steps_along(old, effects.path, extras=not self._drop_columns), table, drop_columns=self._drop_columns)
         own = own_columns(table)

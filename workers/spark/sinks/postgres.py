@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -13,12 +14,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
-from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.failure import UNREADABLE, JobError, TableError
 from workers.spark.sinks.incoming import Incoming, incoming, own_columns, side_by_side
 from workers.spark.sinks.postgres_shape import bring_key, bring_schema, bring_shape, columns_of
 from workers.spark.sinks.postgres_sql import deletes, inserts, patterns_query, run, sql_name, truncates, updates
 from workers.spark.sinks.postgres_types import selected, spark_type
-from workers.spark.sinks.refusals import vanished
+from workers.spark.sinks.refusals import placed, vanished
 from workers.spark.source.jdbc import jdbc_access
 from workers.spark.tables.postgres_text import from_text, to_text
 from workers.spark.tables.table import LSN, POSITION, Effects, Table
@@ -26,6 +27,9 @@ from workers.spark.tables.table import LSN, POSITION, Effects, Table
 HOME: Final = "understudy"
 """The schema of the sink's own tables: the ledger, and the rows of a batch while it is applied."""
 READ_SETTINGS: Final = "SET datestyle = 'ISO, YMD'; SET bytea_output = 'hex'; SET extra_float_digits = 1"
+
+_OWN: Final = frozenset({"0A", "21", "22", "23", "42", "54"})
+"""The classes of SQLSTATE of errors in the data or the columns of one table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,10 @@ class PostgresSink:
         return self._schemas.get(table.schema, table.schema), table.name
 
     def apply(self, batch: int, effects: Sequence[Effects]) -> None:
-        """Apply all effects or none. Raises JobError(UNREADABLE), without values of rows, when the database refuses."""
+        """Apply all effects or none. Raises JobError(UNREADABLE), without values of rows, when the database refuses.
+
+        It is a TableError if the data or the columns of one table are the cause.
+        """
         try:
             self._apply(batch, effects)
         except psycopg.Error as error:
@@ -91,14 +98,16 @@ class PostgresSink:
             access = jdbc_access(connection)
 
             def stage(one: Effects) -> None:
-                staged[one.table.full_name] = self._stage(one, access)
+                with placed(one.table, ".".join(self.target(one.table))):
+                    staged[one.table.full_name] = self._stage(one, access)
 
             side_by_side(stage, effects, self._threads)
             with connection.transaction():
                 # The lock waits for an old run of this mirror that is still busy.
                 connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{HOME} {self._mirror}"])
                 for one in effects:
-                    self._bring(connection, staged[one.table.full_name])
+                    with _refused(one.table):
+                        self._bring(connection, staged[one.table.full_name])
                 self._note(connection, batch)
 
     def _known(self, connection: psycopg.Connection, batch: int) -> bool:
@@ -186,6 +195,17 @@ class PostgresSink:
         )
         types = [documents.get(name, spark_type(of)) if of == "jsonb" else spark_type(of) for name, of in there]
         return rows.select(*(from_text(F.col(f"v{at}"), types[at]).alias(name) for at, (name, _) in enumerate(there)))
+
+
+@contextmanager
+def _refused(table: Table) -> Iterator[None]:
+    """Convert errors in the data or the columns of the table to a TableError. Other errors pass unchanged."""
+    try:
+        yield
+    except psycopg.Error as error:
+        if (error.sqlstate or "")[:2] not in _OWN:
+            raise
+        raise TableError(table.full_name, f"The table {table.full_name} could not be written. {_refusal(error)}") from None
 
 
 def _refusal(error: psycopg.Error) -> str:

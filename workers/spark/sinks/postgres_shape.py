@@ -9,7 +9,7 @@ from typing import Final
 import psycopg
 from pyspark.sql import SparkSession
 
-from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.failure import TableError
 from workers.spark.sinks.incoming import Incoming, keys_of, own_columns
 from workers.spark.sinks.postgres_sql import run, sql_name, sql_text
 from workers.spark.sinks.postgres_types import NUMBERS, WHOLE, postgres_type
@@ -58,7 +58,7 @@ def bring_schema(connection: psycopg.Connection, name: str) -> None:
 def bring_shape(
     connection: psycopg.Connection, spark: SparkSession, target: tuple[str, str], path: Sequence[Table], *, drop_columns: bool
 ) -> None:
-    """Create the mirror, or change it along ``path``. Raises JobError(UNREADABLE) for a table that is not a mirror."""
+    """Create the mirror, or change it along ``path``. Raises TableError for a table that is not a mirror."""
     table = path[-1]
     own = {name: "bigint" if name == LSN else "text" for name in own_columns(table)}
     there, mirror = columns_of(connection, target), sql_name(*target)
@@ -70,7 +70,8 @@ def bring_shape(
         return
     names = {name for name, _ in there}
     if LSN not in names:
-        raise JobError(UNREADABLE, f"{'.'.join(target)} has no column {LSN}, so it is not a mirror. Choose another schema for it.")
+        said = f"{'.'.join(target)} has no column {LSN}, so it is not a mirror. Choose another schema for it."
+        raise TableError(table.full_name, said)
     old = [(name, of) for name, of in there if name not in {LSN, POSITION}]
     order = _order(connection, target)
     old.sort(key=lambda column: order.index(column[0]) if column[0] in order else len(order))

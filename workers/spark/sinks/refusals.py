@@ -10,7 +10,7 @@ from typing import Final
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.failure import UNREADABLE, JobError, TableError, failure_sentence, is_own
 from workers.spark.tables.table import Table
 
 _FILES: Final = re.compile(
@@ -32,11 +32,17 @@ def vanished(table: Table, place: str) -> JobError:
 
 @contextmanager
 def placed(table: Table, place: str) -> Iterator[None]:
-    """Convert failures of the table's storage to a JobError that names the table and the place. Other errors pass unchanged."""
+    """Convert failures of the table's storage to a JobError, and those of its data or columns to a TableError.
+
+    Both name the table and the place. Other errors pass unchanged.
+    """
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
         why = _of_files(str(error))
+        if why is None and is_own(str(error)):
+            said = f"The table {table.full_name} could not be written at {place}: {failure_sentence(str(error))}"
+            raise TableError(table.full_name, said) from None
         if why is None:
             raise
         raise JobError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -67,7 +67,8 @@ class Effects:
     (array of names: columns whose value in the target stays as it is, or null when there is no such row) and ``lsn`` (bigint or null).
     ``truncated``: before the rows are applied, every row whose ``__lsn`` is null or below this is removed (:data:`ALL`: every row).
     ``passed`` are the table's earlier forms since the previous batch, oldest first. ``known``: an earlier batch filled the table, so a
-    sink that does not find it refuses the effects. Applying the same effects twice leaves the same table.
+    sink that does not find it refuses the effects. ``seen``, if given, is called with the numbers of upserts and deletes before these are
+    written. Applying the same effects twice leaves the same table.
     """
 
     table: Table
@@ -75,6 +76,7 @@ class Effects:
     truncated: int | None = None
     passed: tuple[Table, ...] = ()
     known: bool = False
+    seen: Callable[[int, int], None] | None = None
 
     @property
     def path(self) -> tuple[Table, ...]:

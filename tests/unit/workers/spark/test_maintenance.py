@@ -15,8 +15,8 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quicksta
 from pyspark.sql import DataFrame, SparkSession
 
 from workers.spark.failure import UNREADABLE, WRONG, JobError
-from workers.spark.jobs.batches import Done
 from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.done import Done
 from workers.spark.jobs.mirror_config import MirrorConfig, parse_config
 from workers.spark.jobs.stream import Run
 from workers.spark.kinds import kind_of
