@@ -11,7 +11,7 @@ import gc
 import sys
 import time
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from workers.herder.herder import WorkerHerder
     from workers.records.latest import StoredRecord
     from workers.rest.metrics_route import Exposition
+    from workers.telemetry.own.slot_watch import SlotWatch
+    from workers.telemetry.own.text_family import TextFamily
 
 LOG: Final = EventLog("workers")
 
@@ -132,16 +134,34 @@ def _exposition(rules: str, herder: WorkerHerder) -> Exposition:
     @cache
     def found() -> Exposition:
         from workers.telemetry.exposition import Exposition, load_rules  # noqa: PLC0415
+        from workers.telemetry.own.text_family import own_families  # noqa: PLC0415
 
-        return Exposition(load_rules(rules, _backtracking()), herder.mbeans)
+        watch = _slot_watch(herder)
+
+        def ours() -> Iterator[TextFamily]:
+            return own_families(herder.figures.worker(), herder.figures.connectors(watch.of))
+
+        return Exposition(load_rules(rules, _backtracking()), herder.each_mbean, ours, watch.fresh).scrape
 
     if rules not in BUILT_IN:
         found()
 
-    def answer(accept: str, names: Collection[str]) -> tuple[bytes, str]:
-        return found()(accept, names)
+    async def answer(accept: str, names: Collection[str]) -> tuple[bytes, str]:
+        return await found()(accept, names)
 
     return answer
+
+
+@cache
+def _slot_watch(herder: WorkerHerder) -> SlotWatch:
+    """The one watch of the worker's slots, for everything that shows metrics."""
+    from connector.io.postgres.slot_health import look_at_slots, place_of_slot  # noqa: PLC0415
+    from workers.telemetry.own.slot_watch import SlotWatch  # noqa: PLC0415
+
+    async def locate(config: Mapping[str, str]) -> tuple[str, tuple[tuple[str, str], ...]]:
+        return place_of_slot(await herder.read_config(config))
+
+    return SlotWatch(herder.figures.configs, locate, look_at_slots)
 
 
 def _add_jolokia(app: FastAPI, herder: WorkerHerder, login: Login | None) -> None:

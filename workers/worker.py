@@ -49,6 +49,8 @@ async def serve(
     app = StartupGate(create_app(herder), herder.wait_ready)
     admin_app = StartupGate(create_admin_app(herder), herder.wait_ready) if settings.http.admin_listeners else None
     metrics_app = None if agent is None else create_metrics_app(herder)
+    herder.meter.connections = server.open_connections
+    herder.meter.loop_lag.start()
     end = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -65,6 +67,7 @@ async def serve(
                 starting.result()
     finally:
         LOG.info("stopping")
+        herder.meter.loop_lag.stop()
         server.stop()
         ending.cancel()
         starting.cancel()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from connector.meters.delay_meter import DelayMeter
 from connector.meters.producer_meter import ProducerMeter
 from connector.meters.snapshot_meter import SnapshotMeter
 from connector.meters.source_meter import SourceMeter
@@ -39,6 +41,9 @@ class TaskMeters:
     snapshot: SnapshotMeter = field(default_factory=SnapshotMeter)
     source: SourceMeter = field(default_factory=SourceMeter)
     producer: ProducerMeter = field(default_factory=ProducerMeter)
+    delays: DelayMeter = field(default_factory=DelayMeter)
+    in_flight: Callable[[], int] = lambda: 0
+    """Returns the bytes of records that wait for Kafka's acknowledgement, without the constant text of their schemas."""
     left_out: int = 0
     """Records that a transform or converter failed on, and that ``errors.tolerance=all`` left out."""
 

@@ -220,7 +220,7 @@ class Supervisor:
                     failures=failures.attempts,
                     seconds=round(seconds, 3),
                 )
-                self._meter.task_retried(name)
+                self._meter.task_retried(name, problem.kind.value)
                 await self._pause(seconds, stop)
             except BaseException as problem:
                 let_operator_through(problem)
@@ -241,7 +241,7 @@ class Supervisor:
         # The kind is the anchor of its section in docs/runbook.md.
         LOG.error("task failed and will not be tried again", error=reason, kind=kind)
         running = self._running.pop(name, None)
-        self._meter.task_failed(name, at_start=running is not None and running.progress.phase == "starting")
+        self._meter.task_failed(name, kind, at_start=running is not None and running.progress.phase == "starting")
         self._failed(name, trace)
 
 

@@ -57,22 +57,29 @@ async def open_sink(context: TaskContext, config: ConnectorConfig, stack: AsyncE
     With exactly-once delivery, no earlier producer of this task can write after this returns; only then may the offset be read. Raises
     CdcError.
     """
-    kafka, exactly_once = context.kafka, context.exactly_once
+    kafka, exactly_once, meters = context.kafka, context.exactly_once, context.meters
     creator = TopicCreator(
         kafka.admin, config.topic_creation, context.topic_used, enabled=kafka.topic_creation, backtrack=context.backtrack
     )
     sink: KafkaSink
     if exactly_once is None:
-        sink = KafkaSink(kafka, creator, meter=context.meters.producer)
+        sink = KafkaSink(kafka, creator, meter=meters.producer, delays=meters.delays)
     else:
         records = bound(exactly_once.offsets.records, partition(config.topic_prefix))
         target = OffsetTarget(records, config.emulation)
         sink = TransactionalSink(
-            kafka, creator, exactly_once.transactional_id, target, interval=exactly_once.interval, meter=context.meters.producer
+            kafka,
+            creator,
+            exactly_once.transactional_id,
+            target,
+            interval=exactly_once.interval,
+            meter=meters.producer,
+            delays=meters.delays,
         )
         context = replace(context, offsets=TransactionOffsets(exactly_once, sink))
     stack.push_async_callback(sink.stop)
     stack.callback(lambda: _count(context, sink))
+    meters.in_flight = lambda: sink.waiting
     await sink.start()
     found = await converted(sink, context.conversion, config, stack, context.topic_described, context.meters.leave_out)
     if isinstance(found, ConvertingSink) and (unused := found.conversion.unused):
@@ -83,6 +90,7 @@ async def open_sink(context: TaskContext, config: ConnectorConfig, stack: AsyncE
 
 def _count(context: TaskContext, sink: KafkaSink) -> None:
     context.progress.delivered += sink.delivered
+    context.meters.in_flight = lambda: 0
 
 
 async def converted(

@@ -47,6 +47,16 @@ def scraped(connector: Connector) -> dict[tuple[str, str], float]:
     }
 
 
+def own_series(connector: Connector) -> dict[tuple[str | tuple[str, str], ...], float]:
+    """The connector's own series by name and labels."""
+    return {
+        (sample.name, *sorted((label, value) for label, value in sample.labels.items() if label != "connector")): sample.value
+        for family in text_string_to_metric_families(connector.worker.rest("GET", "/metrics").text)
+        for sample in family.samples
+        if sample.labels.get("connector") == connector.name and sample.name.startswith("understudy_")
+    }
+
+
 def test_counts_after_a_workload(pg: PgServer, shared_worker: Worker) -> None:
     database = pg.database("metrics")
     database.execute("CREATE TABLE t (id int PRIMARY KEY, v text)", "INSERT INTO t VALUES (1), (2), (3)")
@@ -70,6 +80,25 @@ def test_counts_after_a_workload(pg: PgServer, shared_worker: Worker) -> None:
     assert (found["SnapshotCompleted", "snapshot"], found["RemainingTableCount", "snapshot"]) == (1, 0)
     status = f'kafka_connect_connector_status{{connector="{connector.name}",status="running"}} 1.0'
     assert status in connector.worker.rest("GET", "/metrics").text
+    own = own_series(connector)
+    table, topic = ("table", "public.t"), ("topic", f"{connector.name}.public.t")
+    assert {name: own[name] for name in own if name[0] == "understudy_events_total"} == {
+        ("understudy_events_total", ("operation", "create"), table): 2,
+        ("understudy_events_total", ("operation", "update"), table): 3,
+        ("understudy_events_total", ("operation", "delete"), table): 1,
+    }
+    assert own["understudy_snapshot_rows_total", table] == 3
+    assert own["understudy_delay_seconds_count",] == 3
+    # The delete has a tombstone.
+    assert own["understudy_sent_records_total", topic] == 10
+    assert own["understudy_sent_compressed_bytes_total", topic] > 0
+    assert own["understudy_task_state", ("state", "running")] == 1
+    # The slot is looked at every few seconds.
+    wait_until(lambda: own_series(connector).get(("understudy_slot_lag_bytes",)) == 0, lambda: str(own_series(connector)), SECONDS)
+    own = own_series(connector)
+    assert own["understudy_slot_active",] == 1
+    assert own["understudy_slot_wal_status", ("wal_status", "reserved")] == 1
+    assert own["understudy_server_wal_position_bytes",] > own["understudy_slot_retained_wal_bytes",] >= 0
     connector.delete()
 
 
