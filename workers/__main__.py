@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from workers.herder.herder import WorkerHerder
     from workers.records.latest import StoredRecord
     from workers.rest.metrics_route import Exposition
+    from workers.telemetry.open_telemetry.session import OpenTelemetry
     from workers.telemetry.own.slot_watch import SlotWatch
     from workers.telemetry.own.text_family import TextFamily
 
@@ -77,6 +78,7 @@ def _run(settings: WorkerSettings) -> None:
     from workers.herder.configuration_check import ConfigurationCheck  # noqa: PLC0415
     from workers.worker import serve  # noqa: PLC0415
 
+    telemetry = _open_telemetry(settings)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(
             serve(
@@ -84,9 +86,10 @@ def _run(settings: WorkerSettings) -> None:
                 create_app=partial(_app, settings),
                 create_admin_app=partial(_admin_app, settings.http),
                 create_metrics_app=partial(_metrics_app, settings),
-                run_task=partial(_run_task, settings.properties),
+                run_task=partial(_run_task, settings.properties, telemetry),
                 validate=ConfigurationCheck(_look_at_database, settings.preflight, classes=settings.class_map),
                 warm_up=_warm_up,
+                export=None if telemetry is None or not telemetry.metrics else partial(_export, telemetry),
             )
         )
 
@@ -164,6 +167,27 @@ def _slot_watch(herder: WorkerHerder) -> SlotWatch:
     return SlotWatch(herder.figures.configs, locate, look_at_slots)
 
 
+def _open_telemetry(settings: WorkerSettings) -> OpenTelemetry | None:
+    """Connect OpenTelemetry, if the environment asks for it; otherwise nothing of it is imported."""
+    environment = current_environment()
+    if not any(key.startswith("OTEL_") for key in environment):
+        return None
+    from workers.telemetry.open_telemetry.wanted import wanted  # noqa: PLC0415
+
+    asked = wanted(environment)
+    if not asked:
+        return None
+    from workers.telemetry.open_telemetry.session import OpenTelemetry  # noqa: PLC0415
+
+    return OpenTelemetry(asked, environment, settings.worker_id, _version())
+
+
+async def _export(telemetry: OpenTelemetry, herder: WorkerHerder) -> None:
+    await herder.wait_ready(float("inf"))
+    watch = _slot_watch(herder)
+    await telemetry.export(herder.figures.worker, lambda: herder.figures.connectors(watch.of), watch.fresh)
+
+
 def _add_jolokia(app: FastAPI, herder: WorkerHerder, login: Login | None) -> None:
     from workers.rest.jolokia_route import add_jolokia  # noqa: PLC0415
     from workers.telemetry.jolokia.answers import Jolokia  # noqa: PLC0415
@@ -187,10 +211,12 @@ def _warm_up() -> None:
     gc.freeze()
 
 
-async def _run_task(properties: Mapping[str, str], context: TaskContext, stop: asyncio.Event) -> None:
+async def _run_task(properties: Mapping[str, str], telemetry: OpenTelemetry | None, context: TaskContext, stop: asyncio.Event) -> None:
     from connector.runner.task import run_task  # noqa: PLC0415
     from workers.bulk.spark_snapshots import SparkSnapshots  # noqa: PLC0415
 
+    if telemetry is not None:
+        context = replace(context, tracing=telemetry.tracing(context.connector))
     await run_task(replace(context, backtrack=_backtracking()), stop, SparkSnapshots.of(properties))
 
 

@@ -16,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.fix_pg import PgServer
 from tests.fix_worker import Worker
 from tests.support.connector import SECONDS, Connector
+from tests.support.otlp_receiver import OtlpReceiver
 from tests.support.project import ROOT
 from workers.quickstart.embedded.place import free_port
 from workers.quickstart.embedded.wait import wait_until
@@ -102,11 +103,17 @@ def test_counts_after_a_workload(pg: PgServer, shared_worker: Worker) -> None:
     connector.delete()
 
 
-def test_the_exporter_s_port_and_jolokia(pg: PgServer, worker: Callable[..., Worker], tmp_path: Path) -> None:
+def test_the_exporter_s_port_jolokia_and_otlp(pg: PgServer, worker: Callable[..., Worker], tmp_path: Path) -> None:
+    with OtlpReceiver() as receiver:
+        _seen_by_others(pg, worker, tmp_path, receiver)
+
+
+def _seen_by_others(pg: PgServer, worker: Callable[..., Worker], tmp_path: Path, receiver: OtlpReceiver) -> None:
     rules, port = tmp_path / "config.yml", free_port()
     rules.write_text(STRIMZI)
     agent = f"-javaagent:/opt/libs/jmx_prometheus_javaagent-1.0.1.jar=127.0.0.1:{port}:{rules}"
-    started = worker(environment={"KAFKA_OPTS": agent}, jolokia_enabled="true")
+    otlp = {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url, "OTEL_METRIC_EXPORT_INTERVAL": "200", "OTEL_BSP_SCHEDULE_DELAY": "200"}
+    started = worker(environment={"KAFKA_OPTS": agent, **otlp}, jolokia_enabled="true")
     database = pg.database("jolokia")
     database.execute(
         "CREATE TABLE a (id int PRIMARY KEY)",
@@ -139,4 +146,17 @@ def test_the_exporter_s_port_and_jolokia(pg: PgServer, worker: Callable[..., Wor
     families = text_string_to_metric_families(started.rest("GET", "/metrics").text)
     found = {sample.name for family in families for sample in family.samples}
     assert {re.split(r"[{ ]", series)[0] for series in RECORDED} - found == set()
+
+    def spans() -> dict[str, Any]:
+        return {span.name: span for span in receiver.spans()}
+
+    wait_until(lambda: "incremental snapshot table" in spans(), lambda: str(spans()), SECONDS)
+    start, table = spans()["task start"], spans()["snapshot table"]
+    assert {each.key: each.value for each in table.attributes}["understudy.rows"].int_value == 2
+    assert start.trace_id == table.trace_id
+    sent = "understudy_sent_records"
+    wait_until(
+        lambda: sum(point.as_int for point in receiver.metrics()[sent].sum.data_points) >= 6, lambda: str(receiver.metrics()), SECONDS
+    )
+    wait_until(lambda: "understudy_slot_lag_bytes" in receiver.metrics(), lambda: str(receiver.metrics()), SECONDS)
     connector.delete()
