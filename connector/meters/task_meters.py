@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from connector.meters.connection_meter import ConnectionMeter
+from connector.meters.delay_meter import DelayMeter
 from connector.meters.producer_meter import ProducerMeter
 from connector.meters.snapshot_meter import SnapshotMeter
 from connector.meters.source_meter import SourceMeter
@@ -47,6 +48,9 @@ class TaskMeters:
     """How many records the producer was given and Kafka has not acknowledged."""
     failures: int = 0
     """Records that a transform or converter failed on."""
+    delays: DelayMeter = field(default_factory=DelayMeter)
+    in_flight: Callable[[], int] = lambda: 0
+    """Returns the bytes of records that wait for Kafka's acknowledgement, without the constant text of their schemas."""
     left_out: int = 0
     """Those of them that ``errors.tolerance=all`` left out."""
     logged: int = 0

@@ -224,6 +224,8 @@ class StreamRun:
         if due or position is None:
             self._sink.pump()
         else:
+            meters = self._context.meters
+            meters.delays.sent(position.confirmable, meters.stream)
             self._sink.send(self._with_snapshot(position))
 
     def _with_snapshot(self, position: Position) -> Position:

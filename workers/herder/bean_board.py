@@ -59,14 +59,15 @@ class BeanBoard:
         self._ownership: Final = ownership
         self._meter: Final = meter
 
-    def beans(self) -> Sequence[MBean]:
-        """Return all MBeans: the worker's, those of its connectors in the order of their names, and those of Kafka's clients."""
+    def each(self) -> Iterator[MBean]:
+        """Yield all MBeans: the worker's, those of its connectors in the order of their names, and those of Kafka's clients."""
         names = sorted(name for name in self._ownership.held if self._config.config(name) is not None)
         tasks = sum(self._has_task(name) for name in names)
-        found = [worker_bean(WorkerFacts(len(names), tasks, self._meter)), *self._of_group(len(names), tasks)]
+        yield worker_bean(WorkerFacts(len(names), tasks, self._meter))
+        yield from self._of_group(len(names), tasks)
         for name in names:
-            found += self._of_connector(name)
-        return [*found, *self._of_clients(names)]
+            yield from self._of_connector(name)
+        yield from self._of_clients(names)
 
     def _has_task(self, name: str) -> bool:
         """Whether the connector has a task. As in Kafka Connect, one that has failed counts."""

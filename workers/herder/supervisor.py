@@ -231,7 +231,7 @@ class Supervisor:
                     failures=failures.attempts,
                     seconds=round(seconds, 3),
                 )
-                self._meter.task_retried(name)
+                self._meter.task_retried(name, problem.kind.value)
                 await self._pause(seconds, stop)
             except BaseException as problem:
                 let_operator_through(problem)
@@ -254,7 +254,7 @@ class Supervisor:
         running = self._running.pop(name, None)
         if running is not None:
             self._failed_figures[name] = running.meters, running.progress
-        self._meter.task_failed(name, at_start=running is not None and running.progress.phase == "starting")
+        self._meter.task_failed(name, kind, at_start=running is not None and running.progress.phase == "starting")
         self._failed(name, trace)
 
 

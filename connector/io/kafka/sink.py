@@ -40,6 +40,7 @@ from connector.io.kafka.compression import Compressor, compressor_of
 from connector.io.kafka.partitioner import partition_of
 from connector.io.kafka.producer_settings import max_request_size, producer_arguments
 from connector.io.kafka.topic_creation import TopicCreator
+from connector.meters.delay_meter import DelayMeter
 from connector.meters.producer_meter import ProducerMeter
 from connector.record.batch import Record, RecordBatch, encode_records
 
@@ -139,8 +140,10 @@ class KafkaSink:
         limit: int = 8_000_000,
         connect: Callable[..., Any] = AIOKafkaProducer,
         meter: ProducerMeter | None = None,
+        delays: DelayMeter | None = None,
     ) -> None:
         self.meter: Final = meter or ProducerMeter()
+        self._delays: Final = delays or DelayMeter()
         self._settings = settings
         self._creator = creator
         self._limit = limit
@@ -161,6 +164,8 @@ class KafkaSink:
         self.frontier: Final = Frontier()
         self._ledger: AckLedger[Mark] = AckLedger()
         self._waiting_mark: Mark | None = None
+        self._observed: Mark | None = None
+        """The reached mark up to which delays are counted."""
 
     async def start(self) -> None:
         """Connect. Raises CdcError: SINK_UNREACHABLE if no broker answers, SINK_PERMISSION if no broker accepts the login."""
@@ -223,6 +228,7 @@ class KafkaSink:
         mark = self.frontier.mark(position)
         if self._resolving is None:
             self._ledger.mark(mark)
+            self._observe()
         else:
             # Some records wait for their topic and are not in the ledger yet, so the mark waits too.
             self._waiting_mark = mark
@@ -281,6 +287,14 @@ class KafkaSink:
         if self._waiting_mark is not None:
             self._ledger.mark(self._waiting_mark)
             self._waiting_mark = None
+            self._observe()
+
+    def _observe(self) -> None:
+        """Count the delay of the transactions that Kafka has acknowledged since the last call."""
+        mark = self.reached
+        if mark is not None and mark is not self._observed:
+            self._observed = mark
+            self._delays.acknowledged(mark.position.confirmable, time.time_ns() // 1_000_000)
 
     async def prepare(self, topic: str) -> None:
         """Make the topic if need be, and learn its partitions: a record that names one needs them. Raises CdcError."""
@@ -311,6 +325,7 @@ class KafkaSink:
                 self._in_flight -= len(batch.records)
                 self._creator.used(part.topic)
                 self._ledger.acknowledge(number)
+                self._observe()
                 self._changed.set()
                 if part.batch.records and not part.number:
                     part.number = self._ledger.open_batch()

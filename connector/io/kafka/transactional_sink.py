@@ -38,6 +38,7 @@ from connector.io.kafka.partitioner import partition_of
 from connector.io.kafka.sink import KafkaSink, Partition, TopicOut, sink_error
 from connector.io.kafka.topic_creation import TopicCreator
 from connector.log import EventLog
+from connector.meters.delay_meter import DelayMeter
 from connector.meters.producer_meter import ProducerMeter
 from connector.ports import JsonObject
 from connector.record.batch import NO_HEADERS, RecordBatch
@@ -88,8 +89,9 @@ class TransactionalSink(KafkaSink):
         limit: int = 8_000_000,
         connect: Callable[..., Any] = AIOKafkaProducer,
         meter: ProducerMeter | None = None,
+        delays: DelayMeter | None = None,
     ) -> None:
-        super().__init__(settings, creator, limit=limit, connect=connect, meter=meter)
+        super().__init__(settings, creator, limit=limit, connect=connect, meter=meter, delays=delays)
         self._id = transactional_id
         self._offsets = offsets
         self._interval = interval
@@ -325,6 +327,7 @@ class TransactionalSink(KafkaSink):
         self._stored = mark
         if isinstance(mark, Mark):
             self._reached = mark
+            self._observe()
 
     def _offset_of(self, mark: Mark | JsonObject | None) -> JsonObject | None:
         if isinstance(mark, Mark):

@@ -57,24 +57,31 @@ async def open_sink(context: TaskContext, config: ConnectorConfig, stack: AsyncE
     With exactly-once delivery, no earlier producer of this task can write after this returns; only then may the offset be read. Raises
     CdcError.
     """
-    kafka, exactly_once = context.kafka, context.exactly_once
+    kafka, exactly_once, meters = context.kafka, context.exactly_once, context.meters
     creator = TopicCreator(
         kafka.admin, config.topic_creation, context.topic_used, enabled=kafka.topic_creation, backtrack=context.backtrack
     )
     sink: KafkaSink
     if exactly_once is None:
-        sink = KafkaSink(kafka, creator, meter=context.meters.producer)
+        sink = KafkaSink(kafka, creator, meter=meters.producer, delays=meters.delays)
     else:
         records = bound(exactly_once.offsets.records, partition(config.topic_prefix))
         target = OffsetTarget(records, config.emulation)
         sink = TransactionalSink(
-            kafka, creator, exactly_once.transactional_id, target, interval=exactly_once.interval, meter=context.meters.producer
+            kafka,
+            creator,
+            exactly_once.transactional_id,
+            target,
+            interval=exactly_once.interval,
+            meter=meters.producer,
+            delays=meters.delays,
         )
         context = replace(context, offsets=TransactionOffsets(exactly_once, sink))
     stack.push_async_callback(sink.stop)
     stack.callback(lambda: _count(context, sink))
-    context.meters.active = lambda: sink.active
-    context.meters.admin.watch(creator.traffic)
+    meters.active = lambda: sink.active
+    meters.admin.watch(creator.traffic)
+    meters.in_flight = lambda: sink.waiting
     await sink.start()
     found = await converted(sink, context.conversion, config, stack, context.topic_described, bound(_count_failure, context))
     if isinstance(found, ConvertingSink) and (unused := found.conversion.unused):
@@ -88,6 +95,7 @@ def _count(context: TaskContext, sink: KafkaSink) -> None:
     # A failed task shows what it had in flight, without the records themselves.
     left = sink.active
     context.meters.active = lambda: left
+    context.meters.in_flight = lambda: 0
 
 
 def _count_failure(context: TaskContext, *, left_out: bool, logged: bool) -> None:

@@ -79,7 +79,7 @@ PRODUCER: Final[tuple[Row[ProducerFacts], ...]] = (
         lambda facts: facts.meter.latency.average(facts.now),
     ),
     Row("request-latency-max", "nearest", "likewise", lambda facts: facts.meter.latency.largest(facts.now)),
-    Row("request-total", "nearest", "requests with records", lambda facts: float(facts.meter.batches)),
+    Row("request-total", "nearest", "requests with records", lambda facts: float(facts.meter.all.batches)),
     Row("request-rate", "nearest", "likewise, per second", lambda facts: facts.meter.batch_rate.rate(facts.now)),
     Row("request-size-avg", "nearest", "bytes of a batch after compression", lambda facts: facts.meter.batch_size.average(facts.now)),
     Row("request-size-max", "nearest", "likewise", lambda facts: facts.meter.batch_size.largest(facts.now)),

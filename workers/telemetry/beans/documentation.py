@@ -9,8 +9,11 @@ from typing import Any, Final
 
 from workers.telemetry.beans import app_info, client, connect, connections, group, snapshot, streaming, task
 from workers.telemetry.beans.attribute import Row
+from workers.telemetry.own import table as own
 
 _INTRODUCTION: Final = Path(__file__).with_name("introduction.md")
+_OWN: Final = "<!-- own series -->"
+"""The place of the table of own series."""
 _TESTS: Final = "tests/unit/workers"
 _TASK: Final = "connector=…,task=0"
 _TABLES: Final[tuple[tuple[str, str, str, Sequence[Row[Any]]], ...]] = (
@@ -73,9 +76,18 @@ def _table(rows: Sequence[Row[Any]]) -> str:
     return "\n".join(["| attribute | meaning here | |", "|---|---|---|", *lines]) + "\n"
 
 
+def _own_table() -> str:
+    named = [(("connector", *figure.labels), figure) for figure in own.CONNECTOR] + [(figure.labels, figure) for figure in own.WORKER]
+    lines = [
+        f"| `{figure.series}` | {figure.kind} | {', '.join(f'`{label}`' for label in labels)} | {figure.meaning} |"
+        for labels, figure in named
+    ]
+    return "\n".join(["| series | type | labels | meaning |", "|---|---|---|---|", *lines])
+
+
 def page() -> str:
     """Return docs/monitoring.md."""
-    parts = [_INTRODUCTION.read_text(encoding="utf-8")]
+    parts = [_INTRODUCTION.read_text(encoding="utf-8").replace(_OWN, _own_table())]
     for title, name, test, rows in _TABLES:
         parts.append(f"\n### {title}\n\n`{name}`, tested by [{_TESTS}/{test}](../{_TESTS}/{test})\n\n{_table(rows)}")
     listed = "".join(f"| `{name}` | {meaning} | {likeness} |\n" for name, (likeness, meaning) in app_info.MEANINGS.items())

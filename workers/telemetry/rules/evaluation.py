@@ -6,7 +6,7 @@ of an attribute (``…><>status: (.+)``) is evaluated again when the value chang
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -51,6 +51,10 @@ class Family:
     def series(self) -> str:
         """The name of its series: that of a counter ends with ``_total``."""
         return f"{self.name}_total" if self.kind == "counter" else self.name
+
+    def named(self, names: Collection[str]) -> bool:
+        """Whether one of these names is that of its series."""
+        return self.series in names
 
     def rows(self) -> Iterator[tuple[Labels, float]]:
         """Yield labels and values. If two series have the same labels, all get the label ``_objectname``."""
@@ -115,6 +119,16 @@ class RuleSet:
 
     def families(self, beans: Iterable[MBean]) -> list[Family]:
         """Return the families of the MBeans' present values, in the order of their names."""
+        steps = self.steps(beans)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                found: list[Family] = end.value
+                return found
+
+    def steps(self, beans: Iterable[MBean]) -> Generator[None, None, list[Family]]:
+        """Do the work of :meth:`families`, and yield after each MBean, so that the caller can let others run. Return the families."""
         found: dict[str, Family] = {}
         seen: dict[tuple[str, Keys], _Plans | None] = {}
         for bean in beans:
@@ -129,6 +143,7 @@ class RuleSet:
                     for entry, part in value.items():
                         if isinstance(part, int | float | str):
                             self._add(found, plans, bean, attribute, entry, part)
+            yield
         self._known = seen
         return [found[name] for name in sorted(found)]
 
