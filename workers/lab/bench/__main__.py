@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import platform
 import signal
 import sys
@@ -88,6 +89,7 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--schemas", choices=SCHEMAS, default="both", help="JSON with schemas, without, or a run of each")
     parser.add_argument("--set", type=_setting, action="append", default=[], metavar="KEY=VALUE", help="a property of the connector")
+    parser.add_argument("--scrape", type=_seconds, metavar="SECONDS", help="scrape the worker's metrics so often meanwhile")
     parser.add_argument("--name", default="understudy", help="what the runs are called in the figures")
     parser.add_argument("--out", type=Path, help="a file to which the lines of JSON are added")
     given = parser.add_argument_group(
@@ -96,6 +98,7 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     given.add_argument("--url", help="the worker's REST interface")
     given.add_argument("--dsn", help="a database of the PostgreSQL server; one for the run is made beside it")
     given.add_argument("--bootstrap", help="the Kafka that the worker writes to")
+    given.add_argument("--metrics", default="", help="the address to scrape, if it is not /metrics of --url")
     given.add_argument("--pid", type=int, help="the worker's process on this machine, for CPU time and memory")
     chosen = parser.parse_args(arguments)
     places = (chosen.url, chosen.dsn, chosen.bootstrap)
@@ -103,6 +106,8 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
         parser.error("--url, --dsn and --bootstrap go together")
     if chosen.pid is not None and not chosen.url:
         parser.error("--pid is the process of the worker at --url")
+    if chosen.metrics and (chosen.scrape is None or not chosen.url):
+        parser.error("--metrics goes together with --url and --scrape")
     chosen.update_rows = chosen.update_rows or max(chosen.rows // 2, 1)
     return chosen
 
@@ -195,7 +200,9 @@ def _plan(chosen: argparse.Namespace, name: str, schemas: str) -> Plan:
     settings |= dict(chosen.set)
     workload = WORKLOADS[chosen.table]
     phases = [phase for phase in chosen.phases if phase in PHASES and phase in workload.phases]
-    return Plan(name, chosen.rows, chosen.update_rows, chosen.rate, chosen.seconds, phases, settings, workload)
+    return Plan(
+        name, chosen.rows, chosen.update_rows, chosen.rate, chosen.seconds, phases, settings, workload, chosen.scrape, chosen.metrics
+    )
 
 
 def _surroundings(place: Servers) -> tuple[dict[str, str | int | float], dict[str, str]]:
@@ -249,6 +256,13 @@ def _positive(text: str) -> int:
     number = int(text.replace("_", "").replace(",", ""))
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a number of 1 or more")
+    return number
+
+
+def _seconds(text: str) -> float:
+    number = float(text)
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds")
     return number
 
 

@@ -14,6 +14,7 @@ from workers.telemetry.own import table as own
 _INTRODUCTION: Final = Path(__file__).with_name("introduction.md")
 _OWN: Final = "<!-- own series -->"
 """The place of the table of own series."""
+_BOARDS: Final = Path(__file__).with_name("boards.md")
 _TESTS: Final = "tests/unit/workers"
 _TASK: Final = "connector=…,task=0"
 _TABLES: Final[tuple[tuple[str, str, str, Sequence[Row[Any]]], ...]] = (
@@ -96,6 +97,7 @@ def page() -> str:
         "tested by "
         f"[{_TESTS}/herder/test_mbeans.py](../{_TESTS}/herder/test_mbeans.py)\n\n| attribute | meaning here | |\n|---|---|---|\n{listed}"
     )
+    parts.append(_BOARDS.read_text(encoding="utf-8"))
     return "".join(parts)
 
 

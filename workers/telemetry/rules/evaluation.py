@@ -27,15 +27,14 @@ Keys = tuple[tuple[str, str], ...]
 class Series:
     """The series that an attribute becomes. ``value`` replaces the attribute's. ``origin`` tells apart series with the same labels."""
 
-    family: str
+    families: tuple[str, ...]
+    """Usually one; a second is named like the first with the ending ``_total``."""
     kind: str
     help: str
     labels: Labels
     origin: str
     factor: float = 1.0
     value: float | None = None
-    whole_family: str = ""
-    """The family of a second series, whose name keeps the ending ``_total``; empty if there is none."""
 
 
 @dataclass(slots=True)
@@ -65,7 +64,7 @@ class Family:
 
 def plain_family(name: str, kind: str, described: str, value: float, labels: Labels = ()) -> Family:
     """Return a family of one series, which no rule made."""
-    return Family(name, kind, described, [(Series(name, kind, described, labels, ""), value)])
+    return Family(name, kind, described, [(Series((name,), kind, described, labels, ""), value)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +171,13 @@ class RuleSet:
             return
         else:
             number = float(value) if isinstance(value, bool) else value * series.factor
-        _keep(found, series.family, series, number)
-        if series.whole_family:
-            _keep(found, series.whole_family, series, number)
+        for name in series.families:
+            family = found.get(name)
+            if family is None:
+                family = found[name] = Family(name, series.kind, series.help)
+            elif family.kind != series.kind:
+                family.kind = "unknown"
+            family.samples.append((series, number))
 
     def _plan(self, bean: MBean, attribute: str, entry: str | None) -> _Plan:
         """Evaluate all rules that the value cannot change."""
@@ -238,17 +241,9 @@ class RuleSet:
         # whole scrape.
         unique = {f"_{key.lstrip('_')}" if key.startswith("__") else key: text for key, text in labels}
         family = family_name(name)
-        whole = f"{family}_total" if self._file.keeps_totals and rule.kind == "unknown" and name.endswith("_total") else ""
-        return Series(family, rule.kind, described, tuple(sorted(unique.items())), origin, rule.factor, value, whole)
-
-
-def _keep(found: dict[str, Family], name: str, series: Series, number: float) -> None:
-    family = found.get(name)
-    if family is None:
-        family = found[name] = Family(name, series.kind, series.help)
-    elif family.kind != series.kind:
-        family.kind = "unknown"
-    family.samples.append((series, number))
+        twice = self._file.keeps_totals and rule.kind == "unknown" and name.endswith("_total")
+        families = (family, f"{family}_total") if twice else (family,)
+        return Series(families, rule.kind, described, tuple(sorted(unique.items())), origin, rule.factor, value)
 
 
 def _line(bean: MBean, attribute: str, entry: str | None) -> _Line:
