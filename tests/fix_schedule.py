@@ -49,6 +49,7 @@ SESSIONS: Final = (
             "missing",
             "protobuf",
             "rebuild",
+            "rules",
             "transactions",
             "verify",
             "verify_live",

@@ -27,7 +27,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         pytest.skip(str(error))
     # What a test makes in Spark's own catalog would else lie in the folder that the tests run in.
     settings = {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
-    session = open_session("tests", java, jars_of(java, jar_folder(), GROUPS), settings=settings)
+    # Only a test with an object store needs those of S3; it has a session of its own.
+    jars = jars_of(java, jar_folder(), [group for group in GROUPS if group != "s3"])
+    session = open_session("tests", java, jars, settings=settings)
     with pytest.MonkeyPatch.context() as patch:
         _close_sockets(patch)
         yield session

@@ -24,7 +24,7 @@ from workers.spark.compare.show import show
 from workers.spark.failure import FAULT, UNREADABLE, WRONG, JobError, failure_sentence
 from workers.spark.jobs.arrival import arrival
 from workers.spark.jobs.mirror_config import read_config
-from workers.spark.jobs.stream import kept_tables, mirrored_tables, place_of, run_history, run_mirror, session_of
+from workers.spark.jobs.stream import kept_tables, mirrored_tables, place_of, ruled, run_history, run_mirror, session_of
 from workers.spark.maintenance.command import add_maintain, chosen
 from workers.spark.maintenance.command import run as run_maintain
 from workers.spark.maintenance.maintain import lake_of, maintain
@@ -126,7 +126,7 @@ def _mirror(options: argparse.Namespace) -> int:
     try:
         run_mirror(replace(config, trigger="available-now"), spark, rebuild=options.rebuild)
         tables = mirrored_tables(config, spark)
-        return 0 if show(spark, config.dsn, tables, sink_of(place_of(config), spark), options.show) else 1
+        return 0 if show(spark, config.dsn, tables, ruled(config, sink_of(place_of(config), spark)), options.show) else 1
     finally:
         spark.stop()
 
@@ -144,7 +144,7 @@ def _verify(options: argparse.Namespace) -> int:
     psycopg.connect(dsn).close()
     spark = session_of(config, "verify", "postgres", kafka=options.wait is not None)
     try:
-        sink = sink_of(place_of(config), spark)
+        sink = ruled(config, sink_of(place_of(config), spark))
         tables = [table for table in mirrored_tables(config, spark) if not options.table or table.full_name in options.table]
         if not tables:
             raise JobError(UNREADABLE, "The mirror has no such table yet. Run the mirror first, and see --table.")

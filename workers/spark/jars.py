@@ -20,6 +20,7 @@ from typing import Final
 import pyspark
 
 from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.s3_jars import MODULES, OTHERS, SDK
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,10 @@ GROUPS: Final[Mapping[str, tuple[Jar, ...]]] = {
             "1.11.0",
             "d6ea6c5d099288daeb7d5a92061bd3d7d8f296492632b42378e5f2f0e3066242",
         ),
+    ),
+    "s3": (
+        *(Jar(*known) for known in OTHERS),
+        *(Jar("software.amazon.awssdk", module, SDK, sha256) for module, sha256 in MODULES.items()),
     ),
     "postgres": (Jar("org.postgresql", "postgresql", "42.7.8", "2a32a9dcbc42d67a50ad3a0de5efd102c8d2be46720045f2cbd6689f160ab7c7"),),
 }

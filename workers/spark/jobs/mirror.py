@@ -10,16 +10,18 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.jobs.batches import Work, at_newest
 from workers.spark.jobs.places import SNAPSHOT_BEGINS, appended
-from workers.spark.jobs.reduction import after_truncates, folded, last_of_each
+from workers.spark.jobs.reduction import after_truncates, folded, last_of_each, softly_deleted
+from workers.spark.tables.rules import NO_RULES, Rules
 from workers.spark.tables.table import Effects, Sink
 from workers.spark.topics.known import TopicState, Truncate
 
 
 class Mirror:
-    """Keeps mirrors of the source's tables in ``sink``."""
+    """Keeps mirrors of the source's tables in ``sink``. ``rules`` say which of them have soft deletes."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: Sink, rules: Rules = NO_RULES) -> None:
         self._sink = sink
+        self._rules = rules
 
     def target(self, work: Work) -> DataFrame | None:
         """The mirror."""
@@ -36,6 +38,8 @@ class Mirror:
         live = after_truncates(work.changes, kept)
         if not table.key:
             rows = appended(live)
+        elif self._rules.of(table).soft_delete:
+            rows = softly_deleted(live.where(F.col("key").isNotNull()), table)
         elif work.any("placeholders"):
             rows = folded(live.where(F.col("key").isNotNull()), table)
         else:

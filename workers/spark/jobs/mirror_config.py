@@ -15,6 +15,7 @@ from workers.spark.failure import WRONG, JobError
 from workers.spark.kinds import UNAVAILABLE
 from workers.spark.maintenance.settings import MaintainConfig, check_maintain
 from workers.spark.meters.settings import MetricsConfig, check_metrics
+from workers.spark.tables.rules import Rules, TableRule, check_rules
 from workers.spark.topics.apicurio import generation_of
 from workers.spark.topics.patterns import either, of_prefix, of_topic
 
@@ -105,11 +106,18 @@ class MirrorConfig:
     """Spark's settings."""
     maintain: MaintainConfig = field(default_factory=MaintainConfig)
     metrics: MetricsConfig | None = None
+    table: tuple[TableRule, ...] = ()
+    """Rules for single tables."""
 
     @property
     def schema_type(self) -> str | None:
         """The type of the topics' schemas in the registry; None for a format without a registry."""
         return _FORMATS[self.format]
+
+    @property
+    def rules(self) -> Rules:
+        """The rules for single tables."""
+        return Rules(self.table)
 
     @property
     def pattern(self) -> str:
@@ -142,6 +150,7 @@ def parse_config(document: Mapping[str, Any], environment: Mapping[str, str] = o
         raise JobError(WRONG, f"sink.readers is for the format delta, but sink.format is {config.sink.format}. Remove it.")
     check_maintain(config.maintain, config.sink.format)
     check_metrics(config.metrics)
+    check_rules(config.table)
     if not _TRIGGER.fullmatch(config.trigger):
         raise JobError(WRONG, f'trigger is {config.trigger!r}. Use "available-now", "continuous" or an interval such as "10 seconds".')
     if (config.topics is None) == (config.prefix is None):
@@ -207,6 +216,8 @@ def _value(hint: Any, value: Any, name: str) -> Any:
         if not isinstance(value, dict):
             raise JobError(WRONG, f"{name} must be a table.")
         return {key: _scalar(part) for key, part in _flat(value)}
+    if get_origin(wanted) is tuple:
+        return tuple(_item(get_args(wanted)[0], part, name) for part in _list(value, get_args(wanted)[0], name))
     if wanted in (SinkConfig, RegistryConfig, MaintainConfig, MetricsConfig):
         if not isinstance(value, dict):
             raise JobError(WRONG, f"{name} must be a table: write [{name}].")
@@ -215,6 +226,20 @@ def _value(hint: Any, value: Any, name: str) -> Any:
         expected = {int: "a whole number", bool: "true or false"}.get(wanted, "text")
         raise JobError(WRONG, f"{name} must be {expected}.")
     return value
+
+
+def _list(value: Any, of: Any, name: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise JobError(WRONG, f"{name} must be a list of {'tables: write [[' + name + ']]' if of is TableRule else 'texts'}.")
+    return value
+
+
+def _item(of: Any, value: Any, name: str) -> Any:
+    if of is not TableRule:
+        return _value(of, value, name)
+    if not isinstance(value, dict):
+        raise JobError(WRONG, f"{name} must be a list of tables: write [[{name}]].")
+    return _built(of, value, f"{name}.")
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

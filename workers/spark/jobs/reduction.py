@@ -83,6 +83,28 @@ def folded(changes: DataFrame, table: Table) -> DataFrame:
     )
 
 
+def softly_deleted(changes: DataFrame, table: Table) -> DataFrame:
+    """The effects of changes of a table with soft deletes: as :func:`folded`, but a deleted row has its last values of the batch.
+
+    It is null without any. The column ``at`` has the time of the delete's commit, null if the batch has only a tombstone.
+    """
+    gone = F.col("op").isin(*GONE)
+    rows = folded(changes.where(~gone), table).select(F.col("key").alias("known"), "row", "kept", "lsn")
+    ends = changes.groupBy("key").agg(
+        F.max_by(gone, "offset").alias("gone"),
+        F.max_by(F.struct("lsn", "ts_ms"), F.when(F.col("op") == "d", F.col("offset"))).alias("end"),
+    )
+    found = ends.join(rows, F.col("key").eqNullSafe(F.col("known")), "left")
+    return found.select(
+        F.when(F.col("gone"), F.lit(DELETE)).otherwise(F.lit(UPSERT)).alias("op"),
+        "key",
+        "row",
+        F.coalesce("kept", F.array().cast("array<string>")).alias("kept"),
+        F.when(F.col("gone"), F.col("end.lsn")).otherwise(F.col("lsn")).alias("lsn"),
+        F.when(F.col("gone"), F.timestamp_millis("end.ts_ms")).alias("at"),
+    )
+
+
 def sent(column: Column) -> SparkColumn:
     """Whether a change has the column's value."""
     return F.col("row").isNotNull() & ~F.coalesce(F.array_contains("unavailable", column.name), F.lit(False))

@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.failure import UNREADABLE, WRONG, JobError
 from workers.spark.jars import jars_of
 from workers.spark.jobs.arrival import check_held, covers, end_offsets
 from workers.spark.jobs.batches import Batches, Job
@@ -38,6 +38,7 @@ from workers.spark.maintenance.schedule import Schedule
 from workers.spark.meters.figures import Figures
 from workers.spark.session import SHUFFLE_PARTITIONS, find_java, jar_folder, open_session
 from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, PostgresPlace, SinkPlace, jar_groups, sink_of
+from workers.spark.sinks.ruled import RuledSink, routed
 from workers.spark.source.missing import missing_of
 from workers.spark.source.relation import catalog_of
 from workers.spark.tables.table import Sink, Table
@@ -83,7 +84,8 @@ def session_of(config: MirrorConfig, name: str, *groups: str, kafka: bool = True
     java = find_java()
     if kafka:
         check_reachable(config.bootstrap)
-    needed = ("kafka", *jar_groups(place_of(config)), *(("avro",) if config.format in NEED_AVRO else ()), *groups)
+    s3 = any(path.startswith("s3a://") for path in (config.checkpoint, config.sink.path or ""))
+    needed = ("kafka", *jar_groups(place_of(config)), *(("s3",) if s3 else ()), *(("avro",) if config.format in NEED_AVRO else ()), *groups)
     settings = {**_LOCAL, **config.spark}
     spark = open_session(
         f"{name} {config.name}", java, jars_of(java, jar_folder(), tuple(dict.fromkeys(needed))), master=config.master, settings=settings
@@ -261,13 +263,20 @@ def run_mirror(
 
     Tables named in ``rebuild`` are first rebuilt from the start of their topics.
     """
-    _run(config, "mirror", Mirror, spark, say, rebuild)
+    _run(config, "mirror", partial(Mirror, rules=config.rules), spark, say, rebuild)
 
 
 def run_history(
     config: MirrorConfig, spark: SparkSession | None = None, say: Callable[[str], None] | None = None, rebuild: Sequence[str] = ()
 ) -> None:
-    """Keep histories, as :func:`run_mirror`. A column that the source drops stays in them."""
+    """Keep histories, as :func:`run_mirror`. A column that the source drops stays in them.
+
+    Raises JobError for rules that change the rows of a table.
+    """
+    if any(rule.changes_rows for rule in config.table):
+        raise JobError(
+            WRONG, "[[table]] has soft_delete, columns, exclude_columns or mask. A history has all of a row: only route is for it."
+        )
     _run(replace(config, sink=replace(config.sink, dropped_columns="keep")), "history", History, spark, say, rebuild)
 
 
@@ -290,7 +299,8 @@ def _run(
         checkpoint = Checkpoint(session, config.checkpoint)
         checkpoint.check()
         check_held(session, config, checkpoint)
-        sink = sink_of(place_of(config, f"{config.name} {checkpoint.identity()}"), session)
+        place = sink_of(place_of(config, f"{config.name} {checkpoint.identity()}"), session)
+        sink = ruled(config, place)
         ends = broker.ends(topics) if now else None
 
         def behind(batch: int, topic: str) -> bool:
@@ -320,7 +330,7 @@ def _run(
             if state.aside is not None:
                 say(said_of(topic, state))
         apply = batches.apply if config.metrics is None else counted(batches.apply, figures, lambda: checkpoint.last().topics)
-        run = Run(config, session, apply, checkpoint, say, ends, schedule_of(config, session, sink, say), figures.unread)
+        run = Run(config, session, apply, checkpoint, say, ends, schedule_of(config, session, place, say), figures.unread)
         with metered(figures, config.metrics, session, config.name):
             _follow(run, config, session, checkpoint)
         if now:
@@ -389,9 +399,15 @@ def mirrored_tables(config: MirrorConfig, spark: SparkSession) -> list[Table]:
 
 
 def kept_tables(config: MirrorConfig, spark: SparkSession, sink: Sink) -> list[Table]:
-    """The tables in the sink, mirrors and histories, of the source's tables."""
+    """The tables in the sink, mirrors and histories, of the source's tables, under the names that they have there."""
     found = mirrored_tables(config, spark)
-    return [one for table in found for one in (table, history_table(table)) if sink.read(one, spark) is not None]
+    named = [routed(config.rules, one) for table in found for one in (table, history_table(table))]
+    return [one for one in named if sink.read(one, spark) is not None]
+
+
+def ruled(config: MirrorConfig, sink: Sink) -> Sink:
+    """The sink, whose tables follow the configuration's rules."""
+    return RuledSink(sink, config.rules) if config.table else sink
 
 
 def schedule_of(config: MirrorConfig, spark: SparkSession, sink: Sink, say: Callable[[str], None]) -> Schedule | None:

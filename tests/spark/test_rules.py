@@ -1,0 +1,127 @@
+"""Mirrors whose tables follow rules: selected, masked and routed columns, and rows that are marked instead of removed."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
+
+from tests.support.spark.memory_sink import Crash
+from tests.support.spark.topic_log import EPOCH, ID, NAME, Json, TopicLog
+from workers.spark.jobs.batches import Batches
+from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.done import Done
+from workers.spark.jobs.isolation import Isolation
+from workers.spark.jobs.mirror import Mirror
+from workers.spark.kinds import UNAVAILABLE
+from workers.spark.sinks.parquet import ParquetSink
+from workers.spark.sinks.ruled import RuledSink
+from workers.spark.tables.rules import DELETED, DELETED_AT, Rules, TableRule
+from workers.spark.tables.table import Table
+from workers.spark.topics.formats import json_format
+from workers.spark.topics.topic import Topic
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+SECRET: Json = {**NAME, "field": "secret"}
+NOTE: Json = {**NAME, "field": "note"}
+
+
+class Rig:
+    """A mirror with rules into Parquet."""
+
+    def __init__(self, spark: SparkSession, folder: Path, *rules: TableRule) -> None:
+        self.spark = spark
+        self.rules = Rules(rules)
+        self.place = ParquetSink(spark, str(folder / "tables"))
+        self.sink = RuledSink(self.place, self.rules)
+        self.checkpoint = Checkpoint(spark, str(folder))
+        self._folder = folder
+        self._next = 0
+
+    def batch(self, records: DataFrame, *, moves_on: bool = True) -> Done:
+        job, isolation = Mirror(self.sink, self.rules), Isolation(self.checkpoint)
+        done = Batches(self.checkpoint, json_format(UNAVAILABLE, None), self.sink, job, isolation=isolation).apply(records, self._next)
+        self._next += moves_on
+        return done
+
+    def table(self, log: TopicLog) -> Table:
+        """The source's table."""
+        form = json_format(UNAVAILABLE, None)
+        return Topic(log.topic, self.checkpoint.last().topics[log.topic], form.schemas.layout).table
+
+    def rows(self, table: str = "public/items") -> list[Row]:
+        return list(self.spark.read.parquet(str(self._folder / "tables" / table)).drop("__lsn").orderBy("id").collect())
+
+
+def test_deleted_rows_are_marked_and_keep_their_values(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig, log = Rig(spark, tmp_path, TableRule("public.items", soft_delete=True)), TopicLog()
+    for number in (1, 2, 3):
+        log.change("c", {"id": number, "name": f"n{number}"})
+    log.change("d", {"id": 3, "name": None})
+    third = log.lsn
+    rig.batch(log.batch(spark))
+
+    def shown() -> list[tuple[object, ...]]:
+        return [(row["id"], row["name"], row[DELETED]) for row in rig.rows()]
+
+    assert shown() == [(1, "n1", False), (2, "n2", False), (3, "n3", True)]
+    log.change("u", {"id": 2, "name": UNAVAILABLE})
+    log.change("d", {"id": 2, "name": None})
+    second = log.lsn
+    log.change("d", {"id": 1, "name": None})
+    log.change("c", {"id": 1, "name": "again"})
+    # A tombstone alone has no time.
+    log.record({"id": 3}, None)
+    records = log.batch(spark)
+    with monkeypatch.context() as patch:
+
+        def crash(*_: object) -> None:
+            raise Crash
+
+        patch.setattr(rig.checkpoint, "after", crash)
+        with pytest.raises(Crash):
+            rig.batch(records, moves_on=False)
+    rig.batch(records)
+    assert shown() == [(1, "again", False), (2, "n2", True), (3, "n3", True)]
+    times = spark.read.parquet(str(tmp_path / "tables/public/items")).selectExpr("id", f"unix_millis({DELETED_AT}) as ms")
+    began = int(EPOCH.timestamp() * 1000)
+    assert [row["ms"] for row in times.orderBy("id").collect()] == [None, began + second, began + third]
+    # A reader of the mirror, such as verify, sees the rows of the source.
+    read = rig.sink.read(rig.table(log))
+    assert read is not None
+    assert (read.columns, [row["id"] for row in read.collect()]) == (["id", "name", "__lsn"], [1])
+
+
+def test_columns_are_selected_masked_and_routed(spark: SparkSession, tmp_path: Path) -> None:
+    masks = {"id": "hash", "name": "truncate:2"}
+    rule = TableRule("public.items", exclude_columns=("secret",), mask=masks, salt="s", route="lake.${table}_v1")
+    rig, log = Rig(spark, tmp_path, rule), TopicLog((ID, NAME, SECRET, NOTE))
+    log.change("c", {"id": 1, "name": "Ada", "secret": "x", "note": "long"})
+    log.change("c", {"id": 2, "name": None, "secret": "y", "note": None})
+    rig.batch(log.batch(spark))
+    log.change("u", {"id": 1, "name": UNAVAILABLE, "secret": UNAVAILABLE, "note": UNAVAILABLE})
+    log.change("d", {"id": 2, "name": None})
+    rig.batch(log.batch(spark))
+    [row] = rig.rows("lake/items_v1")
+    assert row.asDict() == {"id": hashlib.sha256(b"s1").hexdigest(), "name": "Ad", "note": "long"}
+    read = rig.sink.read(rig.table(log))
+    assert read is not None
+    assert read.columns == ["note", "__lsn"]
+
+
+def test_two_tables_with_one_route_are_not_mixed(spark: SparkSession, tmp_path: Path) -> None:
+    rig = Rig(spark, tmp_path, TableRule(".*", route="lake.all"))
+    one, other = TopicLog(), TopicLog(topic="shop.public.others")
+    one.change("c", {"id": 1, "name": "x"})
+    other.change("c", {"id": 1, "name": "y"})
+    rig.batch(one.batch(spark))
+    done = rig.batch(other.batch(spark))
+    assert [row["name"] for row in rig.rows("lake/all")] == ["x"]
+    assert done.dead == 1
+    assert "route leads both public.items and public.others to lake.all" in done.aside[0]

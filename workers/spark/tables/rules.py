@@ -1,0 +1,156 @@
+"""Rules for single tables of a mirror: ``[[table]]`` in the configuration. Pure.
+
+Each table follows the first rule whose expression matches its name (``schema.table``) as a whole, or none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from pyspark.sql.types import ByteType, DataType, IntegerType, LongType, ShortType, StringType
+
+from workers.spark.failure import WRONG, JobError, TableError
+from workers.spark.kinds import kind_of
+from workers.spark.tables.table import Column, Table
+
+DELETED: Final = "__deleted"
+DELETED_AT: Final = "__deleted_at"
+"""The columns of a table with soft deletes: whether the source has deleted the row, and the time of that commit."""
+SOFT: Final = (
+    Column(DELETED, kind_of({"type": "boolean"}), default=False),
+    Column(DELETED_AT, kind_of({"type": "string", "name": "io.debezium.time.ZonedTimestamp"})),
+)
+"""They come before the source's columns, whose order shows which of them were renamed."""
+_TEXT: Final = kind_of({"type": "string"})
+_MASK: Final = re.compile(r"hash|null|constant:(?P<text>.*)|truncate:(?P<length>[1-9]\d{0,5})", re.DOTALL)
+_HASHED: Final = (StringType, ByteType, ShortType, IntegerType, LongType)
+_PLACEHOLDER: Final = re.compile(r"\$\{(\w*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class TableRule:
+    """One ``[[table]]``."""
+
+    match: str
+    """A regular expression for whole names ``schema.table``."""
+    soft_delete: bool = False
+    """Deletes mark rows instead of removing them."""
+    columns: tuple[str, ...] | None = None
+    """The columns of the mirror, besides those of the key; None for all."""
+    exclude_columns: tuple[str, ...] = ()
+    mask: Mapping[str, str] = field(default_factory=dict)
+    """Column → ``hash``, ``null``, ``constant:TEXT`` or ``truncate:CHARACTERS``."""
+    salt: str | None = None
+    """The secret that precedes each hashed value."""
+    route: str | None = None
+    """The mirror's name, ``schema.table``, in which ``${schema}`` and ``${table}`` stand for the source's."""
+
+    @property
+    def changes_rows(self) -> bool:
+        """Whether the mirror's rows differ from the source's."""
+        return self.soft_delete or self.columns is not None or bool(self.exclude_columns) or bool(self.mask)
+
+    def names(self, table: Table) -> tuple[str, str]:
+        """The schema and the name of the mirror of ``table``."""
+        if self.route is None:
+            return table.schema, table.name
+        schema, name = self.route.split(".")
+        known = {"schema": table.schema, "table": table.name}
+        return tuple(_PLACEHOLDER.sub(lambda found: known[found[1]], part) for part in (schema, name))  # type: ignore[return-value]
+
+    def wants(self, table: Table, name: str) -> bool:
+        """Whether the mirror has this column of the source."""
+        chosen = self.columns is None or name in self.columns or name in table.key
+        return chosen and name not in self.exclude_columns
+
+    def shape(self, table: Table) -> Table:
+        """The mirror of ``table``. Raises TableError when a rule does not fit the table's key or the type of a column."""
+        self._check(table)
+        schema, name = self.names(table)
+        columns = tuple(self._masked(column) for column in table.columns if self.wants(table, column.name))
+        return replace(table, schema=schema, name=name, columns=(*(SOFT if self.soft_delete else ()), *columns))
+
+    def _masked(self, column: Column) -> Column:
+        mask = self.mask.get(column.name)
+        return column if mask is None or mask == "null" else replace(column, kind=_TEXT, default=None, filled=None)
+
+    def _check(self, table: Table) -> None:
+        for name in table.key:
+            if name in self.exclude_columns:
+                raise TableError(
+                    table.full_name, f"exclude_columns names {name}, of the key of {table.full_name}. Leave it out, or hash it."
+                )
+            if self.mask.get(name, "hash") != "hash":
+                said = f"mask {self.mask[name]!r} is for {name}, of the key of {table.full_name}. A column of the key can only be hashed."
+                raise TableError(table.full_name, said)
+        if self.soft_delete and not table.key:
+            raise TableError(table.full_name, f"soft_delete is set, but {table.full_name} has no key, so that deletes identify no row.")
+        for column in table.columns:
+            mask = self.mask.get(column.name)
+            allowed: tuple[type[DataType], ...] = _HASHED if mask == "hash" else (StringType,)
+            if mask not in (None, "null") and not isinstance(column.kind.type, allowed):
+                of = column.kind.type.simpleString()
+                raise TableError(
+                    table.full_name, f"mask {mask!r} is for {column.name} of {table.full_name}, whose type is {of}. Only null masks it."
+                )
+            if self.soft_delete and column.name in (DELETED, DELETED_AT):
+                said = f"{table.full_name} has a column {column.name}, a name that soft_delete reserves. Exclude it, or keep deletes hard."
+                raise TableError(table.full_name, said)
+
+
+NO_RULE: Final = TableRule("")
+"""The rule of tables that no rule matches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of a mirror, in their order."""
+
+    rules: tuple[TableRule, ...] = ()
+
+    def of(self, table: Table) -> TableRule:
+        """The rule for a table."""
+        return next((rule for rule in self.rules if re.fullmatch(rule.match, table.full_name)), NO_RULE)
+
+
+NO_RULES: Final = Rules()
+
+
+def check_rules(rules: Sequence[TableRule]) -> None:
+    """Raise JobError that names the wrong key and the remedy."""
+    for number, rule in enumerate(rules, 1):
+        why = _wrong(rule)
+        if why is not None:
+            raise JobError(WRONG, f"[[table]] number {number} (match = {rule.match!r}): {why}")
+
+
+def _wrong(rule: TableRule) -> str | None:
+    try:
+        re.compile(rule.match)
+    except re.error as error:
+        return f"match is no regular expression: {error}. Correct it."
+    if rule == replace(NO_RULE, match=rule.match):
+        return "it has no effect. Set one of soft_delete, columns, exclude_columns, mask, route."
+    if rule.columns is not None and rule.exclude_columns:
+        return "columns and exclude_columns are both set. Remove one."
+    for name, mask in rule.mask.items():
+        if _MASK.fullmatch(mask) is None:
+            return f"mask.{name} is {mask!r}. Use hash, null, constant:TEXT or truncate:CHARACTERS."
+        if name in rule.exclude_columns or (rule.columns is not None and name not in rule.columns):
+            return f"mask.{name} is set for a column that is left out. Remove it."
+    if "hash" in rule.mask.values() and not rule.salt:
+        return "mask has hash, but salt is missing. Set it to a long secret, such as ${env:SALT}: without it, values can be guessed."
+    if rule.salt is not None and "hash" not in rule.mask.values():
+        return "salt is set, but no mask is hash. Remove it."
+    return None if rule.route is None else _wrong_route(rule.route)
+
+
+def _wrong_route(route: str) -> str | None:
+    unknown = [name for name in _PLACEHOLDER.findall(route) if name not in ("schema", "table")]
+    if unknown:
+        return f"route has ${{{unknown[0]}}}. Only ${{schema}} and ${{table}} are known."
+    parts = _PLACEHOLDER.sub("x", route).split(".")
+    return None if len(parts) == 2 and all(parts) else f"route is {route!r}. Write it as schema.table, such as lake.${{schema}}_${{table}}."
