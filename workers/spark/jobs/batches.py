@@ -25,6 +25,7 @@ from workers.spark.jobs.known_rows import known_rows
 from workers.spark.jobs.lineage import Lineage
 from workers.spark.jobs.moves import filled, fitted, held_columns, images, torn, trails
 from workers.spark.jobs.ownership import Ownership
+from workers.spark.jobs.small_batches import Few, SmallBatches, few
 from workers.spark.jobs.transactions import Split, Transactions
 from workers.spark.source.missing import Missing
 from workers.spark.tables.casts import rewritten
@@ -102,6 +103,8 @@ class TurnRecords:
     turns: Mapping[str, Turn]
     topics: Sequence[Topic]
     aside: Sequence[str]
+    few: Few | None
+    """The records, if they are few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,12 @@ class Planned:
 
 
 class Job(Protocol):
-    """Converts a topic's changes into effects on a table."""
+    """Converts a topic's changes into effects on a table.
+
+    ``last_counts``: if all changes have whole rows, the effect on a row is that of the last change of its key.
+    """
+
+    last_counts: bool
 
     def plan(self, work: Work, state: TopicState) -> tuple[Effects, TopicState] | None:
         """The effects on a table, and the topic's next state; None without effects. It writes nothing."""
@@ -166,6 +174,7 @@ class Batches:
         self._behind = behind
         self._missing = missing
         self._ownership = ownership or Ownership(checkpoint, sink)
+        self._small = SmallBatches() if job.last_counts else None
 
     def apply(self, records: DataFrame, batch: int) -> Done:
         """Apply one batch to the tables. ``records`` are Kafka's, ``batch`` is the number. May be repeated.
@@ -285,7 +294,7 @@ class Batches:
             turns[name] = Turn(state, mine, frozenset()) if aside else turn(before.topics.get(name, _NEW), state, mine)
         topics = [Topic(name, found.state, self._format.schemas.layout) for name, found in turns.items()]
         set_aside = [name for name, state in states.items() if state.aside is not None and young.get(name, _NEW).aside is None]
-        return TurnRecords(ready, groups, states, turns, topics, set_aside)
+        return TurnRecords(ready, groups, states, turns, topics, set_aside, None if self._small is None else few(ready, groups))
 
     def _filled(self, name: str, before: TopicState, state: TopicState) -> TopicState:
         """A topic's state. Its new layouts have the values that their columns have in older rows of the source."""
@@ -313,8 +322,7 @@ class Batches:
         """Store records that this turn does not apply. Return their number."""
         if not frames:
             return 0
-        records: int = self._checkpoint.ahead(number, name, lambda: reduce(DataFrame.unionByName, frames)).count()
-        return records
+        return int(self._checkpoint.ahead(number, name, lambda: reduce(DataFrame.unionByName, frames)).count())
 
     @staticmethod
     def _all(work: Callable[[Topic], Planned], topics: Sequence[Topic], spark: SparkSession) -> list[Planned]:
@@ -328,13 +336,18 @@ class Batches:
     def _one(self, number: int, topic: Topic, read: TurnRecords, persisted: list[DataFrame], unfilled: Collection[str]) -> Planned:
         """The plan of one topic. Cached DataFrames are added to ``persisted``. Tables of the topics in ``unfilled`` are not read."""
         groups, cut = read.turns[topic.name].groups, read.ready
+        state = replace(topic.state, awaited=(), followed=topic.newest)
+        if self._small is not None and read.few is not None and topic.name not in unfilled:
+            readings = [(group, *found) for group in groups if (found := reading(topic, group)) is not None]
+            effects = self._small.effects(read.few, topic, readings)
+            if effects is not None:
+                return Planned(effects, state, None)
         changes = changes_of(topic, groups, cut)
         if changes is None:
             return Planned(None, topic.state, None)
         if sum(group.records for group in groups) < DIVIDED:
             changes = changes.coalesce(1)
         work, held = Work(number, topic, groups, changes, topic.name in unfilled), None
-        state = replace(topic.state, awaited=(), followed=topic.newest)
         if topic.table.key and held_columns(topic.table) and work.any("moves") and torn(changes):
             # Without the cache each later plan would contain this one.
             work = replace(work, changes=changes.persist())

@@ -56,6 +56,8 @@ def history_table(table: Table) -> Table:
 class History:
     """Stores the histories of tables with a key in ``sink``."""
 
+    last_counts = False
+
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
 

@@ -18,6 +18,8 @@ from workers.spark.topics.known import TopicState, Truncate
 class Mirror:
     """Keeps mirrors of the source's tables in ``sink``."""
 
+    last_counts = True
+
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
 
