@@ -58,13 +58,16 @@ class BeanBoard:
         self._meter: Final = meter
 
     def each(self) -> Iterator[MBean]:
-        """Yield all MBeans: the worker's, those of its connectors in the order of their names, and those of Kafka's clients."""
+        """Yield all MBeans: the worker's, those of its connectors in the order of their names, and those of Kafka's clients.
+
+        The event loop may turn between two of them. What iterates over a task's counters is therefore computed at once.
+        """
         names = sorted(name for name in self._ownership.held if self._config.config(name) is not None)
         tasks = sum(self._reconciler.progress(name) is not None for name in names)
         yield worker_bean(WorkerFacts(len(names), tasks, self._meter))
         yield from self._of_group(len(names), tasks)
         for name in names:
-            yield from self._of_connector(name)
+            yield from list(self._of_connector(name))
         yield from self._of_clients(names)
 
     def _of_group(self, connectors: int, tasks: int) -> Sequence[MBean]:
@@ -129,7 +132,7 @@ class BeanBoard:
         yield from app_info_beans(DOMAIN, (None, member), KAFKA_VERSION, KAFKA_COMMIT, started)
         yield from app_info_beans(PRODUCER_DOMAIN, map(key_value, producers), KAFKA_VERSION, KAFKA_COMMIT, started)
         for client, meter in producers.items():
-            yield from producer_beans(client, ProducerFacts(meter, now))
+            yield from list(producer_beans(client, ProducerFacts(meter, now)))
 
 
 def _has(config: Mapping[str, str], key: str, channel: str) -> bool:
