@@ -3,7 +3,8 @@
     python -m tests.support.table_bench [--tables 1000] [--rows 200] [--rounds 3]
 
 It starts PostgreSQL, Kafka and a worker. In each round each table gets ``--rows`` rows in transactions of 50, and the worker's CPU time is
-taken until everything is confirmed to the slot. Rounds with and without scrapes take turns. Other programs on the machine change the CPU time by some percent, so look at several rounds.
+taken until everything is confirmed to the slot. Rounds with and without scrapes take turns. Other programs on the
+machine change the CPU time by some percent, so look at several rounds.
 """
 
 from __future__ import annotations
