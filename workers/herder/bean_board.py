@@ -60,13 +60,16 @@ class BeanBoard:
         self._meter: Final = meter
 
     def each(self) -> Iterator[MBean]:
-        """Yield all MBeans: the worker's, those of its connectors in the order of their names, and those of Kafka's clients."""
+        """Yield all MBeans: the worker's, those of its connectors in the order of their names, and those of Kafka's clients.
+
+        The event loop may turn between two of them. What iterates over a task's counters is therefore computed at once.
+        """
         names = sorted(name for name in self._ownership.held if self._config.config(name) is not None)
         tasks = sum(self._has_task(name) for name in names)
         yield worker_bean(WorkerFacts(len(names), tasks, self._meter))
         yield from self._of_group(len(names), tasks)
         for name in names:
-            yield from self._of_connector(name)
+            yield from list(self._of_connector(name))
         yield from self._of_clients(names)
 
     def _has_task(self, name: str) -> bool:
@@ -147,7 +150,7 @@ class BeanBoard:
         yield from app_info_beans(CONSUMER_DOMAIN, map(key_value, consumers), KAFKA_VERSION, KAFKA_COMMIT, started)
         yield from app_info_beans(ADMIN_DOMAIN, map(key_value, admins), KAFKA_VERSION, KAFKA_COMMIT, started)
         for client, meter in producers.items():
-            yield from producer_beans(client, ProducerFacts(meter, now))
+            yield from list(producer_beans(client, ProducerFacts(meter, now)))
         for client, connections in consumers.items():
             yield consumer_bean(client, ClientFacts(connections))
         for client, connections in admins.items():

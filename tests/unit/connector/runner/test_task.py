@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,7 @@ from connector.errors import CdcError, ErrorKind
 from connector.io.postgres import catalog as pg_catalog
 from connector.io.postgres import server as pg_server
 from connector.io.postgres.replication_connection import CreatedSlot
+from connector.ports import Span
 from connector.runner import task as task_module
 from connector.runner.snapshot import reading
 from connector.runner.task import run_task
@@ -303,3 +305,85 @@ async def test_a_stop_at_any_step_of_the_snapshot_aborts_it_and_is_no_failure(st
             assert task.server.world.reported[-1] == "ABORTED", step
         assert task.server.slot is not None, step
         task.assert_all_is_closed(step)
+
+
+class Spans:
+    """A :class:`connector.ports.Tracing` that lists what begins and what ends."""
+
+    def __init__(self) -> None:
+        self.journal: list[str] = []
+
+    def starts(self) -> Span:
+        return self.begin("start")
+
+    def failed(self, problem: BaseException) -> None:
+        self.journal.append(f"attempt failed: {type(problem).__name__}")
+
+    def begin(self, name: str, **_facts: str | float | bool) -> Span:
+        self.journal.append(f"{name} begins")
+        open_spans, journal = {name}, self.journal
+
+        class Begun:
+            def end(self, problem: BaseException | None = None) -> None:
+                if open_spans:
+                    open_spans.clear()
+                    journal.append(f"{name} ends" if problem is None else f"{name} fails")
+
+        return Begun()
+
+    def passed(self, name: str, seconds: float, **facts: str | float | bool) -> None:
+        assert seconds >= 0
+        self.journal.append(f"{name} {facts}")
+
+
+def traced(task: Task) -> Spans:
+    spans = Spans()
+    world = task.server.world
+    world.context = replace(world.context, tracing=spans)
+    return spans
+
+
+TABLES = ["snapshot table {'table': 'public.a', 'rows': 3}", "snapshot table {'table': 'public.b', 'rows': 2}"]
+
+
+async def test_the_start_is_traced_until_it_streams(started: Started) -> None:
+    task = started()
+    spans = traced(task)
+    running = await task.until_it_streams()
+    assert spans.journal == ["start begins", "snapshot begins", *TABLES, "snapshot ends", "start ends"]
+    task.stop.set()
+    await running
+    assert spans.journal[-1] == "start ends"
+
+
+async def test_a_failed_start_is_traced_as_failed(started: Started) -> None:
+    task = started()
+    spans = traced(task)
+    steps = task.server.world.steps
+
+    def fail() -> None:
+        raise lost()
+
+    steps.at, steps.failing = 0, fail
+    with pytest.raises(CdcError):
+        await task.run()
+    assert spans.journal == ["start begins", "snapshot begins", "snapshot fails", "start fails", "attempt failed: CdcError"]
+
+
+async def test_a_stream_that_fails_leaves_the_start_as_it_was(started: Started) -> None:
+    task = started(snapshot__mode="no_data")
+    spans = traced(task)
+    task.server.stream_fails = lost()
+    with pytest.raises(CdcError):
+        await task.run()
+    assert spans.journal[-2:] == ["start ends", "attempt failed: CdcError"]
+
+
+async def test_a_task_without_a_stream_has_started_after_its_snapshot(started: Started) -> None:
+    task = started(snapshot__mode="initial_only")
+    spans = traced(task)
+    running = asyncio.create_task(task.run())
+    await task.idle()
+    assert spans.journal == ["start begins", "snapshot begins", *TABLES, "snapshot ends", "start ends"]
+    task.stop.set()
+    await running

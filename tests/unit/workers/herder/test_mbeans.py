@@ -111,6 +111,21 @@ async def test_a_failed_task_has_no_metrics_of_its_events() -> None:
     assert beans[CONNECTOR[1]]["connector-failed-task-count"] == 1
 
 
+async def test_counters_may_grow_while_the_mbeans_are_read() -> None:
+    async with worker() as bench:
+        await bench.create()
+        meters = bench.running["shop"].meters
+        meters.settings = MeterSettings("srv")
+        meters.producer.packed("first", 1, 10, 5, 0.0)
+        found = []
+        for number, bean in enumerate(bench.herder.each_mbean()):
+            found.append(bean.name)
+            # The task goes on between two of them: it sends to another topic and sees another table.
+            meters.producer.packed(f"topic-{number}", 1, 10, 5, 0.0)
+            meters.stream.counts(f"public.t{number}")
+    assert any("topic=first" in name for name in found)
+
+
 async def test_a_deleted_connector_has_none() -> None:
     async with worker() as bench:
         await bench.create()
