@@ -14,7 +14,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.support.spark.sink_rig import INT, PLAIN, down, effects, shown, table, up
+from tests.support.spark.sink_rig import INT, PLAIN, Rows, down, effects, shown, table, up
 from workers.spark.failure import JobError
 from workers.spark.sinks import DeltaPlace, delta, sink_of
 from workers.spark.sinks.incoming import Incoming
@@ -57,6 +57,29 @@ def test_delta_rewrites_the_files_of_a_small_table(spark: SparkSession, tmp_path
     assert (metrics["numTargetFilesRemoved"], metrics["numTargetRowsCopied"]) == ("1", "1")
     assert metrics["numTargetDeletionVectorsAdded"] == "0"
     assert spark.conf.get(SETTING, None) == former
+
+
+def test_delta_adds_rows_without_a_merge_if_no_file_can_have_their_keys(spark: SparkSession, tmp_path: Path) -> None:
+    sink = sink_of(DeltaPlace(str(tmp_path)), spark)
+    batches: list[Rows] = [
+        [up(1, "a", 1), up(5, "e", 5)],
+        [up(6, "f", 6), down(9)],
+        [up(6, "f", 6), down(9)],
+        [up(3, "c", 3)],
+        [up(8, "h", 8)],
+    ]
+    for number, rows in enumerate(batches):
+        sink.apply(number, [effects(spark, PLAIN, rows, truncated=200 if number == 4 else None)])
+    assert shown(sink, PLAIN) == [(8, "h", 8)]
+    history = spark.sql(f"DESCRIBE HISTORY delta.`{tmp_path}/s/t`").where("version > 0").orderBy("version").select("operation").collect()
+    # The third batch repeats the second one. The key of the fourth is between others. The last one has a truncate.
+    assert [row["operation"] for row in history] == ["WRITE", "WRITE", "MERGE", "MERGE", "MERGE"]
+    assert spark.sql(f"SELECT id, a FROM delta.`{tmp_path}/s/t` VERSION AS OF 4 ORDER BY id").collect() == [
+        (1, "a"),
+        (3, "c"),
+        (5, "e"),
+        (6, "f"),
+    ]
 
 
 def test_delta_applies_small_and_large_tables_of_a_batch(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

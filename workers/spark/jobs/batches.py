@@ -37,8 +37,9 @@ from workers.spark.topics.events import decoded, together, tombstones
 from workers.spark.topics.formats import Format
 from workers.spark.topics.known import TopicState, Unread, Unreadable
 from workers.spark.topics.layouts import Form, Layout
+from workers.spark.topics.records import Embedded
 from workers.spark.topics.survey import Group, survey
-from workers.spark.topics.topic import Texts, Topic, learned, unknown
+from workers.spark.topics.topic import Texts, Topic, learned, schemas_of, unknown
 from workers.spark.topics.turns import Turn, turn
 
 IMAGE_BATCHES: Final = 100
@@ -145,6 +146,7 @@ class Batches:
         self._ownership = ownership or Ownership(checkpoint, sink)
         self._isolation = isolation
         self._small = SmallBatches()
+        self._usual: Sequence[Embedded] = ()
 
     def apply(self, records: DataFrame, batch: int) -> Done:
         """Apply one batch to the tables. ``records`` are Kafka's, ``batch`` is the number. May be repeated.
@@ -155,7 +157,7 @@ class Batches:
         number, state = self._checkpoint.begin(batch)
         done = Done(batch)
         if number == batch * TURNS:
-            cut, released = self._format.cut(records), []
+            cut, released = self._cut(records), []
             for written in state.waiting:
                 for frame in self._checkpoint.made([written[0]], written[1]):
                     if self._transactions is None or written[1] == _WAITING:
@@ -169,6 +171,10 @@ class Batches:
             done, state = self._turn(number, done, replace(state, later=None), cut, records)
             number += 1
         return replace(done, seconds=time.monotonic() - began)
+
+    def _cut(self, records: DataFrame) -> DataFrame:
+        """The cut records. The schemas that most records of the previous batch had need not be searched for."""
+        return self._format.cut(records) if self._format.cut_usual is None else self._format.cut_usual(records, self._usual)
 
     def again(self, state: State, cut: DataFrame | None, records: DataFrame | None) -> Done:
         """Rebuild the topics in ``state.rebuilding`` from the ``cut`` records of earlier batches (:mod:`workers.spark.jobs.rebuild`).
@@ -225,6 +231,7 @@ class Batches:
                 # The dead letters of a rebuilt topic are there already, or Kafka has its records.
                 done = replace(done, dead=done.dead + self._dead(number, read, after, records, everything=split is not None))
             self._checkpoint.after(number, after)
+            self._usual = schemas_of([group for group in read.groups if group.records >= DIVIDED], read.states)
         finally:
             for frame in persisted:
                 frame.unpersist()

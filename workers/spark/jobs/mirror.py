@@ -39,15 +39,16 @@ class Mirror:
         marks = truncates(work, begins=not table.key)
         kept = last_of_partitions((*state.truncates, *marks))
         truncated = max((mark.lsn for mark in marks), default=None)
-        live = after_truncates(work.changes, kept)
+        # Without a truncate the condition would only make Spark read each event twice.
+        live = after_truncates(work.changes, kept) if kept or not table.key else work.changes
         if not table.key:
             rows = appended(live)
         elif self._rules.of(table).soft_delete:
             rows = softly_deleted(live.where(F.col("key").isNotNull()), table)
         elif work.any("placeholders"):
-            rows = folded(live.where(F.col("key").isNotNull()), table)
+            rows = folded(after_truncates(live, ()).where(F.col("key").isNotNull()), table)
         else:
-            rows = last_of_each(live.where(F.col("key").isNotNull()))
+            rows = last_of_each(live, table)
         return Effects(table, rows, truncated, work.topic.passed), replace(state, truncates=kept)
 
 

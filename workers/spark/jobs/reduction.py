@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyspark.sql import Column as SparkColumn
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.tables.table import DELETE, UPSERT, Column, Table
-from workers.spark.topics.events import GONE, WHOLE
+from workers.spark.topics.events import GONE, WHOLE, key_columns
 from workers.spark.topics.known import Truncate
 
 
@@ -35,17 +35,29 @@ def after_truncates(changes: DataFrame, truncates: Sequence[Truncate]) -> DataFr
     return left
 
 
-def last_of_each(changes: DataFrame) -> DataFrame:
-    """The effects of changes that all have whole rows: the last one of each key."""
-    last = F.max_by(F.struct("op", "row", "lsn"), "offset").alias("last")
-    found = changes.groupBy("key").agg(last)
-    gone = F.col("last.op").isin(*GONE)
-    return found.select(
-        F.when(gone, F.lit(DELETE)).otherwise(F.lit(UPSERT)).alias("op"),
-        "key",
-        F.when(~gone, F.col("last.row")).alias("row"),
+def last_of_each(changes: DataFrame, table: Table) -> DataFrame:
+    """The effects of changes that all have whole rows: the last one of each key. Changes without a key are ignored."""
+    names = [column.name for column in key_columns(table)]
+    parts = [f"k{at}" for at in range(len(names))]
+    key = F.col("key")
+    # Spark sorts by the key's columns faster than by a struct, and the sink's MERGE finds the rows divided by them.
+    flat = changes.select(
+        "op",
+        "row",
+        "lsn",
+        "offset",
+        key.isNotNull().alias("keyed"),
+        *(key.getField(name).alias(k) for name, k in zip(names, parts, strict=True)),
+    )
+    newest = Window.partitionBy(*parts).orderBy(F.col("keyed").desc(), F.col("offset").desc())
+    # Both conditions are checked here, because below the window Spark would read each event once for them, and again for its row.
+    last = flat.withColumn("turn", F.row_number().over(newest)).where((F.col("turn") == 1) & F.col("keyed") & (F.col("op") != "t"))
+    return last.select(
+        F.when(F.col("op").isin(*GONE), F.lit(DELETE)).otherwise(F.lit(UPSERT)).alias("op"),
+        F.struct(*(F.col(k).alias(name) for name, k in zip(names, parts, strict=True))).alias("key"),
+        "row",
         F.array().cast("array<string>").alias("kept"),
-        F.col("last.lsn").alias("lsn"),
+        "lsn",
     )
 
 

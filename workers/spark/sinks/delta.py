@@ -22,8 +22,9 @@ from pyspark.sql.types import (
 
 from workers.spark.failure import UNREADABLE, JobError, TableError
 from workers.spark.sinks.delta_readers import MICROSECONDS, PROPERTIES, refused_names, refused_table
-from workers.spark.sinks.incoming import side_by_side
+from workers.spark.sinks.incoming import Incoming, side_by_side
 from workers.spark.sinks.lake import LakeSink
+from workers.spark.sinks.merge import bounded
 from workers.spark.sinks.small_delta import SMALL, SmallDelta
 from workers.spark.tables.evolution import Drop, Rename, Step
 from workers.spark.tables.names import escaped, literal, quoted
@@ -98,6 +99,11 @@ class DeltaSink(LakeSink):
         # Spark keeps what it reads of the table's log for this, and the MERGE uses it again.
         statistics = there._jdf.queryExecution().analyzed().stats()  # noqa: SLF001 - PySpark does not show a plan's statistics
         self._sizes[self.identifier(table)] = int(str(statistics.sizeInBytes()))
+
+    def lacks(self, session: SparkSession, identifier: str, batch: Incoming) -> bool:
+        """Whether no file can have the batch's keys, by the statistics in the log. A snapshot of a new table has many such batches."""
+        within = bounded("", batch)
+        return within is not None and not session.table(identifier).where(within).inputFiles()
 
     def identifier(self, table: Table) -> str:
         """``delta.`path```, or the name in the catalog."""

@@ -75,18 +75,20 @@ def incoming(effects: Effects) -> Iterator[Incoming]:
         bound = next((at for at, of in enumerate(types) if _literal(of, "") is not None), 0)
         found = flat.agg(
             F.count("*"),
-            F.array_distinct(F.flatten(F.collect_set("kept"))),
+            F.coalesce(F.max(F.size("kept")), F.lit(0)),
             F.min(f"k{bound}").cast("string"),
             F.max(f"k{bound}").cast("string"),
             F.count_if(F.col("op") == DELETE),
             *(F.count_if(F.col(f"k{at}").isNull()) for at in range(len(keys))),
         ).first()
-        count, kept, lowest, highest, deletes, *nulls = found
+        count, most, lowest, highest, deletes, *nulls = found
         if effects.seen is not None:
             effects.seen(count - deletes, deletes)
+        # Spark compiles the other aggregates, but no set of arrays. In most batches no column is kept.
+        kept = flat.agg(F.array_distinct(F.flatten(F.collect_set("kept")))).first()[0] if most > 0 else ()
         nullable = frozenset(name for name, missing in zip(keys, nulls, strict=True) if missing)
         bounds = None if keys[bound] in nullable else _bounds(keys[bound], types[bound], lowest, highest)
-        yield Incoming(table, flat, count, effects.truncated, frozenset(kept or ()), nullable, bounds)
+        yield Incoming(table, flat, count, effects.truncated, frozenset(kept), nullable, bounds)
     finally:
         flat.unpersist()
 

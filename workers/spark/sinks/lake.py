@@ -78,6 +78,11 @@ class LakeSink(ABC):
     def looked(self, table: Table, there: DataFrame) -> None:  # noqa: B027 - most formats need nothing of it
         """Called with the mirror as it is before each batch."""
 
+    def lacks(self, session: SparkSession, identifier: str, batch: Incoming) -> bool:
+        """Whether the mirror is known to have none of the batch's keys, without a look at its rows."""
+        del session, identifier, batch
+        return False
+
     def apply(self, batch: int, effects: Sequence[Effects]) -> None:
         """Apply the effects to the tables, several at once. When all have ended, raise the first failure."""
         del batch  # Effects are safe to repeat, so the number is not stored.
@@ -123,7 +128,8 @@ class LakeSink(ABC):
             self.looked(table, there)
             columns = self._evolve(session, identifier, effects, there)
         with incoming(effects) as batch:
-            self._bring(session, identifier, batch, columns, insert_statement if there is None else merge_statement)
+            fresh = there is None or (batch.truncated is None and self.lacks(session, identifier, batch))
+            self._bring(session, identifier, batch, columns, insert_statement if fresh else merge_statement)
 
     def _bring(self, session: SparkSession, identifier: str, batch: Incoming, columns: Sequence[str], statement: Statement) -> None:
         if batch.count == 0:

@@ -64,10 +64,17 @@ def gone(alias: str, truncated: int) -> str:
 def _condition(batch: Incoming) -> str:
     # Formats skip more files with plain equality than with null-safe equality.
     parts = [f"t.{quoted(name)} {'<=>' if name in batch.nullable else '='} s.k{at}" for at, name in enumerate(batch.keys)]
-    if batch.bounds is not None:
-        name, low, high = batch.bounds
-        parts.append(f"t.{quoted(name)} >= {low} AND t.{quoted(name)} <= {high}")
-    return " AND ".join(parts)
+    within = bounded("t", batch)
+    return " AND ".join(parts if within is None else [*parts, within])
+
+
+def bounded(alias: str, batch: Incoming) -> str | None:
+    """The condition for a row of the mirror whose key is between the batch's lowest and highest; None if these are unknown."""
+    if batch.bounds is None:
+        return None
+    name, low, high = batch.bounds
+    column = f"{alias}.{quoted(name)}" if alias else quoted(name)
+    return f"{column} >= {low} AND {column} <= {high}"
 
 
 def _keeps(name: str) -> str:

@@ -6,7 +6,7 @@ layouts (:mod:`workers.spark.topics.layouts`), each with what reads its payloads
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -18,7 +18,7 @@ from workers.spark.topics.id_place import CONFLUENT, IdPlace
 from workers.spark.topics.json_schema import cut_json_schema, json_schema_language
 from workers.spark.topics.json_schemas import JsonSchemas
 from workers.spark.topics.protobuf.schema import protobuf_language
-from workers.spark.topics.records import cut_json
+from workers.spark.topics.records import Embedded, cut_json
 from workers.spark.topics.registered import RegisteredSchemas, avro_language
 from workers.spark.topics.registry import SchemaRegistry
 from workers.spark.topics.survey import AVRO_SIGNS, Signs, json_signs
@@ -32,11 +32,14 @@ class Format:
     cut: Callable[[DataFrame], DataFrame]
     schemas: Schemas
     signs: Signs
+    cut_usual: Callable[[DataFrame, Sequence[Embedded]], DataFrame] | None = None
+    """As ``cut``, with schemas that many records are known to have. None for a format that does not embed schemas."""
 
 
 def json_format(placeholder: str, catalog: Catalog | None) -> Format:
     """JsonConverter's format, with and without schemas."""
-    return Format(cut_json, JsonSchemas(placeholder, catalog), json_signs(placeholder))
+    schemas, signs = JsonSchemas(placeholder, catalog), json_signs(placeholder)
+    return Format(cut_json, schemas, signs, lambda records, usual: cut_json(records, usual=usual))
 
 
 def cloud_events_format(placeholder: str, catalog: Catalog | None) -> Format:

@@ -67,7 +67,8 @@ def survey(cut: DataFrame, signs: Signs) -> Sequence[Group]:
         .agg(
             F.count("*").alias("records"),
             _any(_contains(value, signs.placeholder)).alias("placeholders"),
-            _any(_contains(value, signs.truncate and (signs.truncate,)) & F.col("key").isNull()).alias("truncates"),
+            # Records with a key are not searched for the second part.
+            _any(F.col("key").isNull() & _contains(value, signs.truncate and (signs.truncate,))).alias("truncates"),
             _any(_contains(value, signs.begins and (signs.begins,))).alias("begins"),
             _any(F.col("came") | F.col("left")).alias("moves"),
             F.max(F.unix_millis("timestamp")).alias("newest_ms"),

@@ -18,6 +18,7 @@ from workers.spark.tables.evolution import Drop, Rename, steps
 from workers.spark.tables.table import Table
 from workers.spark.topics.known import Known, TopicState, Unreadable
 from workers.spark.topics.layouts import Form, Layout
+from workers.spark.topics.records import Embedded
 from workers.spark.topics.survey import Group
 
 Text = tuple[str | None, str | None] | Unreadable
@@ -74,6 +75,12 @@ def learned(
         layouts = tuple(_newer(known, place.get((known.value, known.key))) for known in state.layouts)
         topics[topic] = replace(state, layouts=layouts, table=table or state.table)
     return topics
+
+
+def schemas_of(groups: Sequence[Group], states: Mapping[str, TopicState]) -> list[Embedded]:
+    """The texts of the groups' schemas, as far as the states have them."""
+    found = (_known(states, group) for group in groups)
+    return list(dict.fromkeys((known.value_schema, known.key_schema) for known in found if known is not None))
 
 
 def unknown(states: Mapping[str, TopicState], groups: Sequence[Group], schemas: Schemas, raw: DataFrame, kept: Texts) -> Texts:

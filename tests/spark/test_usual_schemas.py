@@ -1,0 +1,70 @@
+"""Schemas that most records have: what they change in the cut of records (nothing), and when a process expects them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
+
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.support.spark.memory_sink import MemorySink
+from tests.support.spark.topic_log import ID, NAME, TopicLog, frame
+from workers.spark.jobs import batches
+from workers.spark.jobs.batches import Batches
+from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.mirror import Mirror
+from workers.spark.kinds import UNAVAILABLE
+from workers.spark.topics.formats import json_format
+from workers.spark.topics.records import Embedded, cut_json
+
+
+def test_usual_schemas_do_not_change_what_is_cut(spark: SparkSession) -> None:
+    log, wide = TopicLog(), TopicLog((ID, NAME, {"type": "int32", "optional": True, "field": "n"}))
+    log.change("c", {"id": 1, "name": '"},"payload":{"'})
+    log.change("d", {"id": 1, "name": None})
+    log.change("t")
+    wide.change("c", {"id": 2, "name": "é", "n": 3})
+    (one, *_), (other, *_) = log.records, wide.records
+    place, at = one[:2], one[3]
+    found = [*log.records, *wide.records, (*place, 9, at, one[4], other[5], []), (*place, 10, at, other[4], b'{"id":1}', [])]
+    # The same schema with blanks, and as the beginning of a longer one.
+    blank = json.dumps(json.loads(one[5] or b"")).encode()
+    longer = (one[5] or b"").replace(b'"shop.public.items.Envelope"}', b'"shop.public.items.Envelope"},"more":1', 1)
+    found += [(*place, 11, at, one[4], blank, []), (*place, 12, at, one[4], longer, []), (*place, 13, at, b"", b"", [])]
+    records = frame(spark, found)
+    texts = [json.dumps(json.loads(value or b"")["schema"], separators=(",", ":")) for value in (one[5], other[5], one[4])]
+    hinted = cut_json(records, usual=[(texts[1], texts[2]), (texts[0], None), (None, texts[2]), ('{"a":{"b":1},"payload":2}', "")])
+    columns = ("offset", "layout", "value", "key_layout", "key")
+    assert hinted.select(*columns).collect() == cut_json(records).select(*columns).collect()
+
+
+def test_schemas_of_many_records_are_usual_in_the_next_batch(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "DIVIDED", 2)
+    given: list[Sequence[Embedded]] = []
+
+    def cut(records: DataFrame, usual: Sequence[Embedded]) -> DataFrame:
+        given.append(usual)
+        return cut_json(records, usual=usual)
+
+    sink = MemorySink(spark)
+    form = replace(json_format(UNAVAILABLE, None), cut_usual=cut)
+    process = Batches(Checkpoint(spark, str(tmp_path)), form, sink, Mirror(sink))
+    log, other = TopicLog(), TopicLog(topic="shop.public.others")
+    for number in range(3):
+        log.change("c", {"id": 2 * number, "name": "x"})
+        log.change("c", {"id": 2 * number + 1, "name": f"y{number}"})
+        other.change("c", {"id": number, "name": "z"})
+        process.apply(log.batch(spark).unionByName(other.batch(spark)), number)
+    embedded = [json.loads(text or b"")["schema"] for text in (log.records[0][5], log.records[0][4])]
+    assert [[tuple(json.loads(text or "") for text in one) for one in usual] for usual in given] == [
+        [],
+        [tuple(embedded)],
+        [tuple(embedded)],
+    ]
+    assert [row["name"] for row in sink.rows()] == ["x", "y0", "x", "y1", "x", "y2"]
