@@ -126,3 +126,49 @@ class ChangeWindow(Protocol):
 
     def spoil(self) -> None:
         """Take note that the table's columns changed: rows that were read before have another shape."""
+
+
+class Span(Protocol):
+    """A piece of work that is traced."""
+
+    def end(self, problem: BaseException | None = None) -> None:
+        """End it, as failed if there is a ``problem``. No-op if it has ended."""
+
+
+class Tracing(Protocol):
+    """Takes the spans of one connector's task. A span that begins while another is open is below that one."""
+
+    def starts(self) -> Span:
+        """Begin the span of a start of the task: from the first connection until it streams."""
+
+    def failed(self, problem: BaseException) -> None:
+        """Take note that an attempt of the task ended with an error, so that the span of the next one names it."""
+
+    def begin(self, name: str, **facts: str | float | bool) -> Span:
+        """Begin a span with these attributes."""
+
+    def passed(self, name: str, seconds: float, **facts: str | float | bool) -> None:
+        """Add a span that took so long and ends now."""
+
+
+class _NoSpan:
+    def end(self, problem: BaseException | None = None) -> None:
+        """No-op."""
+
+
+class NoTracing:
+    """A :class:`Tracing` that traces nothing."""
+
+    def starts(self) -> Span:
+        """Return a span that is not traced."""
+        return _NoSpan()
+
+    def failed(self, problem: BaseException) -> None:
+        """No-op."""
+
+    def begin(self, name: str, **facts: str | float | bool) -> Span:  # noqa: ARG002 (the protocol's)
+        """Return a span that is not traced."""
+        return _NoSpan()
+
+    def passed(self, name: str, seconds: float, **facts: str | float | bool) -> None:
+        """No-op."""

@@ -11,7 +11,7 @@ import gc
 import sys
 import time
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from workers.herder.herder import WorkerHerder
     from workers.records.latest import StoredRecord
     from workers.rest.metrics_route import Exposition
+    from workers.telemetry.open_telemetry.session import OpenTelemetry
+    from workers.telemetry.own.slot_watch import SlotWatch
+    from workers.telemetry.own.text_family import TextFamily
 
 LOG: Final = EventLog("workers")
 
@@ -75,6 +78,7 @@ def _run(settings: WorkerSettings) -> None:
     from workers.herder.configuration_check import ConfigurationCheck  # noqa: PLC0415
     from workers.worker import serve  # noqa: PLC0415
 
+    telemetry = _open_telemetry(settings)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(
             serve(
@@ -82,9 +86,10 @@ def _run(settings: WorkerSettings) -> None:
                 create_app=partial(_app, settings),
                 create_admin_app=partial(_admin_app, settings.http),
                 create_metrics_app=partial(_metrics_app, settings),
-                run_task=partial(_run_task, settings.properties),
+                run_task=partial(_run_task, settings.properties, telemetry),
                 validate=ConfigurationCheck(_look_at_database, settings.preflight, classes=settings.class_map),
                 warm_up=_warm_up,
+                export=None if telemetry is None or not telemetry.metrics else partial(_export, telemetry),
             )
         )
 
@@ -92,6 +97,7 @@ def _run(settings: WorkerSettings) -> None:
 def _app(settings: WorkerSettings, herder: WorkerHerder) -> Any:
     from connect_api.app import create_app  # noqa: PLC0415
     from connect_api.login import Login  # noqa: PLC0415
+    from workers.console.group_flows import OtherWorkers  # noqa: PLC0415
     from workers.console.site import add_console  # noqa: PLC0415
     from workers.rest.metrics_route import add_metrics  # noqa: PLC0415
 
@@ -113,7 +119,16 @@ def _app(settings: WorkerSettings, herder: WorkerHerder) -> Any:
         console = settings.console
         shows_rows = console.events if console.events is not None else login is not None
         read = partial(_latest_records, settings) if shows_rows else None
-        add_console(app, herder, login=login, read_only=console.read_only, look=_look_at_slot, read=read, hidden=console.hidden)
+        add_console(
+            app,
+            herder,
+            login=login,
+            read_only=console.read_only,
+            look=_look_at_slot,
+            read=read,
+            ask=OtherWorkers(http.group_tls).ask,
+            hidden=console.hidden,
+        )
     return app
 
 
@@ -132,16 +147,55 @@ def _exposition(rules: str, herder: WorkerHerder) -> Exposition:
     @cache
     def found() -> Exposition:
         from workers.telemetry.exposition import Exposition, load_rules  # noqa: PLC0415
+        from workers.telemetry.own.text_family import own_families  # noqa: PLC0415
 
-        return Exposition(load_rules(rules, _backtracking()), herder.mbeans)
+        watch = _slot_watch(herder)
+
+        def ours() -> Iterator[TextFamily]:
+            return own_families(herder.figures.worker(), herder.figures.connectors(watch.of))
+
+        return Exposition(load_rules(rules, _backtracking()), herder.each_mbean, ours, watch.fresh).scrape
 
     if rules not in BUILT_IN:
         found()
 
-    def answer(accept: str, names: Collection[str]) -> tuple[bytes, str]:
-        return found()(accept, names)
+    async def answer(accept: str, names: Collection[str]) -> tuple[bytes, str]:
+        return await found()(accept, names)
 
     return answer
+
+
+@cache
+def _slot_watch(herder: WorkerHerder) -> SlotWatch:
+    """The one watch of the worker's slots, for everything that shows metrics."""
+    from connector.io.postgres.slot_health import look_at_slots, place_of_slot  # noqa: PLC0415
+    from workers.telemetry.own.slot_watch import SlotWatch  # noqa: PLC0415
+
+    async def locate(config: Mapping[str, str]) -> tuple[str, tuple[tuple[str, str], ...]]:
+        return place_of_slot(await herder.read_config(config))
+
+    return SlotWatch(herder.figures.configs, locate, look_at_slots)
+
+
+def _open_telemetry(settings: WorkerSettings) -> OpenTelemetry | None:
+    """Connect OpenTelemetry, if the environment asks for it; otherwise nothing of it is imported."""
+    environment = current_environment()
+    if not any(key.startswith("OTEL_") for key in environment):
+        return None
+    from workers.telemetry.open_telemetry.wanted import wanted  # noqa: PLC0415
+
+    asked = wanted(environment)
+    if not asked:
+        return None
+    from workers.telemetry.open_telemetry.session import OpenTelemetry  # noqa: PLC0415
+
+    return OpenTelemetry(asked, environment, settings.worker_id, _version())
+
+
+async def _export(telemetry: OpenTelemetry, herder: WorkerHerder) -> None:
+    await herder.wait_ready(float("inf"))
+    watch = _slot_watch(herder)
+    await telemetry.export(herder.figures.worker, lambda: herder.figures.connectors(watch.of), watch.fresh)
 
 
 def _add_jolokia(app: FastAPI, herder: WorkerHerder, login: Login | None) -> None:
@@ -167,10 +221,12 @@ def _warm_up() -> None:
     gc.freeze()
 
 
-async def _run_task(properties: Mapping[str, str], context: TaskContext, stop: asyncio.Event) -> None:
+async def _run_task(properties: Mapping[str, str], telemetry: OpenTelemetry | None, context: TaskContext, stop: asyncio.Event) -> None:
     from connector.runner.task import run_task  # noqa: PLC0415
     from workers.bulk.spark_snapshots import SparkSnapshots  # noqa: PLC0415
 
+    if telemetry is not None:
+        context = replace(context, tracing=telemetry.tracing(context.connector))
     await run_task(replace(context, backtrack=_backtracking()), stop, SparkSnapshots.of(properties))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final
 
 from connector.errors import CdcError, Directive
@@ -35,11 +35,13 @@ async def serve(
     run_task: RunTask,
     validate: Validate,
     warm_up: Callable[[], object] = bool,
+    export: Callable[[WorkerHerder], Coroutine[Any, Any, None]] | None = None,
 ) -> None:
     """Run until SIGTERM or SIGINT; then end the tasks, release the connectors and close, within the tasks' graceful time.
 
     ``create_admin_app`` creates the application of ``admin.listeners``, ``create_metrics_app`` that of ``metrics.agent``.
     ``warm_up`` is called in a thread when the worker is ready. It imports modules for which the first connector would otherwise wait.
+    ``export`` runs until the end, if it is given; it sends metrics to OpenTelemetry.
     Raises CdcError when an address is in use, SettingsError when the internal topics cannot be used with these settings.
     """
     agent = settings.metrics.agent
@@ -49,6 +51,8 @@ async def serve(
     app = StartupGate(create_app(herder), herder.wait_ready)
     admin_app = StartupGate(create_admin_app(herder), herder.wait_ready) if settings.http.admin_listeners else None
     metrics_app = None if agent is None else create_metrics_app(herder)
+    herder.meter.connections = server.open_connections
+    herder.meter.loop_lag.start()
     end = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -56,6 +60,7 @@ async def serve(
     serving = asyncio.create_task(server.serve(app, admin_app, metrics_app), name="rest")
     starting = asyncio.create_task(_start(settings, cluster, herder, warm_up), name="start")
     ending = asyncio.create_task(end.wait(), name="wait for the end")
+    exporting = asyncio.create_task(export(herder), name="export metrics") if export is not None else None
     LOG.info("listening", addresses=",".join(server.addresses))
     try:
         waiting: set[asyncio.Task[Any]] = {serving, starting, ending}
@@ -65,10 +70,13 @@ async def serve(
                 starting.result()
     finally:
         LOG.info("stopping")
+        herder.meter.loop_lag.stop()
         server.stop()
         ending.cancel()
         starting.cancel()
-        await asyncio.gather(starting, ending, return_exceptions=True)
+        if exporting is not None:
+            exporting.cancel()
+        await asyncio.gather(starting, ending, *([exporting] if exporting is not None else []), return_exceptions=True)
         await asyncio.gather(herder.stop(), serving)
         await cluster.stop()
         LOG.info("stopped")
@@ -81,24 +89,28 @@ def _client_properties(settings: WorkerSettings) -> dict[str, str]:
 
 def _herder(settings: WorkerSettings, cluster: Cluster, run_task: RunTask, validate: Validate) -> WorkerHerder:
     meter = WorkerMeter()
+    topics = {"configs": settings.config_topic, "offsets": settings.offset_topic, "statuses": settings.status_topic}
+    logs = {store: KafkaLog(cluster, topic, meter.stores[store]) for store, topic in topics.items()}
+    membership = KafkaMembership(
+        _client_properties(settings),
+        group_id=settings.group_id,
+        worker_id=settings.worker_id,
+        topic=settings.config_topic.name,
+        session_timeout_ms=settings.session_timeout_ms,
+        heartbeat_interval_ms=settings.heartbeat_interval_ms,
+        rebalance_timeout_ms=settings.rebalance_timeout_ms,
+    )
+    meter.watch(membership.traffic, cluster.traffic, {store: log.traffic for store, log in logs.items()})
     return WorkerHerder(
         settings,
-        config_log=KafkaLog(cluster, settings.config_topic, meter.stores["configs"]),
-        offset_log=KafkaLog(cluster, settings.offset_topic, meter.stores["offsets"]),
-        status_log=KafkaLog(cluster, settings.status_topic, meter.stores["statuses"]),
+        config_log=logs["configs"],
+        offset_log=logs["offsets"],
+        status_log=logs["statuses"],
         meter=meter,
         run_task=run_task,
         validate=validate,
         cluster_id=lambda: cluster.cluster_id,
-        membership=KafkaMembership(
-            _client_properties(settings),
-            group_id=settings.group_id,
-            worker_id=settings.worker_id,
-            topic=settings.config_topic.name,
-            session_timeout_ms=settings.session_timeout_ms,
-            heartbeat_interval_ms=settings.heartbeat_interval_ms,
-            rebalance_timeout_ms=settings.rebalance_timeout_ms,
-        ),
+        membership=membership,
     )
 
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
 
@@ -53,6 +53,17 @@ _SHORT: Final = frozenset(
     }
 )
 _OTHER_KEYS: Final = frozenset({"__debezium.newkey", "__debezium.oldkey"})
+
+
+class RecordFailed(Protocol):
+    """Called for each record that a transform or converter fails on."""
+
+    def __call__(self, *, left_out: bool, logged: bool) -> None:
+        """Take note of it. ``left_out``: ``errors.tolerance=all`` leaves it out; otherwise the task fails. ``logged``: the log names it."""
+
+
+def ignore_failure(*, left_out: bool, logged: bool) -> None:
+    """No-op."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,12 +201,12 @@ def _header(name: str, value: bytes | None, key: _Shape | None) -> Header:
 class RecordConversion:
     """The chain and the converters of one task. Raises CdcError(CONFIG_INVALID) when they cannot be made."""
 
-    def __init__(self, plan: ConversionPlan, warn: Warn, error: Warn | None = None, left_out: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, plan: ConversionPlan, warn: Warn, error: Warn | None = None, failed: RecordFailed = ignore_failure) -> None:
         """Make them. ``error`` writes what a transform reports with this level; without it ``warn`` does.
 
-        ``left_out`` is called for each record that ``errors.tolerance=all`` leaves out.
+        ``failed`` is called for each record that a transform or converter fails on.
         """
-        self._left_out = left_out
+        self._failed = failed
         unused: list[str] = []
         self.chain = Chain(make_steps(plan.config, plan.emulation, plan.plugins, unused.append))
         for step in self.chain.steps:
@@ -290,11 +301,12 @@ class RecordConversion:
         return converted, encoded
 
     def _fail(self, error: CdcError) -> None:
-        if self._logs or self._tolerant:
+        logged = self._logs or self._tolerant
+        if logged:
             self._warn("record left out" if self._tolerant else "record failed", reason=error.message)
+        self._failed(left_out=self._tolerant, logged=logged)
         if not self._tolerant:
             raise error
-        self._left_out()
 
 
 def _key_fields(record: ConnectRecord) -> str:

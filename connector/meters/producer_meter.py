@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from connector.meters.connection_meter import ConnectionMeter
 from connector.meters.sampled import Sampled
 
 
 class SentCounts:
     """The records of one topic, or of all."""
 
-    __slots__ = ("byte_rate", "compression", "errors", "packed", "record_rate", "records", "written")
+    __slots__ = ("batches", "byte_rate", "compression", "errors", "packed", "record_rate", "records", "written")
 
     def __init__(self) -> None:
         self.records = 0
+        self.batches = 0
         self.errors = 0
         """Records that Kafka refused."""
         self.written = 0
@@ -26,6 +28,7 @@ class SentCounts:
     def add(self, records: int, written: int, packed: int, now: float) -> None:
         """Count a batch."""
         self.records += records
+        self.batches += 1
         self.written += written
         self.packed += packed
         self.record_rate.add(records, now)
@@ -39,8 +42,8 @@ class ProducerMeter:
 
     def __init__(self) -> None:
         self.all = SentCounts()
+        self.connections = ConnectionMeter()
         self.topics: dict[str, SentCounts] = {}
-        self.batches = 0
         self.answers = 0
         self.batch_size = Sampled()
         """Bytes of a batch after compression."""
@@ -59,7 +62,6 @@ class ProducerMeter:
             found = self.topics[topic] = SentCounts()
         found.add(records, written, packed, now)
         self.all.add(records, written, packed, now)
-        self.batches += 1
         self.batch_size.add(packed, now)
         self.batch_records.add(records, now)
         self.batch_rate.add(1, now)

@@ -37,6 +37,8 @@ class StreamMeter:
         """Updates that were left out because they changed no captured column (``skip.messages.without.change``)."""
         self.transactions = 0
         """Transactions with an event of a captured table."""
+        self.commits_ms = 0
+        """The sum of the times at which they were committed, in ms since 1970."""
         self.last_txid: int | None = None
         """The id of the last of these transactions, and the LSN of its last change."""
         self.last_lsn: int | None = None
@@ -57,6 +59,7 @@ class StreamMeter:
     def committed(self, txid: int, lsn: int, commit_ms: int) -> None:
         """Count a transaction with an event of a captured table; ``commit_ms`` is in ms since 1970."""
         self.transactions += 1
+        self.commits_ms += commit_ms
         self.last_txid, self.last_lsn, self._commit_ms = txid, lsn, commit_ms
 
     def burst_ends(self, now_ms: int) -> None:

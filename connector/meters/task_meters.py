@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from connector.meters.connection_meter import ConnectionMeter
+from connector.meters.delay_meter import DelayMeter
 from connector.meters.producer_meter import ProducerMeter
 from connector.meters.snapshot_meter import SnapshotMeter
 from connector.meters.source_meter import SourceMeter
@@ -39,9 +42,25 @@ class TaskMeters:
     snapshot: SnapshotMeter = field(default_factory=SnapshotMeter)
     source: SourceMeter = field(default_factory=SourceMeter)
     producer: ProducerMeter = field(default_factory=ProducerMeter)
+    admin: ConnectionMeter = field(default_factory=ConnectionMeter)
+    """The client that creates topics."""
+    active: Callable[[], int] = lambda: 0
+    """How many records the producer was given and Kafka has not acknowledged."""
+    failures: int = 0
+    """Records that a transform or converter failed on."""
+    delays: DelayMeter = field(default_factory=DelayMeter)
+    in_flight: Callable[[], int] = lambda: 0
+    """Returns the bytes of records that wait for Kafka's acknowledgement, without the constant text of their schemas."""
     left_out: int = 0
-    """Records that a transform or converter failed on, and that ``errors.tolerance=all`` left out."""
+    """Those of them that ``errors.tolerance=all`` left out."""
+    logged: int = 0
+    """Those of them that the log names."""
+    failed_ms: int = 0
+    """When the last of them failed, in ms since 1970; 0 if none did."""
 
-    def leave_out(self) -> None:
-        """Count such a record."""
-        self.left_out += 1
+    def record_failed(self, now_ms: int, *, left_out: bool, logged: bool) -> None:
+        """Count a record that a transform or converter failed on."""
+        self.failures += 1
+        self.left_out += left_out
+        self.logged += logged
+        self.failed_ms = now_ms

@@ -1,8 +1,8 @@
-"""What a look at a running connector's database found, as plain values."""
+"""What a look at a connector's database, or at the slots of a server, found, as plain values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,3 +31,13 @@ class SlotHealth:
     slot: SlotState | None = None
     lsn: int = 0
     """The server's present position in the WAL."""
+    missing_publication: str = ""
+    """The publication that the connector reads, if it does not exist: PostgreSQL 18 then sends no change, and says so only in its log."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSlots:
+    """The slots that a look at a server found, by their names, and the server's position in the WAL at that moment."""
+
+    slots: Mapping[str, SlotState]
+    lsn: int

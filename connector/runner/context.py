@@ -12,7 +12,7 @@ from connector.delivery.progress import Progress
 from connector.meters.task_meters import TaskMeters
 from connector.notifications.notification import Notification
 from connector.plugins.allowed import NO_PLUGINS, AllowedPlugins
-from connector.ports import Backtracking, OffsetStore, TransactionalOffsets, no_backtracking
+from connector.ports import Backtracking, NoTracing, OffsetStore, Tracing, TransactionalOffsets, no_backtracking
 from connector.record.json_converter import ConverterSettings
 from connector.record.schema import Schema
 from connector.signals.inbox import SignalInbox
@@ -58,6 +58,8 @@ class TaskContext:
     task_id: int = 0
     meters: TaskMeters = field(default_factory=TaskMeters)
     """The counters that metrics show."""
+    tracing: Tracing = field(default_factory=NoTracing)
+    """Takes the spans of the task (OpenTelemetry)."""
     signals: SignalInbox = field(default_factory=SignalInbox)
     """The inbox of signals by REST."""
     notify: Callable[[Notification], None] = lambda _: None

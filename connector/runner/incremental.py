@@ -237,6 +237,8 @@ class IncrementalRun:
                 self._send(target, rows)
                 self._handle(RowsSent())
             case Notify(notice):
+                if isinstance(notice, TableCompleted):
+                    self._trace(notice)
                 self._notifier.send(_notification(self._notifier.incremental, notice))
                 if isinstance(notice, Started):
                     self._context.meters.snapshot.incremental_begins(notice.tables)
@@ -247,6 +249,11 @@ class IncrementalRun:
                 self._context.progress.incremental = progress
             case _:
                 self._orders.put_nowait(effect)
+
+    def _trace(self, notice: TableCompleted) -> None:
+        shown = self._context.progress.incremental
+        seconds = shown.table.seconds if shown is not None and shown.table.table == notice.table else 0.0
+        self._context.tracing.passed("incremental snapshot table", seconds, table=notice.table, rows=notice.rows, status=notice.status)
 
     async def _obey(self, order: Order) -> Event[Row] | None:
         match order:

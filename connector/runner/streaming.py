@@ -96,7 +96,7 @@ class StreamRun:
             context, config, sink, replication, stream, clock, stored_as=self._with_snapshot, emulation=config.emulation
         )
         sink.frontier.begin(start, offset.position if offset else None)
-        self._base_events = context.progress.events
+        self._base_events = context.progress.events - context.meters.snapshot.incremental_events
 
     async def run(self, stop: asyncio.Event, heartbeat: Heartbeat) -> None:
         """Stream until ``stop`` is set, then wait for the acknowledgements and store the last offset. Raises an error that ends the run."""
@@ -158,9 +158,12 @@ class StreamRun:
         while True:
             frames = await self._replication.frames(_BURST, _BURST_BYTES)
             began, before = self._clock.monotonic(), stream.events
-            async with self._gate:
-                await self._work(frames)
-            progress.events = self._base_events + stream.events
+            try:
+                async with self._gate:
+                    await self._work(frames)
+            finally:
+                # A record that a transform or converter refuses ends the task; it was read too.
+                progress.events = self._base_events + stream.events + self._context.meters.snapshot.incremental_events
             if stream.events > before:
                 self._count(stream.events - before, began)
             progress.received_lsn = stream.received
@@ -171,8 +174,7 @@ class StreamRun:
 
     def _count(self, records: int, began: float) -> None:
         meters, now = self._context.meters, self._clock.monotonic()
-        active = self._context.progress.events - self._context.progress.delivered - meters.producer.all.records
-        meters.source.batch_read(records, (now - began) * 1000, max(0, active), now)
+        meters.source.batch_read(records, (now - began) * 1000, meters.active(), now)
 
     async def _work(self, frames: list[bytes]) -> None:
         received_at = self._clock.monotonic()
@@ -222,6 +224,8 @@ class StreamRun:
         if due or position is None:
             self._sink.pump()
         else:
+            meters = self._context.meters
+            meters.delays.sent(position.confirmable, meters.stream)
             self._sink.send(self._with_snapshot(position))
 
     def _with_snapshot(self, position: Position) -> Position:

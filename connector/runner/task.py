@@ -31,6 +31,7 @@ from connector.io.postgres.replication_connection import CreatedSlot, Replicatio
 from connector.io.postgres.signal_source import PostgresSignalSource
 from connector.io.postgres.stream_source import PostgresStreamSource
 from connector.log import EventLog
+from connector.ports import Span
 from connector.preflight.unmatched_rules import idle_rules, needs_columns
 from connector.record.batch import encode_headers
 from connector.runner.busy_slot import drop_when_free, until_free
@@ -85,7 +86,13 @@ async def _run(context: TaskContext, stop: asyncio.Event, bulk: BulkReader | Non
                 await work
         else:
             work.result()
+    except BaseException as problem:
+        if not stop.is_set():
+            task.starting.end(problem)
+            context.tracing.failed(problem)
+        raise
     finally:
+        task.starting.end()
         for pending in (work, stopped):
             pending.cancel()
         await asyncio.gather(work, stopped, return_exceptions=True)
@@ -133,6 +140,8 @@ class TaskRun:
         self._plugin_open = False
         """Whether neither the configuration nor a slot decides the output plugin, so that pgoutput may replace the default."""
         self.streaming = False
+        self.starting: Span = context.tracing.starts()
+        """Traces the start, until the task streams."""
         self._notifier: Notifier
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -169,6 +178,7 @@ class TaskRun:
                     start = created.consistent_point if created else FROM_SLOT
             if replication is None:
                 self._context.progress.phase = "idle"
+                self.starting.end()
                 LOG.info("nothing more to do after the snapshot")
                 await stop.wait()
                 return
@@ -371,13 +381,16 @@ class TaskRun:
             custom=self._custom,
             bulk=bulk,
         )
+        span = self._context.tracing.begin("snapshot")
         try:
             point = await run.run(created.snapshot if created else None, created.consistent_point if created else None)
-        except BaseException:
+        except BaseException as problem:
+            span.end(problem)
             self._context.meters.snapshot.outcome = "aborted"
             tell_aborted(self._custom)
             await self._notifier.send_last(self._notifier.initial.aborted())
             raise
+        span.end()
         self._context.meters.snapshot.outcome = "completed"
         self._custom.completed()
         if decision.stream and config.streaming_delay_ms:
@@ -438,6 +451,8 @@ class TaskRun:
         self.streaming = True
         LOG.info("streaming", slot=config.slot_name, plugin=self._plugin, publication=config.publication_name)
         await heartbeat.start(stack)
+        if not isinstance(replication, BoundedReplication):
+            self.starting.end()
         await run.run(stop, heartbeat)
 
     def _stream_settings(self) -> StreamSettings:

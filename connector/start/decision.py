@@ -56,6 +56,8 @@ class SlotState:
     confirmed: int
     wal_status: str
     """reserved, extended, unreserved or lost (PostgreSQL 13 and later)."""
+    safe_wal_size: int | None = None
+    """Bytes that may be written before the slot may lose WAL; None without ``max_slot_wal_keep_size``, and before PostgreSQL 13."""
 
 
 FROM_SNAPSHOT: Final = -1

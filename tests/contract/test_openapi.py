@@ -148,11 +148,13 @@ def test_the_listener_for_administration(addresses: tuple[str, str]) -> None:
             assert (answer.status_code, answer.json()["error_code"]) == (404, 404)
 
 
+# Each takes half a second: every answer is held against the whole description. The fast profile has 20 examples, the full one 100.
+LIVES = min(15, settings().max_examples // 4)
 NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=30).map(lambda text: text.strip())
 
 
 @given(name=NAMES.filter(lambda name: name and name not in (".", "..") and name not in FLEET))
-@settings(derandomize=True, max_examples=15, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(derandomize=True, max_examples=LIVES, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_life_of_a_connector_with_any_name(name: str, http: httpx.Client) -> None:
     place = f"/connectors/{encode(name)}"
 

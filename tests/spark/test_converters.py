@@ -195,7 +195,10 @@ def test_cloud_events_without_schemas_show_the_same_rows(spark: SparkSession, re
     assert shown(spark, case, registry, envelope(), values) == shown(spark, bare, registry, envelope(), values)
 
 
-@pytest.mark.parametrize("name", ["cloud-events", "json-schema of confluent", "avro of apicurio 3, headers"])
+@pytest.mark.parametrize(
+    "name",
+    ["cloud-events", *(pytest.param(case, marks=pytest.mark.long) for case in ("json-schema of confluent", "avro of apicurio 3, headers"))],
+)
 def test_mirror_has_the_rows(spark: SparkSession, registry: RecordingRegistry, tmp_path: Path, name: str) -> None:
     case, sink = CASES[name], MemorySink(spark)
     batches = Batches(Checkpoint(spark, str(tmp_path)), case.form(registry), sink, Mirror(sink))

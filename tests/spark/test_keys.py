@@ -169,7 +169,7 @@ def test_truncate_between_two_keys(rig: Rig) -> None:
     assert rows(rig) == [{"id": 1, "shop": 1, "name": "new"}]
 
 
-@pytest.mark.parametrize("make", [renamed, widened, replaced])
+@pytest.mark.parametrize("make", [renamed, *(pytest.param(made, marks=pytest.mark.long) for made in (widened, replaced))])
 def test_repeated_changes_of_the_former_key(rig: Rig, make: Callable[[], TopicLog]) -> None:
     log = make()
     rig.batch(log)
@@ -218,7 +218,7 @@ class CrashingSink(MemorySink):
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-@pytest.mark.parametrize("at", [1, 2])
+@pytest.mark.parametrize("at", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_crash_in_any_turn_is_repaired(spark: SparkSession, tmp_path: Path, at: int, moment: str) -> None:
     rig = Rig(spark, tmp_path)
     rig.sink = sink = CrashingSink(spark, moment)

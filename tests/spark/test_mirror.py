@@ -146,6 +146,7 @@ def test_column_is_renamed_between_the_halves_of_a_move(rig: Rig) -> None:
     assert rig.sink.rows() == [{"id": 2, "title": "renamed", "level": 2}, {"id": 9, "title": "kept meanwhile", "level": 1}]
 
 
+@pytest.mark.long
 def test_each_batch_ends_between_the_halves_of_a_move(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "WAITS", 2)
     log = TopicLog()

@@ -8,20 +8,22 @@ import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import uvicorn
 from fastapi import FastAPI
 
 from connect_api.app import create_app
-from connect_api.herder import ConfigInfos, ConfigKey, ConfigValue, Offset
+from connect_api.herder import ConfigInfos, ConfigKey, ConfigValue, Offset, State
 from connect_api.login import Login
 from connector.delivery.progress import Progress, TableProgress
 from connector.preflight.slot_health import SlotHealth
 from connector.start.decision import SlotState
 from tests.support.fake_herder import WORKER, FakeHerder
 from workers.console.events import ReadLatest
+from workers.console.flow import Flow
+from workers.console.group_flows import Ask
 from workers.console.site import add_console
 from workers.console.watched import WatchedWorker
 from workers.group.ownership import Member
@@ -30,6 +32,8 @@ from workers.quickstart.embedded.place import free_port
 from workers.records.latest import StoredRecord
 from workers.settings.console import ConsoleSettings
 
+OTHER = "10.0.0.8:8083"
+"""The group's other worker, if there is one."""
 SLOT = SlotState("debezium", "pgoutput", True, True, "shop", True, "pid 71 (Understudy Streaming, local)", 100, 200, "reserved")
 HEALTH = SlotHealth("db:5432/shop", "debezium", "pgoutput", True, role="cdc", replicates=True, slot=SLOT, lsn=2248)
 
@@ -39,12 +43,26 @@ class FakeWorker(FakeHerder):
     """Obeys :class:`workers.console.watched.WatchedWorker`."""
 
     running: dict[str, Progress] = field(default_factory=dict)
+    elsewhere: dict[str, Flow] = field(default_factory=dict)
+    """The flows of the connectors of another worker."""
+    silent: bool = False
+    """The other worker does not answer."""
 
     def running_progress(self, name: str) -> Progress | None:
         return self.running.get(name)
 
     def members(self) -> Sequence[Member]:
-        return [Member(WORKER, "http://10.0.0.7:8083", True, tuple(self.known))]
+        here = Member(WORKER, "http://10.0.0.7:8083", True, tuple(name for name in self.known if name not in self.elsewhere), here=True)
+        return [here, Member(OTHER, f"http://{OTHER}", False, tuple(self.elsewhere), here=False)] if self.elsewhere else [here]
+
+    def task_status(self, name: str, task: int) -> State:
+        state = super().task_status(name, task)
+        return replace(state, worker_id=OTHER) if name in self.elsewhere else state
+
+    async def ask(self, url: str, _headers: Mapping[str, str], _connector: str) -> Mapping[str, Flow] | None:
+        """The other worker's answer; None while it is silent."""
+        assert url == f"http://{OTHER}"
+        return None if self.silent else self.elsewhere
 
     async def resolved_config(self, name: str) -> Mapping[str, str]:
         return self.connector_info(name).config
@@ -103,11 +121,25 @@ async def latest(topic: str, count: int) -> Sequence[StoredRecord]:
     return records[:count]
 
 
-def site(worker: FakeWorker, *, login: Login | None = None, read_only: bool = False, read: ReadLatest | None = latest) -> FastAPI:
+def site(
+    worker: FakeWorker,
+    *,
+    login: Login | None = None,
+    read_only: bool = False,
+    read: ReadLatest | None = latest,
+    ask: Ask | None = None,
+) -> FastAPI:
     """The REST interface with the console; for a running event loop."""
     app = create_app(worker, login=login)
     sampler = add_console(
-        app, cast("WatchedWorker", worker), login=login, read_only=read_only, look=found_health, read=read, hidden=ConsoleSettings().hidden
+        app,
+        cast("WatchedWorker", worker),
+        login=login,
+        read_only=read_only,
+        look=found_health,
+        read=read,
+        ask=ask or worker.ask,
+        hidden=ConsoleSettings().hidden,
     )
     moments = itertools.count(0, 5)
     sampler._clock = lambda: float(next(moments))
@@ -120,12 +152,13 @@ def site(worker: FakeWorker, *, login: Login | None = None, read_only: bool = Fa
 
 
 @contextmanager
-def served(worker: FakeWorker, *, read_only: bool = False) -> Iterator[str]:
+def served(worker: FakeWorker, *, read_only: bool = False, read: ReadLatest = latest) -> Iterator[str]:
     """Serve the console on a port; its address."""
     port, ready, servers = free_port(), threading.Event(), list[uvicorn.Server]()
 
     async def serve() -> None:
-        server = uvicorn.Server(uvicorn.Config(site(worker, read_only=read_only), port=port, log_config=None, lifespan="off", ws="none"))
+        app = site(worker, read_only=read_only, read=read)
+        server = uvicorn.Server(uvicorn.Config(app, port=port, log_config=None, lifespan="off", ws="none"))
         server.capture_signals = _no_signals  # type: ignore[method-assign]
         servers.append(server)
         ready.set()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
@@ -15,24 +13,23 @@ from connect_api.paths import encode
 from connector.errors import CdcError
 from connector.preflight.slot_health import SlotHealth
 from workers.console import answers
+from workers.console.group_flows import SECONDS, Found, GroupFlows
 from workers.console.ladder import Rung, ladder
-from workers.console.overview import row
-from workers.console.sampling import Sampler
+from workers.console.overview import has_flow, row
 from workers.console.visit import Visit
 from workers.console.watched import WatchedWorker
 
 LookAtSlot = Callable[[Mapping[str, str]], Awaitable[SlotHealth]]
 
 _ACTIONS: Final[Mapping[str, tuple[str, str, str]]] = {
-    "pause": ("PUT", "/pause", "The connector pauses."),
-    "resume": ("PUT", "/resume", "The connector resumes."),
-    "stop": ("PUT", "/stop", "The connector stops."),
-    "restart": ("POST", "/restart?includeTasks=true&onlyFailed=false", "The connector restarts."),
-    "reset-offsets": ("DELETE", "/offsets", "The offsets are removed."),
+    "pause": ("PUT", "/pause", "The pause was requested."),
+    "resume": ("PUT", "/resume", "The resumption was requested."),
+    "stop": ("PUT", "/stop", "The stop was requested."),
+    "restart": ("POST", "/restart?includeTasks=true&onlyFailed=false", "The restart was requested."),
+    "reset-offsets": ("DELETE", "/offsets", "The offsets were removed."),
     "delete": ("DELETE", "", ""),
 }
 """Action → the call of REST, and the sentence that the page shows after it."""
-_PROGRESS_SECONDS: Final = 2.0
 _SNAPSHOT: Final = "snapshot"
 _SNAPSHOT_SENT: Final = "The snapshot of these tables was requested. Its progress appears here."
 
@@ -40,17 +37,16 @@ _SNAPSHOT_SENT: Final = "The snapshot of these tables was requested. Its progres
 class ConnectorPages:
     """``look`` looks at a connector's database."""
 
-    def __init__(self, worker: WatchedWorker, sampler: Sampler, look: LookAtSlot) -> None:
+    def __init__(self, worker: WatchedWorker, flows: GroupFlows, look: LookAtSlot) -> None:
         self._worker = worker
-        self._sampler = sampler
+        self._flows = flows
         self._look = look
 
     async def show(self, visit: Visit) -> Response:
         """One connector. ``?done=`` names the action that led here."""
         done = visit.request.query_params.get("done", "")
         note = _SNAPSHOT_SENT if done == _SNAPSHOT else _ACTIONS[done][2] if done in _ACTIONS else ""
-        topics = await self._topics(visit)
-        return visit.page("connector.html", title=visit.connector, note=note, topics=topics, **await self._live(visit))
+        return visit.page("connector.html", title=visit.connector, note=note, **await self._live(visit))
 
     async def live(self, visit: Visit) -> Response:
         """The part of the page that is loaded again every few seconds."""
@@ -97,21 +93,26 @@ class ConnectorPages:
 
     async def _live(self, visit: Visit) -> dict[str, Any]:
         name = visit.connector
-        config = self._worker.connector_info(name).config
+        self._worker.connector_info(name)
+        topics = self._topics(visit)
         try:
             status = self._worker.connector_status(name)
         except HerderError:
-            return {"name": name, "row": None, "status": None, "progress": None, "config": config}
-        shown = row(name, status, self._worker.running_progress(name), self._sampler.rates(name), time.time_ns() // 1_000_000)
-        progress = None
-        if any(state.state in ("RUNNING", "RESTARTING") for state in status.tasks.values()):
-            # Another worker may run the task; REST forwards the call there. The page does not wait for a worker that does not answer.
-            with contextlib.suppress(HerderError, TimeoutError):
-                async with asyncio.timeout(_PROGRESS_SECONDS):
-                    progress = await visit.rest.of_connector("GET", name, "/progress")
-        return {"name": name, "row": shown, "status": status, "progress": progress, "config": config}
+            return {"name": name, "row": None, "status": None, "progress": None, "topics": topics}
+        found, progress = Found(), None
+        if has_flow(status):
+            found, progress = await asyncio.gather(self._flows.of([name], visit.request.headers), self._progress(visit))
+        return {"name": name, "row": row(name, status, found), "status": status, "progress": progress, "topics": topics}
 
-    async def _topics(self, visit: Visit) -> list[str]:
+    async def _progress(self, visit: Visit) -> Any:
+        """The task's progress. REST forwards the call to the task's worker; the page does not wait for one that does not answer."""
+        try:
+            async with asyncio.timeout(SECONDS):
+                return await visit.rest.of_connector("GET", visit.connector, "/progress")
+        except (HerderError, TimeoutError):
+            return None
+
+    def _topics(self, visit: Visit) -> list[str]:
         try:
             return sorted(self._worker.active_topics(visit.connector))
         except HerderError:

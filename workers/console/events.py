@@ -67,4 +67,4 @@ class EventPages:
 
 def _place(record: StoredRecord) -> str:
     at = datetime.fromtimestamp(record.timestamp / 1000, UTC)
-    return f"{at:%H:%M:%S}.{record.timestamp % 1000:03} · partition {record.partition}, offset {record.offset}"
+    return f"{at:%H:%M:%S}.{record.timestamp % 1000:03} UTC · partition {record.partition}, offset {record.offset}"

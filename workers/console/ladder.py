@@ -109,6 +109,14 @@ def _flowing(found: SlotHealth, name: str) -> Iterator[Rung]:
     if slot is None:
         yield Rung(name, "good", "No slot is needed.")
         return
+    if found.missing_publication:
+        yield Rung(
+            name,
+            "bad",
+            f"The publication {found.missing_publication} does not exist. The server sends no change without it.",
+            "Restart the connector, which creates it unless publication.autocreate.mode is disabled. "
+            "Then take a snapshot of its tables: changes may be missing.",
+        )
     waiting = max(0, found.lsn - slot.confirmed)
     if waiting >= _SLOW_BYTES:
         yield Rung(

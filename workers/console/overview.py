@@ -1,30 +1,26 @@
-"""The rows of the overview: one for each connector, from memory."""
+"""The rows of the overview: one for each connector."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from connect_api.herder import ConnectorState, HerderError, Status
-from connector.delivery.progress import Progress
 from workers.console.figures import count, duration, size, sparkline
-from workers.console.sampling import Sampler, delay
+from workers.console.flow import Bar
+from workers.console.group_flows import Found, GroupFlows
 from workers.console.watched import WatchedWorker
 
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A snapshot's progress. ``rows`` of ``estimate``; the latter is 0 if unknown. ``left`` is the remaining time as text, or empty."""
-
-    rows: int
-    estimate: int
-    tables: str
-    left: str
+UNKNOWN: Final = "unknown"
+"""The phase of a task whose worker does not answer."""
+_MOVING: Final = frozenset({"RUNNING", "RESTARTING"})
+"""States of tasks that run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One connector. Texts are empty if unknown, for example if another worker runs the task."""
+    """One connector. Texts are empty if nothing runs; ``phase`` is :data:`UNKNOWN` if the task's worker does not answer."""
 
     name: str
     state: ConnectorState
@@ -45,55 +41,58 @@ class Row:
         """FAILED if anything has failed, else the connector's state."""
         return "FAILED" if "FAILED" in self.tasks else self.state
 
-
-def rows(worker: WatchedWorker, sampler: Sampler, now_ms: int) -> list[Row]:
-    """All connectors in the order of their names; those that have failed come first. ``now_ms``: milliseconds since 1970."""
-    found = []
-    for name in worker.connectors():
-        try:
-            found.append(row(name, worker.connector_status(name), worker.running_progress(name), sampler.rates(name), now_ms))
-        except HerderError:
-            # It has been deleted, or its first status is not written yet.
-            found.append(Row(name, "UNASSIGNED", (), "", "", "", "", "", "", None, ""))
-    return sorted(found, key=lambda each: (each.worst != "FAILED", each.name))
+    @property
+    def flows(self) -> bool:
+        """Whether the figures of a running task are known."""
+        return self.phase not in ("", UNKNOWN)
 
 
-def row(name: str, status: Status, progress: Progress | None, rates: Sequence[float], now_ms: int) -> Row:
-    """One connector's row."""
+async def rows(worker: WatchedWorker, flows: GroupFlows, headers: Mapping[str, str]) -> tuple[list[Row], Sequence[str]]:
+    """All connectors in the order of their names, those that have failed first; and the workers whose figures are unknown.
+
+    ``headers`` are those of the request to the console.
+    """
+    statuses = {name: _status(worker, name) for name in worker.connectors()}
+    found = await flows.of([name for name, status in statuses.items() if status is not None and has_flow(status)], headers)
+    made = [row(name, status, found) for name, status in statuses.items()]
+    return sorted(made, key=lambda each: (each.worst != "FAILED", each.name)), found.silent
+
+
+def row(name: str, status: Status | None, found: Found) -> Row:
+    """One connector's row. ``status`` is None if it has been deleted, or if its first status is not written yet."""
+    if status is None:
+        return Row(name, "UNASSIGNED", (), "", "", "", "", "", "", None, "")
     states = [status.connector, *status.tasks.values()]
     trace = next((state.trace for state in states if state.trace), "") or ""
     first = next(iter(trace.splitlines()), "")
     worker = next((state.worker_id for state in reversed(states)), "")
     tasks = [state.state for state in status.tasks.values()]
-    if progress is None:
-        return Row(name, status.connector.state, tasks, worker, "", "", "", "", "", None, first)
-    behind = delay(progress, now_ms)
+    flow = found.flows.get(name)
+    if flow is None:
+        phase = UNKNOWN if name in found.unknown else ""
+        return Row(name, status.connector.state, tasks, worker, phase, "", "", "", "", None, first)
     return Row(
         name=name,
         state=status.connector.state,
         tasks=tasks,
         worker=worker,
-        phase=progress.phase,
-        rate=count(rates[-1]) if rates else "",
-        line=sparkline(rates),
-        waiting=size(behind.unconfirmed),
-        age="" if behind.milliseconds is None else duration(behind.milliseconds / 1000),
-        snapshot=_bar(progress) if progress.phase == "snapshot" else None,
+        phase=flow.phase,
+        rate=count(flow.rates[-1]) if flow.rates else "",
+        line=sparkline(flow.rates),
+        waiting=size(flow.unconfirmed),
+        age="" if flow.lag_ms is None else duration(flow.lag_ms / 1000),
+        snapshot=flow.snapshot,
         error=first,
     )
 
 
-def _bar(progress: Progress) -> Bar:
-    tables = progress.tables
-    done = sum(1 for table in tables if table.done)
-    estimates = [max(table.estimate, table.rows) if not table.done else table.rows for table in tables]
-    known = all(table.estimate >= 0 or table.done for table in tables)
-    left = [table.pace()["seconds_left"] for table in tables]
-    seconds = [second for second in left if second is not None]
-    remaining = sum(seconds) if len(seconds) == len(left) else 0.0
-    return Bar(
-        rows=sum(table.rows for table in tables),
-        estimate=sum(estimates) if known else 0,
-        tables=f"{done} of {len(tables)} tables",
-        left=duration(remaining) if remaining else "",
-    )
+def has_flow(status: Status) -> bool:
+    """Whether a worker runs a task of the connector."""
+    return any(state.state in _MOVING for state in status.tasks.values())
+
+
+def _status(worker: WatchedWorker, name: str) -> Status | None:
+    try:
+        return worker.connector_status(name)
+    except HerderError:
+        return None

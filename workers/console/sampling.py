@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from connector.delivery.progress import Progress
 from workers.console.watched import WatchedWorker
 
 SECONDS: Final = 5.0
@@ -40,24 +38,6 @@ class Series:
     def rates(self) -> Sequence[float]:
         """All kept rates."""
         return tuple(self._rates)
-
-
-@dataclass(frozen=True, slots=True)
-class Delay:
-    """How far a running task is behind. ``unconfirmed`` is in bytes of WAL; ``milliseconds`` is None if no event waits."""
-
-    unconfirmed: int
-    milliseconds: int | None
-
-
-def delay(progress: Progress, now_ms: int) -> Delay:
-    """The WAL that the task has received and not yet confirmed, and the age of the last event while some of it waits.
-
-    ``now_ms`` is the wall clock in milliseconds since 1970.
-    """
-    waiting = max(0, progress.received_lsn - progress.acknowledged_lsn) if progress.acknowledged_lsn else 0
-    age = max(0, now_ms - progress.last_event_source_ms) if waiting and progress.last_event_source_ms else None
-    return Delay(waiting, age)
 
 
 class Sampler:

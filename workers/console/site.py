@@ -21,6 +21,8 @@ from workers.console import answers, guard
 from workers.console.connector_pages import ConnectorPages, LookAtSlot
 from workers.console.editor import Editor
 from workers.console.events import EventPages, ReadLatest
+from workers.console.group_flows import PATH as FLOWS_PATH
+from workers.console.group_flows import Ask, GroupFlows
 from workers.console.rest_calls import RestCalls
 from workers.console.sampling import Sampler
 from workers.console.visit import Visit
@@ -42,18 +44,22 @@ def add_console(
     read_only: bool,
     look: LookAtSlot,
     read: ReadLatest | None,
+    ask: Ask,
     hidden: re.Pattern[str],
 ) -> Sampler:
     """Add the console to the REST interface ``app`` and begin to sample. Needs a running event loop.
 
     With ``login`` every page needs it. With ``read_only`` every action is refused. ``look`` looks at a connector's database.
     ``read`` reads the latest records of a topic; None: no rows are shown. ``hidden`` finds the names of columns whose values are not shown.
+    ``ask`` asks other workers of the group.
     """
     sampler = Sampler(worker, time.monotonic)
     site = _Site(app, worker, login=login, read_only=read_only)
-    overview, connector, editor = WorkerPages(worker, sampler), ConnectorPages(worker, sampler, look), Editor(worker)
+    flows = GroupFlows(worker, sampler, ask)
+    overview, connector, editor = WorkerPages(worker, flows), ConnectorPages(worker, flows, look), Editor(worker)
     site.add("GET", "/ui", overview.overview)
     site.add("GET", "/ui/overview", overview.table)
+    site.add("GET", FLOWS_PATH, overview.flows)
     site.add("GET", "/ui/workers", overview.workers)
     site.add("GET", "/ui/plugins", overview.plugins)
     site.add("GET", "/ui/new", editor.new)

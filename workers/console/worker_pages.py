@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from typing import Any
 
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
+from workers.console import guard
+from workers.console.group_flows import GroupFlows
 from workers.console.overview import rows
-from workers.console.sampling import Sampler
 from workers.console.visit import Visit
 from workers.console.watched import WatchedWorker
 
 
 class WorkerPages:
-    """Answers from memory."""
+    """Answers from memory, but for the figures of connectors that other workers run."""
 
-    def __init__(self, worker: WatchedWorker, sampler: Sampler) -> None:
+    def __init__(self, worker: WatchedWorker, flows: GroupFlows) -> None:
         self._worker = worker
-        self._sampler = sampler
+        self._flows = flows
 
     async def overview(self, visit: Visit) -> Response:
         """All connectors."""
-        return visit.page("overview.html", title="Connectors", **self._rows(), health=self._worker.health())
+        return visit.page("overview.html", title="Connectors", **await self._rows(visit), health=self._worker.health())
 
     async def table(self, visit: Visit) -> Response:
         """The part of the overview that is loaded again every few seconds."""
-        return visit.page("overview_table.html", **self._rows())
+        return visit.page("overview_table.html", **await self._rows(visit))
+
+    async def flows(self, visit: Visit) -> Response:
+        """The flows of the connectors that run here, for the console of another worker; with ``?connector=`` of that one."""
+        name = visit.request.query_params.get("connector", "")
+        here = self._flows.here([name] if name else self._worker.connectors())
+        return JSONResponse({name: flow.as_json() for name, flow in here.items()}, headers=guard.HEADERS)
 
     async def workers(self, visit: Visit) -> Response:
         """The workers of the group with their connectors."""
@@ -37,6 +43,6 @@ class WorkerPages:
         """The plugins of this worker."""
         return visit.page("plugins.html", title="Plugins", plugins=self._worker.plugins(connectors_only=False))
 
-    def _rows(self) -> dict[str, Any]:
-        found = rows(self._worker, self._sampler, time.time_ns() // 1_000_000)
-        return {"rows": found, "counts": Counter(row.worst for row in found)}
+    async def _rows(self, visit: Visit) -> dict[str, Any]:
+        found, silent = await rows(self._worker, self._flows, visit.request.headers)
+        return {"rows": found, "silent": silent, "counts": Counter(row.worst for row in found)}

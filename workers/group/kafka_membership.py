@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from connector.io.kafka.client import client_arguments
 from connector.log import EventLog
+from connector.meters.connection_meter import Traffic
 from workers.group.assignment import Assignment, Claim
 from workers.group.membership import GroupMember
 
@@ -82,6 +83,14 @@ class KafkaMembership:
             from connector.io.kafka import aiokafka_internals  # noqa: PLC0415
 
             aiokafka_internals.request_rejoin(self._consumer)
+
+    def traffic(self) -> dict[object, Traffic]:
+        """The open connections of the member, and what each has carried."""
+        if self._consumer is None:
+            return {}
+        from connector.io.kafka import aiokafka_internals  # noqa: PLC0415
+
+        return aiokafka_internals.traffic(self._consumer)
 
     async def stop(self) -> None:
         """Leave. If the member stayed, a worker of Kafka Connect that starts next would end, because it stops at the first refusal."""

@@ -37,6 +37,8 @@ class Member:
     url: str
     leads: bool
     connectors: Sequence[str]
+    here: bool
+    """Whether it is the worker that says so."""
 
 
 class Ownership:
@@ -117,7 +119,8 @@ class Ownership:
         for name in self._config.names():
             owned.setdefault(self._owner(name) or "", []).append(name)
         return [
-            Member(worker, url, worker == assignment.leader, owned.get(worker, ())) for worker, url in sorted(assignment.workers.items())
+            Member(worker, url, worker == assignment.leader, owned.get(worker, ()), worker == self._worker_id)
+            for worker, url in sorted(assignment.workers.items())
         ]
 
     async def next_change(self, seconds: float) -> None:

@@ -8,6 +8,7 @@ from typing import Final, cast
 from connect_api.herder import HerderError, SignalRequest, Status
 from connector.delivery.progress import Progress
 from connector.log import EventLog
+from connector.meters.connection_meter import ConnectionMeter
 from connector.meters.task_meters import TaskMeters
 from workers.group.ownership import Ownership
 from workers.herder.notification_boards import NotificationBoards
@@ -22,6 +23,7 @@ from workers.stores.config_store import ConfigStore
 from workers.telemetry.beans.app_info import app_info_beans
 from workers.telemetry.beans.client import PRODUCER_DOMAIN, ProducerFacts, connect_bean, producer_beans
 from workers.telemetry.beans.connect import DOMAIN, ConnectorFacts, WorkerFacts, connector_bean, worker_bean, worker_connector_bean
+from workers.telemetry.beans.connections import ADMIN_DOMAIN, CONSUMER_DOMAIN, ClientFacts, admin_bean, consumer_bean
 from workers.telemetry.beans.group import GroupFacts, client_id, group_beans
 from workers.telemetry.beans.management import notifications_bean, signals_bean
 from workers.telemetry.beans.object_name import key_value
@@ -57,21 +59,30 @@ class BeanBoard:
         self._ownership: Final = ownership
         self._meter: Final = meter
 
-    def beans(self) -> Sequence[MBean]:
-        """Return all MBeans: the worker's, those of its connectors in the order of their names, and those of Kafka's clients."""
+    def each(self) -> Iterator[MBean]:
+        """Yield all MBeans: the worker's, those of its connectors in the order of their names, and those of Kafka's clients."""
         names = sorted(name for name in self._ownership.held if self._config.config(name) is not None)
-        tasks = sum(self._reconciler.progress(name) is not None for name in names)
-        found = [worker_bean(WorkerFacts(len(names), tasks, self._meter)), *self._of_group(len(names), tasks)]
+        tasks = sum(self._has_task(name) for name in names)
+        yield worker_bean(WorkerFacts(len(names), tasks, self._meter))
+        yield from self._of_group(len(names), tasks)
         for name in names:
-            found += self._of_connector(name)
-        return [*found, *self._of_clients(names)]
+            yield from self._of_connector(name)
+        yield from self._of_clients(names)
+
+    def _has_task(self, name: str) -> bool:
+        """Whether the connector has a task. As in Kafka Connect, one that has failed counts."""
+        try:
+            return TASK in self._states.connector(name).tasks
+        except HerderError:
+            return False
 
     def _of_group(self, connectors: int, tasks: int) -> Sequence[MBean]:
         leader = next((member.url for member in self._ownership.members() if member.leads), "")
         facts = GroupFacts(
             self._settings.worker_id, f"{leader}/" if leader else "", self._ownership.generation, connectors, tasks, self._meter
         )
-        return [*group_beans(facts), connect_bean(client_id(self._settings.worker_id))]
+        self._meter.member.look(self._meter.now())
+        return [*group_beans(facts), connect_bean(client_id(self._settings.worker_id), ClientFacts(self._meter.member))]
 
     def _of_connector(self, name: str) -> Iterator[MBean]:
         config = self._config.config(name) or {}
@@ -83,10 +94,10 @@ class BeanBoard:
         facts = ConnectorFacts(status, self._planner.version(config))
         yield connector_bean(name, facts)
         yield worker_connector_bean(name, facts)
-        meters, progress = self._reconciler.meters(name), self._reconciler.progress(name)
+        meters, progress = self._reconciler.figures(name) or (TaskMeters(), Progress())
         if TASK in status.tasks:
-            yield from task_beans(name, self._run(name, config, status, meters or TaskMeters(), progress or Progress()))
-        if meters is not None and progress is not None and meters.settings is not None:
+            yield from task_beans(name, self._run(name, config, status, meters, progress))
+        if meters.settings is not None:
             yield snapshot_bean(meters.settings, meters, progress, self._meter.now_ms())
             yield streaming_bean(meters.settings, meters, progress, self._meter.now_ms())
             yield from self._of_channels(name, config, meters.settings.server)
@@ -119,16 +130,28 @@ class BeanBoard:
     def _of_clients(self, names: Sequence[str]) -> Iterator[MBean]:
         now, group = self._meter.now(), self._settings.group_id
         producers = {f"{group}-{name}": meter for name, meter in self._meter.stores.items()}
+        consumers = {f"{group}-{name}": meter for name, meter in self._meter.consumers.items()}
+        # The worker's own admin client is closed when the worker has started.
+        admins = {f"{group}-shared-admin": ConnectionMeter()}
         for name in names:
             meters = self._reconciler.meters(name)
             if meters is not None:
                 producers[f"connector-producer-{name}-0"] = meters.producer
+                admins[f"connector-adminclient-{name}-0"] = meters.admin
+        for connections in (*(meter.connections for meter in producers.values()), *consumers.values(), *admins.values()):
+            connections.look(now)
         started = self._meter.started_ms
         member = client_id(self._settings.worker_id)
-        yield from app_info_beans(DOMAIN, (None, member), KAFKA_VERSION, KAFKA_COMMIT, started)
+        yield from app_info_beans(DOMAIN, (None, key_value(self._settings.worker_id), member), KAFKA_VERSION, KAFKA_COMMIT, started)
         yield from app_info_beans(PRODUCER_DOMAIN, map(key_value, producers), KAFKA_VERSION, KAFKA_COMMIT, started)
+        yield from app_info_beans(CONSUMER_DOMAIN, map(key_value, consumers), KAFKA_VERSION, KAFKA_COMMIT, started)
+        yield from app_info_beans(ADMIN_DOMAIN, map(key_value, admins), KAFKA_VERSION, KAFKA_COMMIT, started)
         for client, meter in producers.items():
             yield from producer_beans(client, ProducerFacts(meter, now))
+        for client, connections in consumers.items():
+            yield consumer_bean(client, ClientFacts(connections))
+        for client, connections in admins.items():
+            yield admin_bean(client, ClientFacts(connections))
 
 
 def _has(config: Mapping[str, str], key: str, channel: str) -> bool:

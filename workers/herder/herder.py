@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -42,6 +42,7 @@ from connector.log import EventLog
 from workers.group.membership import Membership, SoleMembership
 from workers.group.ownership import Member, Ownership
 from workers.herder.bean_board import BeanBoard
+from workers.herder.figure_board import FigureBoard
 from workers.herder.notification_boards import NotificationBoards
 from workers.herder.plugins import KAFKA_COMMIT, KAFKA_VERSION, connectors, others
 from workers.herder.reconciler import Reconciler, affected
@@ -122,6 +123,9 @@ class WorkerHerder:
         )
         self._reconciler.ownership = self._ownership
         self._beans = BeanBoard(settings, self._config, self._states, self._planner, self._reconciler, self._ownership, meter, self._boards)
+        by_table = settings.metrics.per_table
+        self.figures: Final = FigureBoard(self._config, self._states, self._reconciler, self._ownership, meter, by_table=by_table)
+        """What the worker's own figures are computed from."""
         self._cluster_id, self._now_ms = cluster_id, now_ms
         self._loggers = loggers or Loggers(now_ms)
         self._ready: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -277,11 +281,19 @@ class WorkerHerder:
 
         Raises CdcError for a reference that cannot be resolved, HerderError(404).
         """
-        return self._planner.as_read(await self._planner.resolve(self._known(name)))
+        return await self.read_config(self._known(name))
+
+    async def read_config(self, config: Mapping[str, str]) -> Mapping[str, str]:
+        """Return a stored configuration as the task reads it. Never show or log it. Raises CdcError as :meth:`resolved_config`."""
+        return self._planner.as_read(await self._planner.resolve(config))
 
     def mbeans(self) -> Sequence[MBean]:
         """The MBeans of this worker and of the connectors that it runs, in the order of their names."""
-        return self._beans.beans()
+        return list(self._beans.each())
+
+    def each_mbean(self) -> Iterator[MBean]:
+        """Yield the same, each with its values at the moment when it is asked for."""
+        return self._beans.each()
 
     def notifications(self, name: str, after: int) -> Sequence[Note]:
         """The notifications that this worker has kept."""

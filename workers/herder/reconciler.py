@@ -27,7 +27,7 @@ from workers.herder.notification_boards import NotificationBoards
 from workers.herder.plugins import check_class
 from workers.herder.state_board import StateBoard
 from workers.herder.states import StateEvent, Subject
-from workers.herder.supervisor import Pause, RunTask, Supervisor, describe
+from workers.herder.supervisor import Figures, Pause, RunTask, Supervisor, describe
 from workers.herder.task_plan import TaskPlanner
 from workers.stores.config_store import ConfigStore, RestartRequest
 from workers.stores.status_store import StatusStore
@@ -118,6 +118,10 @@ class Reconciler:
     def meters(self, name: str) -> TaskMeters | None:
         """The running task's meters; None when no task runs."""
         return self._supervisor.meters(name)
+
+    def figures(self, name: str) -> Figures | None:
+        """What the running or failed task has counted; None when there is no task."""
+        return self._supervisor.figures(name)
 
     def signal(self, name: str, signal: Signal) -> bool:
         """Deliver a signal to the running task. False when no task runs that accepts signals."""

@@ -75,7 +75,7 @@ class SubmittedConfigs:
         resolved = self._planner.with_version({key: resolution.values.get(key) for key in config})
         config, given = self._planner.with_version(config), self._planner.with_version(given)
         held = frozenset(resolution.found)
-        hide = Hidden(found for each in resolution.found.values() for found in each)
+        hide = Hidden(resolution.found)
         with hiding(hide):
             validation = await self._validate(name, resolved)
             refused, short = self._planner.refusals(resolution.values), self._planner.shortcomings(resolution.values)

@@ -37,6 +37,8 @@ Failed = Callable[[str, str], None]
 """``failed(connector, trace)``: the task has failed and is not tried again."""
 Pause = Callable[[float, asyncio.Event], Awaitable[None]]
 """``pause(seconds, stop)``: returns after ``seconds`` or when ``stop`` is set."""
+Figures = tuple[TaskMeters, Progress]
+"""What a task has counted."""
 
 
 _FIRST_S: Final = 0.1
@@ -137,11 +139,14 @@ class Supervisor:
         self._clock = clock
         self._chance = chance
         self._running: dict[str, _Running] = {}
+        self._failed_figures: dict[str, Figures] = {}
+        """What the failed tasks had counted. As in Kafka Connect it is shown until the task is started or stopped."""
 
     def start(self, name: str, make_context: MakeContext, policy: RetryPolicy) -> None:
         """Start the connector's task. Raises RuntimeError when it runs already."""
         if name in self._running:
             raise RuntimeError(f"The task of {name} runs already")
+        self._failed_figures.pop(name, None)
         stop = asyncio.Event()
         with connector_context(name):
             task = asyncio.create_task(self._supervise(name, make_context, policy, stop), name=f"task {name}-0")
@@ -149,6 +154,7 @@ class Supervisor:
 
     async def stop(self, name: str) -> None:
         """End the connector's task and wait until it has ended. No-op when it does not run."""
+        self._failed_figures.pop(name, None)
         running = self._running.get(name)
         if running is None:
             return
@@ -181,6 +187,11 @@ class Supervisor:
         """The meters of the running task; None when no task runs."""
         running = self._running.get(name)
         return None if running is None else running.meters
+
+    def figures(self, name: str) -> Figures | None:
+        """What the running or failed task has counted; None when there is no task."""
+        running = self._running.get(name)
+        return self._failed_figures.get(name) if running is None else (running.meters, running.progress)
 
     def signal(self, name: str, signal: Signal) -> bool:
         """Deliver a signal to the running task. False when no task runs that accepts signals."""
@@ -220,7 +231,7 @@ class Supervisor:
                     failures=failures.attempts,
                     seconds=round(seconds, 3),
                 )
-                self._meter.task_retried(name)
+                self._meter.task_retried(name, problem.kind.value)
                 await self._pause(seconds, stop)
             except BaseException as problem:
                 let_operator_through(problem)
@@ -241,7 +252,9 @@ class Supervisor:
         # The kind is the anchor of its section in docs/runbook.md.
         LOG.error("task failed and will not be tried again", error=reason, kind=kind)
         running = self._running.pop(name, None)
-        self._meter.task_failed(name, at_start=running is not None and running.progress.phase == "starting")
+        if running is not None:
+            self._failed_figures[name] = running.meters, running.progress
+        self._meter.task_failed(name, kind, at_start=running is not None and running.progress.phase == "starting")
         self._failed(name, trace)
 
 

@@ -189,7 +189,7 @@ class TaskPlanner:
             notify=self._boards.of(name).add,
             exactly_once=self._exactly_once(name, resolved),
             signal_directory=self._settings.signal_directory,
-            hide=Hidden(found for each in resolution.found.values() for found in each),
+            hide=Hidden(resolution.found),
             plugins=self._settings.plugins,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -15,7 +15,7 @@ from connect_api.login import Login
 
 PATH: Final = "/metrics"
 
-Exposition = Callable[[str, Collection[str]], tuple[bytes, str]]
+Exposition = Callable[[str, Collection[str]], Awaitable[tuple[bytes, str]]]
 """``exposition(accept, names)``: the body and the content type of the answer. ``names`` are the wanted series; all if there are none."""
 
 
@@ -25,7 +25,7 @@ def add_metrics(app: FastAPI, exposition: Exposition, *, login: Login | None) ->
     async def metrics(request: Request) -> Response:
         if login is not None and not login.accepts(request.headers.get("authorization")):
             return Response("Metrics need the login of the REST interface.\n", status_code=401, media_type="text/plain")
-        return _answer(exposition, request)
+        return await _answer(exposition, request)
 
     app.add_route(PATH, metrics, methods=["GET"], include_in_schema=False)
 
@@ -34,7 +34,7 @@ def metrics_app(exposition: Exposition) -> Any:
     """Return an application that serves the metrics at ``/metrics`` and ``/``, and that the worker is alive at ``/-/healthy``."""
 
     async def metrics(request: Request) -> Response:
-        return _answer(exposition, request)
+        return await _answer(exposition, request)
 
     async def healthy(_request: Request) -> Response:
         return Response("Exporter is healthy.\n", media_type="text/plain")
@@ -42,6 +42,6 @@ def metrics_app(exposition: Exposition) -> Any:
     return Starlette(routes=[Route(PATH, metrics), Route("/", metrics), Route("/-/healthy", healthy)])
 
 
-def _answer(exposition: Exposition, request: Request) -> Response:
-    body, content_type = exposition(request.headers.get("accept", ""), request.query_params.getlist("name[]"))
+async def _answer(exposition: Exposition, request: Request) -> Response:
+    body, content_type = await exposition(request.headers.get("accept", ""), request.query_params.getlist("name[]"))
     return Response(body, media_type=None, headers={"Content-Type": content_type})

@@ -151,6 +151,10 @@ class RestServer:
             runs.append(server.serve(sockets))
         await asyncio.gather(*runs)
 
+    def open_connections(self) -> int:
+        """Return the number of open connections of all listeners."""
+        return len(self._connections)
+
     def stop(self) -> None:
         """Let :meth:`serve` end. Open calls have a second to end."""
         for server in self._servers:

@@ -40,6 +40,7 @@ HONOURED: Final = frozenset(
         "metadata.max.age.ms",
         "connections.max.idle.ms",
         "metrics.agent",
+        "metrics.per.table",
         "metrics.rules",
         "offset.flush.interval.ms",
         "offset.storage.partitions",

@@ -16,6 +16,7 @@ RULES: Final = "metrics.rules"
 AGENT: Final = "metrics.agent"
 """``[HOST:]PORT:FILE``, the exporter's own form. The variable ``KAFKA_OPTS`` sets it."""
 JOLOKIA: Final = "jolokia.enabled"
+PER_TABLE: Final = "metrics.per.table"
 
 _AGENT_OPTION: Final = re.compile(r"-javaagent:(?:.*/)?jmx_prometheus_javaagent[^/=]*\.jar=(.*)", re.DOTALL)
 _AGENT_FORM: Final = re.compile(r"(?:(?P<host>[\w.-]+|\[[0-9a-fA-F:.]+\]):)?(?P<port>[0-9]{1,5}):(?P<file>.+)", re.DOTALL)
@@ -32,17 +33,21 @@ class MetricsAgent:
 
 @dataclass(frozen=True, slots=True)
 class MetricsSettings:
-    """``rules`` is ``debezium``, ``strimzi`` or the path of a rule file. ``jolokia`` says whether ``/jolokia`` exists."""
+    """``rules`` is ``debezium``, ``strimzi`` or the path of a rule file. ``jolokia`` says whether ``/jolokia`` exists.
+
+    Without ``per_table`` the worker's own series have one sum in place of a series for each table and topic.
+    """
 
     rules: str = "debezium"
     agent: MetricsAgent | None = None
     jolokia: bool = False
+    per_table: bool = True
 
     @staticmethod
-    def from_properties(properties: Mapping[str, str], *, jolokia: bool) -> MetricsSettings:
+    def from_properties(properties: Mapping[str, str], *, jolokia: bool = False, per_table: bool = True) -> MetricsSettings:
         """Read ``properties``. Raises CdcError(CONFIG_INVALID)."""
         agent = properties.get(AGENT, "").strip()
-        return MetricsSettings(properties.get(RULES, "").strip() or "debezium", _agent(agent) if agent else None, jolokia)
+        return MetricsSettings(properties.get(RULES, "").strip() or "debezium", _agent(agent) if agent else None, jolokia, per_table)
 
 
 def from_java_options(options: str) -> str | None:

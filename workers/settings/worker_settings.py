@@ -29,7 +29,7 @@ from workers.settings.console import ConsoleSettings
 from workers.settings.converters import Converters, boolean, check_converter, converters, default_class
 from workers.settings.keys import sort_out
 from workers.settings.log_format import LogFormat
-from workers.settings.metrics import AGENT, JOLOKIA, MetricsSettings
+from workers.settings.metrics import AGENT, JOLOKIA, PER_TABLE, MetricsSettings
 from workers.settings.metrics import from_java_options as metrics_agent
 from workers.settings.preflight import Preflight
 
@@ -133,7 +133,9 @@ class WorkerSettings:
                 converters=converters(properties, classes),
                 secrets=secrets,
                 console=ConsoleSettings.from_properties(properties),
-                metrics=MetricsSettings.from_properties(properties, jolokia=boolean(properties, JOLOKIA, False)),
+                metrics=MetricsSettings.from_properties(
+                    properties, jolokia=boolean(properties, JOLOKIA, False), per_table=boolean(properties, PER_TABLE, True)
+                ),
                 connector_version=_connector_version(properties),
                 override_policy=_override_policy(properties),
                 preflight=_preflight(properties),

@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol
 from connector.errors import CdcError, ErrorKind
 from connector.io.kafka.client import client_arguments, connection_problem
 from connector.log import EventLog
+from connector.meters.connection_meter import Traffic
 from connector.meters.producer_meter import ProducerMeter
 from workers.settings.worker_settings import StoreTopic
 from workers.stores.records import RecordError, pass_over
@@ -167,6 +168,10 @@ class Cluster:
             type(problem).__name__,
         )
 
+    def traffic(self) -> dict[object, Traffic]:
+        """The open connections of the producer, and what each has carried."""
+        return _traffic(self._producer)
+
     async def stop(self) -> None:
         """Close the producer."""
         if self._producer is not None:
@@ -279,6 +284,10 @@ class KafkaLog:
         # The consumer keeps the partitions until the next call: after an unassignment its stop may hang.
         consumer.pause(*consumer.assignment())
 
+    def traffic(self) -> dict[object, Traffic]:
+        """The open connections of the consumers, and what each has carried."""
+        return _traffic(self._consumer, self._second)
+
     async def stop(self) -> None:
         """End the follower."""
         follower, self._follower = self._follower, None
@@ -332,6 +341,14 @@ class KafkaLog:
             self._applied[entry.key] = max(entry.offset, self._applied.get(entry.key, -1))
         if fresh and self._apply is not None:
             self._apply(fresh)
+
+
+def _traffic(*clients: Any) -> dict[object, Traffic]:
+    if not any(clients):
+        return {}
+    from connector.io.kafka.aiokafka_internals import traffic  # noqa: PLC0415 (as slow as aiokafka, which is imported when a client exists)
+
+    return traffic(*clients)
 
 
 async def _describe(admin: Any, names: Sequence[str]) -> dict[str, Sequence[int]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from connector.meters.connection_meter import ConnectionMeter, Look
 from connector.meters.producer_meter import ProducerMeter
 from connector.meters.sampled import Sampled
+from workers.telemetry.loop_lag import LoopLag
 
 STORES: Final = ("configs", "offsets", "statuses")
 """The worker's own producers, by the ends of the client ids that Kafka Connect gives them."""
@@ -45,6 +47,17 @@ class TaskHistory:
     """When an attempt last failed, in ms since 1970; 0 if none did."""
 
 
+@dataclass(slots=True)
+class TaskOutcomes:
+    """How often a connector's task was started, and how its attempts ended, while this worker runs."""
+
+    starts: int = 0
+    retries: dict[str, int] = field(default_factory=dict)
+    """Attempts that failed and were repeated, by the kind of the error (docs/runbook.md)."""
+    failures: dict[str, int] = field(default_factory=dict)
+    """Attempts after which the task was FAILED, likewise."""
+
+
 class WorkerMeter:
     """The counters of one worker."""
 
@@ -59,11 +72,27 @@ class WorkerMeter:
         """Tasks that failed before they read anything."""
         self.tasks: dict[str, TaskHistory] = {}
         """By connector."""
+        self.outcomes: dict[str, TaskOutcomes] = {}
+        """Likewise. Unlike a history it goes on when a task is started again."""
+        self.connections: Callable[[], int] = lambda: 0
+        """Returns the number of open connections of the REST interface."""
+        self.loop_lag: Final = LoopLag()
         self.rebalances = 0
         self.rebalance_ms = Sampled()
         self.rebalanced_at: float | None = None
         self._joining_since: float | None = None
         self.stores: Final = {name: ProducerMeter() for name in STORES}
+        self.consumers: Final = {name: ConnectionMeter() for name in STORES}
+        """The consumers of the internal topics, by the same ends."""
+        self.member: Final = ConnectionMeter()
+        """The member of the group."""
+
+    def watch(self, member: Look, producer: Look, consumers: Mapping[str, Look]) -> None:
+        """Look at the connections of the worker's own clients. Its stores share a producer, whose connections the first store shows."""
+        self.member.watch(member)
+        self.stores[STORES[0]].connections.watch(producer)
+        for store, look in consumers.items():
+            self.consumers[store].watch(look)
 
     def connector_started(self, *, failed: bool = False) -> None:
         """Count a start of a connector."""
@@ -73,26 +102,32 @@ class WorkerMeter:
     def task_started(self, name: str) -> None:
         """Count a start of a connector's task, which begins its history."""
         self.task_starts += 1
+        self._outcomes(name).starts += 1
         self.tasks[name] = TaskHistory(StateShares(self.now()))
 
     def task_state(self, name: str, state: str) -> None:
         """Take note of the state of a connector's task."""
         self._history(name).shares.enter(state, self.now())
 
-    def task_retried(self, name: str) -> None:
-        """Count an attempt that failed and is repeated."""
+    def task_retried(self, name: str, kind: str) -> None:
+        """Count an attempt that failed with an error of this kind and is repeated."""
+        retries = self._outcomes(name).retries
+        retries[kind] = retries.get(kind, 0) + 1
         history = self._history(name)
         history.retries += 1
         history.last_error_ms = self.now_ms()
 
-    def task_failed(self, name: str, *, at_start: bool) -> None:
-        """Count a task that failed and is not tried again."""
+    def task_failed(self, name: str, kind: str, *, at_start: bool) -> None:
+        """Count a task that failed with an error of this kind and is not tried again."""
+        failures = self._outcomes(name).failures
+        failures[kind] = failures.get(kind, 0) + 1
         self.task_failures += at_start
         self._history(name).last_error_ms = self.now_ms()
 
     def forget(self, name: str) -> None:
         """Drop the history of a deleted connector."""
         self.tasks.pop(name, None)
+        self.outcomes.pop(name, None)
 
     def joining(self) -> None:
         """A new generation of the group begins."""
@@ -111,6 +146,9 @@ class WorkerMeter:
     def rebalancing(self) -> bool:
         """Whether the worker waits for an assignment."""
         return self._joining_since is not None
+
+    def _outcomes(self, name: str) -> TaskOutcomes:
+        return self.outcomes.setdefault(name, TaskOutcomes())
 
     def _history(self, name: str) -> TaskHistory:
         if name not in self.tasks:

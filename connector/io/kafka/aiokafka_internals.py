@@ -6,8 +6,11 @@ and reports the name.
 
 from __future__ import annotations
 
+import os
+import socket
+import struct
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from aiokafka.conn import create_conn, get_ip_port_afi
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
@@ -16,6 +19,7 @@ from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.protocol.group import LeaveGroupRequest
 from aiokafka.record.util import calc_crc32c
 
+from connector.meters.connection_meter import Traffic
 from connector.record.batch import ProducerState, Record, frame_batch
 
 __all__ = [
@@ -27,8 +31,12 @@ __all__ = [
     "member_metadata",
     "request_rejoin",
     "set_pause_between_transactions",
+    "traffic",
     "try_connection",
 ]
+
+_BYTES_AT: Final = 120
+"""Where Linux' tcp_info has the acknowledged and the received bytes, two unsigned numbers of 64 bits."""
 
 
 class PreparedBatch(BatchBuilder):  # type: ignore[misc]
@@ -106,3 +114,32 @@ def member_metadata(topics: Iterable[str], user_data: bytes) -> Any:
 def member_assignment(user_data: bytes) -> Any:
     """Return the assignment that the group's leader gives to a member: ``user_data`` and no partitions."""
     return ConsumerProtocolMemberAssignment(0, [], user_data)
+
+
+def traffic(*owners: Any) -> dict[object, Traffic]:
+    """Return the open connections of producers, consumers and admin clients, and what each has carried.
+
+    ``owners`` may have None, for a client that is not connected.
+    """
+    found: dict[object, Traffic] = {}
+    for owner in owners:
+        # Only a producer's client has a public name.
+        client = getattr(owner, "client", None) or getattr(owner, "_client", None)
+        for connection in () if client is None else client._conns.values():  # noqa: SLF001
+            if connection.connected():
+                sent, received = _carried(connection._writer.get_extra_info("socket"))  # noqa: SLF001
+                found[connection] = Traffic(sent, received, connection._correlation_id, len(connection._requests))  # noqa: SLF001
+    return found
+
+
+def _carried(pseudo: Any) -> tuple[int, int]:
+    """Return the bytes that a socket has sent and received, with those of TLS; zeros where the system does not count them."""
+    if not hasattr(socket, "TCP_INFO") or pseudo is None or pseudo.fileno() < 0:
+        return 0, 0
+    # uvloop's object for the socket has no getsockopt.
+    with socket.socket(fileno=os.dup(pseudo.fileno())) as same:
+        facts = same.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _BYTES_AT + 16)
+    if len(facts) < _BYTES_AT + 16:
+        return 0, 0
+    sent, received = struct.unpack_from("=QQ", facts, _BYTES_AT)
+    return int(sent), int(received)

@@ -34,12 +34,13 @@ from connector.delivery.frontier import Frontier, Mark
 from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.offsets import Position
 from connector.errors import CdcError, ErrorKind
-from connector.io.kafka.aiokafka_internals import PreparedBatch
+from connector.io.kafka.aiokafka_internals import PreparedBatch, traffic
 from connector.io.kafka.client import connection_problem
 from connector.io.kafka.compression import Compressor, compressor_of
 from connector.io.kafka.partitioner import partition_of
 from connector.io.kafka.producer_settings import max_request_size, producer_arguments
 from connector.io.kafka.topic_creation import TopicCreator
+from connector.meters.delay_meter import DelayMeter
 from connector.meters.producer_meter import ProducerMeter
 from connector.record.batch import Record, RecordBatch, encode_records
 
@@ -139,8 +140,10 @@ class KafkaSink:
         limit: int = 8_000_000,
         connect: Callable[..., Any] = AIOKafkaProducer,
         meter: ProducerMeter | None = None,
+        delays: DelayMeter | None = None,
     ) -> None:
         self.meter: Final = meter or ProducerMeter()
+        self._delays: Final = delays or DelayMeter()
         self._settings = settings
         self._creator = creator
         self._limit = limit
@@ -152,6 +155,8 @@ class KafkaSink:
         self._outs: dict[str, TopicOut] = {}
         self._resolving: asyncio.Task[None] | None = None
         self._waiting = 0
+        self._in_flight = 0
+        """Records of the batches that Kafka has not acknowledged, or of which it refused one."""
         self.delivered = 0
         """The number of records that Kafka has acknowledged."""
         self._changed = asyncio.Event()
@@ -159,6 +164,8 @@ class KafkaSink:
         self.frontier: Final = Frontier()
         self._ledger: AckLedger[Mark] = AckLedger()
         self._waiting_mark: Mark | None = None
+        self._observed: Mark | None = None
+        """The reached mark up to which delays are counted."""
 
     async def start(self) -> None:
         """Connect. Raises CdcError: SINK_UNREACHABLE if no broker answers, SINK_PERMISSION if no broker accepts the login."""
@@ -167,6 +174,7 @@ class KafkaSink:
         try:
             await self._producer.start()
             await self._creator.start()
+            self.meter.connections.watch(lambda: traffic(self._producer))
         except KafkaError as error:
             await self._producer.stop()
             raise await connection_problem(arguments) or sink_error(error, "Kafka") from error
@@ -220,6 +228,7 @@ class KafkaSink:
         mark = self.frontier.mark(position)
         if self._resolving is None:
             self._ledger.mark(mark)
+            self._observe()
         else:
             # Some records wait for their topic and are not in the ledger yet, so the mark waits too.
             self._waiting_mark = mark
@@ -238,6 +247,12 @@ class KafkaSink:
     def waiting(self) -> int:
         """The number of bytes that are not acknowledged, without constant prefixes."""
         return self._waiting + sum(out.pending.weight + sum(part.batch.weight for part in out.partitions) for out in self._outs.values())
+
+    @property
+    def active(self) -> int:
+        """The number of records that are not acknowledged."""
+        held = (len(out.pending.records) + sum(len(part.batch.records) for part in out.partitions) for out in self._outs.values())
+        return self._in_flight + sum(held)
 
     async def room(self) -> None:
         """Wait until the unacknowledged bytes are below the limit. Raises the failure of a batch."""
@@ -272,6 +287,14 @@ class KafkaSink:
         if self._waiting_mark is not None:
             self._ledger.mark(self._waiting_mark)
             self._waiting_mark = None
+            self._observe()
+
+    def _observe(self) -> None:
+        """Count the delay of the transactions that Kafka has acknowledged since the last call."""
+        mark = self.reached
+        if mark is not None and mark is not self._observed:
+            self._observed = mark
+            self._delays.acknowledged(mark.position.confirmable, time.time_ns() // 1_000_000)
 
     async def prepare(self, topic: str) -> None:
         """Make the topic if need be, and learn its partitions: a record that names one needs them. Raises CdcError."""
@@ -296,10 +319,13 @@ class KafkaSink:
                 if len(out.partitions) == 1:
                     out.use(part.batch)
                 self._waiting += batch.weight
+                self._in_flight += len(batch.records)
                 await self._deliver(part, batch)
                 self._waiting -= batch.weight
+                self._in_flight -= len(batch.records)
                 self._creator.used(part.topic)
                 self._ledger.acknowledge(number)
+                self._observe()
                 self._changed.set()
                 if part.batch.records and not part.number:
                     part.number = self._ledger.open_batch()

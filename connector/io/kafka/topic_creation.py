@@ -11,8 +11,10 @@ from aiokafka.errors import KafkaConnectionError, KafkaError, TopicAlreadyExists
 from connector.catalog.name_matcher import Matcher, NameMatcher
 from connector.configdef.patterns import split_regexes
 from connector.errors import CdcError, ErrorKind
+from connector.io.kafka.aiokafka_internals import traffic
 from connector.io.kafka.client import client_arguments
 from connector.log import EventLog
+from connector.meters.connection_meter import Traffic
 from connector.ports import Backtracking, no_backtracking
 
 LOG: Final = EventLog(__name__)
@@ -51,6 +53,10 @@ class TopicCreator:
         if self._enabled:
             self._admin = AIOKafkaAdminClient(**client_arguments(self._admin_properties))
             await self._admin.start()
+
+    def traffic(self) -> dict[object, Traffic]:
+        """The open connections, and what each has carried."""
+        return traffic(self._admin)
 
     async def stop(self) -> None:
         """Disconnect."""

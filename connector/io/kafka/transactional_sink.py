@@ -38,6 +38,7 @@ from connector.io.kafka.partitioner import partition_of
 from connector.io.kafka.sink import KafkaSink, Partition, TopicOut, sink_error
 from connector.io.kafka.topic_creation import TopicCreator
 from connector.log import EventLog
+from connector.meters.delay_meter import DelayMeter
 from connector.meters.producer_meter import ProducerMeter
 from connector.ports import JsonObject
 from connector.record.batch import NO_HEADERS, RecordBatch
@@ -88,8 +89,9 @@ class TransactionalSink(KafkaSink):
         limit: int = 8_000_000,
         connect: Callable[..., Any] = AIOKafkaProducer,
         meter: ProducerMeter | None = None,
+        delays: DelayMeter | None = None,
     ) -> None:
-        super().__init__(settings, creator, limit=limit, connect=connect, meter=meter)
+        super().__init__(settings, creator, limit=limit, connect=connect, meter=meter, delays=delays)
         self._id = transactional_id
         self._offsets = offsets
         self._interval = interval
@@ -196,6 +198,11 @@ class TransactionalSink(KafkaSink):
         sealed = sum(batch.weight for held in (self._sealed, self._unplaced) for batch in held.values())
         return super().waiting + sealed
 
+    @property
+    def active(self) -> int:
+        """The number of records that are not committed."""
+        return super().active + sum(len(batch.records) for held in (self._sealed, self._unplaced) for batch in held.values())
+
     async def room(self) -> None:
         """Wait until the uncommitted bytes are below the limit or all wait for a position. Raises the failure of a transaction."""
         while self._busy and self.waiting > self._limit:
@@ -292,7 +299,9 @@ class TransactionalSink(KafkaSink):
         sealed, self._sealed = self._sealed, {}
         mark = self._mark
         weight = sum(batch.weight for batch in sealed.values())
+        records = sum(len(batch.records) for batch in sealed.values())
         self._waiting += weight
+        self._in_flight += records
         try:
             offset = self._offset_of(mark) if mark is not self._stored else None
             content = list(sealed.items())
@@ -312,11 +321,13 @@ class TransactionalSink(KafkaSink):
         except (KafkaError, CdcError) as error:
             raise self._problem(error) from error
         self._waiting -= weight
+        self._in_flight -= records
         for part in sealed:
             self._creator.used(part.topic)
         self._stored = mark
         if isinstance(mark, Mark):
             self._reached = mark
+            self._observe()
 
     def _offset_of(self, mark: Mark | JsonObject | None) -> JsonObject | None:
         if isinstance(mark, Mark):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -49,24 +50,43 @@ async def server_facts(connection: Connection, *, streams: bool) -> ServerFacts:
 
 async def slot_state(connection: Connection, slot: str) -> SlotState | None:
     """Return the slot as pg_replication_slots shows it; None if it does not exist."""
+    return (await slot_states(connection, [slot])).get(slot)
+
+
+async def slot_states(connection: Connection, slots: Sequence[str]) -> dict[str, SlotState]:
+    """Return the slots that exist, by their names."""
     try:
         cursor = await connection.execute(
-            "select s.plugin, s.slot_type, s.database, s.active, s.active_pid, s.restart_lsn::text, s.confirmed_flush_lsn::text,"
-            " to_jsonb(s) ->> 'wal_status', current_database(),"
+            "select s.slot_name::text, s.plugin, s.slot_type, s.database, s.active, s.active_pid, s.restart_lsn::text,"
+            " s.confirmed_flush_lsn::text, to_jsonb(s) ->> 'wal_status', (to_jsonb(s) ->> 'safe_wal_size')::bigint, current_database(),"
             " (select format('%%s, %%s, since %%s', a.application_name, coalesce(host(a.client_addr), 'local'),"
             "    a.backend_start::timestamptz(0))"
             "    from pg_stat_activity a where a.pid = s.active_pid)"
-            " from pg_replication_slots s where s.slot_name = %s",
-            (slot,),
+            " from pg_replication_slots s where s.slot_name::text = any(%s::text[])",
+            (list(slots),),
         )
-        row = await cursor.fetchone()
+        rows = await cursor.fetchall()
     except psycopg.Error as error:
-        raise source_error(error, f"looking at replication slot {slot}") from error
-    if row is None:
-        return None
-    plugin, kind, database, active, pid, restart, confirmed, wal_status, current, holder = row
+        raise source_error(error, f"looking at replication slot {', '.join(slots)}") from error
+    return {row[0]: _slot(*row) for row in rows}
+
+
+def _slot(
+    name: str,
+    plugin: str,
+    kind: str,
+    database: str | None,
+    active: bool,
+    pid: int | None,
+    restart: str | None,
+    confirmed: str | None,
+    wal_status: str | None,
+    safe_wal_size: int | None,
+    current: str,
+    holder: str | None,
+) -> SlotState:
     return SlotState(
-        name=slot,
+        name=name,
         plugin=plugin,
         logical=kind == "logical",
         same_database=database == current,
@@ -76,6 +96,7 @@ async def slot_state(connection: Connection, slot: str) -> SlotState | None:
         restart=parse_lsn(restart) if restart else 0,
         confirmed=parse_lsn(confirmed) if confirmed else (parse_lsn(restart) if restart else 0),
         wal_status=wal_status or "reserved",
+        safe_wal_size=safe_wal_size,
     )
 
 

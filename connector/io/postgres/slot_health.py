@@ -1,9 +1,9 @@
-"""Looks at the database of one connector on demand: its role, its slot, and the server's position."""
+"""Looks at databases on demand: for the console at all that one connector needs, for metrics at the slots of a server."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -11,17 +11,24 @@ import psycopg
 
 from connector.catalog.selection import Selection
 from connector.config.connector_config import parse
-from connector.errors import CdcError
+from connector.errors import CdcError, ErrorKind
 from connector.io.postgres.connection import Connection, connect
 from connector.io.postgres.preflight_facts import read_facts
-from connector.io.postgres.server import current_lsn
+from connector.io.postgres.server import current_lsn, slot_states
 from connector.ports import Backtracking, no_backtracking
 from connector.preflight.requirements import Wish
-from connector.preflight.slot_health import SlotHealth
+from connector.preflight.slot_health import ServerSlots, SlotHealth
 
 SECONDS: Final = 5.0
 """The time limit of a look."""
 _PURPOSE: Final = "Understudy Console"
+_METRICS: Final = "Understudy Metrics"
+_OF_SERVER: Final = ("database.", "driver.")
+_ELSE: Final = {"name": "metrics", "topic.prefix": "metrics", "connector.class": "io.debezium.connector.postgresql.PostgresConnector"}
+"""What a configuration needs besides the properties of the connection."""
+
+Server = tuple[tuple[str, str], ...]
+"""The properties of a connection, with resolved references: equal ones mean the same server and role. Never show or log them."""
 
 
 async def look(settings: Mapping[str, str], backtrack: Backtracking = no_backtracking, *, seconds: float = SECONDS) -> SlotHealth:
@@ -60,4 +67,25 @@ async def _answers(connection: Connection, wish: Wish, found: SlotHealth) -> Slo
         unreadable=[table.name for table in captured if not (table.readable and table.reachable)],
         slot=facts.slot,
         lsn=await current_lsn(connection),
+        missing_publication=wish.config.publication_name if wish.publishes(facts) and facts.publication is None else "",
     )
+
+
+def place_of_slot(settings: Mapping[str, str]) -> tuple[str, Server]:
+    """Return the slot of the connector with these resolved settings, and the server that has it. Raises CdcError(CONFIG_INVALID)."""
+    config, _notices = parse(settings)
+    return config.slot_name, tuple(sorted((key, value) for key, value in settings.items() if key.startswith(_OF_SERVER)))
+
+
+async def look_at_slots(server: Server, slots: Sequence[str], *, seconds: float = SECONDS) -> ServerSlots:
+    """Look at these slots of a server, with one connection, within ``seconds``. Raises CdcError."""
+    config, _notices = parse({**_ELSE, **dict(server)})
+    try:
+        async with asyncio.timeout(seconds):
+            connection = await connect(replace(config, initial_statements=()), _METRICS, timeout_s=max(2, int(seconds)))
+            try:
+                return ServerSlots(await slot_states(connection, slots), await current_lsn(connection))
+            finally:
+                await connection.close()
+    except TimeoutError:
+        raise CdcError(ErrorKind.SOURCE_TIMEOUT, f"The database did not answer within {seconds:g} seconds.") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial as bound
@@ -10,7 +10,7 @@ from typing import Final
 
 from connector.config.connector_config import ConnectorConfig
 from connector.delivery.offsets import partition
-from connector.delivery.record_conversion import ConversionPlan, RecordConversion
+from connector.delivery.record_conversion import ConversionPlan, RecordConversion, RecordFailed, ignore_failure
 from connector.delivery.sink import Sink
 from connector.io.kafka.sink import KafkaSink
 from connector.io.kafka.topic_creation import TopicCreator
@@ -57,24 +57,33 @@ async def open_sink(context: TaskContext, config: ConnectorConfig, stack: AsyncE
     With exactly-once delivery, no earlier producer of this task can write after this returns; only then may the offset be read. Raises
     CdcError.
     """
-    kafka, exactly_once = context.kafka, context.exactly_once
+    kafka, exactly_once, meters = context.kafka, context.exactly_once, context.meters
     creator = TopicCreator(
         kafka.admin, config.topic_creation, context.topic_used, enabled=kafka.topic_creation, backtrack=context.backtrack
     )
     sink: KafkaSink
     if exactly_once is None:
-        sink = KafkaSink(kafka, creator, meter=context.meters.producer)
+        sink = KafkaSink(kafka, creator, meter=meters.producer, delays=meters.delays)
     else:
         records = bound(exactly_once.offsets.records, partition(config.topic_prefix))
         target = OffsetTarget(records, config.emulation)
         sink = TransactionalSink(
-            kafka, creator, exactly_once.transactional_id, target, interval=exactly_once.interval, meter=context.meters.producer
+            kafka,
+            creator,
+            exactly_once.transactional_id,
+            target,
+            interval=exactly_once.interval,
+            meter=meters.producer,
+            delays=meters.delays,
         )
         context = replace(context, offsets=TransactionOffsets(exactly_once, sink))
     stack.push_async_callback(sink.stop)
     stack.callback(lambda: _count(context, sink))
+    meters.active = lambda: sink.active
+    meters.admin.watch(creator.traffic)
+    meters.in_flight = lambda: sink.waiting
     await sink.start()
-    found = await converted(sink, context.conversion, config, stack, context.topic_described, context.meters.leave_out)
+    found = await converted(sink, context.conversion, config, stack, context.topic_described, bound(_count_failure, context))
     if isinstance(found, ConvertingSink) and (unused := found.conversion.unused):
         # The processes that read a snapshot make the same steps; only the task reports.
         LOG.warning("properties unknown to their step, they have no effect", properties=", ".join(unused))
@@ -83,6 +92,14 @@ async def open_sink(context: TaskContext, config: ConnectorConfig, stack: AsyncE
 
 def _count(context: TaskContext, sink: KafkaSink) -> None:
     context.progress.delivered += sink.delivered
+    # A failed task shows what it had in flight, without the records themselves.
+    left = sink.active
+    context.meters.active = lambda: left
+    context.meters.in_flight = lambda: 0
+
+
+def _count_failure(context: TaskContext, *, left_out: bool, logged: bool) -> None:
+    context.meters.record_failed(time.time_ns() // 1_000_000, left_out=left_out, logged=logged)
 
 
 async def converted(
@@ -91,12 +108,12 @@ async def converted(
     config: ConnectorConfig,
     stack: AsyncExitStack,
     report_topic: ReportTopic | None = None,
-    left_out: Callable[[], None] = lambda: None,
+    failed: RecordFailed = ignore_failure,
 ) -> Sink:
     """Return the sink itself, or one in front of it that does what ``plan`` says. The stack closes it. Raises CdcError(CONFIG_INVALID).
 
-    ``report_topic`` is what the transform OpenLineage calls. ``left_out`` is called for each record that ``errors.tolerance=all`` leaves
-    out.
+    ``report_topic`` is what the transform OpenLineage calls. ``failed`` is called for each record that a
+    transform or converter fails on.
     """
     if plan is None:
         return sink
@@ -105,7 +122,7 @@ async def converted(
 
     clients = RegistryClients()
     stack.push_async_callback(clients.close)
-    conversion = RecordConversion(plan, LOG.warning, _error, left_out)
+    conversion = RecordConversion(plan, LOG.warning, _error, failed)
     conversion.chain = Chain([_connected(step, plan, report_topic) for step in conversion.chain.steps])
     resolve = RetriedRequests(clients.resolve, config.errors_retry_timeout, config.errors_retry_delay_max_ms)
     found = ConvertingSink(sink, conversion, resolve)

@@ -149,7 +149,7 @@ class SnapshotRun:
 
         def complete(table: int) -> None:
             progress.delivered += progress.tables[table].rows
-            table_ends(progress.tables[table])
+            table_ends(progress.tables[table], context)
             self._notices.table_ends(table)
 
         count = min(config.snapshot_max_threads, sum(map(len, parts)))

@@ -228,7 +228,7 @@ class SnapshotReading:
             read_at = now
             self.report(shown)
         sender.table_ends()
-        table_ends(shown)
+        table_ends(shown, self._context)
 
     def report(self, shown: TableProgress) -> None:
         """Note that rows of a table were read, and log its progress at intervals."""
@@ -248,7 +248,8 @@ class SnapshotReading:
             )
 
 
-def table_ends(shown: TableProgress) -> None:
-    """Mark the table as read, and log it."""
+def table_ends(shown: TableProgress, context: TaskContext) -> None:
+    """Mark the table as read, log it, and trace it."""
     shown.done = True
+    context.tracing.passed("snapshot table", shown.seconds, table=shown.table, rows=shown.rows)
     LOG.info("table read", table=shown.table, rows=shown.rows, seconds=round(shown.seconds, 1))

@@ -1,8 +1,9 @@
-"""The console of a real worker: the health of a connector's slot, and an action."""
+"""The console of real workers: the health of a connector's slot, an action, events, and the figures of a group."""
 
 from __future__ import annotations
 
 import re
+import signal
 import uuid
 from collections.abc import Callable
 
@@ -47,6 +48,9 @@ def test_the_ladder_follows_the_slot(connector: Connector) -> None:
     connector.await_confirmed(connector.lsn())
     assert ladder(connector) == dict.fromkeys(("reachable", "role", "slot", "connected", "flowing"), "good")
 
+    # PostgreSQL 18 streams on without the publication, and sends nothing.
+    connector.database.execute(f"DROP PUBLICATION {connector.name}")
+    assert ladder(connector)["flowing"] == "bad"
     act(connector, "stop")
     connector.worker.await_state(connector.name, "STOPPED", tasks=0)
     wait_until(lambda: not connector.slot()["active"], "the slot to be free", SECONDS)
@@ -89,3 +93,40 @@ def test_the_events_of_a_table_show_their_differences(pg: PgServer, worker: Call
     assert "<del>&#34;new&#34;</del> <ins>&#34;paid&#34;</ins>" in part
     assert ("[hidden]" in part, "k1" in part) == (True, False)
     connector.delete()
+
+
+def test_each_worker_of_a_group_shows_the_figures_of_all(pg: PgServer, worker: Callable[..., Worker]) -> None:
+    database = pg.database("console_group")
+    database.execute("CREATE TABLE t (id int PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+    group = f"console-{uuid.uuid4().hex[:12]}"
+    # Longer than the test: the worker that stands still stays in the group.
+    workers = [worker(group=group, session_timeout_ms="120000") for _ in range(2)]
+    connector = Connector(workers[0], database, f"group_{uuid.uuid4().hex[:8]}")
+    connector.create()
+    runs = str(connector.worker.rest("GET", f"/connectors/{connector.name}/status").json()["tasks"][0]["worker_id"])
+    [owner] = [each for each in workers if runs.endswith(f":{each.port}")]
+    [other] = [each for each in workers if each is not owner]
+    shown = wait_until(lambda: row(other, connector.name) if other_knows(other) else None, "two workers in the group", SECONDS)
+    assert (shown["Phase"], shown["Worker"]) == ("streaming", runs)
+    assert re.fullmatch(r"\d+ [KM]?B", shown["Unconfirmed"])
+    assert "Unconfirmed" in other.rest("GET", f"/ui/connectors/{connector.name}/live").text
+
+    owner.process.send(signal.SIGSTOP)
+    try:
+        assert row(other, connector.name)["Phase"] == "unknown"
+        page = other.rest("GET", f"/ui/connectors/{connector.name}/live").text
+    finally:
+        owner.process.send(signal.SIGCONT)
+    assert f"{runs} did not answer" in page
+    wait_until(lambda: row(other, connector.name)["Phase"] == "streaming", "the figures to be known again", SECONDS)
+    connector.delete()
+
+
+def other_knows(worker: Worker) -> bool:
+    return worker.rest("GET", "/ui/workers").text.count("<section>") == 2
+
+
+def row(worker: Worker, connector: str) -> dict[str, str]:
+    """The cells of the connector's row in the worker's overview, by their labels."""
+    [found] = [each for each in worker.rest("GET", "/ui/overview").text.split("<tr>") if f'/ui/connectors/{connector}"' in each]
+    return {label: text.strip() for label, text in re.findall(r'<td data-label="([^"]+)"[^>]*>(.*?)</td>', found, re.DOTALL)}

@@ -16,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.fix_pg import PgServer
 from tests.fix_worker import Worker
 from tests.support.connector import SECONDS, Connector
+from tests.support.otlp_receiver import OtlpReceiver
 from tests.support.project import ROOT
 from workers.quickstart.embedded.place import free_port
 from workers.quickstart.embedded.wait import wait_until
@@ -47,6 +48,16 @@ def scraped(connector: Connector) -> dict[tuple[str, str], float]:
     }
 
 
+def own_series(connector: Connector) -> dict[tuple[str | tuple[str, str], ...], float]:
+    """The connector's own series by name and labels."""
+    return {
+        (sample.name, *sorted((label, value) for label, value in sample.labels.items() if label != "connector")): sample.value
+        for family in text_string_to_metric_families(connector.worker.rest("GET", "/metrics").text)
+        for sample in family.samples
+        if sample.labels.get("connector") == connector.name and sample.name.startswith("understudy_")
+    }
+
+
 def test_counts_after_a_workload(pg: PgServer, shared_worker: Worker) -> None:
     database = pg.database("metrics")
     database.execute("CREATE TABLE t (id int PRIMARY KEY, v text)", "INSERT INTO t VALUES (1), (2), (3)")
@@ -70,14 +81,39 @@ def test_counts_after_a_workload(pg: PgServer, shared_worker: Worker) -> None:
     assert (found["SnapshotCompleted", "snapshot"], found["RemainingTableCount", "snapshot"]) == (1, 0)
     status = f'kafka_connect_connector_status{{connector="{connector.name}",status="running"}} 1.0'
     assert status in connector.worker.rest("GET", "/metrics").text
+    own = own_series(connector)
+    table, topic = ("table", "public.t"), ("topic", f"{connector.name}.public.t")
+    assert {name: own[name] for name in own if name[0] == "understudy_events_total"} == {
+        ("understudy_events_total", ("operation", "create"), table): 2,
+        ("understudy_events_total", ("operation", "update"), table): 3,
+        ("understudy_events_total", ("operation", "delete"), table): 1,
+    }
+    assert own["understudy_snapshot_rows_total", table] == 3
+    assert own["understudy_delay_seconds_count",] == 3
+    # The delete has a tombstone.
+    assert own["understudy_sent_records_total", topic] == 10
+    assert own["understudy_sent_compressed_bytes_total", topic] > 0
+    assert own["understudy_task_state", ("state", "running")] == 1
+    # The slot is looked at every few seconds.
+    wait_until(lambda: own_series(connector).get(("understudy_slot_lag_bytes",)) == 0, lambda: str(own_series(connector)), SECONDS)
+    own = own_series(connector)
+    assert own["understudy_slot_active",] == 1
+    assert own["understudy_slot_wal_status", ("wal_status", "reserved")] == 1
+    assert own["understudy_server_wal_position_bytes",] > own["understudy_slot_retained_wal_bytes",] >= 0
     connector.delete()
 
 
-def test_the_exporter_s_port_and_jolokia(pg: PgServer, worker: Callable[..., Worker], tmp_path: Path) -> None:
+def test_the_exporter_s_port_jolokia_and_otlp(pg: PgServer, worker: Callable[..., Worker], tmp_path: Path) -> None:
+    with OtlpReceiver() as receiver:
+        _seen_by_others(pg, worker, tmp_path, receiver)
+
+
+def _seen_by_others(pg: PgServer, worker: Callable[..., Worker], tmp_path: Path, receiver: OtlpReceiver) -> None:
     rules, port = tmp_path / "config.yml", free_port()
     rules.write_text(STRIMZI)
     agent = f"-javaagent:/opt/libs/jmx_prometheus_javaagent-1.0.1.jar=127.0.0.1:{port}:{rules}"
-    started = worker(environment={"KAFKA_OPTS": agent}, jolokia_enabled="true")
+    otlp = {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url, "OTEL_METRIC_EXPORT_INTERVAL": "200", "OTEL_BSP_SCHEDULE_DELAY": "200"}
+    started = worker(environment={"KAFKA_OPTS": agent, **otlp}, jolokia_enabled="true")
     database = pg.database("jolokia")
     database.execute(
         "CREATE TABLE a (id int PRIMARY KEY)",
@@ -110,4 +146,17 @@ def test_the_exporter_s_port_and_jolokia(pg: PgServer, worker: Callable[..., Wor
     families = text_string_to_metric_families(started.rest("GET", "/metrics").text)
     found = {sample.name for family in families for sample in family.samples}
     assert {re.split(r"[{ ]", series)[0] for series in RECORDED} - found == set()
+
+    def spans() -> dict[str, Any]:
+        return {span.name: span for span in receiver.spans()}
+
+    wait_until(lambda: "incremental snapshot table" in spans(), lambda: str(spans()), SECONDS)
+    start, table = spans()["task start"], spans()["snapshot table"]
+    assert {each.key: each.value for each in table.attributes}["understudy.rows"].int_value == 2
+    assert start.trace_id == table.trace_id
+    sent = "understudy_sent_records"
+    wait_until(
+        lambda: sum(point.as_int for point in receiver.metrics()[sent].sum.data_points) >= 6, lambda: str(receiver.metrics()), SECONDS
+    )
+    wait_until(lambda: "understudy_slot_lag_bytes" in receiver.metrics(), lambda: str(receiver.metrics()), SECONDS)
     connector.delete()

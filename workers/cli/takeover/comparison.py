@@ -9,10 +9,9 @@ from typing import Any, Final
 
 import orjson
 
+from workers.cli.takeover.reader_fields import ReaderFields
 from workers.records.change_event import payload
 
-_OF_THE_READER: Final = frozenset({"ts_ms", "ts_us", "ts_ns", "source.sequence", "source.xmin"})
-"""Members that say when and from where the reader read. They differ between any two readers of one change."""
 _CONTEXT: Final = "__debezium.context."
 """The beginning of headers about the task."""
 
@@ -57,15 +56,17 @@ class Comparison:
         return not (self.different or self.missing or self.additional)
 
 
-def identity(sample: Sample) -> bytes:
+def identity(sample: Sample, reader: ReaderFields) -> bytes:
     """What makes two records that of one change: topic, key, and the place of the change in the WAL.
 
-    A record without a place (a tombstone, a flattened row) is known by its value instead.
+    A record without a place (a tombstone, a flattened row) is known by its value instead, but for the fields of its ``reader``.
     """
     value = payload(_read(sample.value))
     source = value.get("source") if isinstance(value, dict) else None
     if isinstance(source, dict) and source.get("lsn") is not None:
         place: object = [source["lsn"], source.get("txId"), value.get("op")]
+    elif isinstance(value, dict):
+        place = {name: member for name, member in value.items() if name not in reader.members}
     else:
         place = value
     return orjson.dumps([sample.topic, payload(_read(sample.key)), place], option=orjson.OPT_SORT_KEYS)
@@ -79,22 +80,23 @@ def transaction(sample: Sample) -> int | None:
     return found if isinstance(found, int) else None
 
 
-def compare(here: Sequence[Sample], connect: Iterable[Sample]) -> Comparison:
+def compare(here: Sequence[Sample], connect: Iterable[Sample], reader: ReaderFields) -> Comparison:
     """Compare the records ``here`` with those of the same changes among ``connect``, which may hold more.
 
-    The last transaction of ``here`` may be incomplete, so it is not asked whether Kafka Connect wrote more of it.
+    The fields of ``reader`` are not compared. The last transaction of ``here`` may be incomplete, so it is not asked whether Kafka Connect
+    wrote more of it.
     """
     written: dict[bytes, list[Sample]] = defaultdict(list)
     for sample in connect:
-        written[identity(sample)].append(sample)
+        written[identity(sample, reader)].append(sample)
     found = Comparison()
     for sample in here:
-        same = written[identity(sample)]
+        same = written[identity(sample, reader)]
         if not same:
             found.missing.append(sample)
             continue
         other = same.pop(0)
-        differences = list(_differences(sample, other))
+        differences = list(_differences(sample, other, reader))
         found.different += differences
         found.equal += not differences
     transactions = [number for sample in here if (number := transaction(sample)) is not None]
@@ -103,12 +105,12 @@ def compare(here: Sequence[Sample], connect: Iterable[Sample]) -> Comparison:
     return found
 
 
-def _differences(here: Sample, connect: Sample) -> Iterator[Difference]:
+def _differences(here: Sample, connect: Sample, reader: ReaderFields) -> Iterator[Difference]:
     key = payload(_read(here.key))
     parts = (
         ("key", _read(here.key), _read(connect.key)),
         ("value", _read(here.value), _read(connect.value)),
-        ("headers", _headers(here), _headers(connect)),
+        ("headers", _headers(here, reader), _headers(connect, reader)),
     )
     for name, one, other in parts:
         if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys() == {"schema", "payload"}:
@@ -116,7 +118,7 @@ def _differences(here: Sample, connect: Sample) -> Iterator[Difference]:
                 yield Difference(here.topic, key, f"{name}.schema", one["schema"], other["schema"])
             one, other = one["payload"], other["payload"]  # noqa: PLW2901 (the schema is done)
         for path, ours, theirs in _members(one, other, ""):
-            if path not in _OF_THE_READER or name != "value":
+            if path not in reader.members or name != "value":
                 yield Difference(here.topic, key, f"{name}.{path}".rstrip("."), ours, theirs)
 
 
@@ -129,9 +131,11 @@ def _members(here: Any, connect: Any, path: str) -> Iterator[tuple[str, Any, Any
         yield path, here, connect
 
 
-def _headers(sample: Sample) -> dict[str, Any]:
+def _headers(sample: Sample, reader: ReaderFields) -> dict[str, Any]:
     return {
-        name: None if value is None else value.decode("utf-8", "replace") for name, value in sample.headers if not name.startswith(_CONTEXT)
+        name: None if value is None else value.decode("utf-8", "replace")
+        for name, value in sample.headers
+        if not name.startswith(_CONTEXT) and name not in reader.headers
     }
 
 

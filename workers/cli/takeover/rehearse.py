@@ -13,6 +13,7 @@ from workers.cli.failure import CommandError
 from workers.cli.kafka import topic_partitions
 from workers.cli.takeover.cluster_state import StoredConnector
 from workers.cli.takeover.comparison import Comparison, Sample, compare, identity
+from workers.cli.takeover.reader_fields import ReaderFields
 from workers.settings.worker_settings import WorkerSettings
 
 _JSON_ONLY: Final = frozenset(
@@ -66,9 +67,10 @@ async def rehearse(
     """
     context = await context_of(stored, settings)
     clients = {**settings.properties, "bootstrap.servers": settings.bootstrap_servers}
+    reader = ReaderFields.of(context.config)
     async with _Topics(clients, context.config.get("topic.prefix", ""), stored.topics) as topics:
         here = await _read_here(context, plugin, limits, opened)
-        return len(here), compare(here, await topics.written(here)) if here else Comparison()
+        return len(here), compare(here, await topics.written(here, reader), reader) if here else Comparison()
 
 
 async def _read_here(context: TaskContext, plugin: str, limits: Limits, opened: Callable[[], None]) -> list[Sample]:
@@ -122,9 +124,9 @@ class _Topics:
     async def __aexit__(self, *_: object) -> None:
         await self._consumer.stop()
 
-    async def written(self, here: list[Sample]) -> list[Sample]:
+    async def written(self, here: list[Sample], reader: ReaderFields) -> list[Sample]:
         """The records that Kafka Connect has written since the beginning. Waits for those that were read here, within limits."""
-        awaited = {identity(sample) for sample in here}
+        awaited = {identity(sample, reader) for sample in here}
         found: list[Sample] = []
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CONNECT_SECONDS):
@@ -135,7 +137,7 @@ class _Topics:
                             headers = tuple((name, value) for name, value in record.headers)
                             sample = Sample(record.topic, record.key, record.value, headers)
                             found.append(sample)
-                            awaited.discard(identity(sample))
+                            awaited.discard(identity(sample, reader))
         return found
 
     async def _seek(self, topics: Collection[str]) -> None:

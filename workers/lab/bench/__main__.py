@@ -10,11 +10,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import platform
 import signal
 import sys
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -29,6 +30,8 @@ from workers.lab.bench import machine, orders, recovery, report
 from workers.lab.bench.failure import BenchError
 from workers.lab.bench.race import CONNECTOR, OWN, PHASES, Plan, Race
 from workers.lab.bench.rest import fleet
+from workers.lab.bench.rest.console import console
+from workers.lab.bench.rest.interface import interface
 from workers.lab.bench.servers import Servers, own_servers, own_worker, running_servers
 from workers.lab.bench.workload import WORKLOADS
 from workers.quickstart.embedded.failure import EmbeddedError
@@ -38,8 +41,12 @@ from workers.quickstart.embedded.postgres import EmbeddedPostgres
 REST: Final = "rest"
 """The phase with its own connectors and without rows. It runs once, whatever the schemas."""
 ALL: Final = (*PHASES, REST)
+CONSOLE: Final = "console"
+"""The same connectors, and the pages of the web console. It runs only on request."""
+FLEETS: Final[Mapping[str, fleet.Kinds]] = {REST: interface, CONSOLE: console}
 RECOVERY: Final = "recovery"
 """The phase that breaks connections. It runs only on request, because it restarts PostgreSQL if that was started here."""
+KNOWN: Final = (*ALL, CONSOLE, RECOVERY)
 JSON_CONVERTER: Final = "org.apache.kafka.connect.json.JsonConverter"
 SCHEMAS: Final = {"both": ("on", "off"), "on": ("on",), "off": ("off",)}
 
@@ -60,8 +67,8 @@ def main(arguments: list[str] | None = None) -> int:
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
-    raced = [(heading, result) for heading, result in runs if heading not in (REST, RECOVERY)]
-    tables = [report.table(raced)] * bool(raced) + [fleet.table(result) for heading, result in runs if heading == REST]
+    raced = [(heading, result) for heading, result in runs if heading not in (*FLEETS, RECOVERY)]
+    tables = [report.table(raced)] * bool(raced) + [fleet.table(result) for heading, result in runs if heading in FLEETS]
     tables += [recovery.table(result) for heading, result in runs if heading == RECOVERY]
     print("", *tables, sep="\n", file=sys.stderr)
     return 0
@@ -74,15 +81,15 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--update-rows", type=_positive, help="rows that the one big transaction updates (default: half of --rows)")
     parser.add_argument("--rate", type=_positive, default=1_000, help="rows a second while delays are taken")
     parser.add_argument("--seconds", type=_positive, default=15, help="how long delays are taken")
-    parser.add_argument(
-        "--phases", type=_phases, default=ALL, help=f"some of {','.join((*ALL, RECOVERY))}, with commas; none for the start alone"
-    )
-    parser.add_argument("--connectors", type=_positive, default=200, help="how many are registered in the phase rest")
+    parser.add_argument("--phases", type=_phases, default=ALL, help=f"some of {','.join(KNOWN)}, with commas; none for the start alone")
+    parser.add_argument("--connectors", type=_positive, default=200, help="how many are registered in the phases rest and console")
+    parser.add_argument("--running", type=_positive, default=5, help="how many of these run; each needs a slot")
     parser.add_argument(
         "--table", choices=WORKLOADS, default="orders", help="what is written: orders, or an outbox that EventRouter turns into messages"
     )
     parser.add_argument("--schemas", choices=SCHEMAS, default="both", help="JSON with schemas, without, or a run of each")
     parser.add_argument("--set", type=_setting, action="append", default=[], metavar="KEY=VALUE", help="a property of the connector")
+    parser.add_argument("--scrape", type=_seconds, metavar="SECONDS", help="scrape the worker's metrics so often meanwhile")
     parser.add_argument("--name", default="understudy", help="what the runs are called in the figures")
     parser.add_argument("--out", type=Path, help="a file to which the lines of JSON are added")
     given = parser.add_argument_group(
@@ -91,6 +98,7 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     given.add_argument("--url", help="the worker's REST interface")
     given.add_argument("--dsn", help="a database of the PostgreSQL server; one for the run is made beside it")
     given.add_argument("--bootstrap", help="the Kafka that the worker writes to")
+    given.add_argument("--metrics", default="", help="the address to scrape, if it is not /metrics of --url")
     given.add_argument("--pid", type=int, help="the worker's process on this machine, for CPU time and memory")
     chosen = parser.parse_args(arguments)
     places = (chosen.url, chosen.dsn, chosen.bootstrap)
@@ -98,6 +106,8 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
         parser.error("--url, --dsn and --bootstrap go together")
     if chosen.pid is not None and not chosen.url:
         parser.error("--pid is the process of the worker at --url")
+    if chosen.metrics and (chosen.scrape is None or not chosen.url):
+        parser.error("--metrics goes together with --url and --scrape")
     chosen.update_rows = chosen.update_rows or max(chosen.rows // 2, 1)
     return chosen
 
@@ -115,7 +125,7 @@ def _measure(chosen: argparse.Namespace) -> list[tuple[str, dict[str, object]]]:
             servers = partial(own_worker, postgres.dsn, kafka.bootstrap, kafka_version=KAFKA_VERSION)
             # A second Ctrl-C must not leave servers running.
             stack.callback(signal.signal, signal.SIGINT, signal.SIG_IGN)
-        raced = [] if chosen.phases and not set(chosen.phases) - {REST, RECOVERY} else SCHEMAS[chosen.schemas]
+        raced = [] if chosen.phases and not set(chosen.phases) - {*FLEETS, RECOVERY} else SCHEMAS[chosen.schemas]
         for schemas in raced:
             name = f"bench_{uuid.uuid4().hex[:8]}"
             heading = f"schemas {schemas}"
@@ -132,13 +142,13 @@ def _measure(chosen: argparse.Namespace) -> list[tuple[str, dict[str, object]]]:
                 "set": dict(chosen.set),
             }
             runs.append((heading, _result(chosen, described, around, place, figures)))
-        if REST in chosen.phases:
+        for phase in (phase for phase in FLEETS if phase in chosen.phases):
             name = f"bench_{uuid.uuid4().hex[:8]}"
             with servers(name) as place:
                 around = _surroundings(place)
                 _say(report.surroundings(*around))
-                figures = _run(fleet.Fleet(place, name, chosen.connectors, partial(_tell_of, REST)))
-            runs.append((REST, _result(chosen, {"phases": [REST]}, around, place, figures)))
+                figures = _run(fleet.Fleet(place, name, chosen.connectors, chosen.running, FLEETS[phase], partial(_tell_of, phase)))
+            runs.append((phase, _result(chosen, {"phases": [phase]}, around, place, figures)))
         if RECOVERY in chosen.phases:
             name = f"bench_{uuid.uuid4().hex[:8]}"
             with servers(name) as place:
@@ -190,7 +200,9 @@ def _plan(chosen: argparse.Namespace, name: str, schemas: str) -> Plan:
     settings |= dict(chosen.set)
     workload = WORKLOADS[chosen.table]
     phases = [phase for phase in chosen.phases if phase in PHASES and phase in workload.phases]
-    return Plan(name, chosen.rows, chosen.update_rows, chosen.rate, chosen.seconds, phases, settings, workload)
+    return Plan(
+        name, chosen.rows, chosen.update_rows, chosen.rate, chosen.seconds, phases, settings, workload, chosen.scrape, chosen.metrics
+    )
 
 
 def _surroundings(place: Servers) -> tuple[dict[str, str | int | float], dict[str, str]]:
@@ -247,12 +259,18 @@ def _positive(text: str) -> int:
     return number
 
 
+def _seconds(text: str) -> float:
+    number = float(text)
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds")
+    return number
+
+
 def _phases(text: str) -> Sequence[str]:
     names = [] if text == "none" else text.split(",")
-    known = (*ALL, RECOVERY)
-    unknown = [name for name in names if name not in known]
+    unknown = [name for name in names if name not in KNOWN]
     if unknown:
-        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: the phases are {', '.join(known)}")
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: the phases are {', '.join(KNOWN)}")
     return names
 
 

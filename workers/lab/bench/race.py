@@ -21,6 +21,7 @@ from workers.lab.bench import orders
 from workers.lab.bench.cost import Cost
 from workers.lab.bench.failure import BenchError
 from workers.lab.bench.percentiles import spread
+from workers.lab.bench.rest.scraper import scraping
 from workers.lab.bench.servers import Servers
 from workers.lab.bench.topic import TopicConsumer
 from workers.lab.bench.workload import WORKLOADS, Workload
@@ -58,6 +59,10 @@ class Plan:
     settings: Mapping[str, str] = field(default_factory=dict)
     """Added to the connector's configuration."""
     workload: Workload = WORKLOADS["orders"]
+    scrape: float | None = None
+    """Seconds between two scrapes of the worker's metrics; None for no scrapes."""
+    metrics: str = ""
+    """The address to scrape; empty for the one of the worker's REST interface."""
 
     @property
     def table_rows(self) -> int:
@@ -130,8 +135,9 @@ class Race:
             self._dsn = await asyncio.to_thread(orders.create_database, servers.dsn, plan.name, plan.workload.create)
             undo.push_async_callback(asyncio.to_thread, orders.drop_database, servers.dsn, plan.name)
             await self._insert(plan.table_rows, orders.FILL)
-            with self._cost.watching():
-                return await self._phases(topic, undo)
+            with scraping(plan.metrics or f"{servers.rest.url}/metrics", plan.scrape) as scrapes, self._cost.watching():
+                figures = await self._phases(topic, undo)
+            return figures | ({"scrapes": scrapes} if scrapes else {})
 
     async def _phases(self, topic: TopicConsumer, undo: AsyncExitStack) -> dict[str, object]:
         plan, rest = self._plan, self._servers.rest

@@ -26,6 +26,9 @@ LINES: Final = (
     ("memory peak, one big transaction, MiB", "big_tx.peak_mb", ",d"),
     ("memory peak, whole run, MiB", "peak_mb", ",d"),
     ("events delivered twice", "extra_events", ",d"),
+    ("scrapes of the metrics", "scrapes.scrapes", ",d"),
+    ("series of a scrape", "scrapes.series", ",d"),
+    ("answer to a scrape p50, ms", "scrapes.p50", ",.1f"),
 )
 """(Label, path of the figure, format) for each line."""
 

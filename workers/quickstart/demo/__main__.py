@@ -20,7 +20,7 @@ from typing import Final
 import psycopg
 
 from workers.quickstart.demo import record, shop
-from workers.quickstart.demo.files import PROJECT, call, example
+from workers.quickstart.demo.files import IN_REPOSITORY, PROJECT, call, example
 from workers.quickstart.demo.stack import Stack
 from workers.quickstart.demo.watch import Watch
 from workers.quickstart.embedded.failure import EmbeddedError
@@ -62,7 +62,8 @@ def run() -> int:
     if code == 0:
         print("\nAll servers are stopped and their files removed. Next:")
         print(f"  {call('up')}   the same servers, kept running: try your own curl, changes and consumers")
-        print(f"  {EXAMPLE}   the connector's configuration; docs/config.md explains every property")
+        explained = "; docs/config.md explains every property" if IN_REPOSITORY else ""
+        print(f"  {EXAMPLE}   the connector's configuration{explained}")
     return code
 
 

@@ -26,6 +26,8 @@ class Watch:
             bootstrap_servers=bootstrap, auto_offset_reset="earliest", enable_auto_commit=False, metadata_max_age_ms=100
         )
         self._consumer.subscribe(pattern=rf"^{prefix}\..*")
+        self._next: dict[tuple[str, int], int] = {}
+        """The first offset of each partition that has not been shown. For each new topic the consumer reads all of them again."""
 
     async def __aenter__(self) -> Self:
         await self._consumer.start()
@@ -41,6 +43,10 @@ class Watch:
             async with asyncio.timeout(seconds):
                 while came < count:
                     record = await self._consumer.getone()
+                    place = (record.topic, record.partition)
+                    if record.offset < self._next.get(place, 0):
+                        continue
+                    self._next[place] = record.offset + 1
                     came += 1
                     event = Event(record.topic, record.key, record.value, time.time_ns() // 1_000_000)
                     print(line(event), flush=True)  # noqa: T201 - the demo's output

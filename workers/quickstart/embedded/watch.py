@@ -22,12 +22,12 @@ _lines: list[IO[bytes]] = []
 
 
 @contextmanager
-def watched() -> Iterator[None]:
+def watched(quit_seconds: float = QUIT_SECONDS) -> Iterator[None]:
     """Within the block, each started :class:`~workers.quickstart.embedded.process.Process` ends with this process, also if it is killed.
 
-    Processes that still run at the end of the block are stopped too.
+    Processes that still run at the end of the block are stopped too. Each has ``quit_seconds`` to end after SIGQUIT, then it is killed.
     """
-    program = [sys.executable, "-I", str(Path(__file__))]
+    program = [sys.executable, "-I", str(Path(__file__)), str(quit_seconds)]
     # In its own session it gets no signals that are sent to the terminal's processes or the parent's group.
     with subprocess.Popen(program, stdin=subprocess.PIPE, start_new_session=True, bufsize=0) as process:  # noqa: S603 - this file
         assert process.stdin is not None  # noqa: S101 - asked for above
@@ -50,7 +50,7 @@ def ended(pid: int) -> None:
         line.write(f"-{pid}\n".encode())
 
 
-def _watch(lines: Iterable[bytes]) -> None:
+def _watch(lines: Iterable[bytes], quit_seconds: float) -> None:
     """Read ``lines`` to its end, then stop the remaining groups."""
     left: set[int] = set()
     for line in lines:
@@ -60,7 +60,7 @@ def _watch(lines: Iterable[bytes]) -> None:
         else:
             left.discard(number)
     _send(left, signal.SIGQUIT)
-    deadline = time.monotonic() + QUIT_SECONDS
+    deadline = time.monotonic() + quit_seconds
     while time.monotonic() < deadline and any(_lives(group) for group in left):
         time.sleep(0.05)
     _send(left, signal.SIGKILL)
@@ -84,4 +84,4 @@ def _lives(group: int) -> bool:
 
 
 if __name__ == "__main__":
-    _watch(sys.stdin.buffer)
+    _watch(sys.stdin.buffer, float(sys.argv[1]))

@@ -27,6 +27,7 @@ from workers.spark.jobs.known_rows import known_rows
 from workers.spark.jobs.lineage import Lineage
 from workers.spark.jobs.moves import filled, fitted, held_columns, images, torn, trails
 from workers.spark.jobs.ownership import Ownership
+from workers.spark.jobs.small_batches import Few, SmallBatches, few
 from workers.spark.jobs.transactions import Split, Transactions
 from workers.spark.source.missing import Missing
 from workers.spark.tables.casts import rewritten
@@ -66,6 +67,8 @@ class TurnRecords:
     states: Mapping[str, TopicState]
     turns: Mapping[str, Turn]
     topics: Sequence[Topic]
+    few: Few | None
+    """The records, if they are few."""
 
     @property
     def passed_over(self) -> int:
@@ -101,6 +104,9 @@ class Planned:
 
 class Job(Protocol):
     """Converts a topic's changes into effects on a table."""
+
+    def last_counts(self, table: Table) -> bool:
+        """Whether the effect on a row is that of the last change of its key, if all changes have whole rows."""
 
     def plan(self, work: Work, state: TopicState) -> tuple[Effects, TopicState] | None:
         """The effects on a table, and the topic's next state; None without effects. It writes nothing."""
@@ -138,6 +144,7 @@ class Batches:
         self._missing = missing
         self._ownership = ownership or Ownership(checkpoint, sink)
         self._isolation = isolation
+        self._small = SmallBatches()
 
     def apply(self, records: DataFrame, batch: int) -> Done:
         """Apply one batch to the tables. ``records`` are Kafka's, ``batch`` is the number. May be repeated.
@@ -283,7 +290,8 @@ class Batches:
             aside = state.aside is not None
             turns[name] = Turn(state, mine, frozenset()) if aside else turn(before.topics.get(name, _NEW), state, mine)
         topics = [Topic(name, found.state, self._format.schemas.layout) for name, found in turns.items()]
-        return TurnRecords(ready, groups, states, turns, topics)
+        local = any(topic.is_table and self._job.last_counts(topic.table) for topic in topics)
+        return TurnRecords(ready, groups, states, turns, topics, few(ready, groups) if local else None)
 
     def _checked(self, name: str, before: TopicState, state: TopicState) -> TopicState:
         """A topic's state; it is set aside if its new layouts are not a table's."""
@@ -319,8 +327,7 @@ class Batches:
         """Store records that this turn does not apply. Return their number."""
         if not frames:
             return 0
-        records: int = self._checkpoint.ahead(number, name, lambda: reduce(DataFrame.unionByName, frames)).count()
-        return records
+        return int(self._checkpoint.ahead(number, name, lambda: reduce(DataFrame.unionByName, frames)).count())
 
     @staticmethod
     def _all(work: Callable[[Topic], Planned], topics: Sequence[Topic], spark: SparkSession) -> list[Planned]:
@@ -339,13 +346,18 @@ class Batches:
     def _one(self, number: int, topic: Topic, read: TurnRecords, persisted: list[DataFrame], unfilled: Collection[str]) -> Planned:
         """The plan of one topic. Cached DataFrames are added to ``persisted``. Tables of the topics in ``unfilled`` are not read."""
         groups, cut = read.turns[topic.name].groups, read.ready
+        state = replace(topic.state, awaited=(), followed=topic.newest)
+        if read.few is not None and topic.name not in unfilled and self._job.last_counts(topic.table):
+            readings = [(group, *found) for group in groups if (found := reading(topic, group)) is not None]
+            effects = self._small.effects(read.few, topic, readings)
+            if effects is not None:
+                return Planned(effects, state, None)
         changes = changes_of(topic, groups, cut)
         if changes is None:
             return Planned(None, topic.state, None)
         if sum(group.records for group in groups) < DIVIDED:
             changes = changes.coalesce(1)
         work, held = Work(number, topic, groups, changes, topic.name in unfilled), None
-        state = replace(topic.state, awaited=(), followed=topic.newest)
         if topic.table.key and held_columns(topic.table) and work.any("moves") and torn(changes):
             # Without the cache each later plan would contain this one.
             work = replace(work, changes=changes.persist())

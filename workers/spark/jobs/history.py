@@ -59,6 +59,11 @@ class History:
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
 
+    def last_counts(self, table: Table) -> bool:
+        """No: each change makes a version."""
+        del table
+        return False
+
     def target(self, work: Work) -> DataFrame | None:
         """The present versions."""
         known = self._known(work, *_forms(work.topic))

@@ -12,7 +12,7 @@ from workers.spark.jobs.batches import Work, at_newest
 from workers.spark.jobs.places import SNAPSHOT_BEGINS, appended
 from workers.spark.jobs.reduction import after_truncates, folded, last_of_each, softly_deleted
 from workers.spark.tables.rules import NO_RULES, Rules
-from workers.spark.tables.table import Effects, Sink
+from workers.spark.tables.table import Effects, Sink, Table
 from workers.spark.topics.known import TopicState, Truncate
 
 
@@ -22,6 +22,10 @@ class Mirror:
     def __init__(self, sink: Sink, rules: Rules = NO_RULES) -> None:
         self._sink = sink
         self._rules = rules
+
+    def last_counts(self, table: Table) -> bool:
+        """Whether deletes remove rows. A row that was deleted softly has the last values from before its delete."""
+        return not self._rules.of(table).soft_delete
 
     def target(self, work: Work) -> DataFrame | None:
         """The mirror."""

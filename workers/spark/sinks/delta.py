@@ -22,17 +22,13 @@ from pyspark.sql.types import (
 
 from workers.spark.failure import UNREADABLE, JobError, TableError
 from workers.spark.sinks.delta_readers import MICROSECONDS, PROPERTIES, refused_names, refused_table
+from workers.spark.sinks.incoming import side_by_side
 from workers.spark.sinks.lake import LakeSink
+from workers.spark.sinks.small_delta import SMALL, SmallDelta
 from workers.spark.tables.evolution import Drop, Rename, Step
 from workers.spark.tables.names import escaped, literal, quoted
 from workers.spark.tables.table import Effects, Table
 
-SMALL: Final = 256 * 1024
-"""The most bytes of a table in which a MERGE rewrites the files of changed rows instead of marking the rows (deletion vectors).
-
-A MERGE that marks rows has 13 Spark jobs, one that rewrites files has 5. With small files it takes half the CPU time (1.0 instead of 1.9 s
-for 3 rows of a table of 100, 2 cores). A larger limit would leave more removed files to VACUUM.
-"""
 _REWRITE: Final = {"spark.databricks.delta.merge.deletionVectors.persistent": "false"}
 _WHOLE: Final = (ByteType, ShortType, IntegerType, LongType)
 
@@ -64,11 +60,13 @@ class DeltaSink(LakeSink):
         self._catalog = catalog
         self._readers = readers
         self._checked: set[str] = set()
+        self._few = SmallDelta(readers)
         self._sizes: dict[str, int] = {}
         """Identifier → the bytes of the table's files before its last batch. The first batch of a process does not know them."""
 
     def apply(self, batch: int, effects: Sequence[Effects]) -> None:
         """See :meth:`LakeSink.apply`. A change of a row rewrites its file in a small table, and marks the row in the others."""
+        effects = self._without_few(effects)
         small = [one for one in effects if self._sizes.get(self.identifier(one.table), SMALL + 1) <= SMALL]
         rest = [one for one in effects if not any(one is other for other in small)]
         if small:
@@ -76,6 +74,24 @@ class DeltaSink(LakeSink):
             with _set(small[0].rows.sparkSession, _REWRITE):
                 super().apply(batch, small)
         super().apply(batch, rest)
+
+    def _without_few(self, effects: Sequence[Effects]) -> Sequence[Effects]:
+        """The effects that need a MERGE. The others are few rows of small tables, and are applied."""
+        if self._folder is None:
+            return effects
+        applied: list[Effects] = []
+
+        def attempt(one: Effects) -> None:
+            # The first batch of a process does not know the sizes.
+            small = self._sizes.get(self.identifier(one.table), 0) <= SMALL
+            if small and self._few.applied(one, self._path(one.table), self.identifier(one.table)):
+                applied.append(one)
+
+        side_by_side(attempt, effects, self._threads)
+        rest = [one for one in effects if not any(one is other for other in applied)]
+        self._few.forget([self._path(one.table) for one in rest])
+        self._few.checkpoint()
+        return rest
 
     def looked(self, table: Table, there: DataFrame) -> None:
         """Remember the table's size, which decides how the next batch is written."""

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from connector.meters.connection_meter import ConnectionMeter
 from connector.meters.producer_meter import ProducerMeter, SentCounts
 from workers.telemetry.beans.attribute import Row, attributes, untold, untold_averages
 from workers.telemetry.beans.connect import DOMAIN
+from workers.telemetry.beans.connections import AUTHENTICATION, CLIENT, COUNT, IN_FLIGHT, INCOMING, LOOP, ClientFacts
 from workers.telemetry.beans.object_name import key_value
 from workers.telemetry.mbean import MBean
 
@@ -26,6 +28,11 @@ class ProducerFacts:
     meter: ProducerMeter
     now: float
 
+    @property
+    def connections(self) -> ConnectionMeter:
+        """The producer's connections."""
+        return self.meter.connections
+
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
@@ -35,35 +42,11 @@ class TopicFacts:
     now: float
 
 
-_AUTHENTICATION: Final = (
-    *untold(
-        "failed-authentication-rate failed-authentication-total failed-reauthentication-rate failed-reauthentication-total "
-        "successful-authentication-no-reauth-total successful-authentication-rate successful-authentication-total "
-        "successful-reauthentication-rate successful-reauthentication-total"
-    ),
-    *untold_averages("reauthentication-latency-avg reauthentication-latency-max"),
-)
-_LOOP: Final = untold(
-    "io-ratio io-time-ns-avg io-time-ns-total io-wait-ratio io-wait-time-ns-avg io-wait-time-ns-total select-rate select-total"
-)
-_CONNECTIONS: Final = untold(
-    "connection-close-rate connection-close-total connection-count connection-creation-rate connection-creation-total"
-)
-CONNECT: Final[tuple[Row[ProducerFacts], ...]] = (
-    *_CONNECTIONS,
-    *_AUTHENTICATION,
-    *_LOOP,
-    *untold(
-        "incoming-byte-rate incoming-byte-total network-io-rate network-io-total outgoing-byte-rate outgoing-byte-total request-rate "
-        "request-total response-rate response-total"
-    ),
-    *untold_averages("request-size-avg request-size-max"),
-)
 PRODUCER: Final[tuple[Row[ProducerFacts], ...]] = (
     Row(
         "record-send-total",
         "nearest",
-        "records sent, without those that processes of a snapshot send",
+        "records sent, without those that processes of a snapshot send; exact for a task; the stores write other records than Connect's",
         lambda facts: float(facts.meter.all.records),
     ),
     Row("record-send-rate", "exact", "records sent per second", lambda facts: facts.meter.all.record_rate.rate(facts.now)),
@@ -96,7 +79,7 @@ PRODUCER: Final[tuple[Row[ProducerFacts], ...]] = (
         lambda facts: facts.meter.latency.average(facts.now),
     ),
     Row("request-latency-max", "nearest", "likewise", lambda facts: facts.meter.latency.largest(facts.now)),
-    Row("request-total", "nearest", "requests with records", lambda facts: float(facts.meter.batches)),
+    Row("request-total", "nearest", "requests with records", lambda facts: float(facts.meter.all.batches)),
     Row("request-rate", "nearest", "likewise, per second", lambda facts: facts.meter.batch_rate.rate(facts.now)),
     Row("request-size-avg", "nearest", "bytes of a batch after compression", lambda facts: facts.meter.batch_size.average(facts.now)),
     Row("request-size-max", "nearest", "likewise", lambda facts: facts.meter.batch_size.largest(facts.now)),
@@ -107,16 +90,17 @@ PRODUCER: Final[tuple[Row[ProducerFacts], ...]] = (
     Row("buffer-available-bytes", "no meaning here", "always 33554432", lambda _facts: float(BUFFER)),
     *untold(
         "batch-split-rate batch-split-total buffer-exhausted-rate buffer-exhausted-total bufferpool-wait-ratio "
-        "bufferpool-wait-time-ns-total flush-time-ns-total incoming-byte-rate incoming-byte-total metadata-age "
-        "metadata-wait-time-ns-total network-io-rate network-io-total "
-        "record-error-rate record-retry-rate record-retry-total requests-in-flight response-rate txn-abort-time-ns-total "
+        "bufferpool-wait-time-ns-total flush-time-ns-total metadata-age metadata-wait-time-ns-total "
+        "record-error-rate record-retry-rate record-retry-total txn-abort-time-ns-total "
         "txn-begin-time-ns-total txn-commit-time-ns-total txn-init-time-ns-total txn-prepare-time-ns-total txn-send-offsets-time-ns-total "
         "waiting-threads"
     ),
     *untold_averages("produce-throttle-time-avg produce-throttle-time-max record-queue-time-avg record-queue-time-max"),
-    *_CONNECTIONS,
-    *_AUTHENTICATION,
-    *_LOOP,
+    *COUNT,
+    *INCOMING,
+    *IN_FLIGHT,
+    *AUTHENTICATION,
+    *LOOP,
 )
 TOPIC: Final[tuple[Row[TopicFacts], ...]] = (
     Row(
@@ -153,6 +137,6 @@ def producer_beans(client: str, facts: ProducerFacts) -> Iterator[MBean]:
         )
 
 
-def connect_bean(client: str) -> MBean:
+def connect_bean(client: str, facts: ClientFacts) -> MBean:
     """Return the MBean of the worker's connections in its group. ``client`` is written as in an MBean's name."""
-    return MBean(DOMAIN, (("type", "connect-metrics"), ("client-id", client)), attributes(CONNECT, ProducerFacts(ProducerMeter(), 0.0)))
+    return MBean(DOMAIN, (("type", "connect-metrics"), ("client-id", client)), attributes(CLIENT, facts))

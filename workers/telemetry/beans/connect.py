@@ -43,7 +43,7 @@ def _tasks(facts: ConnectorFacts, state: str) -> int:
 
 WORKER: Final[tuple[Row[WorkerFacts], ...]] = (
     Row("connector-count", "exact", "connectors that this worker runs", lambda facts: float(facts.connectors)),
-    Row("task-count", "exact", "their tasks", lambda facts: float(facts.tasks)),
+    Row("task-count", "exact", "their tasks, also paused and failed ones", lambda facts: float(facts.tasks)),
     Row("connector-startup-attempts-total", "exact", "starts of connectors", lambda facts: float(facts.meter.connector_starts)),
     Row(
         "connector-startup-success-total",
@@ -64,7 +64,12 @@ WORKER: Final[tuple[Row[WorkerFacts], ...]] = (
         "likewise",
         lambda facts: _share(facts.meter.connector_failures, facts.meter.connector_starts),
     ),
-    Row("task-startup-attempts-total", "nearest", "starts of tasks, without retries", lambda facts: float(facts.meter.task_starts)),
+    Row(
+        "task-startup-attempts-total",
+        "nearest",
+        "starts of tasks, without retries; Connect 4.3.0 shows 0 while they run",
+        lambda facts: float(facts.meter.task_starts),
+    ),
     Row(
         "task-startup-success-total",
         "nearest",

@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from workers.telemetry.beans import app_info, client, connect, group, snapshot, streaming, task
+from workers.telemetry.beans import app_info, client, connect, connections, group, snapshot, streaming, task
 from workers.telemetry.beans.attribute import Row
+from workers.telemetry.own import table as own
 
 _INTRODUCTION: Final = Path(__file__).with_name("introduction.md")
+_OWN: Final = "<!-- own series -->"
+"""The place of the table of own series."""
+_BOARDS: Final = Path(__file__).with_name("boards.md")
 _TESTS: Final = "tests/unit/workers"
 _TASK: Final = "connector=…,task=0"
 _TABLES: Final[tuple[tuple[str, str, str, Sequence[Row[Any]]], ...]] = (
@@ -39,7 +43,24 @@ _TABLES: Final[tuple[tuple[str, str, str, Sequence[Row[Any]]], ...]] = (
         "telemetry/beans/test_group.py",
         group.COORDINATOR,
     ),
-    ("The member's connections", "kafka.connect:type=connect-metrics,client-id=…", "telemetry/test_recorded_series.py", client.CONNECT),
+    (
+        "The member's connections",
+        "kafka.connect:type=connect-metrics,client-id=…",
+        "telemetry/beans/test_connections.py",
+        connections.CLIENT,
+    ),
+    (
+        "Consumers of the internal topics",
+        "kafka.consumer:type=consumer-metrics,client-id=…",
+        "telemetry/beans/test_connections.py",
+        connections.CLIENT,
+    ),
+    (
+        "Clients that create topics",
+        "kafka.admin.client:type=admin-client-metrics,client-id=…",
+        "telemetry/beans/test_connections.py",
+        connections.CLIENT,
+    ),
     ("Producers", "kafka.producer:type=producer-metrics,client-id=…", "telemetry/beans/test_client.py", client.PRODUCER),
     (
         "Topics of a producer",
@@ -56,9 +77,18 @@ def _table(rows: Sequence[Row[Any]]) -> str:
     return "\n".join(["| attribute | meaning here | |", "|---|---|---|", *lines]) + "\n"
 
 
+def _own_table() -> str:
+    named = [(("connector", *figure.labels), figure) for figure in own.CONNECTOR] + [(figure.labels, figure) for figure in own.WORKER]
+    lines = [
+        f"| `{figure.series}` | {figure.kind} | {', '.join(f'`{label}`' for label in labels)} | {figure.meaning} |"
+        for labels, figure in named
+    ]
+    return "\n".join(["| series | type | labels | meaning |", "|---|---|---|---|", *lines])
+
+
 def page() -> str:
     """Return docs/monitoring.md."""
-    parts = [_INTRODUCTION.read_text(encoding="utf-8")]
+    parts = [_INTRODUCTION.read_text(encoding="utf-8").replace(_OWN, _own_table())]
     for title, name, test, rows in _TABLES:
         parts.append(f"\n### {title}\n\n`{name}`, tested by [{_TESTS}/{test}](../{_TESTS}/{test})\n\n{_table(rows)}")
     listed = "".join(f"| `{name}` | {meaning} | {likeness} |\n" for name, (likeness, meaning) in app_info.MEANINGS.items())
@@ -67,6 +97,7 @@ def page() -> str:
         "tested by "
         f"[{_TESTS}/herder/test_mbeans.py](../{_TESTS}/herder/test_mbeans.py)\n\n| attribute | meaning here | |\n|---|---|---|\n{listed}"
     )
+    parts.append(_BOARDS.read_text(encoding="utf-8"))
     return "".join(parts)
 
 

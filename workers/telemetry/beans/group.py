@@ -34,8 +34,13 @@ class GroupFacts:
 REBALANCE: Final[tuple[Row[GroupFacts], ...]] = (
     Row("leader-name", "exact", "the URL of the group's leader", lambda facts: facts.leader or None),
     Row("connect-protocol", "nearest", "always `SESSIONED`; the workers here have a protocol of their own", lambda _facts: "SESSIONED"),
-    Row("epoch", "exact", "the group's generation", lambda facts: float(facts.generation)),
-    Row("completed-rebalances-total", "exact", "assignments that this worker received", lambda facts: float(facts.meter.rebalances)),
+    Row("epoch", "nearest", "the group's generation; Connect begins one for each new connector too", lambda facts: float(facts.generation)),
+    Row(
+        "completed-rebalances-total",
+        "nearest",
+        "assignments that this worker received; Connect has one for each new connector too",
+        lambda facts: float(facts.meter.rebalances),
+    ),
     Row("rebalancing", "exact", "1 while the worker waits for an assignment", lambda facts: float(facts.meter.rebalancing)),
     Row(
         "rebalance-avg-time-ms",
@@ -51,7 +56,7 @@ REBALANCE: Final[tuple[Row[GroupFacts], ...]] = (
 COORDINATOR: Final[tuple[Row[GroupFacts], ...]] = (
     Row("assigned-connectors", "exact", "connectors that this worker runs", lambda facts: float(facts.connectors)),
     Row("assigned-tasks", "exact", "their tasks", lambda facts: float(facts.tasks)),
-    Row("rebalance-total", "exact", "assignments that this worker received", lambda facts: float(facts.meter.rebalances)),
+    Row("rebalance-total", "nearest", "assignments that this worker received, likewise", lambda facts: float(facts.meter.rebalances)),
     Row("last-rebalance-seconds-ago", "exact", "-1 before the first assignment", lambda facts: float(int(facts.since))),
     *untold(
         "failed-rebalance-rate-per-hour failed-rebalance-total heartbeat-rate heartbeat-total join-rate join-total "

@@ -78,8 +78,10 @@ TABLE: Final[tuple[Row[TaskFacts], ...]] = (
     Row(
         "TotalNumberOfEventsSeen",
         "exact",
-        "all events, also filtered and erroneous ones",
-        lambda facts: sum(counts.total for counts in _all(facts)) + facts.meters.stream.erroneous,
+        "all events, also filtered and erroneous ones, and the rows of incremental snapshots",
+        lambda facts: (
+            sum(counts.total for counts in _all(facts)) + facts.meters.stream.erroneous + facts.meters.snapshot.incremental_events
+        ),
     ),
     Row(
         "TotalNumberOfCreateEventsSeen",

@@ -34,16 +34,6 @@ class TaskRun:
         """Records that Kafka acknowledged, those of the processes that read a snapshot among them."""
         return self.meters.producer.all.records - self.meters.producer.all.errors + self.progress.delivered
 
-    @property
-    def active(self) -> int:
-        """Records that were read and not acknowledged."""
-        return max(0, self.progress.events - self.written)
-
-    @property
-    def skipped(self) -> int:
-        """Records that were left out because of an error."""
-        return self.meters.left_out + self.meters.stream.erroneous
-
 
 def _success(facts: TaskRun) -> float:
     source = facts.meters.source
@@ -102,7 +92,12 @@ SOURCE_TASK: Final[tuple[Row[TaskRun], ...]] = (
         "records written per second",
         lambda facts: facts.meters.producer.all.record_rate.rate(facts.now),
     ),
-    Row("source-record-active-count", "exact", "records read and not written", lambda facts: float(facts.active)),
+    Row(
+        "source-record-active-count",
+        "nearest",
+        "records that the producer has and Kafka has not acknowledged",
+        lambda facts: float(facts.meters.active()),
+    ),
     Row(
         "source-record-active-count-avg",
         "nearest",
@@ -122,14 +117,24 @@ TASK_ERROR: Final[tuple[Row[TaskRun], ...]] = (
     Row(
         "total-record-errors",
         "exact",
-        "records that a transform, a converter or the connector failed on",
-        lambda facts: float(facts.skipped),
+        "records that a transform or a converter failed on",
+        lambda facts: float(facts.meters.failures),
     ),
-    Row("total-record-failures", "exact", "likewise", lambda facts: float(facts.skipped)),
-    Row("total-records-skipped", "exact", "those that were left out", lambda facts: float(facts.skipped)),
-    Row("total-errors-logged", "nearest", "likewise: each is logged", lambda facts: float(facts.skipped)),
+    Row("total-record-failures", "exact", "likewise", lambda facts: float(facts.meters.failures)),
+    Row("total-records-skipped", "exact", "those that `errors.tolerance=all` left out", lambda facts: float(facts.meters.left_out)),
+    Row(
+        "total-errors-logged",
+        "nearest",
+        "those that the log names: with `errors.log.enable`, and all that were left out",
+        lambda facts: float(facts.meters.logged),
+    ),
     Row("total-retries", "nearest", "attempts of the task that failed and were repeated", lambda facts: float(facts.history.retries)),
-    Row("last-error-timestamp", "nearest", "when an attempt last failed, ms since 1970", lambda facts: facts.history.last_error_ms),
+    Row(
+        "last-error-timestamp",
+        "nearest",
+        "when a record or an attempt of the task last failed, ms since 1970",
+        lambda facts: max(facts.history.last_error_ms, facts.meters.failed_ms),
+    ),
     Row("deadletterqueue-produce-requests", "no meaning here", "always 0: a source has none", lambda _facts: 0.0),
     Row("deadletterqueue-produce-failures", "no meaning here", "always 0", lambda _facts: 0.0),
 )

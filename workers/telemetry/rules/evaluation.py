@@ -6,7 +6,7 @@ of an attribute (``…><>status: (.+)``) is evaluated again when the value chang
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -27,7 +27,8 @@ Keys = tuple[tuple[str, str], ...]
 class Series:
     """The series that an attribute becomes. ``value`` replaces the attribute's. ``origin`` tells apart series with the same labels."""
 
-    family: str
+    families: tuple[str, ...]
+    """Usually one; a second is named like the first with the ending ``_total``."""
     kind: str
     help: str
     labels: Labels
@@ -50,6 +51,10 @@ class Family:
         """The name of its series: that of a counter ends with ``_total``."""
         return f"{self.name}_total" if self.kind == "counter" else self.name
 
+    def named(self, names: Collection[str]) -> bool:
+        """Whether one of these names is that of its series."""
+        return self.series in names
+
     def rows(self) -> Iterator[tuple[Labels, float]]:
         """Yield labels and values. If two series have the same labels, all get the label ``_objectname``."""
         unique = len({series.labels for series, _ in self.samples}) == len(self.samples)
@@ -59,7 +64,7 @@ class Family:
 
 def plain_family(name: str, kind: str, described: str, value: float, labels: Labels = ()) -> Family:
     """Return a family of one series, which no rule made."""
-    return Family(name, kind, described, [(Series(name, kind, described, labels, ""), value)])
+    return Family(name, kind, described, [(Series((name,), kind, described, labels, ""), value)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,16 @@ class RuleSet:
 
     def families(self, beans: Iterable[MBean]) -> list[Family]:
         """Return the families of the MBeans' present values, in the order of their names."""
+        steps = self.steps(beans)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                found: list[Family] = end.value
+                return found
+
+    def steps(self, beans: Iterable[MBean]) -> Generator[None, None, list[Family]]:
+        """Do the work of :meth:`families`, and yield after each MBean, so that the caller can let others run. Return the families."""
         found: dict[str, Family] = {}
         seen: dict[tuple[str, Keys], _Plans | None] = {}
         for bean in beans:
@@ -127,6 +142,7 @@ class RuleSet:
                     for entry, part in value.items():
                         if isinstance(part, int | float | str):
                             self._add(found, plans, bean, attribute, entry, part)
+            yield
         self._known = seen
         return [found[name] for name in sorted(found)]
 
@@ -155,12 +171,13 @@ class RuleSet:
             return
         else:
             number = float(value) if isinstance(value, bool) else value * series.factor
-        family = found.get(series.family)
-        if family is None:
-            family = found[series.family] = Family(series.family, series.kind, series.help)
-        elif family.kind != series.kind:
-            family.kind = "unknown"
-        family.samples.append((series, number))
+        for name in series.families:
+            family = found.get(name)
+            if family is None:
+                family = found[name] = Family(name, series.kind, series.help)
+            elif family.kind != series.kind:
+                family.kind = "unknown"
+            family.samples.append((series, number))
 
     def _plan(self, bean: MBean, attribute: str, entry: str | None) -> _Plan:
         """Evaluate all rules that the value cannot change."""
@@ -223,7 +240,10 @@ class RuleSet:
         # Of two labels of one name the last one stays, and a name with two underscores before it is Prometheus' own: it would refuse the
         # whole scrape.
         unique = {f"_{key.lstrip('_')}" if key.startswith("__") else key: text for key, text in labels}
-        return Series(family_name(name), rule.kind, described, tuple(sorted(unique.items())), origin, rule.factor, value)
+        family = family_name(name)
+        twice = self._file.keeps_totals and rule.kind == "unknown" and name.endswith("_total")
+        families = (family, f"{family}_total") if twice else (family,)
+        return Series(families, rule.kind, described, tuple(sorted(unique.items())), origin, rule.factor, value)
 
 
 def _line(bean: MBean, attribute: str, entry: str | None) -> _Line:

@@ -75,6 +75,8 @@ class RuleFile:
     attributes: AttributeFilter = field(default_factory=AttributeFilter)
     idle: tuple[str, ...] = ()
     """Keys without an effect here, and keys that the exporter does not have either."""
+    keeps_totals: bool = False
+    """Whether a name that ends with ``_total`` becomes a second series, which keeps the ending."""
 
 
 def parse_rules(text: str, backtrack: Backtracking) -> RuleFile:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, Protocol
 
 from workers.telemetry.rules.evaluation import Family, Labels
 
@@ -28,34 +28,68 @@ def content_type(accept: str) -> str:
     return OPEN_METRICS if open_metrics > 0 and open_metrics >= wanted["text/plain"] else PROMETHEUS
 
 
-def write(families: Iterable[Family], form: str) -> bytes:
+class WrittenFamily(Protocol):
+    """What is written of a family of series: its title, and its lines in a form that both formats share."""
+
+    @property
+    def name(self) -> str:
+        """The name without the ending of a counter."""
+
+    @property
+    def kind(self) -> str:
+        """Its type."""
+
+    @property
+    def help(self) -> str:
+        """Its description."""
+
+    @property
+    def series(self) -> str:
+        """The name of its series."""
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """Its series with labels and values, each with the end of the line."""
+
+
+def write(families: Iterable[Family | WrittenFamily], form: str) -> bytes:
     """Return the families in the format with this content type."""
+    return "".join([*(text_of(family, form) for family in families), ending(form)]).encode()
+
+
+def text_of(family: Family | WrittenFamily, form: str) -> str:
+    """Return one family in the format with this content type."""
     opened = form == OPEN_METRICS
-    out: list[str] = []
-    for family in families:
-        series = family.series
-        kind = "untyped" if family.kind == "unknown" and not opened else family.kind
-        titled = family.name if opened else series
-        out += (f"# HELP {titled} {_escaped(family.help, quotes=opened)}\n", f"# TYPE {titled} {kind}\n")
-        out += [f"{series}{_labels(labels)} {_value(value)}\n" for labels, value in family.rows()]
-    if opened:
-        out.append("# EOF\n")
-    return "".join(out).encode()
+    series = family.series
+    kind = "untyped" if family.kind == "unknown" and not opened else family.kind
+    titled = family.name if opened else series
+    if isinstance(family, Family):
+        lines: Sequence[str] = [f"{series}{_labels(labels)} {printed(value)}\n" for labels, value in family.rows()]
+    else:
+        lines = family.lines
+    return f"# HELP {titled} {escaped(family.help, quotes=opened)}\n# TYPE {titled} {kind}\n" + "".join(lines)
+
+
+def ending(form: str) -> str:
+    """Return what ends the text in the format with this content type."""
+    return "# EOF\n" if form == OPEN_METRICS else ""
 
 
 @lru_cache(maxsize=65_536)
 def _labels(labels: Labels) -> str:
     if not labels:
         return ""
-    return "{" + ",".join(f'{name}="{_escaped(text, quotes=True)}"' for name, text in labels) + "}"
+    return "{" + ",".join(f'{name}="{escaped(text, quotes=True)}"' for name, text in labels) + "}"
 
 
-def _escaped(text: str, *, quotes: bool) -> str:
+def escaped(text: str, *, quotes: bool) -> str:
+    """Return a description or, with ``quotes``, the value of a label as both formats have it."""
     escaped = text.replace("\\", "\\\\").replace("\n", "\\n")
     return escaped.replace('"', '\\"') if quotes else escaped
 
 
-def _value(value: float) -> str:
+def printed(value: float) -> str:
+    """Return a number as both formats have it."""
     if math.isfinite(value):
         return repr(float(value))
     return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"

@@ -24,6 +24,7 @@ GOOD = ["good"] * 5
         (replace(HEALTH, slot=replace(SLOT, wal_status="unreserved")), ["good", "good", "warning", "good", "good"]),
         (replace(HEALTH, slot=replace(SLOT, active=False)), ["good", "good", "good", "bad", "unknown"]),
         (replace(HEALTH, lsn=SLOT.confirmed + (1 << 30)), ["good", "good", "good", "good", "warning"]),
+        (replace(HEALTH, missing_publication="shop"), ["good", "good", "good", "good", "bad"]),
         (replace(HEALTH, streams=False, replicates=False, slot=None), GOOD),
     ],
 )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from connector.delivery.progress import Progress
 from tests.support.console_site import FakeWorker
-from workers.console.sampling import KEPT, Delay, Sampler, Series, delay
+from workers.console.sampling import KEPT, Sampler, Series
 
 
 def test_a_series_keeps_the_latest_rates_and_begins_again_with_a_run() -> None:
@@ -27,10 +27,3 @@ def test_a_sampler_forgets_what_no_longer_runs() -> None:
     del worker.running["a"]
     sampler.sample()
     assert sampler.rates("a") == ()
-
-
-def test_the_delay_is_known_only_while_something_waits() -> None:
-    waiting = Progress(acknowledged_lsn=100, received_lsn=160, last_event_source_ms=1000)
-    assert delay(waiting, 3500) == Delay(60, 2500)
-    assert delay(Progress(acknowledged_lsn=160, received_lsn=160, last_event_source_ms=1000), 3500) == Delay(0, None)
-    assert delay(Progress(received_lsn=160), 3500) == Delay(0, None)

@@ -29,6 +29,10 @@ TASK = [
 CHANNELS = [f"debezium.postgres:type=management,context={context},server=srv" for context in ("signals", "notifications")]
 STORES = [f"kafka.producer:type=producer-metrics,client-id=connect-cluster-{name}" for name in ("configs", "offsets", "statuses")]
 PRODUCER = "kafka.producer:type=producer-metrics,client-id=connector-producer-shop-0"
+CONSUMERS = [f"kafka.consumer:type=consumer-metrics,client-id=connect-cluster-{name}" for name in ("configs", "offsets", "statuses")]
+SHARED = "kafka.admin.client:type=admin-client-metrics,client-id=connect-cluster-shared-admin"
+ADMIN = "kafka.admin.client:type=admin-client-metrics,client-id=connector-adminclient-shop-0"
+CLIENTS = [*STORES, *CONSUMERS, SHARED]
 
 
 def names(bench: Bench) -> list[str]:
@@ -38,22 +42,23 @@ def names(bench: Bench) -> list[str]:
 async def test_a_worker_without_connectors() -> None:
     async with worker() as bench:
         beans = {bean.name: bean.attributes for bean in bench.herder.mbeans()}
-        assert names(bench) == [*OWN, *STORES]
+        assert names(bench) == [*OWN, *CLIENTS]
     assert beans[WORKER] == dict.fromkeys(beans[WORKER], 0.0)
     assert beans[OWN[1]]["completed-rebalances-total"] == 1
     assert beans[OWN[1]]["leader-name"] == "http://127.0.0.1:8083/"
     own = beans["kafka.connect:type=app-info"]
     assert own["version"] == "4.3.0"
     assert own == beans[f"kafka.connect:type=app-info,{MEMBER}"]
+    assert own == beans['kafka.connect:type=app-info,client-id="127.0.0.1:8083"']
     assert list(beans[f"kafka.connect:type=app-info,{MEMBER.removeprefix('client-')}"]) == ["Version", "CommitId", "StartTimeMs"]
 
 
 async def test_a_running_connector() -> None:
     async with worker() as bench:
         await bench.create()
-        assert names(bench) == [*OWN, *CONNECTOR, *TASK, *STORES, PRODUCER]
+        assert names(bench) == [*OWN, *CONNECTOR, *TASK, *STORES, PRODUCER, *CONSUMERS, SHARED, ADMIN]
         bench.running["shop"].meters.settings = MeterSettings("srv")
-        assert names(bench) == [*OWN, *CONNECTOR, *TASK, *EVENTS, *STORES, PRODUCER]
+        assert names(bench) == [*OWN, *CONNECTOR, *TASK, *EVENTS, *STORES, PRODUCER, *CONSUMERS, SHARED, ADMIN]
         beans = {bean.name: bean.attributes for bean in bench.herder.mbeans()}
     assert {name: value for name, value in beans[WORKER].items() if value} == {
         "connector-count": 1,
@@ -87,11 +92,19 @@ async def test_a_running_connector() -> None:
 async def test_a_failed_task_has_no_metrics_of_its_events() -> None:
     async with worker() as bench:
         await bench.create()
-        bench.running["shop"].meters.settings = MeterSettings("srv")
-        await bench.fail(CdcError(ErrorKind.CONFIG_INVALID, "It failed"))
+        context = bench.running["shop"]
+        context.progress.events = 5
+        context.meters.record_failed(12, left_out=False, logged=False)
+        await bench.fail(CdcError(ErrorKind.TRANSFORM, "It failed"))
         beans = {bean.name: bean.attributes for bean in bench.herder.mbeans()}
-    assert [name for name in beans if "app-info" not in name] == [*OWN, *CONNECTOR, *TASK, *STORES]
-    assert beans[WORKER]["task-count"] == 0.0
+        await bench.herder.restart_task("shop", 0)
+        await bench.settled()
+        later = {bean.name: bean.attributes for bean in bench.herder.mbeans()}
+    assert [name for name in beans if "app-info" not in name] == [*OWN, *CONNECTOR, *TASK, *CLIENTS]
+    # As in Kafka Connect, the task counts, and so does what it had counted, until it is restarted.
+    assert beans[WORKER]["task-count"] == 1.0
+    assert beans[TASK[1]]["source-record-poll-total"] == 5
+    assert (beans[TASK[2]]["total-record-failures"], later[TASK[2]]["total-record-failures"]) == (1, 0)
     assert beans[WORKER]["task-startup-failure-total"] == 1.0
     assert beans[TASK[0]]["status"] == "failed"
     assert beans[TASK[2]]["last-error-timestamp"]
@@ -103,7 +116,7 @@ async def test_a_deleted_connector_has_none() -> None:
         await bench.create()
         await bench.herder.delete_connector("shop")
         await bench.settled()
-        assert names(bench) == [*OWN, *STORES]
+        assert names(bench) == [*OWN, *CLIENTS]
 
 
 async def test_channels_of_jmx() -> None:

@@ -262,13 +262,13 @@ async def test_a_check_of_two_properties_says_so(monkeypatch: pytest.MonkeyPatch
 
 def test_words_are_hidden_in_linear_time() -> None:
     words = [f"w{random.Random(n).getrandbits(64):x}" for n in range(20_000)]
-    hide = Hidden([Found("${x:y}", "\n".join(words))])
+    hide = Hidden({"ssl.key": (Found("${x:y}", "\n".join(words)),)})
     text = " ".join(words)
     assert set(hide(text).split()) == {"${x:y}"}
 
 
 def test_short_and_common_words_stay() -> None:
-    hide = Hidden([Found("${x:y}", "true"), Found("${x:z}", "a,bc"), Found("${x:p}", "secret pass")])
+    hide = Hidden({"database.password": (Found("${x:y}", "true"), Found("${x:z}", "a,bc"), Found("${x:p}", "secret pass"))})
     assert hide("it is true of a, bc and PASS: secret  pass") == "it is true of ${x:z}, bc and ${x:p}: ${x:p}  ${x:p}".replace(
         "${x:z}", "a"
     )

@@ -18,7 +18,7 @@ import contextlib, pathlib, sys
 from workers.quickstart.embedded.process import Process
 from workers.quickstart.embedded.watch import watched
 
-with watched() if sys.argv[1] == "watched" else contextlib.nullcontext():
+with watched(quit_seconds=0.3) if sys.argv[1] == "watched" else contextlib.nullcontext():
     short = Process([sys.executable, "-c", "import time; time.sleep(600)", "short"], pathlib.Path(sys.argv[2]))
     short.stop()
     started = [Process([sys.executable, "-c", program, sys.argv[2]], pathlib.Path(sys.argv[2])).pid for program in sys.argv[3:]]

@@ -15,7 +15,7 @@ from workers.rest.metrics_route import add_metrics, metrics_app
 LOGIN = ("ops", "secret")
 
 
-def exposition(accept: str, names: Collection[str]) -> tuple[bytes, str]:
+async def exposition(accept: str, names: Collection[str]) -> tuple[bytes, str]:
     return f"{accept} {sorted(names)}".encode(), "text/x"
 
 

@@ -12,8 +12,9 @@ def test_defaults() -> None:
 
 
 def test_named() -> None:
-    found = WorkerSettings.from_properties({"metrics.rules": "/etc/rules.yml", "jolokia.enabled": "true"}).metrics
-    assert found == MetricsSettings("/etc/rules.yml", None, jolokia=True)
+    given = {"metrics.rules": "/etc/rules.yml", "jolokia.enabled": "true", "metrics.per.table": "false"}
+    found = WorkerSettings.from_properties(given).metrics
+    assert found == MetricsSettings("/etc/rules.yml", None, jolokia=True, per_table=False)
 
 
 @pytest.mark.parametrize(

@@ -123,3 +123,13 @@ def test_a_file_that_cannot_be_used_is_refused(text: str, reason: str, tmp_path:
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CdcError, match="No such file"):
         load_rules(str(tmp_path / "none.yml"), no_backtracking)
+
+
+def test_boards_of_strimzi_find_totals_with_and_without_the_ending() -> None:
+    sent = MBean("kafka.producer", (("type", "producer-metrics"), ("client-id", "p")), {"outgoing-byte-total": 7.0, "request-rate": 2.0})
+    found = {name: value for (name, *_), value in scraped(sent, rules="strimzi").items()}
+    assert found == {"kafka_producer_outgoing_byte": 7, "kafka_producer_outgoing_byte_total": 7, "kafka_producer_request_rate": 2}
+    assert "kafka_producer_outgoing_byte_total" not in {name for name, *_ in scraped(sent)}
+    body, _ = Exposition(load_rules("strimzi", no_backtracking), lambda: (sent,))("application/openmetrics-text")
+    samples = {sample.name for family in open_metrics(body.decode()) for sample in family.samples}  # type: ignore[no-untyped-call]
+    assert {"kafka_producer_outgoing_byte", "kafka_producer_outgoing_byte_total"} <= samples

@@ -29,9 +29,9 @@ def test_starts_and_failures() -> None:
     counted.connector_started()
     counted.connector_started(failed=True)
     counted.task_started("shop")
-    counted.task_failed("shop", at_start=True)
+    counted.task_failed("shop", "internal", at_start=True)
     counted.task_started("shop")
-    counted.task_failed("shop", at_start=False)
+    counted.task_failed("shop", "internal", at_start=False)
     assert (counted.connector_starts, counted.connector_failures, counted.task_starts, counted.task_failures) == (2, 1, 2, 1)
 
 
@@ -40,7 +40,7 @@ def test_a_task_keeps_its_retries_until_it_is_started_again() -> None:
     counted = meter(clock)
     counted.task_started("shop")
     clock.now = 105.0
-    counted.task_retried("shop")
+    counted.task_retried("shop", "internal")
     assert (counted.tasks["shop"].retries, counted.tasks["shop"].last_error_ms) == (1, 105_000)
     counted.task_started("shop")
     assert (counted.tasks["shop"].retries, counted.tasks["shop"].last_error_ms) == (0, 0)

@@ -1,1 +1,1 @@
-"""The phase `rest`: two hundred connectors, and the time of each call."""
+"""The phases `rest` and `console` (two hundred connectors, the time of each call), and scrapes of the metrics."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit
 
 from workers.lab.bench.failure import BenchError
 
+HOST: Final = "bench"
 SECONDS: Final = 90.0
 """Kafka Connect's own limit for a request."""
 
@@ -28,12 +30,13 @@ class Call:
     expected: int = 200
 
 
-def call(method: str, path: str, body: bytes = b"", expected: int = 200) -> Call:
-    """Encode a request once, before the measurement."""
-    sent = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n" if body or method in ("POST", "PUT") else ""
-    return Call(
-        f"{method} {path}", f"{method} {path} HTTP/1.1\r\nHost: bench\r\nAccept: application/json\r\n{sent}\r\n".encode(), body, expected
-    )
+def call(method: str, path: str, body: bytes = b"", expected: int = 200, headers: Mapping[str, str] | None = None) -> Call:
+    """Encode a request once, before the measurement. ``headers`` are added to those for JSON or replace them."""
+    sent: Mapping[str, str] = {"Accept": "application/json"}
+    if body or method in ("POST", "PUT"):
+        sent = {**sent, "Content-Type": "application/json", "Content-Length": str(len(body)), **(headers or {})}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in {"Host": HOST, **sent}.items())
+    return Call(f"{method} {path}", f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode(), body, expected)
 
 
 class Caller:

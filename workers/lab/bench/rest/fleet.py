@@ -1,6 +1,6 @@
-"""Many connectors on one worker: the time of its REST answers, and the time until it runs all of them after its start.
+"""Many connectors on one worker: the time of its answers, and the time until it runs all of them after its start.
 
-A few connectors run and read the same table, each with its own slot. Half of the others are paused, half are stopped. They are created
+Some connectors run and read the same table, each with its own slot. Half of the others are paused, half are stopped. They are created
 in these states (``initial_state``), so they need no slot. Each call is measured with one client and with several concurrent ones.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from itertools import cycle, islice
@@ -23,13 +23,7 @@ from workers.lab.bench.rest.caller import Call, Caller, call
 from workers.lab.bench.servers import Servers
 from workers.quickstart.embedded.wait import wait_until
 
-RUNNING: Final = 5
-"""The number of running connectors."""
 CLIENTS: Final = (1, 8)
-CALLS: Final = 400
-"""Calls of each kind, by all clients together."""
-WRITES: Final = 80
-"""Calls of each kind that waits for Kafka or PostgreSQL, by all clients together."""
 SETTLE_SECONDS: Final = 120.0
 LOOK: Final = 0.01
 
@@ -45,16 +39,20 @@ class Member:
     state: str
 
 
-class Fleet:
-    """The run. ``say`` is called with a line before each part."""
+Kinds = Callable[[Sequence[Member], Callable[[str], bytes]], Iterable[tuple[str, Sequence[Call]]]]
+"""The calls to measure, by title, for these connectors; the second argument returns a connector's configuration as JSON."""
 
-    def __init__(self, servers: Servers, name: str, connectors: int, say: Callable[[str], None]) -> None:
+
+class Fleet:
+    """The run. ``kinds`` are measured, ``say`` is called with a line before each part."""
+
+    def __init__(self, servers: Servers, name: str, connectors: int, running: int, kinds: Kinds, say: Callable[[str], None]) -> None:
         self._servers = servers
         self._name = name
-        states = islice(cycle(("PAUSED", "STOPPED")), max(connectors - RUNNING, 0))
-        self._members = [
-            Member(f"{name}_{number}", state) for number, state in enumerate([*["RUNNING"] * min(RUNNING, connectors), *states])
-        ]
+        self._running = min(running, connectors)
+        states = islice(cycle(("PAUSED", "STOPPED")), connectors - self._running)
+        self._members = [Member(f"{name}_{number}", state) for number, state in enumerate([*["RUNNING"] * self._running, *states])]
+        self._kinds = kinds
         self._say = say
         self._dsn = ""
 
@@ -72,10 +70,10 @@ class Fleet:
             self._say(f"registering {len(self._members)} connectors")
             times["POST /connectors"] = {"1": await self._timed([self._create(member) for member in self._members], 1)}
             await asyncio.to_thread(self._await_settled)
-            for title, calls in self._kinds():
+            for title, calls in self._kinds(self._members, self._config):
                 self._say(title)
                 times[title] = {str(clients): await self._timed(calls, clients) for clients in CLIENTS}
-            result: dict[str, object] = {"connectors": len(self._members), "running": RUNNING, "ms": times}
+            result: dict[str, object] = {"connectors": len(self._members), "running": self._running, "ms": times}
             if servers.restart is not None:
                 self._say("starting the worker again")
                 began = await asyncio.to_thread(servers.restart)
@@ -83,35 +81,6 @@ class Fleet:
                 await asyncio.to_thread(self._await_settled)
                 result["restart"] = {**began, "settled_s": round(time.monotonic() - begun, 3)}
         return result
-
-    def _kinds(self) -> Iterator[tuple[str, list[Call]]]:
-        names = [member.name for member in self._members]
-        for path in (
-            "/",
-            "/health",
-            "/connectors",
-            "/connectors?expand=info",
-            "/connectors?expand=status",
-            "/connectors?expand=info&expand=status",
-            "/connector-plugins",
-            "/connector-plugins/Postgres/config",
-            "/admin/loggers",
-            "/openapi.json",
-        ):
-            yield f"GET {path}", [call("GET", path)] * CALLS
-        for below in ("", "/config", "/status", "/tasks", "/topics", "/offsets"):
-            calls = [call("GET", f"/connectors/{name}{below}") for name in names]
-            yield f"GET /connectors/{{c}}{below}", list(islice(cycle(calls), CALLS))
-        running = self._of("RUNNING")
-        for below in ("/tasks/0/status", "/progress", "/notifications"):
-            calls = [call("GET", f"/connectors/{name}{below}") for name in running]
-            yield f"GET /connectors/{{c}}{below}", list(islice(cycle(calls), CALLS))
-        # The connectors are in the requested states already, so the call is measured and not the start of tasks.
-        for verb, meant in (("pause", self._of("PAUSED")), ("resume", running)):
-            calls = [call("PUT", f"/connectors/{name}/{verb}", expected=202) for name in meant]
-            yield f"PUT /connectors/{{c}}/{verb}", list(islice(cycle(calls), WRITES))
-        config = [call("PUT", f"/connectors/{name}/config", self._config(name)) for name in self._of("PAUSED")]
-        yield "PUT /connectors/{c}/config", list(islice(cycle(config), WRITES))
 
     async def _timed(self, calls: Sequence[Call], clients: int) -> dict[str, float]:
         """The distribution of the times of all calls, with this number of concurrent clients."""
@@ -140,9 +109,6 @@ class Fleet:
         plan = Plan(name, 1, 1, 1, 1, settings=own)
         return json.dumps({**connector_config(plan, self._dsn), "connector.class": CONNECTOR}).encode()
 
-    def _of(self, state: str) -> list[str]:
-        return [member.name for member in self._members if member.state == state]
-
     def _await_settled(self) -> None:
         """Wait until every connector, and the task of each running one, is in its expected state."""
         wait_until(self._settled, "all connectors to be shown as they are wanted", SETTLE_SECONDS, LOOK)
@@ -163,14 +129,14 @@ def _is(status: Mapping[str, object], member: Member) -> bool:
 
 
 def table(figures: Mapping[str, object]) -> str:
-    """The times as a table: a line for each call, with p50 and p99 in milliseconds by number of clients; then the start."""
+    """The times as a table: a line for each call, with p50, p95 and p99 in milliseconds by number of clients; then the start."""
     times = figures["ms"]
-    lines = ["", f"{figures['connectors']} connectors, {figures['running']} of them running; ms, p50 / p99"]
-    lines.append(f"{'':48}" + "".join(f"{clients:>10} at once" for clients in CLIENTS))
+    lines = ["", f"{figures['connectors']} connectors, {figures['running']} of them running; ms, p50 / p95 / p99"]
+    lines.append(f"{'':48}" + "".join(f"{clients:>14} at once" for clients in CLIENTS))
     if isinstance(times, Mapping):
         for title, by_clients in times.items():
             cells = (_cell(by_clients.get(str(clients))) for clients in CLIENTS)
-            lines.append(f"{title:48}" + "".join(f"{cell:>18}" for cell in cells))
+            lines.append(f"{title:48}" + "".join(f"{cell:>22}" for cell in cells))
     restart = figures.get("restart")
     if isinstance(restart, Mapping):
         lines.append(
@@ -181,4 +147,4 @@ def table(figures: Mapping[str, object]) -> str:
 
 
 def _cell(times: Mapping[str, float] | None) -> str:
-    return "-" if times is None else f"{times['p50']:.1f} / {times['p99']:.1f}"
+    return "-" if times is None else " / ".join(f"{times[name]:.1f}" for name in ("p50", "p95", "p99"))

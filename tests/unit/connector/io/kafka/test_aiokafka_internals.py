@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import inspect
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from aiokafka import AIOKafkaConsumer
-from aiokafka.conn import create_conn, get_ip_port_afi
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.client import AIOKafkaClient
+from aiokafka.conn import AIOKafkaConnection, create_conn, get_ip_port_afi
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
 from aiokafka.producer import message_accumulator, sender
@@ -119,6 +124,48 @@ async def test_what_is_asked_of_a_coordinator() -> None:
     assert (internals.member_id(consumer), internals.generation(consumer)) == ("m-1", 4)
 
 
+async def test_the_traffic_of_a_client() -> None:
+    ended = asyncio.Event()
+
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.readexactly(1_000))
+        await reader.read()
+        writer.close()
+        await writer.wait_closed()
+        ended.set()
+
+    server = await asyncio.start_server(echo, "127.0.0.1", 0)
+    connection: Any = AIOKafkaConnection("127.0.0.1", 0)
+    assert {"_writer", "_requests", "_correlation_id"} <= vars(connection).keys(), "AIOKafkaConnection keeps its state elsewhere"
+    connection._reader, connection._writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    try:
+        connection._writer.write(bytes(1_000))
+        await connection._reader.readexactly(1_000)
+        connection._correlation_id = 7
+        connection._requests.append((7, None, None))
+        client = AIOKafkaClient()
+        client._conns["node", 0] = connection
+        counted = internals.traffic(None, SimpleNamespace(client=client))
+        assert list(counted) == [connection]
+        found = counted[connection]
+        assert (found.requests, found.waiting) == (7, 1)
+        # Linux counts the bytes, and for what was sent the first packet too. Other systems do not count.
+        assert (found.sent, found.received) in {(1_001, 1_000), (0, 0)}
+        assert internals.traffic(SimpleNamespace(_client=client)) == internals.traffic(SimpleNamespace(client=client))
+    finally:
+        writer, connection._writer, connection._reader = connection._writer, None, None
+        writer.close()
+        await writer.wait_closed()
+        await ended.wait()
+        server.close()
+    assert internals.traffic(SimpleNamespace(client=client)) == {}
+
+
+def test_clients_keep_their_connections_where_they_are_looked_for() -> None:
+    for owner, name in ((AIOKafkaConsumer, "_client"), (AIOKafkaAdminClient, "_client"), (AIOKafkaProducer, "client")):
+        assert f"self.{name} = AIOKafkaClient(" in inspect.getsource(owner.__init__), f"{owner.__name__}.{name} has moved"
+
+
 def test_what_members_and_leaders_send_can_be_read() -> None:
     metadata = ConsumerProtocolMemberMetadata.decode(internals.member_metadata(["t"], b"claim").encode())
     assert (metadata.subscription, metadata.user_data) == (["t"], b"claim")
@@ -139,7 +186,10 @@ def test_no_other_module_uses_them() -> None:
         for path in (ROOT / package).rglob("*.py"):
             if path.name == "aiokafka_internals.py":
                 continue
-            for node in ast.walk(ast.parse(path.read_text())):
+            text = path.read_text()
+            if not any(word in text for word in ("aiokafka", "_coordinator", "_send_req")):
+                continue
+            for node in ast.walk(ast.parse(text)):
                 named = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
                 named += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
                 found += [f"{path}: {name}" for name in named if name.split(".")[0] == "aiokafka" and name not in DOCUMENTED]

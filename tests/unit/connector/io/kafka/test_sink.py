@@ -24,6 +24,8 @@ from connector.delivery.offsets import Position
 from connector.errors import CdcError, ErrorKind
 from connector.io.kafka.sink import KafkaSink
 from connector.io.kafka.topic_creation import TopicCreator
+from connector.meters.delay_meter import DelayMeter
+from connector.meters.stream_meter import StreamMeter
 from connector.record.batch import NO_HEADERS
 from tests.support.fake_kafka import FakeKafka
 
@@ -34,11 +36,12 @@ def position(lsn: int) -> Position:
 
 class Rig:
     def __init__(self, limit: int = 8_000_000) -> None:
+        self.delays = DelayMeter()
         self.kafka = FakeKafka(held=True)
         self.used: list[str] = []
         creator = TopicCreator({}, {}, self.used.append)
         settings = KafkaSettings({"bootstrap.servers": "nowhere:1"}, {})
-        self.sink = KafkaSink(settings, creator, limit=limit, connect=self.kafka.producer)
+        self.sink = KafkaSink(settings, creator, limit=limit, connect=self.kafka.producer, delays=self.delays)
         self.sink.frontier.begin(0)
 
     def append(self, topic: str, *values: str) -> None:
@@ -83,10 +86,15 @@ async def test_a_position_is_reached_when_kafka_has_the_records_that_one_call_se
         rig.append("a", "1", "2")
         rig.sink.send(position(10))
         await rig.in_flight(1)
-        assert (rig.reached, rig.sink.idle) == (None, False)
+        rig.append("a", "3")
+        assert (rig.reached, rig.sink.idle, rig.sink.active) == (None, False, 3)
+        rig.kafka.answer()
+        await rig.in_flight(1)
+        assert rig.sink.active == 1
         rig.kafka.answer()
         await rig.sink.drained()
-        assert (rig.reached, rig.seen("a"), rig.used) == (10, ["1", "2"], ["a"])
+        assert rig.sink.active == 0
+        assert (rig.reached, rig.seen("a"), rig.used) == (10, ["1", "2", "3"], ["a", "a"])
 
 
 async def test_a_position_without_records_is_reached_at_once() -> None:
@@ -241,3 +249,22 @@ async def test_records_of_one_key_go_to_one_partition_in_order() -> None:
         rig.sink.send(position(10))
         await rig.sink.drained()
         assert (sorted(rig.seen("a")), rig.reached) == (sorted("abcabcabc"), 10)
+
+
+async def test_the_delay_of_a_transaction_ends_when_kafka_has_its_records() -> None:
+    async with started() as rig:
+        stream = StreamMeter()
+        stream.committed(1, 10, 1_000)
+        rig.append("a", "1")
+        rig.delays.sent(10, stream)
+        rig.sink.send(position(10))
+        await rig.in_flight(1)
+        assert rig.delays.histogram.count == 0
+        rig.kafka.answer()
+        await rig.sink.drained()
+        assert rig.delays.histogram.count == 1
+        # The records of a long transaction may all be acknowledged before its commit arrives.
+        stream.committed(2, 20, 1_000)
+        rig.delays.sent(20, stream)
+        rig.sink.send(position(20))
+        assert rig.delays.histogram.count == 2

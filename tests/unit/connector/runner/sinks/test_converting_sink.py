@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -11,7 +12,7 @@ import pytest
 
 from connector.converters.converter import Converted, ConverterChoice, SchemaNeededError, SchemaRequest
 from connector.delivery.offsets import Position
-from connector.delivery.record_conversion import INTERNAL, ConversionPlan, RecordConversion
+from connector.delivery.record_conversion import INTERNAL, ConversionPlan, RecordConversion, RecordFailed, ignore_failure
 from connector.errors import CdcError, ErrorKind
 from connector.io.kafka.sink import KafkaSink
 from connector.record.connect_record import ConnectRecord, DataError, Header
@@ -112,13 +113,13 @@ class Rename:
         return replace(found, partition=number % 3) if number > 100 else found
 
 
-def rig(value: object, plan: ConversionPlan = PLAN) -> tuple[ConvertingSink, Inner, list[str]]:
+def rig(value: object, plan: ConversionPlan = PLAN, failed: RecordFailed = ignore_failure) -> tuple[ConvertingSink, Inner, list[str]]:
     warned: list[str] = []
 
     def warn(event: str, /, **_: object) -> None:
         warned.append(event)
 
-    conversion = RecordConversion(plan, warn)
+    conversion = RecordConversion(plan, warn, failed=failed)
     conversion.chain = Chain([Step("rename", "Rename", Rename())])
     inner = Inner()
     conversion._value = cast("Any", value)
@@ -205,6 +206,22 @@ async def test_failing_records_are_left_out_where_they_are_tolerated() -> None:
     send(sink, 2, 666, 4)
     assert inner.log == [("t", None, b"2"), ("t", None, b"4")]
     assert warned == ["record left out"]
+
+
+@pytest.mark.parametrize(
+    ("config", "counted"),
+    [
+        ({"errors.tolerance": "all"}, {"left_out": True, "logged": True}),
+        ({"errors.log.enable": "true"}, {"left_out": False, "logged": True}),
+        ({}, {"left_out": False, "logged": False}),
+    ],
+)
+async def test_failing_records_are_counted(config: dict[str, str], counted: dict[str, bool]) -> None:
+    found: list[dict[str, bool]] = []
+    sink, _, _ = rig(Text(), replace(PLAN, config=config), lambda **facts: found.append(facts))
+    with contextlib.suppress(CdcError):
+        send(sink, 2, 666, 4)
+    assert found == [counted]
 
 
 async def test_tombstones_and_headers_pass() -> None:

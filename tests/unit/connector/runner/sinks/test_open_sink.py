@@ -25,6 +25,7 @@ class Inner:
 
     stores_offsets = False
     delivered = 0
+    active = 3
 
     def __init__(self, *_: object, **__: object) -> None:
         pass

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
-from workers.cli.takeover.comparison import Difference, Sample, compare
+from workers.cli.takeover.comparison import Comparison, Difference, Sample
+from workers.cli.takeover.comparison import compare as compare_as
+from workers.cli.takeover.reader_fields import ReaderFields
+
+
+def compare(here: Sequence[Sample], connect: Sequence[Sample], reader: ReaderFields = ReaderFields()) -> Comparison:  # noqa: B008 (frozen)
+    return compare_as(here, connect, reader)
 
 
 def change(key: int, lsn: int, tx: int = 1, *, schema: bool = False, headers: tuple[tuple[str, bytes], ...] = (), **members: Any) -> Sample:
@@ -54,3 +61,26 @@ def test_tombstones_and_flat_rows_are_known_by_their_values() -> None:
 def test_text_is_compared_too() -> None:
     assert compare([Sample("s.t", b"k", b"text")], [Sample("s.t", b"k", b"text")]).agrees
     assert compare([Sample("s.t", b"k", b"text")], [Sample("s.t", b"k", b"\xff")]).missing
+
+
+def test_the_reader_s_time_in_a_flat_row_is_not_compared() -> None:
+    """ExtractNewRecordState gives it a name of its own; the source's time is the same for both."""
+    config = {
+        "transforms": "route,unwrap",
+        "transforms.route.type": "org.apache.kafka.connect.transforms.RegexRouter",
+        "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState",
+        "transforms.unwrap.add.fields": "op, ts_ms,source.ts_ms:at,ts_us:read,source.sequence",
+        "transforms.unwrap.add.headers": "ts_ns,op",
+        "transforms.unwrap.add.headers.prefix": "h_",
+    }
+    reader = ReaderFields.of(config)
+    assert reader.members - ReaderFields().members == {"__ts_ms", "__read", "__source_sequence"}
+    assert reader.headers == {"h_ts_ns"}
+
+    def flat(read: int, at: int = 5) -> Sample:
+        value = {"id": 1, "__ts_ms": read, "__at": at}
+        return Sample("s.t", b"1", json.dumps(value).encode(), (("h_ts_ns", str(read).encode()),))
+
+    assert compare([flat(1)], [flat(2)], reader).agrees
+    assert not compare([flat(1)], [flat(2)]).agrees
+    assert compare([flat(1)], [flat(1, at=6)], reader).missing == [flat(1)]

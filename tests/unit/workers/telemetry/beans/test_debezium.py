@@ -115,6 +115,17 @@ def test_tables_are_counted_only_if_the_configuration_says_so() -> None:
     assert plain["NumberOfUnchangedEventsSkipped"] == -1
 
 
+def test_rows_of_incremental_snapshots_are_events_of_the_stream_too() -> None:
+    before, after = recorded("stream", "streaming"), recorded("incremental", "streaming")
+    rows = recorded("incremental", "snapshot")["TotalNumberOfEventsSeen"] - recorded("stream", "snapshot")["TotalNumberOfEventsSeen"]
+    signals = after["TotalNumberOfCreateEventsSeen"] - before["TotalNumberOfCreateEventsSeen"]
+    meters = TaskMeters(SETTINGS)
+    meters.stream.counts("public.sig").creates = signals
+    meters.snapshot.incremental_sent("public.a", rows, 0)
+    ours = streaming_bean(SETTINGS, meters, Progress(), 0).attributes
+    assert (ours["TotalNumberOfEventsSeen"], rows) == (after["TotalNumberOfEventsSeen"] - before["TotalNumberOfEventsSeen"], 8)
+
+
 def test_statistics_may_be_off() -> None:
     off = streaming(MeterSettings("ml1", statistics=False)).attributes
     assert off["MilliSecondsBehindSourceP99"] is off["MilliSecondsBehindSourceAverageValue"] is None

@@ -1,0 +1,242 @@
+"""Few rows of small Delta tables are committed without a MERGE, and the tables are those that a MERGE would leave."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable, QueryBuilder
+
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from tests.support.spark.sink_rig import INT, PLAIN, TEXT, TYPES, Rows, down, effects, shown, table, up
+from workers.spark.failure import JobError
+from workers.spark.kinds import kind_of
+from workers.spark.sinks import DeltaPlace, small_delta
+from workers.spark.sinks.delta import DeltaSink
+from workers.spark.sinks.delta_commit import ENGINE
+from workers.spark.tables.local_rows import local
+from workers.spark.tables.table import DELETE, LSN, UPSERT, Column, Effects, Table
+
+pytestmark = pytest.mark.pg_once
+
+
+def engines(folder: Path, name: str = "t") -> list[bool]:
+    """Of each commit of the table, whether it was made without Spark."""
+    log = folder / "s" / name / "_delta_log"
+    texts = [path.read_text(encoding="utf-8") for path in sorted(log.glob("*.json"))]
+    found = [next(document["commitInfo"] for line in text.splitlines() if "commitInfo" in (document := json.loads(line))) for text in texts]
+    return [information["engineInfo"] == ENGINE for information in found]
+
+
+class Rig:
+    """A sink in ``folder``, and batches whose rows are in the driver."""
+
+    def __init__(self, spark: SparkSession, folder: Path, readers: str = "spark") -> None:
+        self.spark = spark
+        self.folder = folder
+        place = DeltaPlace(str(folder), readers=readers)
+        self.sink = DeltaSink(spark, place.folder, readers=place.readers)
+
+    def fill(self, of: Table, rows: Rows) -> None:
+        self.sink.apply(0, [effects(self.spark, of, rows)])
+
+    def few(self, of: Table, rows: Rows, lsn: int = 200) -> None:
+        self.sink.apply(1, [few(self.spark, of, rows, lsn)])
+
+
+def few(spark: SparkSession, of: Table, rows: Rows, lsn: int = 200) -> Effects:
+    found = effects(spark, of, rows, lsn=lsn)
+    return replace(found, rows=local(found.rows), known=True)
+
+
+@pytest.fixture
+def rig(spark: SparkSession, tmp_path: Path) -> Rig:
+    return Rig(spark, tmp_path)
+
+
+def test_few_rows_come_change_and_go_without_a_merge(rig: Rig) -> None:
+    rig.fill(PLAIN, [up(1, "x", 10), up(2, "y", 20), up(3, "z", 30)])
+    for _ in range(2):
+        rig.few(PLAIN, [up(1, "x2", 11), down(2), up(4, None, 40), down(9)])
+        assert shown(rig.sink, PLAIN) == [(1, "x2", 11), (3, "z", 30), (4, None, 40)]
+    rig.few(PLAIN, [down(1), down(4), up(5, "v", 50)], lsn=300)
+    assert shown(rig.sink, PLAIN) == [(3, "z", 30), (5, "v", 50)]
+    found = rig.sink.read(PLAIN)
+    assert found is not None
+    assert sorted((row["id"], row[LSN]) for row in found.collect()) == [(3, 100), (5, 300)]
+    # The table is created, then filled by Spark.
+    assert engines(rig.folder) == [False, False, True, True, True]
+    # Nothing that is there goes: no commit.
+    rig.few(PLAIN, [down(9)])
+    assert len(engines(rig.folder)) == 5
+    rig.few(PLAIN, [down(3), down(5)])
+    assert shown(rig.sink, PLAIN) == []
+    rig.few(PLAIN, [up(6, "w", 60)])
+    assert shown(rig.sink, PLAIN) == [(6, "w", 60)]
+    assert engines(rig.folder)[5:] == [True, True]
+    history = rig.spark.sql(f"DESCRIBE HISTORY delta.`{rig.folder}/s/t`").where("version = 2").first()
+    assert history is not None
+    assert history["operationMetrics"] == {"numTargetRowsInserted": "1", "numTargetRowsUpdated": "1", "numTargetRowsDeleted": "1"}
+
+
+def of_all_types() -> tuple[Table, Callable[[SparkSession, int, int], Effects]]:
+    """A table with a column of each type, and effects that write two of its rows: one with a value of each type, one of nulls."""
+    of = table(Column("id", INT), *(Column(name, kind) for name, (kind, _) in TYPES.items()))
+
+    def made(spark: SparkSession, whole: int, nulls: int) -> Effects:
+        def row(key: int, *, filled: bool) -> Any:
+            values = ((name, kind, text if filled else "null") for name, (kind, text) in TYPES.items())
+            cells = F.struct(F.lit(key).alias("id"), *(F.expr(text).cast(kind.type).alias(name) for name, kind, text in values))
+            return F.struct(
+                F.lit(UPSERT).alias("op"),
+                F.struct(F.lit(key).alias("id")).alias("key"),
+                cells.alias("row"),
+                F.array().cast("array<string>").alias("kept"),
+                F.lit(key).cast("bigint").alias("lsn"),
+            )
+
+        return Effects(of, spark.range(1).select(F.inline(F.array(row(whole, filled=True), row(nulls, filled=False)))), known=True)
+
+    return of, made
+
+
+@pytest.mark.parametrize("readers", ["spark", "all"])
+def test_all_types_are_those_of_a_merge(spark: SparkSession, tmp_path: Path, readers: str) -> None:
+    of, made = of_all_types()
+    merged, direct = (Rig(spark, tmp_path / name, readers) for name in ("merged", "direct"))
+    for rig in (merged, direct):
+        rig.sink.apply(0, [replace(made(spark, 1, 2), known=False)])
+    merged.sink.apply(1, [made(spark, 2, 3)])
+    found = made(spark, 2, 3)
+    direct.sink.apply(1, [replace(found, rows=local(found.rows))])
+    assert engines(direct.folder)[-1]
+    assert not engines(merged.folder)[-1]
+
+    def texts(rig: Rig) -> list[tuple[Any, ...]]:
+        there = rig.sink.read(of)
+        assert there is not None
+        # As texts, because Python has no year beyond 9999 and no NaN that equals itself.
+        return sorted(tuple(row) for row in there.select(*(F.col(name).cast("string") for name in there.columns)).collect())
+
+    assert texts(direct) == texts(merged)
+    assert [row[1:3] for row in texts(direct)] == [("true", "-32768"), ("true", "-32768"), (None, None)]
+    if readers == "all":
+        rows = (
+            QueryBuilder().register("mirror", DeltaTable(str(tmp_path / "direct" / "s" / "t"))).execute("SELECT id FROM mirror").read_all()
+        )
+        assert rows.num_rows == 3
+
+
+KEYS: Sequence[tuple[Any, str, str]] = (
+    (kind_of({"type": "bytes"}), "X'00FF'", "X'00FE'"),
+    (
+        kind_of({"type": "int64", "name": "io.debezium.time.MicroTimestamp"}),
+        "timestamp_ntz'2024-01-01 00:00:00.000001'",
+        "timestamp_ntz'2024-01-01'",
+    ),
+    (
+        kind_of({"type": "string", "name": "io.debezium.time.ZonedTimestamp"}),
+        "timestamp'2024-01-01 00:00:00.000001Z'",
+        "timestamp'2024-01-01 00:00:00Z'",
+    ),
+    (kind_of({"type": "int32", "name": "io.debezium.time.Date"}), "date'-0001-01-01'", "date'0001-01-01'"),
+    (TEXT, "'a\",\"b\\n'", "'a'"),
+    (kind_of({"type": "boolean"}), "true", "false"),
+)
+
+
+def test_keys_of_all_types_find_their_rows(rig: Rig) -> None:
+    of = table(
+        *(Column(f"k{at}", kind) for at, (kind, _, _) in enumerate(KEYS)), Column("n", INT), key=tuple(f"k{at}" for at in range(len(KEYS)))
+    )
+
+    def change(op: str, number: int, changed: int | None) -> Effects:
+        """Of the row whose key differs from the first one's in the column ``changed``; null is in its place for -1."""
+        texts = [second if at == changed else "null" if changed == -1 else first for at, (_, first, second) in enumerate(KEYS)]
+        cells = [F.expr(text).cast(kind.type).alias(f"k{at}") for at, (text, (kind, _, _)) in enumerate(zip(texts, KEYS, strict=True))]
+        return Effects(
+            of,
+            rig.spark.range(1).select(
+                F.lit(op).alias("op"),
+                F.struct(*cells).alias("key"),
+                F.struct(*cells, F.lit(number).alias("n")).alias("row"),
+                F.array().cast("array<string>").alias("kept"),
+                F.lit(1).cast("bigint").alias("lsn"),
+            ),
+        )
+
+    rig.sink.apply(0, [change(UPSERT, 0, None)])
+    changes = [change(UPSERT, at + 10, at) for at in (-1, *range(len(KEYS)))]
+    for one in [*changes, change(DELETE, 0, None), change(UPSERT, 5, -1)]:
+        rig.sink.apply(1, [replace(one, rows=local(one.rows), known=True)])
+    found = rig.sink.read(of)
+    assert found is not None
+    assert sorted(row["n"] for row in found.select("n").collect()) == [5, *range(10, 10 + len(KEYS))]
+    assert all(engines(rig.folder)[2:])
+
+
+def test_commit_of_another_process_is_kept(rig: Rig) -> None:
+    rig.fill(PLAIN, [up(1, "x", 10), up(2, "y", 20)])
+    rig.few(PLAIN, [up(1, "x2", 11)])
+    other = Rig(rig.spark, rig.folder)
+    other.few(PLAIN, [down(2), up(3, "other", 30)])
+    rig.few(PLAIN, [up(4, "mine", 40)])
+    assert shown(rig.sink, PLAIN) == [(1, "x2", 11), (3, "other", 30), (4, "mine", 40)]
+    # The rows are read again for the batch after that.
+    rig.few(PLAIN, [up(5, "later", 50)])
+    rig.spark.sql(f"OPTIMIZE delta.`{rig.folder}/s/t`")
+    rig.few(PLAIN, [down(5)])
+    assert shown(rig.sink, PLAIN) == [(1, "x2", 11), (3, "other", 30), (4, "mine", 40)]
+    assert engines(rig.folder)[2:6] == [True, True, False, True]
+
+
+def test_table_that_is_gone_is_not_made_again(rig: Rig) -> None:
+    rig.fill(PLAIN, [up(1, "x", 10)])
+    rig.few(PLAIN, [up(2, "y", 20)])
+    shutil.rmtree(rig.folder / "s" / "t")
+    with pytest.raises(JobError, match="is gone, though earlier batches have filled it"):
+        rig.few(PLAIN, [up(3, "z", 30)])
+    assert not (rig.folder / "s" / "t").exists()
+
+
+def test_everything_else_is_merged(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig.fill(PLAIN, [up(1, "x", 10), up(2, "y", 20)])
+    rig.few(PLAIN, [up(1, "x2", 11)])
+    rig.few(PLAIN, [up(1, "ignored", 12, kept=["a"])])
+    assert shown(rig.sink, PLAIN) == [(1, "x2", 12), (2, "y", 20)]
+    rig.sink.apply(2, [replace(few(rig.spark, PLAIN, [up(3, "z", 30)], 400), truncated=300)])
+    assert shown(rig.sink, PLAIN) == [(3, "z", 30)]
+    wide = replace(PLAIN, columns=(*PLAIN.columns, Column("n", INT)))
+    rig.few(wide, [up(4, "w", 40, 4)])
+    assert shown(rig.sink, wide) == [(3, "z", 30, None), (4, "w", 40, 4)]
+    merges = len(engines(rig.folder))
+    assert engines(rig.folder)[2:] == [True, *[False] * (merges - 3)]
+    monkeypatch.setattr(small_delta, "ROWS", 1)
+    rig.few(wide, [up(5, "v", 50, 5)])
+    monkeypatch.undo()
+    other = Rig(rig.spark, rig.folder)
+    rig.spark.sql(f"ALTER TABLE delta.`{rig.folder}/s/t` SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
+    other.few(wide, [up(6, "u", 60, 6)])
+    assert [row[0] for row in shown(rig.sink, wide)] == [3, 4, 5, 6]
+    assert not any(engines(rig.folder)[3:])
+
+
+def test_log_gets_checkpoints(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(small_delta, "CHECKPOINTS", 2)
+    rig.fill(PLAIN, [up(1, "x", 10)])
+    for number in range(2, 6):
+        rig.few(PLAIN, [up(number, "y", number)])
+    # The checkpoint is written before the batch that follows the second commit is merged; commits 2 to 5 are those of the batches.
+    last = json.loads((rig.folder / "s" / "t" / "_delta_log" / "_last_checkpoint").read_text(encoding="utf-8"))
+    assert last["version"] in (3, 5)
+    assert [row[0] for row in shown(rig.sink, PLAIN)] == [1, 2, 3, 4, 5]
+    assert engines(rig.folder)[2:] == [True] * 4

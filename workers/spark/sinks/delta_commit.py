@@ -1,0 +1,147 @@
+"""Writes a file of a Delta table and commits it to the table's log, in the driver and without a Spark job.
+
+Delta's own classes do it: the writer that Spark's tasks use, the naming of files, and the log store, which adds a version only if it does
+not exist yet. What a commit contains is Delta's protocol, https://github.com/delta-io/delta/blob/master/PROTOCOL.md.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from pyspark.sql import SparkSession
+
+ENGINE: Final = "Understudy"
+"""The name of these commits' author in the table's history."""
+Mark = tuple[int, int]
+"""The size and the time of a version's file in the log. A log that is made anew has other ones."""
+
+
+class DeltaTableFiles:
+    """The files and the log of the table in ``folder``, as its newest version is now.
+
+    Files are written for the columns and properties of that version. It needs the settings that ``session`` has now.
+    """
+
+    def __init__(self, session: SparkSession, folder: str) -> None:
+        java: Any = session.sparkContext._jvm  # noqa: SLF001 - Delta has no API in Python for its log
+        own: Any = session._jsparkSession  # noqa: SLF001 - the same
+        sql, hadoop = java.org.apache.spark.sql, java.org.apache.hadoop
+        self._none = java.scala.Option.empty()
+        self._log = sql.delta.DeltaLog.forTable(own, folder)
+        self._snapshot = self._log.update(False, self._none, self._none)
+        self._path = hadoop.fs.Path
+        self._list = java.java.util.ArrayList
+        self._convert = java.scala.jdk.javaapi.CollectionConverters
+        self._action = sql.delta.actions.Action
+        self._sql = sql
+        self._hadoop = hadoop
+        self._java = java
+        self._own = own
+
+    @property
+    def version(self) -> int:
+        """The number of the version."""
+        return int(self._snapshot.version())
+
+    @property
+    def size(self) -> int:
+        """The bytes of the version's files."""
+        return int(str(self._snapshot.sizeInBytes()))
+
+    @property
+    def described(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """The version's metadata and protocol, as the log has them."""
+        metadata, protocol = json.loads(self._snapshot.metadata().json()), json.loads(self._snapshot.protocol().json())
+        return metadata["metaData"], protocol["protocol"]
+
+    def files(self) -> list[Any]:
+        """The version's files, as Delta's ``AddFile``. Spark reads the log for them."""
+        return list(self._snapshot.allFiles().collectAsList())
+
+    def mark(self, version: int) -> Mark:
+        """The mark of a version's file in the log. Raises Java's error when it does not exist."""
+        status = self._log.dataPath().getFileSystem(self._configuration()).getFileStatus(self._file(version))
+        return int(status.getLen()), int(status.getModificationTime())
+
+    def prepare(self) -> None:
+        """Prepare what every file needs."""
+        physical = self._sql.delta.DeltaColumnMapping.renameColumns(self._snapshot.metadata().schema())
+        self._nothing = self._java.scala.Predef.Map().empty()
+        self._job = self._hadoop.mapreduce.Job.getInstance(self._configuration())
+        form = self._log.fileFormat(self._snapshot.protocol(), self._snapshot.metadata())
+        self._factory = form.prepareWrite(self._own, self._job, self._nothing, physical)
+        self._settings = self._java.org.apache.spark.util.SerializableConfiguration(self._job.getConfiguration())
+        self._columns = self._sql.catalyst.types.DataTypeUtils.toAttributes(physical)
+        self._folder = self._log.dataPath().toString()
+        self._empty = self._convert.asScala(self._list()).toSeq()
+        self._description = self._sql.execution.datasources.WriteJobDescription
+        self._writer = self._sql.execution.datasources.SingleDirectoryDataWriter
+        self._names = self._sql.delta.files.DelayedCommitProtocol
+        attempt = self._hadoop.mapreduce.TaskAttemptID("understudy", 0, self._hadoop.mapreduce.TaskType.MAP, 0, 0)
+        self._context = self._hadoop.mapreduce.task.TaskAttemptContextImpl(self._job.getConfiguration(), attempt)
+        self._store, self._store_settings = self._log.store(), self._configuration()
+
+    def write(self, rows: Any) -> Any:
+        """Write a Java list of ``InternalRow`` as one file. Returns its ``AddFile``."""
+        names = self._names("delta", self._folder, self._none, self._none)
+        names.setupJob(self._context)
+        names.setupTask(self._context)
+        number = uuid.uuid4().hex
+        columns, empty, none, nothing = self._columns, self._empty, self._none, self._nothing
+        description = self._description(
+            number, self._settings, self._factory, columns, columns, empty, none, self._folder, nothing, 0, "UTC", empty
+        )
+        writer = self._writer(description, self._context, names, nothing)
+        try:
+            writer.writeAll(rows.iterator())
+            written = self._list()
+            written.add(writer.commit().commitMsg())
+        except BaseException:
+            writer.abort()
+            raise
+        finally:
+            writer.close()
+        names.commitJob(self._context, self._convert.asScala(written).toSeq())
+        document = json.loads(names.addedStatuses().head().json())
+        document["add"]["stats"] = json.dumps({"numRecords": int(rows.size())})
+        return self._action.fromJson(json.dumps(document))
+
+    def commit(self, version: int, removed: Sequence[Any], added: Sequence[Any], counts: Mapping[str, int]) -> Mark:
+        """Commit as ``version``, the one after the version that has exactly the files ``removed``. Returns its mark.
+
+        ``counts`` are the numbers of rows that the history shows. Raises Java's FileAlreadyExistsException when the version exists.
+        """
+        information = {
+            "timestamp": time.time_ns() // 1_000_000,
+            "operation": "MERGE",
+            "operationParameters": {},
+            "readVersion": version - 1,
+            "isolationLevel": "Serializable",
+            "isBlindAppend": False,
+            "operationMetrics": {f"numTargetRows{what}": str(number) for what, number in counts.items()},
+            "engineInfo": ENGINE,
+            "txnId": str(uuid.uuid4()),
+        }
+        lines = self._list()
+        lines.add(json.dumps({"commitInfo": information}))
+        for file in removed:
+            lines.add(file.remove().json())
+        for file in added:
+            lines.add(file.json())
+        self._store.write(self._file(version), self._convert.asScala(lines.iterator()), False, self._store_settings)
+        return self.mark(version)
+
+    def checkpoint(self) -> None:
+        """Write a checkpoint of the log's newest version. Spark does it."""
+        self._log.update(False, self._none, self._none)
+        self._log.checkpoint()
+
+    def _file(self, version: int) -> Any:
+        return self._path(self._log.logPath(), f"{version:020}.json")
+
+    def _configuration(self) -> Any:
+        return self._log.newDeltaHadoopConf()

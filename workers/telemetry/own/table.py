@@ -1,0 +1,222 @@
+"""The table of own figures. It fills ``/metrics``, OpenTelemetry's export and docs/monitoring.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from connector.meters.producer_meter import SentCounts
+from workers.telemetry.own.figure import ConnectorFacts, Figure, Point, WorkerFacts, by_kind, single
+from workers.telemetry.own.slot_watch import SlotFigures
+
+_OPERATIONS: Final = ("create", "update", "delete", "truncate")
+
+
+def _slot(read: Callable[[SlotFigures], float | None]) -> Callable[[ConnectorFacts], Iterable[Point]]:
+    return lambda facts: () if facts.slot is None else single(read(facts.slot))
+
+
+def _events(facts: ConnectorFacts) -> Iterator[Point]:
+    if facts.meters is None:
+        return
+    tables = facts.meters.stream.tables
+    if not facts.by_table:
+        each = tables.values()
+        totals = (
+            sum(counts.creates for counts in each),
+            sum(counts.updates for counts in each),
+            sum(counts.deletes for counts in each),
+            sum(counts.truncates for counts in each),
+        )
+        yield from ((("", operation), count) for operation, count in zip(_OPERATIONS, totals, strict=True) if count)
+        return
+    for table, counts in tables.items():
+        for operation, count in zip(_OPERATIONS, (counts.creates, counts.updates, counts.deletes, counts.truncates), strict=True):
+            if count:
+                yield (table, operation), count
+
+
+def _snapshot_rows(facts: ConnectorFacts) -> Iterator[Point]:
+    if facts.progress is not None:
+        tables = facts.progress.tables
+        if facts.by_table:
+            yield from (((table.table,), table.rows) for table in tables)
+        elif tables:
+            yield ("",), sum(table.rows for table in tables)
+
+
+def _incremental_rows(facts: ConnectorFacts) -> Iterator[Point]:
+    if facts.meters is not None:
+        tables = facts.meters.snapshot.incremental_rows
+        if facts.by_table:
+            yield from (((table,), rows) for table, rows in tables.items())
+        elif tables:
+            yield ("",), sum(tables.values())
+
+
+def _sent(read: Callable[[SentCounts], int]) -> Callable[[ConnectorFacts], Iterable[Point]]:
+    def points(facts: ConnectorFacts) -> Iterator[Point]:
+        if facts.meters is not None:
+            topics = facts.meters.producer.topics
+            if facts.by_table:
+                yield from (((topic,), read(counts)) for topic, counts in topics.items())
+            elif topics:
+                yield ("",), read(facts.meters.producer.all)
+
+    return points
+
+
+CONNECTOR: Final[tuple[Figure[ConnectorFacts], ...]] = (
+    Figure(
+        "understudy_task_state",
+        "gauge",
+        ("state",),
+        "1 for the state that the task has: running, paused, failed, restarting or unassigned",
+        lambda facts: (((facts.state,), 1),) if facts.state else (),
+    ),
+    Figure(
+        "understudy_task_starts",
+        "counter",
+        (),
+        "starts of the task, without the attempts that repeat a failed one",
+        lambda facts: single(facts.outcomes.starts),
+    ),
+    Figure(
+        "understudy_task_retries",
+        "counter",
+        ("kind",),
+        "attempts of the task that failed and were repeated, by the kind of the error",
+        lambda facts: by_kind(facts.outcomes.retries),
+    ),
+    Figure(
+        "understudy_task_failures",
+        "counter",
+        ("kind",),
+        "attempts after which the task was FAILED, by the kind of the error",
+        lambda facts: by_kind(facts.outcomes.failures),
+    ),
+    Figure("understudy_events", "counter", ("table", "operation"), "change events of the stream", _events),
+    Figure("understudy_snapshot_rows", "counter", ("table",), "rows that the last initial or blocking snapshot has read", _snapshot_rows),
+    Figure(
+        "understudy_incremental_snapshot_rows",
+        "counter",
+        ("table",),
+        "rows that incremental snapshots have sent since the table was last asked for",
+        _incremental_rows,
+    ),
+    Figure(
+        "understudy_delay_seconds",
+        "histogram",
+        (),
+        "time from the commit of a transaction in the database until Kafka acknowledged its events",
+        lambda facts: () if facts.meters is None else single(facts.meters.delays.histogram),
+    ),
+    Figure("understudy_sent_records", "counter", ("topic",), "records sent to Kafka", _sent(lambda counts: counts.records)),
+    Figure(
+        "understudy_sent_bytes", "counter", ("topic",), "bytes of these records before compression", _sent(lambda counts: counts.written)
+    ),
+    Figure(
+        "understudy_sent_compressed_bytes",
+        "counter",
+        ("topic",),
+        "bytes of these records after compression",
+        _sent(lambda counts: counts.packed),
+    ),
+    Figure("understudy_sent_batches", "counter", ("topic",), "batches of these records", _sent(lambda counts: counts.batches)),
+    Figure(
+        "understudy_in_flight_bytes",
+        "gauge",
+        (),
+        "bytes of records that wait for Kafka's acknowledgement, without the constant text of their schemas",
+        lambda facts: () if facts.meters is None else single(facts.meters.in_flight()),
+    ),
+    Figure(
+        "understudy_slot_lag_bytes",
+        "gauge",
+        (),
+        "WAL between the position that the slot has confirmed and the server's position",
+        _slot(lambda slot: slot.lag_bytes),
+    ),
+    Figure(
+        "understudy_slot_lag_seconds",
+        "gauge",
+        (),
+        "time since the server was at the position that the slot has confirmed; at most the time since the first look",
+        _slot(lambda slot: slot.lag_seconds),
+    ),
+    Figure(
+        "understudy_slot_retained_wal_bytes",
+        "gauge",
+        (),
+        "WAL that the server keeps for the slot",
+        _slot(lambda slot: slot.retained_bytes),
+    ),
+    Figure(
+        "understudy_slot_safe_wal_bytes",
+        "gauge",
+        (),
+        "WAL that may be written until the slot may lose WAL; absent without `max_slot_wal_keep_size`, and before PostgreSQL 13",
+        _slot(lambda slot: slot.safe_bytes),
+    ),
+    Figure(
+        "understudy_slot_wal_limit_seconds",
+        "gauge",
+        (),
+        "time until then, if the slot falls behind as fast as in the last five minutes; absent if it does not, or if that is not known",
+        _slot(lambda slot: slot.limit_seconds),
+    ),
+    Figure(
+        "understudy_slot_wal_status",
+        "gauge",
+        ("wal_status",),
+        "1 for the slot's `wal_status`: reserved, extended, unreserved or lost",
+        lambda facts: () if facts.slot is None else (((facts.slot.wal_status,), 1),),
+    ),
+    Figure(
+        "understudy_slot_active",
+        "gauge",
+        (),
+        "1 if a connection reads the slot, else 0",
+        _slot(lambda slot: int(slot.active)),
+    ),
+    Figure(
+        "understudy_server_wal_position_bytes",
+        "gauge",
+        (),
+        "the server's position in the WAL (its LSN as a number); its growth is the WAL that the server writes",
+        _slot(lambda slot: slot.server_lsn),
+    ),
+    Figure(
+        "understudy_slot_look_age_seconds",
+        "gauge",
+        (),
+        "time since the database was asked for the figures of the slot",
+        _slot(lambda slot: slot.age_seconds),
+    ),
+)
+"""Of one connector; the label ``connector`` comes before the others."""
+
+WORKER: Final[tuple[Figure[WorkerFacts], ...]] = (
+    Figure(
+        "understudy_event_loop_lag_seconds",
+        "histogram",
+        (),
+        "how late a timer is that is due each 50 ms: what holds the event loop up delays everything",
+        lambda facts: single(facts.meter.loop_lag.histogram),
+    ),
+    Figure(
+        "understudy_event_loop_lag_max_seconds",
+        "gauge",
+        (),
+        "the most that it was late in the last 30 to 60 seconds",
+        lambda facts: single(facts.meter.loop_lag.recent.largest(facts.now)),
+    ),
+    Figure(
+        "understudy_rest_connections",
+        "gauge",
+        (),
+        "open connections of the REST interface",
+        lambda facts: single(facts.meter.connections()),
+    ),
+)
+"""Of the worker."""
