@@ -140,7 +140,7 @@ class SmallDelta:
         try:
             if held is None or _shape(held.table) != _shape(effects.table):
                 held = self._loaded(session, effects.table, path, identifier)
-            if held is None or not self._changed(held, rows):
+            if held is None or not self._changed(held, rows, effects.seen):
                 return False
         except _FAILURES:
             return False
@@ -194,12 +194,18 @@ class SmallDelta:
         return _Held(table, files, files.version, mark, present, files.size, growing(session, rows), keys, places, incoming)
 
     @staticmethod
-    def _changed(held: _Held, rows: Any) -> bool:
-        """Apply the rows of effects to the held rows, and commit. False if that is not possible; the held rows are wrong then."""
+    def _changed(held: _Held, rows: Any, seen: Callable[[int, int], None] | None = None) -> bool:
+        """Apply the rows of effects to the held rows, and commit. False if that is not possible; the held rows are wrong then.
+
+        ``seen``: see :class:`Effects`.
+        """
         made = held.incoming.run(rows)
         described = [json.loads(text) for text in held.incoming.texts(made, 0)]
         if any(kept != "0" for _, kept, _ in described):
             return False
+        if seen is not None:
+            upserts = sum(op == UPSERT for op, _, _ in described)
+            seen(upserts, len(described) - upserts)
         flat = held.incoming.columns(made, range(1, len(held.table.columns) + 2))
         done = Counter(held.put(key, flat.apply(at)) if op == UPSERT else held.take(key) for at, (op, _, key) in enumerate(described))
         counts = {word: done[word] for word in ("Inserted", "Updated", "Deleted")}

@@ -1,0 +1,1 @@
+"""A standalone cluster of Spark, and an object store, on this machine."""

@@ -1,0 +1,83 @@
+"""A standalone cluster of Spark on loopback addresses: a master and workers of one core each, from the classes of the PySpark wheel."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from signal import Signals
+from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pyspark
+
+from workers.quickstart.embedded.place import free_port
+from workers.quickstart.embedded.process import Process
+from workers.quickstart.embedded.wait import wait_until
+from workers.spark.session import find_java
+
+HOME = Path(pyspark.__file__).parent
+MEMORY = "1g"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A running cluster. ``master`` is what Spark's sessions take."""
+
+    master: str
+    page: str
+
+    def state(self) -> dict[str, Any]:
+        """What the master knows of its workers and applications."""
+        with urlopen(f"{self.page}/json/", timeout=10) as answer:
+            found: dict[str, Any] = json.load(answer)
+        return found
+
+    def busy(self) -> list[int]:
+        """The cores in use, of each worker that is alive."""
+        return [worker["coresused"] for worker in self.state()["workers"] if worker["state"] == "ALIVE"]
+
+
+@contextmanager
+def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
+    """A cluster whose workers have registered, within the block."""
+    java = find_java()
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("SPARK_")},
+        "JAVA_HOME": str(java.resolve().parents[1]),
+        "SPARK_HOME": str(HOME),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_MEMORY": "256m",
+    }
+    port, page = free_port(), free_port()
+    cluster = Cluster(f"spark://127.0.0.1:{port}", f"http://127.0.0.1:{page}")
+
+    with ExitStack() as stack:
+
+        def start(name: str, role: str, *arguments: str) -> Process:
+            program = f"org.apache.spark.deploy.{role.lower()}.{role}"
+            process = Process([HOME / "bin" / "spark-class", program, *arguments], folder / f"{name}.log", environment=environment)
+            stack.callback(process.stop, Signals.SIGTERM)
+            return process
+
+        master = start("master", "Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", str(page))
+        wait_until(lambda: _answers(cluster, master), "the master", 120)
+        for number in range(workers):
+            place = folder / f"worker-{number}"
+            options = ("--host", "127.0.0.1", "--cores", "1", "--memory", MEMORY, "--webui-port", str(free_port()))
+            start(f"worker-{number}", "Worker", *options, "--work-dir", str(place), cluster.master)
+        wait_until(lambda: len(cluster.busy()) == workers, f"{workers} workers", 120)
+        yield cluster
+
+
+def _answers(cluster: Cluster, master: Process) -> bool:
+    assert master.running, master.last_words()
+    try:
+        cluster.state()
+    except (URLError, ConnectionError):
+        return False
+    return True
