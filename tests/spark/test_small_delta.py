@@ -20,7 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from tests.support.spark.sink_rig import INT, PLAIN, TEXT, TYPES, Rows, down, effects, shown, table, up
 from workers.spark.failure import JobError
 from workers.spark.kinds import kind_of
-from workers.spark.sinks import DeltaPlace, small_delta
+from workers.spark.sinks import DeltaPlace, delta, small_delta
 from workers.spark.sinks.delta import DeltaSink
 from workers.spark.sinks.delta_commit import ENGINE
 from workers.spark.tables.local_rows import local
@@ -228,6 +228,18 @@ def test_everything_else_is_merged(rig: Rig, monkeypatch: pytest.MonkeyPatch) ->
     other.few(wide, [up(6, "u", 60, 6)])
     assert [row[0] for row in shown(rig.sink, wide)] == [3, 4, 5, 6]
     assert not any(engines(rig.folder)[3:])
+
+
+def test_marked_rows_stay_deleted(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig.fill(PLAIN, [up(number, "x", number) for number in range(1, 5)])
+    monkeypatch.setattr(delta, "SMALL", -1)
+    rig.sink.apply(1, [effects(rig.spark, PLAIN, [down(2), up(3, "y", 30)])])
+    monkeypatch.undo()
+    log = (rig.folder / "s" / "t" / "_delta_log" / f"{2:020}.json").read_text(encoding="utf-8")
+    assert '"deletionVector"' in log
+    Rig(rig.spark, rig.folder).few(PLAIN, [up(4, "z", 40)])
+    assert shown(rig.sink, PLAIN) == [(1, "x", 1), (3, "y", 30), (4, "z", 40)]
+    assert engines(rig.folder) == [False, False, False, True]
 
 
 def test_log_gets_checkpoints(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:

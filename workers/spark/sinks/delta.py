@@ -85,7 +85,7 @@ class DeltaSink(LakeSink):
         def attempt(one: Effects) -> None:
             # The first batch of a process does not know the sizes.
             small = self._sizes.get(self.identifier(one.table), 0) <= SMALL
-            if small and self._few.applied(one, self._path(one.table), self.identifier(one.table)):
+            if small and self._few.applied(one, self._path(one.table)):
                 applied.append(one)
 
         side_by_side(attempt, effects, self._threads)

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 ENGINE: Final = "Understudy"
 """The name of these commits' author in the table's history."""
@@ -41,6 +41,7 @@ class DeltaTableFiles:
         self._hadoop = hadoop
         self._java = java
         self._own = own
+        self._session = session
 
     @property
     def version(self) -> int:
@@ -61,6 +62,14 @@ class DeltaTableFiles:
     def files(self) -> list[Any]:
         """The version's files, as Delta's ``AddFile``. Spark reads the log for them."""
         return list(self._snapshot.allFiles().collectAsList())
+
+    def rows(self, files: Sequence[Any]) -> DataFrame:
+        """The rows of these files of the version, without those that it has marked as deleted."""
+        listed = self._list()
+        for file in files:
+            listed.add(file)
+        there = self._log.createDataFrame(self._snapshot, self._convert.asScala(listed).toSeq(), False, self._none)
+        return DataFrame(there, self._session)
 
     def mark(self, version: int) -> Mark:
         """The mark of a version's file in the log. Raises Java's error when it does not exist."""

@@ -65,8 +65,8 @@ _SETTINGS: Final = {
 """The table properties that a commit of this module respects."""
 _FIELDS: Final = {"delta.columnMapping.id", "delta.columnMapping.physicalName", "delta.typeChanges"}
 """The properties of a column that a commit of this module respects. Others are constraints or generated values."""
-_LEGACY: Final = (3, 2)
-"""The highest versions of the protocol (of readers, of writers) whose features have no names and are respected."""
+_READER, _WRITER = 1, 2
+"""The highest versions of the protocol whose features have no names, and are those of :data:`_FEATURES` without a name."""
 _FAILURES: Final = (Py4JError, PySparkException, NotLocal, TypeError)
 """What a table that is not as expected, another version of Delta, and a failed storage raise."""
 
@@ -125,7 +125,7 @@ class SmallDelta:
         self._unfit: set[str] = set()
         self._lock = threading.Lock()
 
-    def applied(self, effects: Effects, path: str, identifier: str) -> bool:
+    def applied(self, effects: Effects, path: str) -> bool:
         """Apply the effects to the table at ``path`` if they and the table are small. False: nothing of them is applied.
 
         If the storage fails after the commit, False is returned too. Applying the effects again leaves the same table.
@@ -139,7 +139,7 @@ class SmallDelta:
         session = effects.rows.sparkSession
         try:
             if held is None or _shape(held.table) != _shape(effects.table):
-                held = self._loaded(session, effects.table, path, identifier)
+                held = self._loaded(session, effects.table, path)
             if held is None or not self._changed(held, rows, effects.seen):
                 return False
         except _FAILURES:
@@ -168,7 +168,7 @@ class SmallDelta:
             with suppress(*_FAILURES):
                 held.files.checkpoint()
 
-    def _loaded(self, session: SparkSession, table: Table, path: str, identifier: str) -> _Held | None:
+    def _loaded(self, session: SparkSession, table: Table, path: str) -> _Held | None:
         """The table's present rows; None if it is not small, or is not as this module's commits expect it."""
         if self._readers == "all":
             session.conf.set(*MICROSECONDS)
@@ -178,7 +178,8 @@ class SmallDelta:
         if not _plain(*files.described, table, self._readers, path):
             self._unfit.add(path)
             return None
-        there = session.sql(f"SELECT * FROM {identifier} VERSION AS OF {files.version}")
+        present = files.files()
+        there = files.rows(present)
         rows = collected(there)
         if rows.size() > ROWS:
             self._unfit.add(path)
@@ -190,8 +191,9 @@ class SmallDelta:
         if len(places) < len(keys):
             return None
         incoming = Projection(session, effects_kind(table), lambda frame: _flat(frame, table))
-        mark, present = files.mark(files.version), files.files()
-        return _Held(table, files, files.version, mark, present, files.size, growing(session, rows), keys, places, incoming)
+        return _Held(
+            table, files, files.version, files.mark(files.version), present, files.size, growing(session, rows), keys, places, incoming
+        )
 
     @staticmethod
     def _changed(held: _Held, rows: Any, seen: Callable[[int, int], None] | None = None) -> bool:
@@ -223,7 +225,7 @@ class SmallDelta:
 def _plain(metadata: Mapping[str, Any], protocol: Mapping[str, Any], table: Table, readers: str, path: str) -> bool:
     """Whether a commit of one file in place of all others is right for a table with this metadata and protocol. Pure."""
     features = {*protocol.get("readerFeatures", ()), *protocol.get("writerFeatures", ())}
-    if "writerFeatures" not in protocol and (protocol["minReaderVersion"], protocol["minWriterVersion"]) > _LEGACY:
+    if "writerFeatures" not in protocol and (protocol["minReaderVersion"] > _READER or protocol["minWriterVersion"] > _WRITER):
         return False
     # The sink has a message for tables that are not for its readers.
     if features - _FEATURES or refused_table(readers, table, path, features, changes=False) is not None:

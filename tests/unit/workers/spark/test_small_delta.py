@@ -1,0 +1,132 @@
+"""Which Delta tables are changed without Spark, and the order of the rows that are held of them; without Spark."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+import pytest
+
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
+
+from workers.spark.jobs.small_batches import _Change as Change
+from workers.spark.jobs.small_batches import _order, _removed
+from workers.spark.kinds import kind_of
+from workers.spark.sinks.small_delta import _Held as Held
+from workers.spark.sinks.small_delta import _plain
+from workers.spark.tables.local_rows import keyable
+from workers.spark.tables.table import Column, Table
+from workers.spark.topics.known import Truncate
+from workers.spark.topics.survey import Group
+
+TABLE = Table("s", "t", (Column("id", kind_of({"type": "int32"})), Column("a", kind_of({"type": "string"}))), ("id",))
+MAPPED = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}
+FIELDS = [
+    {"name": "id", "type": "integer", "nullable": True, "metadata": MAPPED},
+    {"name": "a", "type": "string", "nullable": True, "metadata": MAPPED},
+    {"name": "__lsn", "type": "long", "nullable": True, "metadata": MAPPED},
+]
+MODERN: dict[str, Any] = {
+    "minReaderVersion": 3,
+    "minWriterVersion": 7,
+    "readerFeatures": ["columnMapping", "deletionVectors", "typeWidening"],
+    "writerFeatures": ["columnMapping", "deletionVectors", "typeWidening", "invariants", "appendOnly"],
+}
+LEGACY: dict[str, Any] = {"minReaderVersion": 1, "minWriterVersion": 2}
+
+
+def metadata(fields: list[dict[str, Any]] = FIELDS, **others: Any) -> dict[str, Any]:
+    properties = {"delta.columnMapping.mode": "name", "delta.enableDeletionVectors": "true"}
+    return {"schemaString": json.dumps({"type": "struct", "fields": fields}), "configuration": properties, "partitionColumns": [], **others}
+
+
+def test_tables_of_mirrors_are_changed_without_spark() -> None:
+    assert _plain(metadata(), MODERN, TABLE, "spark", "/t")
+    assert _plain(metadata(configuration={}), LEGACY, TABLE, "all", "/t")
+
+
+@pytest.mark.parametrize(
+    ("found", "protocol", "readers"),
+    [
+        pytest.param(metadata(), MODERN, "all", id="not for all readers"),
+        pytest.param(metadata(), {**MODERN, "writerFeatures": [*MODERN["writerFeatures"], "rowTracking"]}, "spark", id="feature"),
+        pytest.param(metadata(configuration={"delta.enableChangeDataFeed": "true"}), MODERN, "spark", id="property"),
+        pytest.param(metadata(), {"minReaderVersion": 1, "minWriterVersion": 4}, "spark", id="older protocol"),
+        pytest.param(metadata(partitionColumns=["a"]), MODERN, "spark", id="partitions"),
+        pytest.param(metadata(FIELDS[:2]), MODERN, "spark", id="no LSN"),
+        pytest.param(metadata([FIELDS[1], FIELDS[0], FIELDS[2]]), MODERN, "spark", id="order"),
+        pytest.param(metadata([{**FIELDS[0], "type": "long"}, *FIELDS[1:]]), MODERN, "spark", id="type"),
+        pytest.param(metadata([{**FIELDS[0], "nullable": False}, *FIELDS[1:]]), MODERN, "spark", id="not null"),
+        pytest.param(
+            metadata([{**FIELDS[0], "metadata": {"delta.generationExpression": "1"}}, *FIELDS[1:]]), MODERN, "spark", id="generated"
+        ),
+    ],
+)
+def test_other_tables_are_not(found: dict[str, Any], protocol: dict[str, Any], readers: str) -> None:
+    assert not _plain(found, protocol, TABLE, readers, "/t")
+
+
+def test_held_rows_have_the_places_of_their_keys() -> None:
+    rows = ["r1", "r2", "r3"]
+
+    class Listed(list[str]):
+        """What py4j offers of a Java list."""
+
+        def set(self, place: int, row: str) -> None:
+            self[place] = row
+
+        def add(self, row: str) -> None:
+            self.append(row)
+
+    nothing = cast(Any, None)
+    held = Held(TABLE, nothing, 1, (0, 0), [], 0, Listed(rows), ["1", "2", "3"], {"1": 0, "2": 1, "3": 2}, nothing)
+    assert [held.take("1"), held.take("1"), held.take("2"), held.put("4", "r4"), held.put("3", "R3")] == [
+        "Deleted",
+        None,
+        "Deleted",
+        "Inserted",
+        "Updated",
+    ]
+    assert dict(zip(held.keys, held.rows, strict=True)) == {"3": "R3", "4": "r4"}
+    assert [held.keys[place] for place in held.places.values()] == [*held.places]
+    assert [held.take("3"), held.take("4"), list(held.rows), held.keys, held.places] == ["Deleted", "Deleted", [], [], {}]
+
+
+def test_keys_whose_texts_may_differ_for_equal_values_are_left_to_spark() -> None:
+    kinds = {"int64": True, "string": True, "boolean": True, "bytes": True, "double": False, "float": False}
+    for kind, known in kinds.items():
+        assert keyable(Table("s", "t", (Column("id", kind_of({"type": kind})),), ("id",))) is known
+    assert not keyable(Table("s", "t", TABLE.columns, ()))
+
+
+def test_groups_are_in_the_order_of_spark() -> None:
+    def group(topic: str, layout: int | None, key: int | None, *, empty: bool = False) -> Group:
+        return Group(
+            topic, layout, key, empty, 1, placeholders=False, truncates=False, begins=False, moves=False, newest_ms=0, sample=(0, 0)
+        )
+
+    ordered = [
+        group("a", None, 1, empty=True),
+        group("a", -5, None),
+        group("a", -5, -1),
+        group("a", 5, 0),
+        group("\uffff", None, None),
+        group("\U00010000", None, None),
+    ]
+    assert sorted((ordered[at] for at in (3, 0, 5, 1, 4, 2)), key=_order) == ordered
+
+
+@pytest.mark.parametrize(
+    ("partition", "offset", "lsn", "ts_ms", "removed"),
+    [
+        (0, 9, 500, 500, True),
+        (0, 11, 50, 50, False),
+        (1, 99, 50, 100, True),
+        (1, 99, 100, 50, False),
+        (1, 99, 50, 101, False),
+        (1, 99, None, 50, False),
+        (1, 99, 50, None, False),
+    ],
+)
+def test_truncates_of_earlier_batches_count(partition: int, offset: int, lsn: int | None, ts_ms: int | None, *, removed: bool) -> None:
+    assert _removed(Change(partition, offset, lsn, ts_ms, "k", 0, 0), [Truncate(0, 10, 100, 100)]) is removed
