@@ -293,7 +293,7 @@ class ConnectorConfig:
 
 
 UNREAD: Final = frozenset(alias.old for alias in ALIASES if alias.known) | {
-    key.name for key in KEYS if "(" in key.name or key.group in ("Engine", "Task")
+    key.name for key in KEYS if "(" in key.name or key.group in ("Engine", "Task", "Worker")
 }
 """Rows of the table without an attribute: former names, patterns of names, and properties that other programs read."""
 

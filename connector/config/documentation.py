@@ -71,6 +71,7 @@ def _title(group: str) -> str:
         "offsets.topic": "Offsets topic",
         "Unlisted": "Unlisted properties",
         "Task": "Set by the worker",
+        "Worker": "Settings of the worker",
         "Engine": "Settings of the embedded engine",
     }.get(group, group)
 

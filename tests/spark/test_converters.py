@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +26,7 @@ from workers.spark.jobs.mirror_config import parse_config
 from workers.spark.jobs.stream import format_of
 from workers.spark.topics.formats import Format
 from workers.spark.topics.known import Unreadable
+from workers.spark.topics.survey import survey
 from workers.spark.topics.topic import Topic
 
 if TYPE_CHECKING:
@@ -46,9 +47,10 @@ class Case:
     key: ConverterChoice
     config: dict[str, Any]
     api: str | None = None
+    describes: bool = False
 
     def records(self, registry: RecordingRegistry, schema: Any, values: Any) -> list[Record]:
-        return Written(registry.resolve, self.key, self.value).records(schema, values)
+        return Written(registry.resolve, self.key, self.value, self.describes).records(schema, values)
 
     def form(self, registry: RecordingRegistry) -> Format:
         if self.api is None:
@@ -133,6 +135,49 @@ def cloud_events(**options: str) -> Case:
 
 CASES["cloud-events"] = cloud_events(json_replace_null_with_default="false")
 
+CLOUD_AVRO: Final = {"format": "cloud-events-avro"}
+
+
+def cloud_events_avro(key: ConverterChoice, *, api: str = "", config: dict[str, Any] | None = None, **options: str) -> Case:
+    """CloudEventsConverter with data in Avro. An option of AvroConverter begins with ``avro_``."""
+    given = {name.replace("_", "."): value for name, value in options.items()}
+    given = {
+        name.replace("auto.register", "auto-register").replace("id.handler", "id-handler").replace("use.id", "use-id"): value
+        for name, value in given.items()
+    }
+    url = {"avro.apicurio.registry.url": f"http://r{api}"} if api else {"avro.schema.registry.url": "http://r"}
+    value = ConverterChoice("io.debezium.converters.CloudEventsConverter", {"data.serializer.type": "avro", **url, **given})
+    return Case(value, key, config or CLOUD_AVRO, api)
+
+
+AVRO_KEY: Final = CASES["avro of confluent"].key
+CASES.update(
+    {
+        "cloud-events, data in avro": cloud_events_avro(JSON.key),
+        "cloud-events, data in avro of apicurio, 8 bytes": cloud_events_avro(
+            CASES["avro of apicurio 3, 8 bytes, globalId"].key,
+            api=V3,
+            config={**CLOUD_AVRO, "registry": {"id_place": "8-bytes", "use_id": "globalId"}},
+            avro_apicurio_registry_auto_register="true",
+            avro_apicurio_registry_id_handler=SCHEMA_ID,
+            avro_apicurio_registry_use_id="globalId",
+        ),
+        "cloud-events, data in avro, metadata in headers": replace(
+            cloud_events_avro(
+                JSON.key, extension_attributes_enable="false", metadata_source="header,id:generate,type:generate,dataSchemaName:generate"
+            ),
+            describes=True,
+        ),
+        "cloud-events in avro": cloud_events_avro(AVRO_KEY, serializer_type="avro"),
+        "cloud-events in avro, GUIDs in headers of keys": cloud_events_avro(
+            CASES["avro of confluent, GUIDs in headers"].key, serializer_type="avro"
+        ),
+        "cloud-events in avro of apicurio": cloud_events_avro(
+            JSON.key, api=V3, serializer_type="avro", avro_apicurio_registry_auto_register="true"
+        ),
+    }
+)
+
 
 @pytest.fixture
 def registry() -> Iterator[RecordingRegistry]:
@@ -171,7 +216,15 @@ def test_json_shows_every_change(expected: Callable[[Any, Any], list[Row]]) -> N
     assert (third["after"]["price"], fourth["before"]["id"], fourth["source"]["lsn"]) == (None, 2, 104)
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+LONG: Final = (
+    "cloud-events, data in avro of apicurio, 8 bytes",
+    "cloud-events in avro, GUIDs in headers of keys",
+    "cloud-events in avro of apicurio",
+)
+"""Cases whose parts other cases show."""
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, marks=[pytest.mark.long] * (name in LONG), id=name) for name, case in CASES.items()])
 def test_every_format_shows_the_same_changes(
     spark: SparkSession, registry: RecordingRegistry, expected: Callable[[Any, Any], list[Row]], case: Case
 ) -> None:
@@ -197,7 +250,11 @@ def test_cloud_events_without_schemas_show_the_same_rows(spark: SparkSession, re
 
 @pytest.mark.parametrize(
     "name",
-    ["cloud-events", *(pytest.param(case, marks=pytest.mark.long) for case in ("json-schema of confluent", "avro of apicurio 3, headers"))],
+    [
+        "cloud-events",
+        "cloud-events in avro",
+        *(pytest.param(case, marks=pytest.mark.long) for case in ("json-schema of confluent", "avro of apicurio 3, headers")),
+    ],
 )
 def test_mirror_has_the_rows(spark: SparkSession, registry: RecordingRegistry, tmp_path: Path, name: str) -> None:
     case, sink = CASES[name], MemorySink(spark)
@@ -209,6 +266,22 @@ def test_mirror_has_the_rows(spark: SparkSession, registry: RecordingRegistry, t
     assert [row["id"] for row in sink.rows()] == [1]
     batches.apply(frame(spark, records[5:]), 2)
     assert sink.rows() == []
+
+
+@pytest.mark.parametrize("name", ["cloud-events, data in avro", "cloud-events in avro"])
+def test_the_beginning_of_a_snapshot_is_noticed(spark: SparkSession, registry: RecordingRegistry, name: str) -> None:
+    case, (key, value) = CASES[name], changes()[0]
+    assert value is not None
+    source = value["source"]
+    assert isinstance(source, dict)
+    records = [
+        record
+        for state in ("first", "false")
+        for record in case.records(registry, envelope(), [(key, {**value, "source": {**source, "snapshot": state}})])
+    ]
+    form = case.form(registry)
+    noticed = [survey(form.cut(frame(spark, [record])), form.signs)[0].begins for record in records]
+    assert noticed == [True, False]
 
 
 def refusal(spark: SparkSession, registry: RecordingRegistry, written: Case, read: Case) -> str:
@@ -247,7 +320,25 @@ def test_cloud_events_that_lack_something_name_the_option(spark: SparkSession, r
     lacking = cloud_events(extension_attributes_enable="false")
     assert "Set extension.attributes.enable=true" in refusal(spark, registry, lacking, lacking)
     packed = cloud_events(data_serializer_type="avro", avro_schema_registry_url="http://r")
-    assert "Set data.serializer.type=json" in refusal(spark, registry, packed, packed)
-    whole = cloud_events(serializer_type="avro", data_serializer_type="avro", avro_schema_registry_url="http://r")
+    assert "Set format to cloud-events-avro" in refusal(spark, registry, packed, packed)
+    whole = cloud_events_avro(AVRO_KEY, serializer_type="avro")
     avro = CASES["avro of confluent"]
-    assert "Set serializer.type=json" in refusal(spark, registry, Case(whole.value, avro.key, avro.config), avro)
+    assert "Set format to cloud-events-avro" in refusal(spark, registry, Case(whole.value, avro.key, avro.config), avro)
+
+
+def test_cloud_events_in_avro_that_lack_something_name_the_option(spark: SparkSession, registry: RecordingRegistry) -> None:
+    for form in ("json", "avro"):
+        lacking = cloud_events_avro(AVRO_KEY, serializer_type=form, extension_attributes_enable="false")
+        assert "Set extension.attributes.enable=true" in refusal(spark, registry, lacking, lacking)
+    good = CASES["cloud-events, data in avro"]
+    for other in (CASES["cloud-events"], CASES["avro of confluent"]):
+        assert "not a CloudEvent whose data is Avro with a schema's id" in refusal(spark, registry, other, good)
+    headers = cloud_events_avro(
+        JSON.key, api=V3, avro_apicurio_registry_auto_register="true", avro_apicurio_registry_headers_enabled="true"
+    )
+    assert "headers.enabled=false" in refusal(spark, registry, headers, headers)
+    texts = cloud_events_avro(both(f"{KAFKA}storage.StringConverter", {}).key)
+    assert "its key is neither JSON nor Avro" in refusal(spark, registry, texts, texts)
+    long = CASES["cloud-events, data in avro of apicurio, 8 bytes"]
+    packed = Case(ConverterChoice(long.value.name, {**long.value.options, "serializer.type": "avro"}), long.key, long.config, long.api)
+    assert "Legacy8ByteIdHandler" in refusal(spark, registry, packed, packed)

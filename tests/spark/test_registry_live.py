@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import uuid
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from connector.record.json_reader import read_schema
 from tests.support.spark.converted_topic import Written, changes, envelope, key_schema
 from workers.quickstart.embedded.registry import EmbeddedRegistry
 from workers.spark.topics.apicurio import ApicurioRegistry, UseId
+from workers.spark.topics.cloud_events.avro_data import cloud_events_language, text_of
 from workers.spark.topics.ext_json import ext_json_language
 from workers.spark.topics.json_schema import json_schema_language
 from workers.spark.topics.layouts import connect_layout
@@ -95,3 +97,33 @@ def test_schemas_have_the_columns_of_the_records(schema_registry: EmbeddedRegist
     assert isinstance(text, str), text
     key = json.loads(schema_json(read_schema(json.dumps(key_schema()).encode()), None, ConverterSettings()))
     assert connect_layout(case.language.connect(text), key).value_type == connect_layout(schema, key).value_type
+
+
+@pytest.mark.parametrize("form", ["json", "avro"])
+def test_cloud_events_name_the_schemas_of_their_data(schema_registry: EmbeddedRegistry, form: str) -> None:
+    url = schema_registry.url + CCOMPAT
+    schema = json.loads(json.dumps(envelope()).replace("shop.", f"t{uuid.uuid4().hex[:12]}."))
+    options = {"serializer.type": form, "data.serializer.type": "avro", "avro.schema.registry.url": url}
+    choice = ConverterChoice("io.debezium.converters.CloudEventsConverter", options)
+    key = ConverterChoice("org.apache.kafka.connect.json.JsonConverter", {})
+    (record,) = Written(resolve, key, choice).records(schema, changes()[:1])
+    value = record[5]
+    assert value is not None
+    whole: str | None = None
+    with SchemaRegistry(url, kind="AVRO") as registry:
+        if form == "json":
+            event = json.loads(value)
+            octets, named = base64.b64decode(event["data"]), event["dataschema"]
+        else:
+            found = registry.schema(int.from_bytes(value[1:5], "big"))
+            assert isinstance(found, str), found
+            whole = found
+            named = value[value.index(url.encode()) :][: value[value.index(url.encode()) - 1] // 2].decode()
+            octets = value[value.rindex(b"\0" + int(named.rpartition("/")[2]).to_bytes(4, "big")) :]
+        number = int.from_bytes(octets[1:5], "big")
+        data = registry.schema(number)
+    assert isinstance(data, str), data
+    assert named == f"{url}/schemas/ids/{number}"
+    known = json.loads(schema_json(read_schema(json.dumps(key_schema()).encode()), None, ConverterSettings()))
+    connect = cloud_events_language(5).connect(text_of(number, data, whole, has_op=True))
+    assert connect_layout(connect, known).value_type == connect_layout(schema, known).value_type

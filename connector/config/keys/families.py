@@ -112,6 +112,13 @@ FAMILIES: Final[tuple[Family, ...]] = (
         "PostgreSQL sends the structure along with the changes, so no history is kept",
     ),
     Family(
+        r"offset\.storage\..+",
+        "offset.storage.<setting>",
+        "Settings of the embedded engine's store of offsets.",
+        "ignored",
+        "A property of the embedded engine, which Kafka Connect does not use",
+    ),
+    Family(
         DRIVER,
         "driver.<setting>, database.<setting>",
         "Further settings of the connections to the database; those that libpq knows are passed on.",

@@ -12,6 +12,7 @@ from connector.configdef.checks import boolean, class_name, integer, long
 from connector.configdef.key import Check, Importance, Key, Support, Type
 
 _ENGINE: Final = "A property of the embedded engine, which Kafka Connect does not use"
+_WORKER: Final = "A property of the worker, which its own file sets"
 _SPI: Final = "Java classes cannot be loaded"
 _ONE_DATABASE: Final = "A connector captures the one of database.dbname"
 
@@ -266,18 +267,34 @@ UNLISTED: Final[tuple[Key, ...]] = (
         _row(name, "STRING", None, "LOW", "Setting of the embedded engine.", ignored=_ENGINE, group="Engine")
         for name in (
             "offset.storage",
-            "offset.storage.file.filename",
-            "offset.storage.topic",
-            "offset.storage.partitions",
-            "offset.storage.replication.factor",
-            "offset.flush.interval.ms",
-            "offset.flush.timeout.ms",
             "offset.commit.policy",
             "record.processing.threads",
             "record.processing.order",
             "record.processing.shutdown.timeout.ms",
             "record.processing.with.serial.consumer",
             "errors.retry.delay.initial.ms",
+        )
+    ),
+    *(
+        _row(name, "STRING", None, "LOW", "Setting of the worker.", ignored=_WORKER, group="Worker")
+        for name in (
+            "topic.creation.enable",
+            "plugin.path",
+            "offset.storage.file.filename",
+            "offset.storage.topic",
+            "offset.storage.partitions",
+            "offset.storage.replication.factor",
+            "offset.flush.interval.ms",
+            "offset.flush.timeout.ms",
+        )
+    ),
+    *(
+        _row(name, "STRING", None, "LOW", "Setting of workers before Kafka 3.0.", ignored=_WORKER, group="Worker")
+        for name in (
+            "internal.key.converter",
+            "internal.key.converter.schemas.enable",
+            "internal.value.converter",
+            "internal.value.converter.schemas.enable",
         )
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,8 +19,10 @@ from connector.converters.converter import Converted, Converter, ConverterChoice
 from connector.converters.registry import RegisteredSchema, Registry, SchemaAsk
 from connector.emulation import DEFAULT
 from connector.plugins.allowed import AllowedPlugins
+from connector.record.connect_record import Header
 from connector.record.json_reader import read_schema, value_reader
 from connector.record.schema import Schema
+from connector.record.struct import field_of
 from tests.support.cloud_event_cases import SOURCE, TRANSACTION
 from tests.support.spark.topic_log import EPOCH, ID, NAME, Json, Record, price
 
@@ -158,11 +160,15 @@ def rows() -> list[tuple[Json | None, Json | None]]:
 
 @dataclass(slots=True)
 class Written:
-    """Writes records by two converters. ``resolve`` has a registry answer what a converter asks."""
+    """Writes records by two converters. ``resolve`` has a registry answer what a converter asks.
+
+    With ``describes`` records have the headers source, op and transaction, as HeaderFrom makes them.
+    """
 
     resolve: Callable[[Registry, SchemaRequest], None]
     key: ConverterChoice
     value: ConverterChoice
+    describes: bool = False
 
     def records(self, schema: Json, values: list[tuple[Json | None, Json | None]]) -> list[Record]:
         """The records as Kafka has them."""
@@ -179,17 +185,20 @@ class Written:
     def _bytes(self, converter: Converter, schema: Schema, value: Json | None) -> tuple[bytes | None, list[RawHeader]]:
         if value is None:
             return None, []
-        found = self._converted(converter, schema, value_reader(schema)(value))
+        read = value_reader(schema)(value)
+        named = ("source", "op", "transaction") if self.describes and field_of(schema, "source") is not None else ()
+        headers = [Header(field.name, field.schema, read[field.name]) for field in schema.fields if field.name in named]
+        found = self._converted(converter, schema, read, headers)
         return (None if found.payload is None else found.prefix + found.payload), [*found.headers]
 
-    def _converted(self, converter: Converter, schema: Schema, value: Any) -> Converted:
+    def _converted(self, converter: Converter, schema: Schema, value: Any, headers: Sequence[Header]) -> Converted:
         try:
-            return converter.convert(TOPIC, schema, value, ())
+            return converter.convert(TOPIC, schema, value, headers)
         except SchemaNeededError as needed:
             registry, request = needed.registry, needed.request
         assert isinstance(registry, Registry)
         self.resolve(registry, request)
-        return self._converted(converter, schema, value)
+        return self._converted(converter, schema, value, headers)
 
 
 _PLUGINS: Final = AllowedPlugins()

@@ -23,13 +23,14 @@ _TRIGGER: Final = re.compile(r"available-now|continuous|\d+ (milliseconds|second
 _FORMATS: Final = {
     "json": None,
     "cloud-events": None,
+    "cloud-events-avro": "AVRO",
     "avro": "AVRO",
     "ext-json": "KCONNECT",
     "json-schema": "JSON",
     "protobuf": "PROTOBUF",
 }
 """Format of topics → the type of its schemas in the registry, None for a format without a registry."""
-NEED_AVRO: Final = frozenset({"avro", "protobuf"})
+NEED_AVRO: Final = frozenset({"avro", "cloud-events-avro", "protobuf"})
 """Formats that Spark's functions for Avro read. Protocol Buffers have the same form of numbers."""
 ID_BYTES: Final = {"4-bytes": 4, "8-bytes": 8, "headers": 0}
 """Place of a schema's id → its bytes before the value."""
@@ -183,7 +184,11 @@ def _check_registry(config: MirrorConfig) -> None:
         _check("registry.use_id", registry.use_id, ("contentId", "globalId"))
     if registry.id_place is not None:
         _check("registry.id_place", registry.id_place, tuple(ID_BYTES))
-        if config.format != "avro":
+        if config.format == "cloud-events-avro" and registry.id_place == "headers":
+            raise JobError(
+                WRONG, "registry.id_place is headers, but a CloudEvent's data has none. Set headers.enabled=false in the converter."
+            )
+        if config.format not in ("avro", "cloud-events-avro"):
             raise JobError(WRONG, f"registry.id_place is set, but records of the format {config.format} have only one. Remove it.")
     if config.format == "ext-json" and generation_of(registry.url) is None:
         raise JobError(WRONG, "format is ext-json, but registry.url is not Apicurio's. Write http://host:port/apis/registry/v3, or v2.")

@@ -47,6 +47,7 @@ from workers.spark.topics.broker import Broker, Offsets, check_reachable
 from workers.spark.topics.formats import (
     Format,
     avro_format,
+    cloud_events_avro_format,
     cloud_events_format,
     ext_json_format,
     json_format,
@@ -120,6 +121,9 @@ def format_of(config: MirrorConfig) -> Format:
         return build(config.placeholder, None if config.dsn is None else catalog_of(config.dsn))
     registry, place = _registry(config.registry, config.schema_type)
     match config.format:
+        case "cloud-events-avro":
+            # The data of a CloudEvent has no header, whatever the default of the registry's converters is.
+            return cloud_events_avro_format(config.placeholder, registry, replace(place, size=place.size or ID_BYTES["4-bytes"]))
         case "ext-json":
             return ext_json_format(config.placeholder, registry)
         case "protobuf":

@@ -95,7 +95,7 @@ def read_avro(value: Column, avro_schema: str, shape: StructType | None = None, 
     if schema.get("type") != "struct":
         raise JobError(UNREADABLE, f"An Avro schema is of type {schema.get('type')!r}, not a record. Leave its topic out with topics.")
     body = _body(value, header) if header else value
-    plain = json.dumps(_bare(document))
+    plain = bare_schema(avro_schema)
     whole = shape or shape_of(schema)
     record = from_avro(body, plain, {"mode": "FAILFAST"})
     # Without the binding every field of the result would repeat the reader with the schema's text.
@@ -242,6 +242,11 @@ def _mapping(value: object) -> Mapping[str, object]:
 def _fields(schema: Schema) -> Sequence[Mapping[str, object]]:
     fields = schema.get("fields")
     return [field for field in fields if isinstance(field, Mapping)] if isinstance(fields, list) else []
+
+
+def bare_schema(avro_schema: str) -> str:
+    """The schema in the form that Spark reads: the same encoding, numbers and bytes without their logical types."""
+    return json.dumps(_bare(_parsed(avro_schema)))
 
 
 def _bare(avro: object) -> object:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from pyspark.sql import DataFrame
 
 from workers.spark.source.catalog import Catalog
-from workers.spark.topics.cloud_events import CloudEventSchemas, cut_cloud_events
+from workers.spark.topics.cloud_events.avro_data import CloudEventAvroSchemas, cut_cloud_events_avro
+from workers.spark.topics.cloud_events.json_data import CloudEventSchemas, cut_cloud_events
 from workers.spark.topics.ext_json import cut_ext_json, ext_json_language
 from workers.spark.topics.id_place import CONFLUENT, IdPlace
 from workers.spark.topics.json_schema import cut_json_schema, json_schema_language
@@ -45,6 +47,11 @@ def json_format(placeholder: str, catalog: Catalog | None) -> Format:
 def cloud_events_format(placeholder: str, catalog: Catalog | None) -> Format:
     """The format of Debezium's CloudEventsConverter, whose keys are JsonConverter's."""
     return Format(cut_cloud_events, CloudEventSchemas(placeholder, catalog), json_signs(placeholder))
+
+
+def cloud_events_avro_format(placeholder: str, registry: SchemaRegistry, place: IdPlace) -> Format:
+    """The format of Debezium's CloudEventsConverter with data in Avro. Keys are JsonConverter's or AvroConverter's."""
+    return Format(partial(cut_cloud_events_avro, place=place), CloudEventAvroSchemas(placeholder, registry, place), AVRO_SIGNS)
 
 
 def avro_format(placeholder: str, registry: SchemaRegistry, place: IdPlace = CONFLUENT) -> Format:

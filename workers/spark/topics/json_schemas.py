@@ -82,8 +82,8 @@ class JsonSchemas:
             return None, None
         if key_schema is None and key is not None:
             # Only the key's converter leaves out the schema. The columns have the types.
-            columns = {column["field"]: column for column in _columns(document)}
-            key_schema = _bare_key(key, columns)
+            columns = {column["field"]: column for column in columns_of(document)}
+            key_schema = bare_key(key, columns)
         return whole, key_schema
 
     def _texts(
@@ -118,10 +118,11 @@ class JsonSchemas:
         columns = [known.get(name, {"type": shown.get(name, "string"), "field": name, "optional": True}) for name in image]
         fields = [{"type": "struct", "field": side, "fields": columns} for side in ("before", "after")]
         schema = {"type": "struct", "fields": [*fields, {"field": "op"}, {"field": "source"}] if enveloped else columns}
-        return json.dumps(schema), key_schema or _bare_key(key, {str(column["field"]): column for column in columns})
+        return json.dumps(schema), key_schema or bare_key(key, {str(column["field"]): column for column in columns})
 
 
-def _columns(schema: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def columns_of(schema: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The schemas of a row's columns, of an envelope or of the row alone."""
     fields: Sequence[Mapping[str, Any]] = schema["fields"]
     images = [field for field in fields if field["field"] == "after" and "fields" in field]
     return images[0]["fields"] if images else fields
@@ -136,7 +137,8 @@ def _writer(text: str) -> str:
     return ""
 
 
-def _bare_key(key: str | None, columns: Mapping[str, Mapping[str, object]]) -> str | None:
+def bare_key(key: str | None, columns: Mapping[str, Mapping[str, object]]) -> str | None:
+    """The schema of a key in JSON that has none. ``columns`` are those of the value: name → schema of the field."""
     if key is None:
         return None
     names = json.loads(key)

@@ -135,7 +135,7 @@ def connect_layout(value: Mapping[str, object], key: Mapping[str, object] | None
             UNREADABLE, f"A value's schema is of type {value.get('type')!r}, not a table's row. Leave its topic out with topics."
         )
     if names.keys() >= _CLOUD_EVENT:
-        raise JobError(UNREADABLE, "A value is a CloudEvent in Avro, which is not read. Set serializer.type=json in the converter.")
+        raise JobError(UNREADABLE, "A value is a CloudEvent in Avro. Set format to cloud-events-avro.")
     added = tuple(name for name in names if name.startswith(_PREFIX))
     return Layout(Form.ROW, tuple(_column(field, placeholder) for name, field in names.items() if name not in added), keys, added)
 

@@ -110,6 +110,14 @@ def cut_json(records: DataFrame, *more: str, usual: Sequence[Embedded] = ()) -> 
     return parsed.select(*_PLACE, *_cut("value", heads["value"]), *_cut("key", heads["key"]), "came", "left", *more)
 
 
+def cut_key(records: DataFrame) -> DataFrame:
+    """``records`` with ``json_layout`` and ``json_key``: the layout and the payload of a ``key`` of JsonConverter. No column is removed."""
+    found = records.select("*", _head("key"))
+    layout, payload = _cut("key")
+    named = found.select("*", _parsed("key")).select("*", layout.alias("json_layout"), payload.alias("json_key"))
+    return named.drop("key_head", "key_parsed")
+
+
 def schema_text(name: str) -> Column:
     """The embedded schema in the binary column ``name``, as text; null without one."""
     text = F.col(name).cast("string")

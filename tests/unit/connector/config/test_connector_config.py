@@ -358,6 +358,16 @@ def test_unlisted_properties_are_refused_too() -> None:
     assert "'database.connection.factory.class'" in problem({"database.connection.factory.class": "com.example.Factory"})
 
 
+@pytest.mark.parametrize("name", ["topic.creation.enable", "offset.flush.interval.ms", "plugin.path", "internal.key.converter"])
+def test_properties_of_the_worker_are_named_so(name: str) -> None:
+    assert notices({name: "1"}) == [f"Property {name} has no effect: A property of the worker, which its own file sets."]
+
+
+def test_further_settings_of_the_embedded_engine_are_named_so() -> None:
+    why = "A property of the embedded engine, which Kafka Connect does not use."
+    assert notices({"offset.storage.jdbc.url": "x"}) == [f"Property offset.storage.jdbc.url has no effect: {why}"]
+
+
 def test_properties_without_effect_are_reported() -> None:
     assert notices(
         {"max.batch.size": "100", "tabel.include.list": "a", "foo": "b", "task.class": "c", "schema.history.internal.x": "d"}

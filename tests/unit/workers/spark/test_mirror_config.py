@@ -60,7 +60,12 @@ def test_transaction_topic_is_read_with_the_others() -> None:
         ({"topics": "a"}, "Either topics .* or prefix .* and not both"),
         ({"format": "avro"}, r"format is avro, but the table \[registry\] with its url is missing"),
         ({"format": "protobuf"}, r"format is protobuf, but the table \[registry\] with its url is missing"),
-        ({"format": "protobuf-text"}, "format is 'protobuf-text'. Use one of json, cloud-events, avro, "),
+        ({"format": "cloud-events-avro"}, r"format is cloud-events-avro, but the table \[registry\] with its url is missing"),
+        (
+            {"format": "cloud-events-avro", "registry": {"url": "http://r", "id_place": "headers"}},
+            "registry.id_place is headers, but a CloudEvent's data has none. Set headers.enabled=false",
+        ),
+        ({"format": "protobuf-text"}, "format is 'protobuf-text'. Use one of json, cloud-events, cloud-events-avro, "),
         ({"format": "json-schema", "consistency": "transaction", "transaction_topic": "t"}, "this needs format json"),
         (
             {"format": "avro", "registry": {"url": "http://r", "use_id": "guid"}},

@@ -1,0 +1,1 @@
+"""Records of Debezium's CloudEventsConverter, with the data in JSON and in Avro."""
