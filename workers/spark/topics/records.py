@@ -159,7 +159,7 @@ def _by_head(name: str, heads: Sequence[str], value: Callable[[bytes], Column], 
     return others
 
 
-def _head(name: str, heads: Sequence[str]) -> Column:
+def _head(name: str, heads: Sequence[str] = ()) -> Column:
     """The number of bytes before the seam; null without a seam."""
     text = F.col(name).cast("string")
     size = F.when(text.startswith(_HEAD), F.octet_length(_before_seam(text)))
@@ -173,7 +173,7 @@ def _parsed(name: str) -> Column:
     return F.when(F.col(f"{name}_head").isNull(), parsed).alias(f"{name}_parsed")
 
 
-def _cut(name: str, heads: Sequence[str]) -> tuple[Column, Column]:
+def _cut(name: str, heads: Sequence[str] = ()) -> tuple[Column, Column]:
     raw, head, parsed = F.col(name), F.col(f"{name}_head"), F.col(f"{name}_parsed")
     text = raw.cast("string")
     start = head + len(_SEAM) + 1
