@@ -34,7 +34,7 @@ from connector.log import EventLog
 from connector.ports import Span
 from connector.preflight.unmatched_rules import idle_rules, needs_columns
 from connector.record.batch import encode_headers
-from connector.runner.busy_slot import drop_when_free, until_free
+from connector.runner.busy_slot import drop_when_free, start_when_free
 from connector.runner.context import TaskContext
 from connector.runner.heartbeat import Heartbeat
 from connector.runner.lineage import reported_run
@@ -56,8 +56,6 @@ from connector.wire.output_plugin import DECODERBUFS, PGOUTPUT, PLUGINS, adapter
 
 LOG: Final = EventLog(__name__)
 
-_SLOT_RETRY_S = 0.25
-"""Pause between the first attempts to use a busy slot, whose last walsender may be about to end."""
 _UNKNOWN_OPTION: Final = "22023"
 """SQLSTATE of an output plugin's error for an unknown option."""
 
@@ -475,34 +473,10 @@ class TaskRun:
         choices = start_options(self._plugin, query.info.server_version, config.publication_name, config.slot_stream_options)
         for last, options in enumerate(choices, start=1):
             try:
-                await self._start_when_free(query, replication, start, options)
+                await start_when_free(query, replication, config, start, options)
             except CdcError as error:
                 if last == len(choices) or _UNKNOWN_OPTION not in error.detail:
                     raise
-            else:
-                return
-
-    async def _start_when_free(self, query: Connection, replication: Replication, start: int, options: dict[str, str]) -> None:
-        """Start replication, and retry while the slot is busy.
-
-        The first retries have short pauses, because the last walsender usually ends soon. Each later retry waits until the slot is free,
-        at most ``slot.retry.delay.ms``. A walsender with a broken network connection keeps the slot for wal_sender_timeout, a minute by
-        default.
-        """
-        config = self._config
-        quick = 20
-        for attempt in range(quick + config.slot_max_retries + 1):
-            try:
-                await replication.start(config.slot_name, start, options)
-            except CdcError as error:
-                if error.kind is not ErrorKind.SLOT_BUSY or attempt == quick + config.slot_max_retries:
-                    raise
-                if attempt == quick:
-                    LOG.warning("slot busy", slot=config.slot_name, reason=error.message)
-                if attempt < quick:
-                    await asyncio.sleep(_SLOT_RETRY_S)
-                else:
-                    await until_free(query, config.slot_name, config.slot_retry_delay_ms / 1000)
             else:
                 return
 

@@ -30,9 +30,7 @@ from workers.spark.jobs.ownership import Ownership
 from workers.spark.jobs.small_batches import Few, SmallBatches, few
 from workers.spark.jobs.transactions import Split, Transactions
 from workers.spark.source.missing import Missing
-from workers.spark.tables.casts import rewritten
-from workers.spark.tables.evolution import steps_along
-from workers.spark.tables.table import LSN, POSITION, Effects, Sink, Table
+from workers.spark.tables.table import Effects, Sink, Table
 from workers.spark.topics.events import decoded, together, tombstones
 from workers.spark.topics.formats import Format
 from workers.spark.topics.known import TopicState, Unread, Unreadable
@@ -461,14 +459,6 @@ def largest(groups: Sequence[Group]) -> int:
     for group in groups:
         records[group.topic] += group.records
     return max(records.values(), default=0)
-
-
-def at_newest(there: DataFrame | None, path: Sequence[Table]) -> DataFrame | None:
-    """A sink's table converted to the last form of ``path``; None if there is no table."""
-    if there is None:
-        return None
-    own = [(field.name, field.dataType) for field in there.schema.fields if field.name not in {LSN, POSITION}]
-    return rewritten(there, path[-1], steps_along(own, path))
 
 
 def reading(topic: Topic, group: Group) -> tuple[Layout, Mapping[str, str]] | None:

@@ -22,11 +22,12 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StructField, StructType
 
 from workers.spark.failure import TableError
-from workers.spark.jobs.batches import Work, at_newest
+from workers.spark.jobs.batches import Work
 from workers.spark.jobs.mirror import truncates
 from workers.spark.jobs.ownership import HISTORY
 from workers.spark.jobs.reduction import sent
 from workers.spark.kinds import kind_of
+from workers.spark.tables.casts import at_newest
 from workers.spark.tables.names import quoted
 from workers.spark.tables.table import UPSERT, Column, Effects, Sink, Table
 from workers.spark.topics.events import TOMBSTONE, key_columns

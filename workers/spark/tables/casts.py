@@ -26,7 +26,7 @@ from pyspark.sql.types import (
 
 from workers.spark.kinds import Kind
 from workers.spark.kinds.binding import let
-from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step
+from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step, steps_along
 from workers.spark.tables.names import quoted
 from workers.spark.tables.postgres_text import from_text, to_text
 from workers.spark.tables.table import LSN, POSITION, Column, Table
@@ -90,3 +90,11 @@ def rewritten(there: DataFrame, table: Table, wanted: Sequence[Step]) -> DataFra
     extra = [name for name in values if name not in known and name not in {LSN, POSITION}]
     own = [name for name in (LSN, POSITION) if name in values]
     return there.select(*(values[name].alias(name) for name in [*known, *extra, *own]))
+
+
+def at_newest(there: DataFrame | None, path: Sequence[Table]) -> DataFrame | None:
+    """A sink's table converted to the last form of ``path``; None if there is no table."""
+    if there is None:
+        return None
+    own = [(field.name, field.dataType) for field in there.schema.fields if field.name not in {LSN, POSITION}]
+    return rewritten(there, path[-1], steps_along(own, path))
