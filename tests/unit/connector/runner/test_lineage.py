@@ -26,6 +26,12 @@ TYPES = {23: TypeInfo(23, "int4", "pg_catalog")}
 TOPIC = Schema("struct", fields=(Field("id", INT32),))
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The first event imports OpenLineage's client, which takes longer than a task waits at its end if the machine is busy.
+    monkeypatch.setattr(lineage, "_CLOSE_S", 60.0)
+
+
 def written_to(tmp_path: Path) -> tuple[Path, Mapping[str, str]]:
     """Where events are written, and the properties that ask for it."""
     events, settings = tmp_path / "events.jsonl", tmp_path / "openlineage.yml"
