@@ -175,8 +175,12 @@ class SmallDelta:
         files = DeltaTableFiles(session, path)
         if files.size > SMALL:
             return None
-        if not _plain(*files.described, table, self._readers, path):
+        metadata, protocol = files.described
+        if not _plain(metadata, protocol, table, self._readers, path):
             self._unfit.add(path)
+            return None
+        if not _same_columns(metadata, table):
+            # The MERGE changes the table's columns first.
             return None
         present = files.files()
         there = files.rows(present)
@@ -233,11 +237,15 @@ def _plain(metadata: Mapping[str, Any], protocol: Mapping[str, Any], table: Tabl
     if metadata.get("partitionColumns") or {*metadata["configuration"]} - _SETTINGS:
         return False
     fields = StructType.fromJson(json.loads(metadata["schemaString"])).fields
+    return all(field.nullable and not {*field.metadata} - _FIELDS for field in fields)
+
+
+def _same_columns(metadata: Mapping[str, Any], table: Table) -> bool:
+    """Whether the mirror has the table's present columns, and no others. Pure."""
+    fields = StructType.fromJson(json.loads(metadata["schemaString"])).fields
     wanted = {column.name: column.kind.type for column in table.columns} | own_columns(table)
     there = [(field.name, field.dataType.simpleString()) for field in fields]
-    if there != [(name, of.simpleString()) for name, of in wanted.items()]:
-        return False
-    return all(field.nullable and not {*field.metadata} - _FIELDS for field in fields)
+    return there == [(name, of.simpleString()) for name, of in wanted.items()]
 
 
 def _shape(table: Table) -> tuple[Sequence[tuple[str, str]], Sequence[str]]:
