@@ -72,7 +72,7 @@ _LOCAL: dict[str, str] = {
     "spark.driver.memory": "2g",
     # A batch's cached rows are read once or twice, so compression costs more than it saves.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
-    # Spark keeps a consumer for each topic partition. Beyond this number, 64 by default, each batch would connect consumers anew.
+    # Spark keeps a consumer for each topic partition. Beyond this number, 64 by default, each batch would connect new consumers.
     "spark.kafka.consumer.cache.capacity": "4096",
     # Tables of one batch are written in parallel, and none must wait for the tasks of a large one.
     "spark.scheduler.mode": "FAIR",

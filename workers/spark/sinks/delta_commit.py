@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 ENGINE: Final = "Understudy"
 """The name of these commits' author in the table's history."""
 Mark = tuple[int, int]
-"""The size and the time of a version's file in the log. A log that is made anew has other ones."""
+"""The size and the time of a version's file in the log. A log that was created again has other ones."""
 
 
 class DeltaTableFiles:

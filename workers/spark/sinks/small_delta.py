@@ -249,7 +249,7 @@ def _same_columns(metadata: Mapping[str, Any], table: Table) -> bool:
 
 
 def _shape(table: Table) -> tuple[Sequence[tuple[str, str]], Sequence[str]]:
-    """The columns with their types, and the key. Tables are not compared, because they have functions that each batch makes anew."""
+    """The columns with their types, and the key. Tables are not compared, because they have functions that each batch creates."""
     return [(column.name, column.kind.type.simpleString()) for column in table.columns], table.key
 
 

@@ -1,6 +1,6 @@
 """Rows in the driver's memory, and projections of them that are planned once and computed without a Spark job.
 
-Spark plans each DataFrame anew, which takes longer than computing a few rows. Here a projection's plan is kept. Spark's own optimizer
+Spark plans each DataFrame separately, which takes longer than computing a few rows. Here a projection's plan is kept. Spark's own optimizer
 computes it on rows that are known (``ConvertToLocalRelation``), so its results are the same as those of a job.
 
 The rows are Java objects (``Seq[InternalRow]``). Python gets only the texts that it asks for.
