@@ -145,7 +145,7 @@ def test_ivy_settings_name_a_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_every_pinned_sum_is_one() -> None:
     assert {len(bytes.fromhex(jar.sha256)) for jars in GROUPS.values() for jar in jars} == {32}
-    assert set(GROUPS) == {"kafka", "avro", "delta", "iceberg", "postgres"}
+    assert set(GROUPS) == {"kafka", "avro", "delta", "iceberg", "postgres", "s3"}
 
 
 def test_formats_come_with_their_jars() -> None:
