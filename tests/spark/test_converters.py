@@ -218,6 +218,7 @@ def test_json_shows_every_change(expected: Callable[[Any, Any], list[Row]]) -> N
 
 LONG: Final = (
     "cloud-events, data in avro of apicurio, 8 bytes",
+    "cloud-events, data in avro, metadata in headers",
     "cloud-events in avro, GUIDs in headers of keys",
     "cloud-events in avro of apicurio",
 )

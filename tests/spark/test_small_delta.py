@@ -109,7 +109,7 @@ def of_all_types() -> tuple[Table, Callable[[SparkSession, int, int], Effects]]:
     return of, made
 
 
-@pytest.mark.parametrize("readers", ["spark", "all"])
+@pytest.mark.parametrize("readers", ["spark", pytest.param("all", marks=pytest.mark.long)])
 def test_all_types_are_those_of_a_merge(spark: SparkSession, tmp_path: Path, readers: str) -> None:
     of, made = of_all_types()
     merged, direct = (Rig(spark, tmp_path / name, readers) for name in ("merged", "direct"))
