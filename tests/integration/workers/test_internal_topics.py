@@ -47,6 +47,15 @@ def await_named(here: Worker, records: set[tuple[str, int, int]]) -> None:
     wait_until(lambda: records <= set(named(here.log)), lambda: f"records to be named: {records - set(named(here.log))}", SECONDS)
 
 
+async def follow(here: Worker, store: str, bad: Sequence[Record], odd: Sequence[Record]) -> set[tuple[str, int, int]]:
+    """Write ``bad`` while the worker runs. Each is named, and what follows is followed. Where they lie."""
+    assert len(bad) >= 45
+    refused = await write(here.bootstrap, f"{here.group}-{store}", bad)
+    await_named(here, refused)
+    await write(here.bootstrap, f"{here.group}-{store}", odd)
+    return refused
+
+
 async def test_bad_records_in_every_internal_topic(pg: PgServer, worker: Callable[..., Worker]) -> None:
     database = pg.database("badrecords")
     database.execute("CREATE TABLE t (id int PRIMARY KEY)", "INSERT INTO t VALUES (1)")
@@ -57,17 +66,16 @@ async def test_bad_records_in_every_internal_topic(pg: PgServer, worker: Callabl
     good.await_confirmed(good.lsn())
 
     refused: set[tuple[str, int, int]] = set()
-    for store, bad, odd in (
-        # The first, for a state that the worker itself is about to write hides what others write meanwhile.
-        ("status", refused_status(good.name), odd_status(good.name)),
-        ("config", refused_config(good.name), odd_config(good.name)),
-        ("offset", refused_offsets(good.name, good.name), odd_offsets(good.name, good.name)),
-    ):
-        assert len(bad) >= 45
-        refused |= await write(here.bootstrap, f"{here.group}-{store}", bad)
-        # While it runs: each is named once, and what follows is followed.
-        await_named(here, refused)
-        await write(here.bootstrap, f"{here.group}-{store}", odd)
+    # A running task stores its offset whenever the server's WAL has grown, and that hides a record of the same key that came before.
+    good.put("pause")
+    here.await_state(good.name, "PAUSED")
+    refused |= await follow(here, "offset", refused_offsets(good.name, good.name), odd_offsets(good.name, good.name))
+    good.put("resume")
+    here.await_state(good.name, "RUNNING")
+    good.await_phase("streaming")
+    # Before the configurations, for a state that the worker itself is about to write hides what others write meanwhile.
+    refused |= await follow(here, "status", refused_status(good.name), odd_status(good.name))
+    refused |= await follow(here, "config", refused_config(good.name), odd_config(good.name))
 
     assert len(named(here.log)) == len(refused)
     check(here, good)
