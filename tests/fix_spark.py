@@ -26,7 +26,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     except JobError as error:
         pytest.skip(str(error))
     # What a test makes in Spark's own catalog would else lie in the folder that the tests run in.
-    settings = {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
+    settings = {
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        "spark.local.dir": str(tmp_path_factory.mktemp("local")),
+    }
     # Only a test with an object store needs those of S3; it has a session of its own.
     jars = jars_of(java, jar_folder(), [group for group in GROUPS if group != "s3"])
     session = open_session("tests", java, jars, settings=settings)
