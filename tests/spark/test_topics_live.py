@@ -8,7 +8,7 @@ import socket
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
 import pytest
@@ -109,6 +109,37 @@ async def test_topics_are_matched_by_their_whole_names(spark: SparkSession, brok
     # A pattern is the user's: a dot in it is any character.
     assert read("sparkx.public.film") == sorted([names[0], names[4]])
     assert read(r"sparkx\.public\.film|sparkxy\..*") == [names[0], names[2]]
+
+
+async def test_reading_few_records_does_not_wait_for_more(spark: SparkSession, broker: Broker) -> None:
+    logs = [written(f"sparkwait{at}.public.items", (at, "x")) for at in range(4)]
+    await broker.create(*logs)
+    for log in logs:
+        await broker.write(log)
+    before = set(fetch_waits(spark))
+    assert read_records(spark, broker.bootstrap, "sparkwait.*").count() == 4
+    # Each consumer has two requests for records answered: one with its record, and one with none.
+    found = [wait for name, wait in fetch_waits(spark).items() if name not in before]
+    assert len(found) == 4
+    # By default the broker keeps the second one for 500 ms.
+    assert min(found) < 400
+
+
+def fetch_waits(spark: SparkSession) -> dict[str, float]:
+    """The longest time (ms) that each consumer of the session's process has waited for an answer with records."""
+    context: Any = spark.sparkContext
+    java, array = context._jvm, context._gateway.new_array
+    # The server's own class is not public, so Py4J finds its methods only by the interface.
+    kind, beans = java.java.lang.Class.forName("javax.management.MBeanServer"), java.java.lang.management.ManagementFactory
+    called = {method.getName(): method for method in kind.getMethods() if method.getName() in ("queryNames", "getAttribute")}
+
+    def call(name: str, *values: Any) -> Any:
+        given = array(java.java.lang.Object, 2)
+        given[0], given[1] = values
+        return called[name].invoke(beans.getPlatformMBeanServer(), given)
+
+    wanted = java.javax.management.ObjectName("kafka.consumer:type=consumer-fetch-manager-metrics,client-id=*")
+    return {str(name): call("getAttribute", name, "fetch-latency-max") for name in call("queryNames", wanted, None)}
 
 
 async def test_foreign_topic_is_set_aside_and_comes_back(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
