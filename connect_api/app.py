@@ -6,7 +6,8 @@ import ssl
 from collections.abc import Sequence
 from typing import Any
 
-from fastapi import Depends, FastAPI, Response
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.responses import JSONResponse
 
 from connect_api import errors
 from connect_api.cross_origin import CrossOrigin
@@ -91,7 +92,20 @@ class _App(FastAPI):
 
     def __init__(self, *, login: bool, **settings: Any) -> None:
         self._login = login
+        self._description: bytes | None = None
         super().__init__(**settings)
+
+    def setup(self) -> None:
+        """Add the route of the description, whose bytes are kept: to write its JSON at each request is not needed."""
+        if self.openapi_url is None:
+            return
+
+        async def description(_request: Request) -> Response:
+            if self._description is None:
+                self._description = bytes(JSONResponse(self.openapi()).body)
+            return Response(self._description, media_type="application/json")
+
+        self.add_route(self.openapi_url, description, include_in_schema=False)
 
     def openapi(self) -> dict[str, Any]:
         """The description of the interface, built at the first call."""

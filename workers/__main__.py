@@ -147,12 +147,12 @@ def _exposition(rules: str, herder: WorkerHerder) -> Exposition:
     @cache
     def found() -> Exposition:
         from workers.telemetry.exposition import Exposition, load_rules  # noqa: PLC0415
-        from workers.telemetry.own.text_family import own_families  # noqa: PLC0415
+        from workers.telemetry.own.text_family import OwnFamilies  # noqa: PLC0415
 
-        watch = _slot_watch(herder)
+        watch, families = _slot_watch(herder), OwnFamilies()
 
         def ours() -> Iterator[TextFamily]:
-            return own_families(herder.figures.worker(), herder.figures.connectors(watch.of))
+            return families(herder.figures.worker(), herder.figures.connectors(watch.of))
 
         return Exposition(load_rules(rules, _backtracking()), herder.each_mbean, ours, watch.fresh).scrape
 

@@ -9,7 +9,7 @@ from connector.meters.sampled import Sampled
 class SentCounts:
     """The records of one topic, or of all."""
 
-    __slots__ = ("batches", "byte_rate", "compression", "errors", "packed", "record_rate", "records", "written")
+    __slots__ = ("at", "batches", "byte_rate", "compression", "errors", "packed", "record_rate", "records", "written")
 
     def __init__(self) -> None:
         self.records = 0
@@ -20,6 +20,8 @@ class SentCounts:
         """Bytes before compression."""
         self.packed = 0
         """Bytes after compression."""
+        self.at = float("-inf")
+        """When the last batch was counted, in monotonic seconds."""
         self.record_rate = Sampled()
         self.byte_rate = Sampled()
         self.compression = Sampled()
@@ -31,6 +33,7 @@ class SentCounts:
         self.batches += 1
         self.written += written
         self.packed += packed
+        self.at = now
         self.record_rate.add(records, now)
         self.byte_rate.add(packed, now)
         if written:

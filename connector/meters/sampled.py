@@ -6,6 +6,10 @@ from typing import Final
 
 _WINDOW_S: Final = 30.0
 """``metrics.sample.window.ms``; a figure covers the present window and the one before it, so 30 to 60 seconds."""
+SETTLED_S: Final = 2 * _WINDOW_S
+"""So long after the last value, figures stay as they are: they have no values any more."""
+NOTHING: Final = float("nan")
+"""An average or a maximum without a value, always the same object, which is equal to itself where objects are compared first."""
 
 
 class Sampled:
@@ -32,16 +36,17 @@ class Sampled:
         """The mean; NaN without a value."""
         self._move(now)
         count = self._count + self._former_count
-        return (self._sum + self._former_sum) / count if count else float("nan")
+        return (self._sum + self._former_sum) / count if count else NOTHING
 
     def largest(self, now: float) -> float:
         """The largest value; NaN without a value."""
         self._move(now)
-        return max((each for each in (self._largest, self._former_largest) if each is not None), default=float("nan"))
+        return max((each for each in (self._largest, self._former_largest) if each is not None), default=NOTHING)
 
     def rate(self, now: float) -> float:
         """The sum of the values per second. As in Kafka at least one whole window counts as passed."""
-        self._move(now)
+        if self._began is None or now - self._began >= _WINDOW_S:
+            self._move(now)
         if self._began is None:
             return 0.0
         return (self._sum + self._former_sum) / (now - self._began + _WINDOW_S)

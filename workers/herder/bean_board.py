@@ -21,7 +21,7 @@ from workers.settings.converters import default_class
 from workers.settings.worker_settings import WorkerSettings
 from workers.stores.config_store import ConfigStore
 from workers.telemetry.beans.app_info import app_info_beans
-from workers.telemetry.beans.client import PRODUCER_DOMAIN, ProducerFacts, connect_bean, producer_beans
+from workers.telemetry.beans.client import PRODUCER_DOMAIN, ProducerBeans, ProducerFacts, connect_bean
 from workers.telemetry.beans.connect import DOMAIN, ConnectorFacts, WorkerFacts, connector_bean, worker_bean, worker_connector_bean
 from workers.telemetry.beans.connections import ADMIN_DOMAIN, CONSUMER_DOMAIN, ClientFacts, admin_bean, consumer_bean
 from workers.telemetry.beans.group import GroupFacts, client_id, group_beans
@@ -58,6 +58,7 @@ class BeanBoard:
         self._reconciler: Final = reconciler
         self._ownership: Final = ownership
         self._meter: Final = meter
+        self._producers: Final = ProducerBeans()
 
     def each(self) -> Iterator[MBean]:
         """Yield all MBeans: the worker's, those of its connectors in the order of their names, and those of Kafka's clients.
@@ -150,7 +151,7 @@ class BeanBoard:
         yield from app_info_beans(CONSUMER_DOMAIN, map(key_value, consumers), KAFKA_VERSION, KAFKA_COMMIT, started)
         yield from app_info_beans(ADMIN_DOMAIN, map(key_value, admins), KAFKA_VERSION, KAFKA_COMMIT, started)
         for client, meter in producers.items():
-            yield from list(producer_beans(client, ProducerFacts(meter, now)))
+            yield from list(self._producers.each(client, ProducerFacts(meter, now)))
         for client, connections in consumers.items():
             yield consumer_bean(client, ClientFacts(connections))
         for client, connections in admins.items():

@@ -17,7 +17,8 @@ from connector.ports import Backtracking
 from workers.telemetry.mbean import MBean
 from workers.telemetry.own.text_family import TextFamily
 from workers.telemetry.process_figures import process_families
-from workers.telemetry.rules.evaluation import Family, RuleSet, plain_family
+from workers.telemetry.rules.evaluation import RuleSet
+from workers.telemetry.rules.family import Family, plain_family
 from workers.telemetry.rules.rule_file import RuleFile, RuleFileError, parse_rules
 from workers.telemetry.rules.text_format import content_type, ending, text_of
 

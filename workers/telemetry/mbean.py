@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 Attribute = str | int | float | bool | None | Sequence["Attribute"] | Mapping[str, "Attribute"]
 """The value of an attribute: a scalar, a list, or a map (JMX's TabularData)."""
@@ -26,9 +27,8 @@ class Operation:
     call: Callable[..., None]
 
 
-@dataclass(frozen=True, slots=True)
-class MBean:
-    """One MBean at one moment.
+class MBean(NamedTuple):
+    """One MBean at one moment. Thousands of them are made for a scrape, and a tuple is made four times as fast as a frozen dataclass.
 
     ``keys`` are the key properties in the order in which the original creates its ObjectName, which is the order that JMX exporter's rules
     see (``domain<key=value, key=value>``).

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from workers.telemetry.rules.evaluation import Family, plain_family
+from workers.telemetry.rules.family import Family, plain_family
 
 _PROC: Final = Path("/proc/self")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 import pytest
@@ -354,3 +355,12 @@ def raw(method: str, path: str) -> httpx.Request:
     request = httpx.Request(method, "http://connect.example:8083")
     request.url = httpx.URL("http://connect.example:8083").copy_with(raw_path=path.encode())
     return request
+
+
+async def test_the_description_is_written_once() -> None:
+    async with rest(FakeHerder()) as http:
+        first = await http.get("/openapi.json")
+        with patch("connect_api.app.JSONResponse", side_effect=AssertionError):
+            second = await http.get("/openapi.json")
+    assert second.content == first.content
+    assert second.headers["content-type"] == first.headers["content-type"] == "application/json"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from connector.meters.connection_meter import ConnectionMeter
 from connector.meters.producer_meter import ProducerMeter, SentCounts
+from connector.meters.sampled import SETTLED_S
 from workers.telemetry.beans.attribute import Row, attributes, untold, untold_averages
 from workers.telemetry.beans.connect import DOMAIN
 from workers.telemetry.beans.connections import AUTHENTICATION, CLIENT, COUNT, IN_FLIGHT, INCOMING, LOOP, ClientFacts
@@ -34,7 +36,7 @@ class ProducerFacts:
         return self.meter.connections
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TopicFacts:
     """What it has counted of one topic."""
 
@@ -102,7 +104,7 @@ PRODUCER: Final[tuple[Row[ProducerFacts], ...]] = (
     *AUTHENTICATION,
     *LOOP,
 )
-TOPIC: Final[tuple[Row[TopicFacts], ...]] = (
+_COUNTED: Final[tuple[Row[TopicFacts], ...]] = (
     Row(
         "record-send-total",
         "nearest",
@@ -119,22 +121,61 @@ TOPIC: Final[tuple[Row[TopicFacts], ...]] = (
         lambda facts: facts.counts.compression.average(facts.now),
     ),
     Row("record-error-total", "exact", "records that Kafka refused", lambda facts: float(facts.counts.errors)),
+)
+_NOT_COUNTED: Final[tuple[Row[object], ...]] = (
     Row("record-error-rate", "no meaning here", "always 0: the task ends with the first", lambda _facts: 0.0),
     Row("record-retry-total", "no meaning here", f"always 0: {_OTHER}", lambda _facts: 0.0),
     Row("record-retry-rate", "no meaning here", f"always 0: {_OTHER}", lambda _facts: 0.0),
 )
 
 
-def producer_beans(client: str, facts: ProducerFacts) -> Iterator[MBean]:
-    """Yield the MBeans of the producer with this client id: its own, and one for each topic."""
-    name = ("client-id", key_value(client))
-    yield MBean(PRODUCER_DOMAIN, (("type", "producer-metrics"), name), attributes(PRODUCER, facts))
-    for topic, counts in facts.meter.topics.items():
-        yield MBean(
-            PRODUCER_DOMAIN,
-            (("type", "producer-topic-metrics"), name, ("topic", key_value(topic))),
-            attributes(TOPIC, TopicFacts(counts, facts.now)),
-        )
+TOPIC: Final[tuple[Row[TopicFacts], ...]] = (*_COUNTED, *_NOT_COUNTED)
+_ZEROS: Final = attributes(_NOT_COUNTED, None)
+_PASSING: Final = tuple(row for row in _COUNTED if row.name in ("record-send-rate", "byte-rate", "compression-rate"))
+"""Those that change with time alone."""
+
+
+class _Topic:
+    """The MBean of a topic as it was made last. ``settled`` is False if its rates would be others now without a further batch."""
+
+    __slots__ = ("at", "bean", "errors", "facts", "keys", "settled")
+
+    def __init__(self, client: str, topic: str, counts: SentCounts) -> None:
+        self.keys: Final = (("type", "producer-topic-metrics"), ("client-id", key_value(client)), ("topic", key_value(topic)))
+        self.bean = MBean(PRODUCER_DOMAIN, self.keys, {})
+        self.facts: Final = TopicFacts(counts, 0.0)
+        self.at: float | None = None
+        self.errors = 0
+        self.settled = False
+
+    def present(self, now: float) -> MBean:
+        """Return the MBean."""
+        counts, facts = self.facts.counts, self.facts
+        same = self.at == counts.at and self.errors == counts.errors
+        if same and self.settled:
+            return self.bean
+        facts.now = now
+        found = {**self.bean.attributes, **attributes(_PASSING, facts)} if same else {**attributes(_COUNTED, facts), **_ZEROS}
+        self.bean = MBean(PRODUCER_DOMAIN, self.keys, found)
+        self.at, self.errors, self.settled = counts.at, counts.errors, now - counts.at >= SETTLED_S
+        return self.bean
+
+
+class ProducerBeans:
+    """Makes the MBeans of producers. That of a topic which got no records for a minute is kept: most of 1,000 tables are idle."""
+
+    def __init__(self) -> None:
+        self._topics: Final = weakref.WeakKeyDictionary[ProducerMeter, dict[str, _Topic]]()
+
+    def each(self, client: str, facts: ProducerFacts) -> Iterator[MBean]:
+        """Yield the MBeans of the producer with this client id: its own, and one for each topic."""
+        yield MBean(PRODUCER_DOMAIN, (("type", "producer-metrics"), ("client-id", key_value(client))), attributes(PRODUCER, facts))
+        topics = self._topics.setdefault(facts.meter, {})
+        for topic, counts in facts.meter.topics.items():
+            known = topics.get(topic)
+            if known is None:
+                known = topics[topic] = _Topic(client, topic, counts)
+            yield known.present(facts.now)
 
 
 def connect_bean(client: str, facts: ClientFacts) -> MBean:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import Final, Protocol
 
-from workers.telemetry.rules.evaluation import Family, Labels
+from workers.telemetry.rules.family import escaped
 
 PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
 OPEN_METRICS: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -29,7 +27,7 @@ def content_type(accept: str) -> str:
 
 
 class WrittenFamily(Protocol):
-    """What is written of a family of series: its title, and its lines in a form that both formats share."""
+    """What is written of a family of series: its title, and its lines, which are the same in both formats."""
 
     @property
     def name(self) -> str:
@@ -48,51 +46,26 @@ class WrittenFamily(Protocol):
         """The name of its series."""
 
     @property
-    def lines(self) -> Sequence[str]:
-        """Its series with labels and values, each with the end of the line."""
+    def parts(self) -> Sequence[str]:
+        """Its series with labels and values: texts that are its lines when they are put together."""
 
 
-def write(families: Iterable[Family | WrittenFamily], form: str) -> bytes:
+def write(families: Iterable[WrittenFamily], form: str) -> bytes:
     """Return the families in the format with this content type."""
     return "".join([*(text_of(family, form) for family in families), ending(form)]).encode()
 
 
-def text_of(family: Family | WrittenFamily, form: str) -> str:
+def text_of(family: WrittenFamily, form: str) -> str:
     """Return one family in the format with this content type."""
     opened = form == OPEN_METRICS
-    series = family.series
     kind = "untyped" if family.kind == "unknown" and not opened else family.kind
-    titled = family.name if opened else series
-    if isinstance(family, Family):
-        lines: Sequence[str] = [f"{series}{_labels(labels)} {printed(value)}\n" for labels, value in family.rows()]
-    else:
-        lines = family.lines
-    return f"# HELP {titled} {escaped(family.help, quotes=opened)}\n# TYPE {titled} {kind}\n" + "".join(lines)
+    titled = family.name if opened else family.series
+    return f"# HELP {titled} {escaped(family.help, quotes=opened)}\n# TYPE {titled} {kind}\n" + "".join(family.parts)
 
 
 def ending(form: str) -> str:
     """Return what ends the text in the format with this content type."""
     return "# EOF\n" if form == OPEN_METRICS else ""
-
-
-@lru_cache(maxsize=65_536)
-def _labels(labels: Labels) -> str:
-    if not labels:
-        return ""
-    return "{" + ",".join(f'{name}="{escaped(text, quotes=True)}"' for name, text in labels) + "}"
-
-
-def escaped(text: str, *, quotes: bool) -> str:
-    """Return a description or, with ``quotes``, the value of a label as both formats have it."""
-    escaped = text.replace("\\", "\\\\").replace("\n", "\\n")
-    return escaped.replace('"', '\\"') if quotes else escaped
-
-
-def printed(value: float) -> str:
-    """Return a number as both formats have it."""
-    if math.isfinite(value):
-        return repr(float(value))
-    return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
 
 
 def _number(text: str) -> float:

@@ -6,7 +6,7 @@ from workers.telemetry.process_figures import process_families
 
 
 def test_figures_of_this_process() -> None:
-    found = {family.series: family.samples[0][1] for family in process_families()}
+    found = {family.series: family.values[0] for family in process_families()}
     assert found["process_cpu_seconds_total"] > 0
     assert 1_000_000 < found["process_resident_memory_bytes"] < found["process_virtual_memory_bytes"]
     assert time.time() - 86_400 < found["process_start_time_seconds"] <= time.time() + 1

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 from connector.meters.producer_meter import ProducerMeter
-from workers.telemetry.beans.client import ProducerFacts, producer_beans
+from workers.telemetry.beans.client import ProducerBeans, ProducerFacts
+from workers.telemetry.mbean import MBean
 
 
 def test_a_producer_and_its_topics() -> None:
     meter = ProducerMeter()
     meter.packed("shop.public.a", records=30, written=3000, packed=600, now=100)
     meter.answered(4.0, now=100)
-    producer, topic = producer_beans("connector-producer-shop-0", ProducerFacts(meter, 100))
+    producer, topic = ProducerBeans().each("connector-producer-shop-0", ProducerFacts(meter, 100))
     assert producer.name == "kafka.producer:type=producer-metrics,client-id=connector-producer-shop-0"
     assert topic.name == "kafka.producer:type=producer-topic-metrics,client-id=connector-producer-shop-0,topic=shop.public.a"
     assert {name: value for name, value in producer.attributes.items() if value == value and value} == {  # noqa: PLR0124 (NaN)
@@ -40,5 +41,27 @@ def test_a_producer_and_its_topics() -> None:
         "compression-rate": 0.2,
     }
     meter.failed("shop.public.a", 30)
-    producer, topic = producer_beans("connector-producer-shop-0", ProducerFacts(meter, 100))
+    producer, topic = ProducerBeans().each("connector-producer-shop-0", ProducerFacts(meter, 100))
     assert (producer.attributes["record-error-total"], topic.attributes["record-error-total"]) == (30, 30)
+
+
+def test_the_mbean_of_an_idle_topic_is_kept_until_something_changes() -> None:
+    meter = ProducerMeter()
+    meter.packed("shop.public.a", 2, 100, 50, 10.0)
+    kept = ProducerBeans()
+
+    def at(now: float) -> MBean:
+        topic = list(kept.each("p", ProducerFacts(meter, now)))[1]
+        fresh = list(ProducerBeans().each("p", ProducerFacts(meter, now)))[1]
+        # As texts, because NaN differs from itself.
+        assert str(topic) == str(fresh)
+        return topic
+
+    moments = [at(now) for now in (10.0, 11.0, 39.9, 40.0, 69.9, 70.0, 71.0, 500.0)]
+    assert [moments[0] is each for each in moments[1:]] == [False] * 7
+    assert moments[5] is moments[6] is moments[7]
+    meter.failed("shop.public.a", 1)
+    assert at(501.0).attributes["record-error-total"] == 1.0
+    meter.packed("shop.public.a", 4, 100, 50, 502.0)
+    assert at(502.0).attributes["record-send-total"] == 6.0
+    assert at(503.0).attributes["record-send-rate"] != 0.0

@@ -13,7 +13,7 @@ from connector.ports import no_backtracking
 from workers.telemetry.exposition import Exposition, load_rules
 from workers.telemetry.own.figure import ConnectorFacts, WorkerFacts
 from workers.telemetry.own.slot_watch import SlotFigures
-from workers.telemetry.own.text_family import own_families
+from workers.telemetry.own.text_family import OwnFamilies
 from workers.telemetry.rules.text_format import OPEN_METRICS
 from workers.telemetry.worker_meter import TaskOutcomes, WorkerMeter
 
@@ -46,7 +46,8 @@ def worker() -> WorkerFacts:
 
 
 def exposition(*connectors: ConnectorFacts) -> Exposition:
-    return Exposition(load_rules("debezium", no_backtracking), tuple, lambda: own_families(worker(), connectors))
+    families = OwnFamilies()
+    return Exposition(load_rules("debezium", no_backtracking), tuple, lambda: families(worker(), connectors))
 
 
 def samples(*connectors: ConnectorFacts, names: Sequence[str] = ()) -> dict[tuple[str, ...], float]:
@@ -170,7 +171,35 @@ async def test_a_scrape_lets_others_run_and_equals_one_that_does_not() -> None:
     async def fresh() -> None:
         awaited.append("fresh")
 
-    scrape = Exposition(load_rules("debezium", no_backtracking), tuple, lambda: own_families(worker(), [facts()]), fresh)
+    scrape = Exposition(load_rules("debezium", no_backtracking), tuple, lambda: OwnFamilies()(worker(), [facts()]), fresh)
     names = ["understudy_events_total"]
     assert await scrape.scrape("", names) == scrape("", names)
     assert awaited == ["fresh"]
+
+
+def test_kept_text_is_that_of_a_first_scrape() -> None:
+    first, second = facts(), ConnectorFacts(ODD, "paused", TaskMeters(), Progress())
+    kept = OwnFamilies()
+
+    def equal(*connectors: ConnectorFacts) -> None:
+        present = worker()
+        assert [(each.name, "".join(each.parts)) for each in kept(present, connectors)] == [
+            (each.name, "".join(each.parts)) for each in OwnFamilies()(present, connectors)
+        ]
+
+    equal(first, second)
+    assert first.meters is not None
+    assert first.progress is not None
+    first.meters.stream.counts("public.t").creates += 5
+    first.meters.producer.packed("shop.public.u", 3, 100, 9, 1.0)
+    first.meters.delays.histogram.add(0.5)
+    equal(first, second)
+    # The points are as many as before, and those of other operations.
+    first.meters.stream.counts("public.t").creates = 0
+    first.meters.stream.counts("public.t").truncates = 1
+    equal(second, first)
+    first.meters.producer.packed("shop.public.new", 3, 100, 9, 1.0)
+    first.progress.tables.pop(0)
+    equal(first)
+    equal(facts(by_table=False), second)
+    equal()

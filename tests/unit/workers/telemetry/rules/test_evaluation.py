@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from connector.ports import Backtracking, OutOfTimeError
 from tests.support.jmx_rule_cases import BEANS, CASES
@@ -44,6 +47,49 @@ def test_a_second_scrape_is_as_a_first_one(name: str, backtrack: Backtracking) -
     text(kept, BEANS)
     later = [MBean(bean.domain, bean.keys, {key: changed(value) for key, value in bean.attributes.items()}) for bean in BEANS]
     assert text(kept, later) == text(RuleSet(file), later)
+
+
+_VALUES: st.SearchStrategy[Attribute] = st.one_of(
+    st.none(),
+    st.integers(-3, 3),
+    st.sampled_from((0.5, 1e300, float("nan"), float("inf"))),
+    st.sampled_from(("RUNNING", "7", "")),
+    st.dictionaries(st.sampled_from("tuv"), st.one_of(st.none(), st.integers(0, 3), st.just("text"))),
+    st.just([1]),
+)
+_BEANS = st.lists(
+    st.builds(
+        lambda topic, attributes: MBean("kafka.producer", (("type", "producer-topic-metrics"), ("topic", topic)), attributes),
+        st.sampled_from("abc"),
+        # A figure is a number or a truth value, never both. 1 and True are equal.
+        st.builds(
+            dict.__or__, st.dictionaries(st.sampled_from(("rate", "total", "Rows")), _VALUES), st.dictionaries(st.just("Is"), st.booleans())
+        ),
+    ),
+    max_size=4,
+)
+
+
+def _here(patterns: Sequence[str], names: Sequence[str]) -> list[list[int]]:
+    """Match in this process. The patterns of the cases end soon."""
+    return [[place for place, line in enumerate(names) if re.fullmatch(pattern, line)] for pattern in patterns]
+
+
+@given(scrapes=st.lists(st.tuples(_BEANS, st.integers(0, 12)), min_size=2, max_size=5), name=st.sampled_from(sorted(CASES)))
+def test_kept_lines_are_those_of_a_first_scrape(scrapes: list[tuple[list[MBean], int]], name: str) -> None:
+    try:
+        file = parse_rules(CASES[name], _here)
+    except RuleFileError:
+        return
+    kept = RuleSet(file)
+    for beans, done in scrapes:
+        # A scrape that is cancelled after some of its steps.
+        cancelled = kept.steps(beans)
+        for _ in zip(range(done), cancelled, strict=False):
+            pass
+        cancelled.close()
+        assert text(kept, beans) == text(RuleSet(file), beans)
+        assert text(kept, beans[1:]) == text(RuleSet(file), beans[1:])
 
 
 @pytest.mark.parametrize(
