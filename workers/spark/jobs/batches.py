@@ -7,19 +7,17 @@ After a crash Spark repeats the batch with the same records, and the batch begin
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Final, Protocol
 
 from pyspark import inheritable_thread_target
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.compilation import compiled
-from workers.spark.failure import TableError
 from workers.spark.jobs.checkpoint import TURNS, Checkpoint, State
 from workers.spark.jobs.done import Done, said_of
 from workers.spark.jobs.isolation import Isolation
@@ -31,12 +29,12 @@ from workers.spark.jobs.small_batches import Few, SmallBatches, few
 from workers.spark.jobs.transactions import Split, Transactions
 from workers.spark.source.missing import Missing
 from workers.spark.tables.table import Effects, Sink, Table
-from workers.spark.topics.events import decoded, together, tombstones
+from workers.spark.topics.events import together
 from workers.spark.topics.formats import Format
 from workers.spark.topics.known import TopicState, Unread, Unreadable
-from workers.spark.topics.layouts import Form, Layout
+from workers.spark.topics.readings import changes_of, of_keys, reading
 from workers.spark.topics.records import Embedded
-from workers.spark.topics.survey import Group, survey
+from workers.spark.topics.survey import Group, largest, survey
 from workers.spark.topics.topic import Texts, Topic, learned, schemas_of, unknown
 from workers.spark.topics.turns import Turn, turn
 
@@ -412,7 +410,7 @@ def _deferred(read: TurnRecords, plans: Mapping[str, Planned], split: Split | No
     return {
         _WAITING: [] if split is None or split.late is None else [split.late],
         _HALVES: [one.held for one in plans.values() if one.held is not None],
-        _LATER: [_of_keys(read.ready, name, found.later) for name, found in read.turns.items() if found.later],
+        _LATER: [of_keys(read.ready, name, found.later) for name, found in read.turns.items() if found.later],
     }
 
 
@@ -445,59 +443,3 @@ def _is_aside(state: State, name: str) -> bool:
 def _young(state: TopicState, number: int) -> TopicState:
     """A topic's state at the beginning of a turn, without expired images."""
     return replace(state, moved=tuple(kept for kept in state.moved if kept[0] // TURNS > number // TURNS - IMAGE_BATCHES))
-
-
-def _of_keys(records: DataFrame, topic: str, keys: Iterable[int | None]) -> DataFrame:
-    """The topic's records with one of these key layouts."""
-    among = reduce(Column.__or__, (F.col("key_layout").eqNullSafe(key) for key in keys))
-    return records.where((F.col("topic") == topic) & among)
-
-
-def largest(groups: Sequence[Group]) -> int:
-    """The number of records of the topic with the most records."""
-    records: Counter[str] = Counter()
-    for group in groups:
-        records[group.topic] += group.records
-    return max(records.values(), default=0)
-
-
-def reading(topic: Topic, group: Group) -> tuple[Layout, Mapping[str, str]] | None:
-    """A group's layout, and its names for the columns of the table's key; None if the group is skipped.
-
-    Records with a former key of the table are skipped: a killed connector sent them again, and all of them were applied before the
-    table's key changed.
-    """
-    if topic.state.aside is not None:
-        return None
-    value = topic.value_of(group.key_layout) if group.empty else group.layout
-    layout = topic.layout(value, group.key_layout)
-    # Records without a key may be truncates.
-    if layout is None or not (topic.has_key(value, group.key_layout) or (group.key_layout is None and not group.empty)):
-        return None
-    return layout, topic.key_names(value, group.key_layout)
-
-
-def changes_of(topic: Topic, groups: Sequence[Group], cut: DataFrame) -> DataFrame | None:
-    """The changes of a topic's table in its newest layout, without skipped ones; None without changes.
-
-    Raises TableError if the changes of a table without a key do not show which rows are new.
-    """
-    parts = []
-    for group in groups:
-        found = reading(topic, group)
-        if found is None:
-            continue
-        layout, key = found
-        if layout.form is Form.ROW and not topic.table.key and not {"__op", "__lsn", "__ts_ms"} <= {*layout.added}:
-            raise TableError(
-                topic.table.full_name,
-                f"The topic {topic.name} holds flattened rows of a table without a key, and nothing tells new ones from changed or repeated"
-                " ones. Set add.fields=op,lsn,ts_ms,source.ts_ms in the transformation that flattens them, or leave the topic out.",
-            )
-        mine = (F.col("topic") == topic.name) & F.col("key_layout").eqNullSafe(group.key_layout)
-        if group.empty:
-            parts.append(tombstones(cut, mine & F.col("value").isNull(), layout, topic.table, key))
-        else:
-            mine &= F.col("value").isNotNull() & F.col("layout").eqNullSafe(group.layout)
-            parts.append(decoded(cut, mine, layout, topic.table, topic.former(group.layout), key))
-    return together(parts) if parts else None

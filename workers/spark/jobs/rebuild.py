@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.failure import WRONG, JobError
-from workers.spark.jobs.batches import Batches, changes_of
+from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import TURNS, Checkpoint, State
 from workers.spark.jobs.done import Done
 from workers.spark.jobs.ownership import HISTORY, check_whole
@@ -24,6 +24,7 @@ from workers.spark.jobs.places import SNAPSHOT_BEGINS
 from workers.spark.topics.broker import Broker, Offsets
 from workers.spark.topics.formats import Format
 from workers.spark.topics.known import TopicState
+from workers.spark.topics.readings import changes_of
 from workers.spark.topics.survey import survey
 from workers.spark.topics.topic import Topic, learned
 
