@@ -43,7 +43,7 @@ _CLIENT: Final[Mapping[str, str]] = {
     "fetchOffset.numRetries": "1",
     # A consumer that has received records at once asks for the next ones, and Spark then asks it for the partition's end. The broker
     # answers a connection's requests in order, and by default keeps the first for 500 ms if there are no records. With two cores, 20
-    # partitions of 3 records each took 7.3 to 7.8 s to read, and 1.9 to 2.9 s with at most 20 ms. If there are records, none waits.
+    # partitions of 3 records each took 7.2 to 7.8 s to read, and 1.9 to 3.7 s with at most 20 ms (busy). If there are records, none waits.
     "kafka.fetch.max.wait.ms": "5",
     "includeHeaders": "true",
     # One task for each of these numbers of records, so that all cores read a partition that holds most of a batch.
