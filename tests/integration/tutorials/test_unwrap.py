@@ -68,6 +68,8 @@ async def test_the_warehouse_equals_the_source(pg: PgServer, worker: Callable[..
             "master": "local[2]",
         }
         texts |= {"checkpoint": f"{tmp_path}/checkpoint", "sink.format": "postgres", "sink.dsn": warehouse.dsn}
+        # Compiling well is for those who run long.
+        texts["spark.'spark.driver.extraJavaOptions'"] = "-XX:TieredStopAtLevel=1"
         config = tmp_path / "mirror.toml"
         config.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in texts.items()), encoding="utf-8")
         code, output = await command("mirror", "--config", str(config), "--show", "10")
