@@ -22,7 +22,7 @@ from workers.spark.failure import JobError
 from workers.spark.kinds import kind_of
 from workers.spark.sinks import DeltaPlace, delta, small_delta
 from workers.spark.sinks.delta import DeltaSink
-from workers.spark.sinks.delta_commit import ENGINE
+from workers.spark.sinks.delta_commit import ENGINE, DeltaTableFiles
 from workers.spark.tables.local_rows import local
 from workers.spark.tables.table import DELETE, LSN, UPSERT, Column, Effects, Table
 
@@ -228,6 +228,19 @@ def test_everything_else_is_merged(rig: Rig, monkeypatch: pytest.MonkeyPatch) ->
     other.few(wide, [up(6, "u", 60, 6)])
     assert [row[0] for row in shown(rig.sink, wide)] == [3, 4, 5, 6]
     assert not any(engines(rig.folder)[3:])
+
+
+def test_failure_of_the_cheap_way_is_reported(rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    rig.fill(PLAIN, [up(1, "x", 10)])
+    with monkeypatch.context() as patch:
+        # As another version of Delta would.
+        patch.setattr(DeltaTableFiles, "files", lambda self: list(self._snapshot.filesOfAnotherVersion()))
+        rig.few(PLAIN, [up(2, "y", 20)])
+    assert caplog.messages == ["The commit of few rows failed, they take the slower way: table=s.t reason=Py4JError"]
+    rig.few(PLAIN, [up(3, "z", 30)])
+    assert shown(rig.sink, PLAIN) == [(1, "x", 10), (2, "y", 20), (3, "z", 30)]
+    assert engines(rig.folder)[2:] == [False, True]
+    assert len(caplog.messages) == 1
 
 
 def test_marked_rows_stay_deleted(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:

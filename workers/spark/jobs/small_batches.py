@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StructType
 
+from workers.spark.fallback import Fallbacks
 from workers.spark.jobs.moves import held_columns
 from workers.spark.tables.local_rows import (
     JavaRows,
@@ -116,6 +117,7 @@ class SmallBatches:
 
     def __init__(self) -> None:
         self._plans: dict[object, _Plan] = {}
+        self._fallbacks: Final = Fallbacks("The decoding")
 
     def effects(self, records: Few, topic: Topic, readings: Sequence[Reading]) -> Effects | None:
         """A topic's effects, one for each key that changed; None if the part must be planned as that of a large batch."""
@@ -124,8 +126,9 @@ class SmallBatches:
             return None
         try:
             return self._effects(records, topic, readings)
-        except (NotLocal, Py4JError, PySparkException):
-            # A record that cannot be decoded is reported by the way of large batches.
+        except (NotLocal, Py4JError, PySparkException) as error:
+            # A record that cannot be decoded is described by the way of large batches.
+            self._fallbacks.report(table.full_name, error)
             return None
 
     def _effects(self, records: Few, topic: Topic, readings: Sequence[Reading]) -> Effects:

@@ -14,7 +14,6 @@ import json
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
 from typing import Any, Final
@@ -25,6 +24,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StructType
 
+from workers.spark.fallback import Fallbacks
 from workers.spark.sinks.delta_commit import DeltaTableFiles, Mark
 from workers.spark.sinks.delta_readers import MICROSECONDS, refused_table
 from workers.spark.sinks.incoming import own_columns
@@ -123,6 +123,8 @@ class SmallDelta:
         self._readers = readers
         self._held: OrderedDict[str, _Held] = OrderedDict()
         self._unfit: set[str] = set()
+        self._fallbacks: Final = Fallbacks("The commit")
+        self._checkpoints: Final = Fallbacks("The checkpoint")
         self._lock = threading.Lock()
 
     def applied(self, effects: Effects, path: str) -> bool:
@@ -142,7 +144,8 @@ class SmallDelta:
                 held = self._loaded(session, effects.table, path)
             if held is None or not self._changed(held, rows, effects.seen):
                 return False
-        except _FAILURES:
+        except _FAILURES as error:
+            self._fallbacks.report(effects.table.full_name, error)
             return False
         with self._lock:
             if held.size <= SMALL and len(held.places) <= ROWS:
@@ -165,8 +168,10 @@ class SmallDelta:
         for held in due:
             held.commits = 0
             # A checkpoint only makes the log faster to read. The next one is due after as many commits.
-            with suppress(*_FAILURES):
+            try:
                 held.files.checkpoint()
+            except _FAILURES as error:
+                self._checkpoints.report(held.table.full_name, error)
 
     def _loaded(self, session: SparkSession, table: Table, path: str) -> _Held | None:
         """The table's present rows; None if it is not small, or is not as this module's commits expect it."""

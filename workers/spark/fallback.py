@@ -1,0 +1,41 @@
+"""Reports that a small batch took the way of large ones because of an error.
+
+The cheap ways of small batches use parts of Spark and Delta that may change with their versions. The way of large batches then gives the
+same tables, so without a report the change would only show as slowness.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from py4j.protocol import Py4JJavaError
+
+_LOG: Final = logging.getLogger(__name__)
+_RACE: Final = "java.nio.file.FileAlreadyExistsException"
+"""Another process has committed the version first, which is in order."""
+
+
+class Fallbacks:
+    """The reports of one process, one for each step, table and reason."""
+
+    def __init__(self, step: str) -> None:
+        self._step: Final = step
+        self._known: set[tuple[str, str]] = set()
+
+    def report(self, table: str, error: Exception) -> None:
+        """Write one line about the table (``schema.name``, or its place). It has no text of the error, which may hold values of rows."""
+        reason = reason_of(error)
+        if reason != _RACE and (table, reason) not in self._known:
+            self._known.add((table, reason))
+            _LOG.warning("%s of few rows failed, they take the slower way: table=%s reason=%s", self._step, table, reason)
+
+
+def reason_of(error: Exception) -> str:
+    """The class of the error; that of Java's innermost error, if Java raised it."""
+    if not isinstance(error, Py4JJavaError):
+        return type(error).__name__
+    found = error.java_exception
+    while (cause := found.getCause()) is not None:
+        found = cause
+    return str(found.getClass().getName())
