@@ -145,7 +145,7 @@ def session_settings(jars: Sequence[Path], settings: Mapping[str, str]) -> dict[
     """The settings that a session starts with (see :func:`open_session`). Pure."""
     logging = Path(__file__).with_name("log4j2.properties")
     # With TieredStopAtLevel=1 Java reserves 48 MB for compiled code. Spark fills them in minutes; then a thread looks for code to drop,
-    # which is soon compiled again: 12 small batches of three sinks in a warm session took 44 CPU-s, and 28 with this size. What is reserved
+    # which is soon compiled again: 24 small batches of three sinks in a warm session took 44 CPU-s, and 28 with this size. What is reserved
     # and not used costs nothing.
     compiling = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
     options = f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+UseSerialGC {compiling}"
