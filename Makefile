@@ -7,6 +7,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Without compiled files each of the many processes that tests start compiles all modules again: a worker for 0.5 s, collection for 10 s.
 unexport PYTHONDONTWRITEBYTECODE
 
+# The distribution's Python first: it is compiled with optimizations, which one from pyenv is not by default. For the connector's code that
+# is 27 % less CPU time. A Debian without python3-venv has no ensurepip; then the next one is tried.
+PYTHONS := $(or $(PYTHON),/usr/bin/python3 python3 python3.14 python3.13 python3.12 python3.11)
+
 PYTEST := $(BIN)/python -m pytest --durations=25
 # Collecting all tests takes each process 20 s; so each target names its folders (tests/fix_targets.py).
 FAST := tests/unit tests/contract
@@ -25,11 +29,14 @@ setup: $(VENV)/.ready ## Make .venv with the console scripts
 # A stamp, so that an interrupted installation is taken up again and a finished one costs nothing.
 $(VENV)/.ready: pyproject.toml
 	@if ! [ -x $(BIN)/python ]; then \
-	  for python in python3 python3.14 python3.13 python3.12 python3.11; do \
-	    if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$python; break; fi; \
+	  for python in $(PYTHONS); do \
+	    if $$python -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$python; break; fi; \
 	  done; \
-	  if [ -z "$$found" ]; then echo 'No Python 3.11 or later was found on PATH. Install one and run make again.' >&2; exit 1; fi; \
-	  echo "Making $(VENV) with $$($$found --version)"; \
+	  if [ -z "$$found" ]; then \
+	    echo 'No Python 3.11 or later with venv was found: $(PYTHONS). Install one, or set PYTHON=/path/to/python, and run make again.' >&2; \
+	    exit 1; \
+	  fi; \
+	  echo "Making $(VENV) with $$($$found --version) ($$($$found -c 'import sys; print(sys.executable)'))"; \
 	  $$found -m venv $(VENV) || { rm -rf $(VENV); exit 1; }; \
 	fi
 	@echo 'Installing the packages that pyproject.toml pins (about 600 MB the first time: PySpark, a Java runtime, PostgreSQL)'

@@ -83,7 +83,9 @@ def _backtracking(node: Node, referred: frozenset[int]) -> str:
         case Either(options):
             return f"(?:{'|'.join(text(option) for option in options)})"
         case Repeat(part, low, high, mode):
-            return _grouped(text(part), part) + _times(low, high) + mode
+            repeated = _grouped(text(part), part) + _times(low, high)
+            # Before 3.11.5 Python's own possessive quantifiers match too much (issue 106052 of CPython).
+            return f"(?>{repeated})" if mode == "+" else repeated + mode
         case Group(part, number):
             return f"(?P<g{number}>{text(part)})" if number in referred else f"(?:{text(part)})"
         case Atomic(part):

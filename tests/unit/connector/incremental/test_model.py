@@ -183,8 +183,8 @@ def named(plan: Plan) -> str:
 
 
 def shared(found: Iterable[Plan]) -> list[Any]:
-    """Each takes about a second: seven of eight are for the long run."""
-    return [pytest.param(plan, id=named(plan), marks=[pytest.mark.long] if at % 8 else []) for at, plan in enumerate(found)]
+    """Each takes about a second: fifteen of sixteen are for the long run."""
+    return [pytest.param(plan, id=named(plan), marks=[pytest.mark.long] if at % 16 else []) for at, plan in enumerate(found)]
 
 
 @pytest.mark.parametrize("plan", shared([*plans(), *read_only_plans()]))

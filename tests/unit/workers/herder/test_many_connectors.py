@@ -102,7 +102,7 @@ async def flap(client: httpx.AsyncClient, name: str, chance: random.Random) -> s
     return wanted
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_flapping_connectors_end_as_they_were_last_asked_to_be(seed: int) -> None:
     names = [f"f{number}" for number in range(6)]
     tasks: dict[str, list[str]] = {}
