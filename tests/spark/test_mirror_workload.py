@@ -1,6 +1,6 @@
 """Mirrors equal their source after a random workload on twenty tables, with the worker and Spark killed meanwhile.
 
-The whole of it, 200,000 changes with five kills each, is ``python -m tests.pipeline.kill_run``.
+The whole of it, 200,000 changes with five kills each, is ``python -m tests.support.spark.kill_run``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 
 from workers.spark.failure import JobError
 from workers.spark.session import find_java
+from workers.spark.sinks.delta_commit import ENGINE
 
 pytestmark = [pytest.mark.pg_once, pytest.mark.long]
 
@@ -44,3 +45,6 @@ async def test_a_mirror_equals_its_source_after_kills(pg: PgServer, worker: Call
     finally:
         rig.close()
     assert rig.spark_kills == 1
+    # Small batches were committed without a MERGE, which is the way that a kill could tear.
+    commits = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("_delta_log/*.json")]
+    assert any(f'"engineInfo":"{ENGINE}"' in commit.replace(" ", "") for commit in commits)
