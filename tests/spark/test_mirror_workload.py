@@ -6,7 +6,7 @@ The whole of it, 200,000 changes with five kills each, is ``python -m tests.supp
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,10 @@ from workers.spark.sinks.delta_commit import ENGINE
 pytestmark = [pytest.mark.pg_once, pytest.mark.long]
 
 SEED = 20_261_122
+
+
+def commits(folder: Path) -> Iterator[str]:
+    return (path.read_text(encoding="utf-8") for path in folder.rglob("_delta_log/*.json"))
 
 
 @pytest.mark.parametrize("sink", ["delta"])
@@ -46,5 +50,4 @@ async def test_a_mirror_equals_its_source_after_kills(pg: PgServer, worker: Call
         rig.close()
     assert rig.spark_kills == 1
     # Small batches were committed without a MERGE, which is the way that a kill could tear.
-    commits = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("_delta_log/*.json")]
-    assert any(f'"engineInfo":"{ENGINE}"' in commit.replace(" ", "") for commit in commits)
+    assert any(f'"engineInfo":"{ENGINE}"' in commit.replace(" ", "") for commit in commits(tmp_path))
