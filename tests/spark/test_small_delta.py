@@ -236,7 +236,7 @@ def test_failure_of_the_cheap_way_is_reported(rig: Rig, monkeypatch: pytest.Monk
         # As another version of Delta would.
         patch.setattr(DeltaTableFiles, "files", lambda self: list(self._snapshot.filesOfAnotherVersion()))
         rig.few(PLAIN, [up(2, "y", 20)])
-    assert caplog.messages == ["The commit of few rows failed, they take the slower way: table=s.t reason=Py4JError"]
+    assert caplog.messages == ["The commit of few rows of table s.t failed with Py4JError: they take the slower way"]
     rig.few(PLAIN, [up(3, "z", 30)])
     assert shown(rig.sink, PLAIN) == [(1, "x", 10), (2, "y", 20), (3, "z", 30)]
     assert engines(rig.folder)[2:] == [False, True]

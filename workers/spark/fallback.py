@@ -28,7 +28,7 @@ class Fallbacks:
         reason = reason_of(error)
         if reason != _RACE and (table, reason) not in self._known:
             self._known.add((table, reason))
-            _LOG.warning("%s of few rows failed, they take the slower way: table=%s reason=%s", self._step, table, reason)
+            _LOG.warning("%s of few rows of table %s failed with %s: they take the slower way", self._step, table, reason)
 
 
 def reason_of(error: Exception) -> str:

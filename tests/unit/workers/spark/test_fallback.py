@@ -36,11 +36,10 @@ def test_each_reason_is_reported_once_for_a_table(caplog: pytest.LogCaptureFixtu
     for table in ("s.a", "s.a", "s.b"):
         fallbacks.report(table, java("java.lang.NoSuchMethodError"))
     fallbacks.report("s.a", TypeError("secret value 4711"))
-    said = "The commit of few rows failed, they take the slower way:"
     assert caplog.messages == [
-        f"{said} table=s.a reason=java.lang.NoSuchMethodError",
-        f"{said} table=s.b reason=java.lang.NoSuchMethodError",
-        f"{said} table=s.a reason=TypeError",
+        "The commit of few rows of table s.a failed with java.lang.NoSuchMethodError: they take the slower way",
+        "The commit of few rows of table s.b failed with java.lang.NoSuchMethodError: they take the slower way",
+        "The commit of few rows of table s.a failed with TypeError: they take the slower way",
     ]
 
 
