@@ -50,7 +50,7 @@ class OutboxRows:
         self._time = None if router.timestamp_column is None else columns[router.timestamp_column]
         self._write_keys = _keys(self._key, messages)
         self._headers = [
-            (columns[name], _column(columns[name], write, same=schema.type == "string"))
+            (columns[name], _column(columns[name], write, same=schema.type == "string" or _is_whole(columns[name])))
             for (_, name, schema), write in zip(parts.headers, messages.header_values, strict=True)
         ]
         self._texts = _is_text(self._payload)
@@ -133,13 +133,16 @@ def _as_usual(usual: Expansion, cells: Cells) -> list[bytes] | None:
 def _keys(column: RowColumn, messages: OutboxMessages) -> Callable[[Cells], Sequence[bytes | None]]:
     """What writes the column's values as keys."""
     settings = messages.converters.key_json
-    if settings is None or not _is_text(column):
+    whole = _is_whole(column)
+    if settings is None or not (whole or _is_text(column)):
         return _column(column, messages.key, same=_writes_texts(messages.converters.key))
     before, after = around_payload(messages.columns.key, settings)
 
     def write(cells: Cells) -> Sequence[bytes | None]:
         try:
             if None not in cells:
+                if whole:
+                    return [b"%b%b%b" % (before, cell, after) for cell in cells if cell is not None]
                 return checked([b"%b%b%b" % (before, orjson.dumps(text), after) for text in column.values(cells)])
         except Unexpandable:
             pass
@@ -149,8 +152,8 @@ def _keys(column: RowColumn, messages: OutboxMessages) -> Callable[[Cells], Sequ
 
 
 def _column(column: RowColumn, write: Callable[[Any], bytes | None], *, same: bool) -> Callable[[Cells], Sequence[bytes | None]]:
-    """What writes a column's values. ``same``: ``write`` writes texts in UTF-8."""
-    if same and _is_text(column):
+    """What writes a column's values. ``same``: ``write`` writes texts in UTF-8, and whole numbers in digits."""
+    if same and (_is_text(column) or _is_whole(column)):
         return lambda cells: cells if _are_sent(column, cells) else list(map(write, column.values(cells)))
     return lambda cells: list(map(write, column.values(cells)))
 
@@ -158,6 +161,11 @@ def _column(column: RowColumn, write: Callable[[Any], bytes | None], *, same: bo
 def _is_text(column: RowColumn) -> bool:
     """Whether the values are the server's texts; NULL is ``column.null``."""
     return column.codec.decode == bytes.decode
+
+
+def _is_whole(column: RowColumn) -> bool:
+    """Whether the values are whole numbers in the server's digits, which converters write alike."""
+    return column.codec.decode is int and column.codec.schema.name is None
 
 
 def _are_sent(column: RowColumn, cells: Cells) -> bool:

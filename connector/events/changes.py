@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from connector.delivery.row_run import RowRun, StreamedRests
+from connector.delivery.row_run import RowRun, StreamedRests, columns_of
 from connector.errors import CdcError, ErrorKind
 from connector.events.encoders import HEAD, TableEncoder
 from connector.events.envelope import DEFAULT_FORM, EventForm, SourceFacts, SourceText
@@ -33,7 +33,6 @@ from connector.wire.pgoutput import (
     UNCHANGED,
     UPDATE,
     Message,
-    split_tuple,
 )
 
 _NO_BEFORE: Final = b'{"before":null,"after":null'
@@ -258,7 +257,7 @@ class ChangeWriter:
             return
         updates, table.run_updates = table.run_updates, 0
         encoder, lsns = table.encoder, table.lsns
-        columns = list(zip(*rows, strict=True))
+        columns = columns_of(rows)
         nulls, ends = table.nulls != 0, table.ends
         table.rows, table.lsns, table.texts, table.ends, table.nulls = [], [], [], [], 0
         if table.direct is not None:
@@ -347,7 +346,7 @@ class ChangeWriter:
         if "c" in self._settings.skipped:
             return
         cells: list[bytes | None] = []
-        nulls = split_tuple(frame, ROW, cells) & HAS_NULL
+        nulls = table.split(frame, ROW, cells) & HAS_NULL
         if table.window is not None:
             table.changed(cells)
         if table.reselections and self._asks(_Held(table, lsn, cells, partial(self._created, table, lsn, cells))):
@@ -381,9 +380,9 @@ class ChangeWriter:
         old: list[bytes | None] = []
         at = ROW_KIND
         if frame[at] != NEW_TUPLE:
-            at = split_tuple(frame, at + 1, old) >> 2
+            at = table.split(frame, at + 1, old) >> 2
         cells: list[bytes | None] = []
-        flags = split_tuple(frame, at + 1, cells)
+        flags = table.split(frame, at + 1, cells)
         unchanged = flags & HAS_UNCHANGED != 0
         if table.window is not None:
             table.changed(cells, old)
@@ -479,7 +478,7 @@ class ChangeWriter:
         self._end_run(table)
         encoder = table.encoder
         old: list[bytes | None] = []
-        split_tuple(frame, ROW, old)
+        table.split(frame, ROW, old)
         if table.window is not None:
             table.changed(old)
         before = self._row(encoder, old, unchanged=True)

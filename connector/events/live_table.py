@@ -12,6 +12,7 @@ from connector.events.reselect import Reselection
 from connector.meters.stream_meter import OperationCounts
 from connector.ports import ChangeWindow, Out
 from connector.wire.pgoutput import UNCHANGED
+from connector.wire.tuple_splitter import splitter
 
 
 class LiveTable:
@@ -37,6 +38,7 @@ class LiveTable:
         "run_updates",
         "signals",
         "source",
+        "split",
         "text",
         "texts",
         "window",
@@ -56,6 +58,8 @@ class LiveTable:
         self.encoder = encoder
         self.source = source
         self.out = out
+        self.split = splitter(len(encoder.table.columns))
+        """Splits the rows of its messages."""
         self.direct = row_taker(out, encoder)
         """Takes runs as cells where the connector's converters can write them without the event's JSON."""
         self.epoch = -1

@@ -72,7 +72,6 @@ from connector.wire.pgoutput import (
     parse_origin,
     parse_relation,
     parse_truncate,
-    split_tuple,
 )
 
 __all__ = ["LiveTable", "Out", "Stream", "StreamSettings"]
@@ -332,7 +331,7 @@ class Stream:
                     self._meter.filtered.creates += 1
                     continue
                 cells: list[bytes | None] = []
-                table.nulls |= split_tuple(frame, ROW, cells) & HAS_NULL
+                table.nulls |= table.split(frame, ROW, cells) & HAS_NULL
                 if not table.rows:
                     runs.append(table)
                 table.rows.append(cells)

@@ -57,14 +57,14 @@ EPOCH_2000_US: Final = 946_684_800_000_000
 UNCHANGED: Final = b"\x00unchanged toast"
 """Stands for an unchanged TOAST value, which the server did not send. Compare it by identity; no text of PostgreSQL holds a zero byte."""
 
-_LENGTH: Final = struct.Struct("!I").unpack_from
+CELL_LENGTH: Final = struct.Struct("!I").unpack_from
 _BEGIN: Final = struct.Struct("!qqI")
 _COMMIT: Final = struct.Struct("!Bqqq")
 _KEEPALIVE: Final = struct.Struct("!qqB")
 _COLUMN: Final = struct.Struct("!Ii")
 _STATUS: Final = struct.Struct("!BqqqqB")
-_TEXT: Final = 0x74
-_NULL: Final = 0x6E
+TEXT_CELL: Final = 0x74
+NULL_CELL: Final = 0x6E
 _UNCHANGED: Final = 0x75
 
 Tuple = list[bytes | None]
@@ -242,12 +242,12 @@ def split_tuple(frame: bytes, at: int, out: Tuple) -> int:
     append = out.append
     for _ in range(count):
         kind = frame[at]
-        if kind == _TEXT:
+        if kind == TEXT_CELL:
             at += 5
-            end = at + _LENGTH(frame, at - 4)[0]
+            end = at + CELL_LENGTH(frame, at - 4)[0]
             append(frame[at:end])
             at = end
-        elif kind == _NULL:
+        elif kind == NULL_CELL:
             append(None)
             flags |= HAS_NULL
             at += 1

@@ -10,7 +10,7 @@ from typing import Final
 from connector import failpoints
 from connector.catalog.table import CatalogTable
 from connector.config.connector_config import ConnectorConfig
-from connector.delivery.row_run import RowRun, RowTaker, row_taker
+from connector.delivery.row_run import RowRun, RowTaker, columns_of, row_taker
 from connector.errors import CdcError, ErrorKind
 from connector.events.capture import Capture
 from connector.events.encoders import HEAD, TableEncoder
@@ -70,7 +70,7 @@ class RowWriter:
             block = table.blocks[word] = text.head + b"%d" % self._lsn + text.middle + self._shown + text.tail
         encoder = table.encoder
         end = block + table.source.form.end(b"r", now_ns) + encoder.closing
-        columns = list(zip(*rows, strict=True))
+        columns = columns_of(rows)
         if table.direct is not None:
             run = RowRun(columns, nulls, end, len(rows))
             if table.direct.take(run, self._headers, now_ns // 1_000_000):

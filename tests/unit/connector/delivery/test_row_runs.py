@@ -152,6 +152,7 @@ def outbox_tables(draw: st.DrawFn, emulation: Emulation, _core: ConverterSetting
 OUTBOX_OPTIONS = {
     "table.expand.json.payload": ["true", "false"],
     "table.fields.additional.placement": ["type:header:kind", "type:header,number:header:n", "number:partition"],
+    "table.field.event.key": ["number", "aggregateid"],
     "table.field.event.timestamp": ["at"],
     "route.tombstone.on.empty.payload": ["true"],
 }
