@@ -26,7 +26,7 @@ from psycopg import AsyncConnection
 from .recording import Compare, Recording, scrub_rest, topic_records
 from .registered_avro import RegisteredAvro
 from .sql_statements import statements
-from .topics import Raw, TopicReader, topic_reader
+from .topics import TopicReader, topic_reader
 from .until import until
 
 BASE: Final = {
@@ -431,25 +431,9 @@ class Play:
         await until(still, lambda: f"{self.tag} to be quiet")
         return last
 
-    async def _stored(self, topic: str, count: int) -> list[Raw]:
-        """Read a topic that ``count`` records were counted in.
-
-        A reader on a machine with other work has now and then brought nothing of a topic whose records had been counted.
-        Such a topic is read again.
-        """
-        raws: list[Raw] = []
-
-        async def some() -> bool:
-            nonlocal raws
-            raws = await self.reader.read(topic)
-            return raws != [] or count == 0
-
-        await until(some, lambda: f"a record of {topic}, in which {count} were counted")
-        return raws
-
     async def _recording(self) -> Recording:
         # A surplus record would follow the expected ones directly. A stopping connector sends what it has read.
-        counts = await self._quiet(2.0 if self.recorded is None else 0.2)
+        await self._quiet(2.0 if self.recorded is None else 0.2)
         compare = self.scenario.compare
         topics: dict[str, Any] = {}
         settings: dict[str, dict[str, str]] = {}
@@ -457,7 +441,7 @@ class Play:
             named = self._named(topic)
             if compare.ignores(named):
                 continue
-            raws = await self._stored(topic, counts.get(named, 0))
+            raws = await self.reader.read(topic)
             if self.registered is not None:
                 raws = [await self.registered.readable(raw, self._created[self._variant_of(topic)]) for raw in raws]
             topics[named] = topic_records(raws, compare, self.prefix, self.place.database)

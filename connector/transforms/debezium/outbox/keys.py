@@ -20,7 +20,10 @@ _TABLE: Final[tuple[Row, ...]] = (
         None,
         "MEDIUM",
         "Event Timestamp Field",
-        "Column that becomes the message's timestamp. Without it, this is the time at which the connector saw the event.",
+        (
+            "Column that becomes the message's timestamp. Without it, this is the time at which the connector saw the event."
+            " Kafka soon removes messages whose timestamp is older than the topic's retention.ms."
+        ),
     ),
     (
         "table.fields.additional.placement",
