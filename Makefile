@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 # The distribution's Python first: it is compiled with optimizations, which one from pyenv is not by default. For the connector's code that
-# is 27 % less CPU time. A Debian without python3-venv has no ensurepip; then the next one is tried.
+# is 26 % less CPU time. A Debian without python3-venv has no ensurepip; then the next one is tried.
 PYTHONS := $(or $(PYTHON),/usr/bin/python3 python3 python3.14 python3.13 python3.12 python3.11)
 
 PYTEST := $(BIN)/python -m pytest --durations=25

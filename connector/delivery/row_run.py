@@ -72,9 +72,10 @@ class RowRun:
 
 
 def columns_of(rows: Sequence[Sequence[bytes | None]]) -> list[list[bytes | None]]:
-    """Return the columns of ``rows``, of which there is at least one. Raises ValueError unless all have the same length.
+    """Return the columns of ``rows``, of which there is at least one; all are as long as the first.
 
-    For 512 rows of 10 columns it takes 0.14 µs a row, and ``zip(*rows)`` 0.24 µs.
+    Raises ValueError if the number of cells shows that they are not. For 512 rows of 10 columns it takes 0.14 µs a row, and
+    ``zip(*rows)`` 0.24 µs.
     """
     width = len(rows[0])
     cells = list(chain.from_iterable(rows))

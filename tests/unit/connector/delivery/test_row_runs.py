@@ -19,7 +19,7 @@ from connector.converters.converter import ConverterChoice, SchemaNeededError, S
 from connector.converters.registry import RegisteredSchema, Registry
 from connector.delivery import outbox_message
 from connector.delivery.record_conversion import ConversionPlan, RecordConversion
-from connector.delivery.row_run import RowRun, RowTaker
+from connector.delivery.row_run import RowRun, RowTaker, columns_of
 from connector.emulation import DEBEZIUM_2_3_4, DEBEZIUM_3_7_0, DEFAULT, Emulation
 from connector.errors import CdcError
 from connector.events.changes import StreamSettings
@@ -341,6 +341,16 @@ def test_a_value_that_cannot_be_converted_sends_its_rows_as_events() -> None:
     events, _ = records(plan_of({}, AVRO[0]), table, read, direct=False)
     rows, taken = records(plan_of({}, AVRO[0]), table, read, direct=True)
     assert (rows, taken) == (events, 1)
+
+
+@pytest.mark.parametrize("rows", [[[b"1", None, b"a"], [b"2", b"x", b""]], [[b"1"]], [[], []]])
+def test_columns_of_rows(rows: list[list[bytes | None]]) -> None:
+    assert columns_of(rows) == [list(column) for column in zip(*rows, strict=True)]
+
+
+def test_rows_of_different_lengths_have_no_columns() -> None:
+    with pytest.raises(ValueError, match="different lengths"):
+        columns_of([[b"1", b"2"], [b"3"]])
 
 
 def outbox(messages: Sequence[tuple[str, str | None]]) -> Table:
