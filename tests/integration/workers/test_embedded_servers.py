@@ -8,18 +8,14 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka import AIOKafkaProducer
 
 from tests.fix_pg import PgServer
 from tests.fix_worker import end_offsets, read_topics
-from tests.support.until import until
 from workers.quickstart.embedded.kafka import EmbeddedKafka
 from workers.quickstart.embedded.postgres import EmbeddedPostgres
 from workers.quickstart.embedded.process import command_line
 from workers.quickstart.embedded.programs import Programs, wheel_programs
-
-LONG_AGO_MS = 1_600_000_000_000
 
 
 def test_postgres_is_ready_for_logical_replication(pg: PgServer) -> None:
@@ -93,32 +89,6 @@ async def test_a_reader_waits_for_a_topic_and_reports_its_events(kafka_bootstrap
         await producer.send_and_wait(topic, b"1")
     with pytest.raises(pytest.fail.Exception, match=rf"1 of 2 records came to {topic} within 0\.5 s"):
         await read_topics(kafka_bootstrap, [topic], 2, seconds=0.5)
-
-
-@pytest.mark.server
-async def test_kafka_keeps_records_of_long_ago() -> None:
-    checks = {"log.retention.check.interval.ms": "100", "log.initial.task.delay.ms": "0"}
-    with EmbeddedKafka(settings=checks) as server:
-        admin = AIOKafkaAdminClient(bootstrap_servers=server.bootstrap)
-        await admin.start()
-        await admin.create_topics([NewTopic("kept", 1, 1), NewTopic("removed", 1, 1, topic_configs={"retention.ms": "1000"})])
-        await admin.close()
-        removed = TopicPartition("removed", 0)
-        async with (
-            AIOKafkaProducer(bootstrap_servers=server.bootstrap) as producer,
-            AIOKafkaConsumer(bootstrap_servers=server.bootstrap) as consumer,
-        ):
-            await producer.send_and_wait("kept", b"value", timestamp_ms=LONG_AGO_MS)
-            # Kafka has looked at all topics between two records that it removed.
-            for count in (1, 2):
-                await producer.send_and_wait("removed", b"value", timestamp_ms=LONG_AGO_MS)
-
-                async def gone(count: int = count) -> bool:
-                    return dict(await consumer.beginning_offsets([removed])) == {removed: count}
-
-                await until(gone, lambda: "Kafka to remove a record")
-            [record] = await read_topics(server.bootstrap, ["kept"], 1)
-    assert record.value == b"value"
 
 
 @pytest.mark.server
