@@ -99,7 +99,7 @@ class MetricExport:
         numbers: list[NumberDataPoint] = []
         histograms: list[HistogramDataPoint] = []
         for connector, facts in each:
-            for values, value in figure.points(facts):
+            for values, value in zip(*figure.points(facts), strict=True):
                 attributes = dict(zip(figure.labels, values, strict=True))
                 if connector is not None:
                     attributes = {"connector": connector, **attributes}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 
 from connector.delivery.progress import Progress
 from connector.meters.histogram import Histogram
@@ -13,8 +13,11 @@ from workers.telemetry.own.slot_watch import SlotFigures
 from workers.telemetry.worker_meter import TaskOutcomes, WorkerMeter
 
 Kind = Literal["counter", "gauge", "histogram"]
-Point = tuple[tuple[str, ...], int | float | Histogram]
-"""The values of the labels, and the number; the histogram of a histogram."""
+Number = int | float | Histogram
+"""The number of a point; the histogram of a histogram."""
+Points = tuple[Sequence[tuple[str, ...]], Sequence[Number]]
+"""The values of the labels of each point, and their numbers in the same order."""
+NO_POINTS: Final[Points] = ((), ())
 Facts_contra = TypeVar("Facts_contra", contravariant=True)
 
 
@@ -45,14 +48,14 @@ class WorkerFacts:
 class Figure(Generic[Facts_contra]):
     """A figure. ``name`` is without the ending ``_total`` of a counter. ``meaning`` is a clause for HELP and for docs/monitoring.md.
 
-    ``points`` yields its present points, with the values of ``labels``. A connector's figures have the label ``connector`` before these.
+    ``points`` returns its present points, with the values of ``labels``. A connector's figures have the label ``connector`` before these.
     """
 
     name: str
     kind: Kind
     labels: tuple[str, ...]
     meaning: str
-    points: Callable[[Facts_contra], Iterable[Point]]
+    points: Callable[[Facts_contra], Points]
 
     @property
     def series(self) -> str:
@@ -60,11 +63,11 @@ class Figure(Generic[Facts_contra]):
         return f"{self.name}_total" if self.kind == "counter" else self.name
 
 
-def single(value: float | Histogram | None) -> Iterable[Point]:
-    """Return the point of a figure without labels of its own; none for None."""
-    return () if value is None else (((), value),)
+def single(value: Number | None, *labels: str) -> Points:
+    """Return one point; none for None."""
+    return NO_POINTS if value is None else ((labels,), (value,))
 
 
-def by_kind(counts: Mapping[str, int]) -> Iterable[Point]:
-    """Return a point for each kind of error."""
-    return [((kind,), count) for kind, count in counts.items()]
+def by_label(numbers: Mapping[str, int]) -> Points:
+    """Return a point for each value of the only label."""
+    return list(zip(numbers)), list(numbers.values())

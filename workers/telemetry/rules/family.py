@@ -30,7 +30,7 @@ class Series:
 class Family:
     """All series of one name. Add them, then call :meth:`settle`; after it they can only get other values."""
 
-    __slots__ = ("help", "kind", "members", "name", "parts", "unique", "values")
+    __slots__ = ("help", "kind", "members", "name", "parts", "unique", "values", "written")
 
     def __init__(self, name: str, kind: str, described: str) -> None:
         self.name: Final = name
@@ -43,6 +43,13 @@ class Family:
         """The series and their values, in the order of the lines."""
         self.unique = True
         """Whether the labels tell them apart."""
+        self.written: tuple[str, bytes] | None = None
+        """The text for the present values, with its format."""
+
+    @property
+    def lines(self) -> str:
+        """Its series with labels and values."""
+        return "".join(self.parts)
 
     @property
     def series(self) -> str:
@@ -70,7 +77,7 @@ class Family:
         known: dict[int, int] = {}
         if former is not None and (former.kind, former.unique) == (self.kind, self.unique):
             known = {id(series): place for place, series in enumerate(former.members)}
-        self.parts = []
+        self.parts, self.written = [], None
         for series, value in zip(self.members, self.values, strict=True):
             place = known.get(id(series))
             if former is None or place is None:
@@ -84,6 +91,7 @@ class Family:
         """Change the value of the series at this place."""
         self.values[place] = value
         self.parts[2 * place + 1] = f"{printed(value)}\n"
+        self.written = None
 
 
 def plain_family(name: str, kind: str, described: str, value: float) -> Family:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final, Protocol
 
 from workers.telemetry.rules.family import escaped
@@ -29,6 +29,9 @@ def content_type(accept: str) -> str:
 class WrittenFamily(Protocol):
     """What is written of a family of series: its title, and its lines, which are the same in both formats."""
 
+    written: tuple[str, bytes] | None
+    """The text that was made last, with its format. None if the lines have changed."""
+
     @property
     def name(self) -> str:
         """The name without the ending of a counter."""
@@ -46,26 +49,30 @@ class WrittenFamily(Protocol):
         """The name of its series."""
 
     @property
-    def parts(self) -> Sequence[str]:
-        """Its series with labels and values: texts that are its lines when they are put together."""
+    def lines(self) -> str:
+        """Its series with labels and values."""
 
 
 def write(families: Iterable[WrittenFamily], form: str) -> bytes:
     """Return the families in the format with this content type."""
-    return "".join([*(text_of(family, form) for family in families), ending(form)]).encode()
+    return b"".join([*(text_of(family, form) for family in families), ending(form)])
 
 
-def text_of(family: WrittenFamily, form: str) -> str:
+def text_of(family: WrittenFamily, form: str) -> bytes:
     """Return one family in the format with this content type."""
+    if family.written is not None and family.written[0] == form:
+        return family.written[1]
     opened = form == OPEN_METRICS
     kind = "untyped" if family.kind == "unknown" and not opened else family.kind
     titled = family.name if opened else family.series
-    return f"# HELP {titled} {escaped(family.help, quotes=opened)}\n# TYPE {titled} {kind}\n" + "".join(family.parts)
+    text = f"# HELP {titled} {escaped(family.help, quotes=opened)}\n# TYPE {titled} {kind}\n{family.lines}".encode()
+    family.written = form, text
+    return text
 
 
-def ending(form: str) -> str:
+def ending(form: str) -> bytes:
     """Return what ends the text in the format with this content type."""
-    return "# EOF\n" if form == OPEN_METRICS else ""
+    return b"# EOF\n" if form == OPEN_METRICS else b""
 
 
 def _number(text: str) -> float:

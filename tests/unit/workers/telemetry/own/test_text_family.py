@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hypothesis import given
+from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
 from prometheus_client.parser import text_string_to_metric_families as plain
 
@@ -14,7 +16,7 @@ from workers.telemetry.exposition import Exposition, load_rules
 from workers.telemetry.own.figure import ConnectorFacts, WorkerFacts
 from workers.telemetry.own.slot_watch import SlotFigures
 from workers.telemetry.own.text_family import OwnFamilies
-from workers.telemetry.rules.text_format import OPEN_METRICS
+from workers.telemetry.rules.text_format import OPEN_METRICS, PROMETHEUS, write
 from workers.telemetry.worker_meter import TaskOutcomes, WorkerMeter
 
 SLOT = SlotFigures("extended", True, 5, 2.5, 10, 100, None, 20, 0.5)
@@ -183,8 +185,8 @@ def test_kept_text_is_that_of_a_first_scrape() -> None:
 
     def equal(*connectors: ConnectorFacts) -> None:
         present = worker()
-        assert [(each.name, "".join(each.parts)) for each in kept(present, connectors)] == [
-            (each.name, "".join(each.parts)) for each in OwnFamilies()(present, connectors)
+        assert [(each.name, each.lines) for each in kept(present, connectors)] == [
+            (each.name, each.lines) for each in OwnFamilies()(present, connectors)
         ]
 
     equal(first, second)
@@ -203,3 +205,34 @@ def test_kept_text_is_that_of_a_first_scrape() -> None:
     equal(first)
     equal(facts(by_table=False), second)
     equal()
+
+
+_NAMES = st.sampled_from(("public.t", "public.u", ODD, "100%s"))
+_STEPS = st.one_of(
+    st.tuples(st.just("count"), _NAMES, st.sampled_from(("creates", "updates", "deletes", "truncates"))),
+    st.tuples(st.sampled_from(("sent", "read", "incremental", "asked again", "nothing")), _NAMES, st.just("")),
+)
+
+
+@given(st.lists(st.lists(_STEPS, max_size=3), max_size=8), st.booleans())
+def test_kept_text_after_any_counts_is_that_of_a_first_scrape(scrapes: list[list[tuple[str, str, str]]], by_table: bool) -> None:
+    present, shown, kept = worker(), facts(by_table=by_table), OwnFamilies()
+    meters, progress = shown.meters, shown.progress
+    assert meters is not None
+    assert progress is not None
+    for steps in scrapes:
+        for step, name, operation in steps:
+            if step == "count":
+                counts = meters.stream.counts(name)
+                setattr(counts, operation, getattr(counts, operation) + 1)
+            elif step == "sent":
+                meters.producer.packed(name, 3, 100, 9, 1.0)
+            elif step == "read":
+                progress.tables.append(TableProgress(name))
+                progress.tables[0].rows += 2
+            elif step == "incremental":
+                meters.snapshot.incremental_sent(name, 5, 0)
+            elif step == "asked again":
+                meters.snapshot.incremental_begins([name])
+        for form in (PROMETHEUS, OPEN_METRICS):
+            assert write(kept(present, [shown]), form) == write(OwnFamilies()(present, [shown]), form)
