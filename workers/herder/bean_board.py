@@ -30,7 +30,7 @@ from workers.telemetry.beans.object_name import key_value
 from workers.telemetry.beans.snapshot import snapshot_bean
 from workers.telemetry.beans.streaming import streaming_bean
 from workers.telemetry.beans.task import TaskRun, task_beans
-from workers.telemetry.mbean import Attribute, MBean, OperationError
+from workers.telemetry.mbean import Attribute, MBean, MBeanTable, OperationError
 from workers.telemetry.worker_meter import StateShares, TaskHistory, WorkerMeter
 
 LOG: Final = EventLog(__name__)
@@ -60,7 +60,7 @@ class BeanBoard:
         self._meter: Final = meter
         self._producers: Final = ProducerBeans()
 
-    def each(self) -> Iterator[MBean]:
+    def each(self) -> Iterator[MBean | MBeanTable]:
         """Yield all MBeans: the worker's, those of its connectors in the order of their names, and those of Kafka's clients.
 
         The event loop may turn between two of them. What iterates over a task's counters is therefore computed at once.
@@ -131,7 +131,7 @@ class BeanBoard:
         version = self._planner.version(config)
         return TaskRun(status.tasks[TASK].state, version, KAFKA_VERSION, classes, meters, progress, history, self._meter.now())
 
-    def _of_clients(self, names: Sequence[str]) -> Iterator[MBean]:
+    def _of_clients(self, names: Sequence[str]) -> Iterator[MBean | MBeanTable]:
         now, group = self._meter.now(), self._settings.group_id
         producers = {f"{group}-{name}": meter for name, meter in self._meter.stores.items()}
         consumers = {f"{group}-{name}": meter for name, meter in self._meter.consumers.items()}

@@ -56,7 +56,7 @@ from workers.stores.offset_store import AllOffsets
 from workers.stores.status_store import StatusStore
 from workers.stores.topic_log import TopicLog
 from workers.telemetry.loggers import Loggers
-from workers.telemetry.mbean import MBean
+from workers.telemetry.mbean import MBean, MBeanTable, separate
 from workers.telemetry.worker_meter import WorkerMeter
 
 if TYPE_CHECKING:
@@ -289,10 +289,10 @@ class WorkerHerder:
 
     def mbeans(self) -> Sequence[MBean]:
         """The MBeans of this worker and of the connectors that it runs, in the order of their names."""
-        return list(self._beans.each())
+        return list(separate(self._beans.each()))
 
-    def each_mbean(self) -> Iterator[MBean]:
-        """Yield the same, each with its values at the moment when it is asked for."""
+    def each_mbean(self) -> Iterator[MBean | MBeanTable]:
+        """Yield the same, those of topics in tables, each with its values at the moment when it is asked for."""
         return self._beans.each()
 
     def notifications(self, name: str, after: int) -> Sequence[Note]:

@@ -14,7 +14,7 @@ from typing import Final
 from connector.errors import CdcError, ErrorKind
 from connector.log import EventLog
 from connector.ports import Backtracking
-from workers.telemetry.mbean import MBean
+from workers.telemetry.mbean import MBean, MBeanTable
 from workers.telemetry.own.text_family import TextFamily
 from workers.telemetry.process_figures import process_families
 from workers.telemetry.rules.evaluation import RuleSet
@@ -70,7 +70,7 @@ class Exposition:
     def __init__(
         self,
         rules: RuleFile,
-        beans: Callable[[], Iterable[MBean]],
+        beans: Callable[[], Iterable[MBean | MBeanTable]],
         ours: Callable[[], Iterable[TextFamily]] = tuple,
         fresh: Callable[[], Awaitable[None]] | None = None,
     ) -> None:

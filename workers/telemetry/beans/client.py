@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import islice
+from operator import attrgetter
+from typing import Final, cast
 
 from connector.meters.connection_meter import ConnectionMeter
 from connector.meters.producer_meter import ProducerMeter, SentCounts
@@ -14,13 +16,14 @@ from workers.telemetry.beans.attribute import Row, attributes, untold, untold_av
 from workers.telemetry.beans.connect import DOMAIN
 from workers.telemetry.beans.connections import AUTHENTICATION, CLIENT, COUNT, IN_FLIGHT, INCOMING, LOOP, ClientFacts
 from workers.telemetry.beans.object_name import key_value
-from workers.telemetry.mbean import MBean
+from workers.telemetry.mbean import MBean, MBeanTable
 
 PRODUCER_DOMAIN: Final = "kafka.producer"
 BUFFER: Final = 33_554_432
 """Kafka's default of ``buffer.memory``, which no producer has here."""
 
 _OTHER: Final = "aiokafka does not tell"
+_SENT: Final = attrgetter("at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +39,31 @@ class ProducerFacts:
         return self.meter.connections
 
 
-@dataclass(slots=True)
-class TopicFacts:
-    """What it has counted of one topic."""
+@dataclass(frozen=True, slots=True)
+class TopicsFacts:
+    """What a producer has counted of its topics, in their order. Values are columns: a number for each topic."""
 
-    counts: SentCounts
+    counts: Sequence[SentCounts]
     now: float
+    moving: Sequence[int]
+    """The places of the topics whose rates may differ from those in ``former``."""
+    former: Mapping[str, Sequence[float]]
+    """The values of each attribute when it was computed last."""
+
+    def total(self, name: str) -> Sequence[float]:
+        """Return a count."""
+        return list(map(float, map(attrgetter(name), self.counts)))
+
+    def passing(self, attribute: str, value: Callable[[SentCounts, float], float]) -> Sequence[float]:
+        """Return figures that change with time alone, computed for the topics that move."""
+        found, counts, now = list(self.former[attribute]), self.counts, self.now
+        for place in self.moving:
+            found[place] = value(counts[place], now)
+        return found
+
+    def zeros(self, attribute: str) -> Sequence[float]:
+        """Return a figure that is always 0."""
+        return self.former[attribute]
 
 
 PRODUCER: Final[tuple[Row[ProducerFacts], ...]] = (
@@ -104,78 +126,87 @@ PRODUCER: Final[tuple[Row[ProducerFacts], ...]] = (
     *AUTHENTICATION,
     *LOOP,
 )
-_COUNTED: Final[tuple[Row[TopicFacts], ...]] = (
+TOPIC: Final[tuple[Row[TopicsFacts], ...]] = (
     Row(
         "record-send-total",
         "nearest",
         "records sent to the topic, without those that processes of a snapshot send",
-        lambda facts: float(facts.counts.records),
+        lambda facts: facts.total("records"),
     ),
-    Row("record-send-rate", "exact", "likewise, per second", lambda facts: facts.counts.record_rate.rate(facts.now)),
-    Row("byte-total", "exact", "bytes of batches after compression", lambda facts: float(facts.counts.packed)),
-    Row("byte-rate", "exact", "likewise, per second", lambda facts: facts.counts.byte_rate.rate(facts.now)),
+    Row(
+        "record-send-rate",
+        "exact",
+        "likewise, per second",
+        lambda facts: facts.passing("record-send-rate", lambda counts, now: counts.record_rate.rate(now)),
+    ),
+    Row("byte-total", "exact", "bytes of batches after compression", lambda facts: facts.total("packed")),
+    Row(
+        "byte-rate",
+        "exact",
+        "likewise, per second",
+        lambda facts: facts.passing("byte-rate", lambda counts, now: counts.byte_rate.rate(now)),
+    ),
     Row(
         "compression-rate",
         "exact",
         "bytes after compression for each byte before",
-        lambda facts: facts.counts.compression.average(facts.now),
+        lambda facts: facts.passing("compression-rate", lambda counts, now: counts.compression.average(now)),
     ),
-    Row("record-error-total", "exact", "records that Kafka refused", lambda facts: float(facts.counts.errors)),
-)
-_NOT_COUNTED: Final[tuple[Row[object], ...]] = (
-    Row("record-error-rate", "no meaning here", "always 0: the task ends with the first", lambda _facts: 0.0),
-    Row("record-retry-total", "no meaning here", f"always 0: {_OTHER}", lambda _facts: 0.0),
-    Row("record-retry-rate", "no meaning here", f"always 0: {_OTHER}", lambda _facts: 0.0),
+    Row("record-error-total", "exact", "records that Kafka refused", lambda facts: facts.total("errors")),
+    Row("record-error-rate", "no meaning here", "always 0: the task ends with the first", lambda facts: facts.zeros("record-error-rate")),
+    Row("record-retry-total", "no meaning here", f"always 0: {_OTHER}", lambda facts: facts.zeros("record-retry-total")),
+    Row("record-retry-rate", "no meaning here", f"always 0: {_OTHER}", lambda facts: facts.zeros("record-retry-rate")),
 )
 
 
-TOPIC: Final[tuple[Row[TopicFacts], ...]] = (*_COUNTED, *_NOT_COUNTED)
-_ZEROS: Final = attributes(_NOT_COUNTED, None)
-_PASSING: Final = tuple(row for row in _COUNTED if row.name in ("record-send-rate", "byte-rate", "compression-rate"))
-"""Those that change with time alone."""
+class _Topics:
+    """The MBeans of a producer's topics as they were made last, at ``now``. A topic without records for a minute stays as it is."""
 
+    __slots__ = ("_client", "_errors", "_now", "_sent", "_table")
 
-class _Topic:
-    """The MBean of a topic as it was made last. ``settled`` is False if its rates would be others now without a further batch."""
+    def __init__(self, client: str) -> None:
+        self._client: Final = key_value(client)
+        self._now = float("-inf")
+        self._sent: list[float] = []
+        """When the last batch of each topic was counted."""
+        self._errors = 0
+        self._table = MBeanTable(PRODUCER_DOMAIN, (), {row.name: () for row in TOPIC})
 
-    __slots__ = ("at", "bean", "errors", "facts", "keys", "settled")
+    def present(self, meter: ProducerMeter, now: float) -> MBeanTable:
+        """Return the MBeans. Topics are added behind the others, and none is removed."""
+        counts, former, before = list(meter.topics.values()), self._sent, self._now
+        sent = list(map(_SENT, counts))
+        if sent == former and self._errors == meter.all.errors and (not sent or before - max(sent) >= SETTLED_S):
+            return self._table
+        known = len(former)
+        moving = [place for place, (at, last) in enumerate(zip(sent, former, strict=False)) if at != last or before - at < SETTLED_S]
+        moving += range(known, len(sent))
+        keys, columns = self._table.keys, self._table.columns
+        if len(sent) > known:
+            keys = [*keys, *(self._keys(topic) for topic in islice(meter.topics, known, None))]
+            columns = {name: [*column, *([0.0] * (len(sent) - known))] for name, column in columns.items()}
+        found = attributes(TOPIC, TopicsFacts(counts, now, moving, columns))
+        self._table = MBeanTable(PRODUCER_DOMAIN, keys, cast("Mapping[str, Sequence[float]]", found))
+        self._sent, self._errors, self._now = sent, meter.all.errors, now
+        return self._table
 
-    def __init__(self, client: str, topic: str, counts: SentCounts) -> None:
-        self.keys: Final = (("type", "producer-topic-metrics"), ("client-id", key_value(client)), ("topic", key_value(topic)))
-        self.bean = MBean(PRODUCER_DOMAIN, self.keys, {})
-        self.facts: Final = TopicFacts(counts, 0.0)
-        self.at: float | None = None
-        self.errors = 0
-        self.settled = False
-
-    def present(self, now: float) -> MBean:
-        """Return the MBean."""
-        counts, facts = self.facts.counts, self.facts
-        same = self.at == counts.at and self.errors == counts.errors
-        if same and self.settled:
-            return self.bean
-        facts.now = now
-        found = {**self.bean.attributes, **attributes(_PASSING, facts)} if same else {**attributes(_COUNTED, facts), **_ZEROS}
-        self.bean = MBean(PRODUCER_DOMAIN, self.keys, found)
-        self.at, self.errors, self.settled = counts.at, counts.errors, now - counts.at >= SETTLED_S
-        return self.bean
+    def _keys(self, topic: str) -> tuple[tuple[str, str], ...]:
+        return (("type", "producer-topic-metrics"), ("client-id", self._client), ("topic", key_value(topic)))
 
 
 class ProducerBeans:
-    """Makes the MBeans of producers. That of a topic which got no records for a minute is kept: most of 1,000 tables are idle."""
+    """Makes the MBeans of producers. Those of topics are kept, and the rates of one that is idle are not computed again."""
 
     def __init__(self) -> None:
-        self._topics: Final = weakref.WeakKeyDictionary[ProducerMeter, dict[str, _Topic]]()
+        self._topics: Final = weakref.WeakKeyDictionary[ProducerMeter, _Topics]()
 
-    def each(self, client: str, facts: ProducerFacts) -> Iterator[MBean]:
-        """Yield the MBeans of the producer with this client id: its own, and one for each topic."""
+    def each(self, client: str, facts: ProducerFacts) -> Iterator[MBean | MBeanTable]:
+        """Yield the MBeans of the producer with this client id: its own, and a table of those of its topics."""
         yield MBean(PRODUCER_DOMAIN, (("type", "producer-metrics"), ("client-id", key_value(client))), attributes(PRODUCER, facts))
-        topics = self._topics.setdefault(facts.meter, {})
-        for topic, counts in facts.meter.topics.items():
-            known = topics.get(topic)
-            if known is None:
-                known = topics[topic] = _Topic(client, topic, counts)
-            yield known.present(facts.now)
+        topics = self._topics.get(facts.meter)
+        if topics is None:
+            topics = self._topics[facts.meter] = _Topics(client)
+        yield topics.present(facts.meter, facts.now)
 
 
 def connect_bean(client: str, facts: ClientFacts) -> MBean:

@@ -7,7 +7,7 @@ of an attribute (``…><>status: (.+)``) is evaluated again when the value chang
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress
 from operator import ne
@@ -15,7 +15,7 @@ from typing import Final
 
 from connector.java.floats import java_double
 from connector.java.regex.replacement import expand
-from workers.telemetry.mbean import Attribute, MBean
+from workers.telemetry.mbean import Attribute, MBean, MBeanTable, separate
 from workers.telemetry.name_pattern import canonical_name
 from workers.telemetry.rules.family import Family, Series
 from workers.telemetry.rules.names import family_name, safe_label, safe_name, snake_case
@@ -87,6 +87,15 @@ class _Kept:
         self.tables: list[int] = []
         """The places of attributes that are tables. Two tables are equal whatever the order of their entries, which the lines show."""
 
+    def stands_for(self, bean: MBean | MBeanTable) -> bool:
+        """Whether this is what is kept of a MBean with this name."""
+        return type(bean) is MBean and self.key[1] == bean.keys and self.key[0] == bean.domain
+
+    @property
+    def rows(self) -> Sequence[_Kept]:
+        """The MBean as the only one of a table."""
+        return (self,)
+
     def find_tables(self) -> None:
         """Set ``tables`` after a change of the cells."""
         self.tables = [place for place, each in enumerate(self.cells) if type(each) is dict]
@@ -100,6 +109,55 @@ class _Kept:
                 yield cells
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """Where numbers of a column are shown, times ``factor``: the row of the table, and the place in the family."""
+
+    family: Family
+    factor: float
+    lines: list[tuple[int, int]]
+
+
+class _KeptTable:
+    """A table of MBeans at the last scrape. Its rows are as they were when the families were made."""
+
+    __slots__ = ("columns", "places", "rows", "table")
+    shown: Final = True
+
+    def __init__(self, table: MBeanTable, rows: Sequence[_Kept]) -> None:
+        self.table = table
+        self.rows: Final = rows
+        self.columns: dict[str, Sequence[float]] = {}
+        """The values that the families show."""
+        self.places: dict[str, list[_Shown]] | None = None
+        """By attribute. None if a rule reads a value."""
+
+    def stands_for(self, bean: MBean | MBeanTable) -> bool:
+        """Whether this is what is kept of a table with these names."""
+        if not isinstance(bean, MBeanTable) or bean.domain != self.table.domain or list(bean.columns) != list(self.table.columns):
+            return False
+        return bean.keys is self.table.keys or bean.keys == self.table.keys
+
+    def find_places(self) -> None:
+        """Set ``places`` and ``columns`` when the families were made."""
+        self.columns = dict(self.table.columns)
+        self.places = {}
+        for at, attribute in enumerate(self.columns):
+            found: dict[tuple[str, float], _Shown] = {}
+            for row, kept in enumerate(self.rows):
+                cell = kept.cells[at] if kept.shown else None
+                if not isinstance(cell, _Cell):
+                    continue
+                if cell.open:
+                    self.places = None
+                    return
+                # Without a factor it is not shown, or its number is constant.
+                if cell.factor is not None:
+                    for family, place in cell.places:
+                        found.setdefault((family.name, cell.factor), _Shown(family, cell.factor, [])).lines.append((row, place))
+            self.places[attribute] = list(found.values())
+
+
 class RuleSet:
     """A rule file with the results and the lines that are kept from one scrape to the next.
 
@@ -108,9 +166,9 @@ class RuleSet:
 
     def __init__(self, file: RuleFile) -> None:
         self._file: Final = file
-        self._known: list[_Kept] = []
+        self._known: list[_Kept | _KeptTable] = []
         """The MBeans of the last scrape, in their order."""
-        self._shown: list[_Kept] = []
+        self._shown: list[_Kept | _KeptTable] = []
         """Those of which the families were made."""
         self._families: dict[str, Family] = {}
         self._stale = True
@@ -118,7 +176,7 @@ class RuleSet:
         self.evaluations = 0
         """How many lines were evaluated; a scrape without new lines adds none."""
 
-    def families(self, beans: Iterable[MBean]) -> list[Family]:
+    def families(self, beans: Iterable[MBean | MBeanTable]) -> list[Family]:
         """Return the families of the MBeans' present values, in the order of their names. The next scrape changes them."""
         steps = self.steps(beans)
         while True:
@@ -128,22 +186,20 @@ class RuleSet:
                 found: list[Family] = end.value
                 return found
 
-    def steps(self, beans: Iterable[MBean]) -> Generator[None, None, list[Family]]:
+    def steps(self, beans: Iterable[MBean | MBeanTable]) -> Generator[None, None, list[Family]]:
         """Do the work of :meth:`families`, and yield after pieces of it, so that the caller can let others run. Return the families."""
         each = iter(beans)
-        seen: list[_Kept] = []
+        seen: list[_Kept | _KeptTable] = []
         for kept, bean in zip(self._known, each, strict=False):
-            if kept.key[1] != bean.keys or kept.key[0] != bean.domain:
+            if not kept.stands_for(bean):
                 each = chain((bean,), each)
                 break
             seen.append(kept)
-            self._take(kept, bean)
-            yield
+            yield from self._renew(kept, bean)
         # With the first MBean that is not the next one of the last scrape, all further ones are looked up.
         for kept, bean in self._found(seen, each):
             seen.append(kept)
-            self._take(kept, bean)
-            yield
+            yield from self._renew(kept, bean)
         self._known = seen
         shown = [kept for kept in seen if kept.shown]
         if self._stale or shown != self._shown:
@@ -152,20 +208,33 @@ class RuleSet:
             self._shown, self._stale = shown, False
         return [self._families[name] for name in sorted(self._families)]
 
-    def _found(self, seen: Iterable[_Kept], beans: Iterable[MBean]) -> Iterator[tuple[_Kept, MBean]]:
+    def _found(
+        self, seen: Iterable[_Kept | _KeptTable], beans: Iterable[MBean | MBeanTable]
+    ) -> Iterator[tuple[_Kept | _KeptTable, MBean | MBeanTable]]:
         """Yield further MBeans of a scrape with what is kept of them. ``seen`` are those before them."""
-        known = {kept.key: kept for kept in self._known}
-        counts = Counter(kept.key[:2] for kept in seen)
+        known = {row.key: row for kept in self._known for row in kept.rows}
+        counts = Counter(row.key[:2] for kept in seen for row in kept.rows)
         for bean in beans:
-            name = bean.domain, bean.keys
-            key = (*name, counts[name])
-            counts[name] += 1
-            yield known.get(key) or _Kept(key, shown=self._is_shown(bean)), bean
+            rows: list[_Kept] = []
+            for one in separate((bean,)):
+                name = one.domain, one.keys
+                key = (*name, counts[name])
+                counts[name] += 1
+                rows.append(known.get(key) or _Kept(key, shown=self._is_shown(one)))
+            if isinstance(bean, MBeanTable):
+                # Its rows get their values when the families are made.
+                self._stale = True
+                yield _KeptTable(bean, rows), bean
+            else:
+                yield rows[0], bean
 
-    def _arrange(self, shown: Iterable[_Kept]) -> Iterator[None]:
+    def _arrange(self, shown: Sequence[_Kept | _KeptTable]) -> Iterator[None]:
         """Make the families from the present results."""
+        tables = [kept for kept in shown if isinstance(kept, _KeptTable)]
+        for each in tables:
+            yield from self._take_rows(each, each.table)
         found: dict[str, Family] = {}
-        for kept in shown:
+        for kept in (row for entry in shown for row in entry.rows):
             for cell in kept.each():
                 series = cell.series
                 cell.places = () if series is None else tuple(self._add(found, name, series, cell.number) for name in series.families)
@@ -174,12 +243,52 @@ class RuleSet:
             family.settle(self._families.get(name))
             yield
         self._families = found
+        for each in tables:
+            each.find_places()
+            yield
 
     def _add(self, found: dict[str, Family], name: str, series: Series, number: float) -> tuple[Family, int]:
         family = found.get(name)
         if family is None:
             family = found[name] = Family(name, series.kind, series.help)
         return family, family.add(series, number)
+
+    def _renew(self, kept: _Kept | _KeptTable, bean: MBean | MBeanTable) -> Iterator[None]:
+        """Take in the present values of the MBean or table."""
+        if isinstance(kept, _KeptTable) and isinstance(bean, MBeanTable):
+            yield from self._take_table(kept, bean)
+        elif isinstance(kept, _Kept) and isinstance(bean, MBean):
+            self._take(kept, bean)
+        yield
+
+    def _take_table(self, kept: _KeptTable, table: MBeanTable) -> Iterator[None]:
+        """Write the numbers that changed, or leave that to :meth:`_arrange` if it is due."""
+        if table is kept.table:
+            return
+        if not self._stale and kept.places is not None:
+            for attribute, column in table.columns.items():
+                former = kept.columns[attribute]
+                if column is not former and column != former:
+                    for shown in kept.places[attribute]:
+                        # NaN differs from itself, and prints the same.
+                        shown.family.put_all(
+                            {
+                                place: column[row] * shown.factor
+                                for row, place in shown.lines
+                                if column[row] is not former[row] and column[row] != former[row]
+                            }
+                        )
+                kept.columns[attribute] = column
+                yield
+        elif not self._stale:
+            yield from self._take_rows(kept, table)
+        kept.table = table
+
+    def _take_rows(self, kept: _KeptTable, table: MBeanTable) -> Iterator[None]:
+        """Take in the present values of the MBeans of a table one by one."""
+        for row, bean in zip(kept.rows, table.beans(), strict=True):
+            self._take(row, bean)
+            yield
 
     def _take(self, kept: _Kept, bean: MBean) -> None:
         """Take in the present values of the MBean."""
@@ -199,7 +308,7 @@ class RuleSet:
         for at in range(len(values)) if tables else compress(range(len(values)), map(ne, values, former)):
             old, value, cell = former[at], values[at], cells[at]
             # NaN differs from itself, and prints the same.
-            if value is old or (value == old and at not in tables):
+            if value is old or (value == old and (at not in tables or list(_entries(value)) == list(_entries(old)))):
                 continue
             if type(value) is float and type(cell) is _Cell and cell.factor is not None:
                 # Nearly all figures that change.

@@ -8,7 +8,7 @@ from connector.errors import CdcError, ErrorKind
 from connector.meters.task_meters import MeterSettings
 from connector.signals.signal import Signal
 from tests.support.herder_bench import CONFIG, Bench, worker
-from workers.telemetry.mbean import OperationError
+from workers.telemetry.mbean import OperationError, separate
 
 EVENTS = [
     "debezium.postgres:type=connector-metrics,context=snapshot,server=srv",
@@ -118,7 +118,7 @@ async def test_counters_may_grow_while_the_mbeans_are_read() -> None:
         meters.settings = MeterSettings("srv")
         meters.producer.packed("first", 1, 10, 5, 0.0)
         found = []
-        for number, bean in enumerate(bench.herder.each_mbean()):
+        for number, bean in enumerate(separate(bench.herder.each_mbean())):
             found.append(bean.name)
             # The task goes on between two of them: it sends to another topic and sees another table.
             meters.producer.packed(f"topic-{number}", 1, 10, 5, 0.0)

@@ -6,6 +6,7 @@ from connector.meters.connection_meter import ConnectionMeter, Traffic
 from connector.meters.producer_meter import ProducerMeter
 from workers.telemetry.beans.client import ProducerBeans, ProducerFacts, connect_bean
 from workers.telemetry.beans.connections import ClientFacts, admin_bean, consumer_bean
+from workers.telemetry.mbean import separate
 
 
 class Connection:
@@ -53,7 +54,7 @@ def test_consumers_clients_that_create_topics_and_the_member() -> None:
 def test_a_producer_counts_its_batches_beside_its_connections() -> None:
     meter = ProducerMeter()
     watched(meter.connections)
-    [producer] = ProducerBeans().each("p", ProducerFacts(meter, 0))
+    [producer] = separate(ProducerBeans().each("p", ProducerFacts(meter, 0)))
     assert {name: value for name, value in producer.attributes.items() if value == value and value} == {  # noqa: PLR0124 (NaN)
         **CARRIED,
         "requests-in-flight": 1,

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from connector.ports import Backtracking, OutOfTimeError
 from tests.support.jmx_rule_cases import BEANS, CASES
-from workers.telemetry.mbean import Attribute, MBean
+from workers.telemetry.mbean import Attribute, MBean, MBeanTable, separate
 from workers.telemetry.rules.evaluation import RuleSet
+from workers.telemetry.rules.family import printed, printed_all
 from workers.telemetry.rules.pattern import compile_pattern
 from workers.telemetry.rules.rule_file import RuleFileError, parse_rules
 from workers.telemetry.rules.text_format import PROMETHEUS, write
@@ -33,7 +34,7 @@ def changed(value: Attribute) -> Attribute:
     return value
 
 
-def text(rules: RuleSet, beans: Iterable[MBean]) -> bytes:
+def text(rules: RuleSet, beans: Iterable[MBean | MBeanTable]) -> bytes:
     return write(rules.families(beans), PROMETHEUS)
 
 
@@ -90,6 +91,59 @@ def test_kept_lines_are_those_of_a_first_scrape(scrapes: list[tuple[list[MBean],
         cancelled.close()
         assert text(kept, beans) == text(RuleSet(file), beans)
         assert text(kept, beans[1:]) == text(RuleSet(file), beans[1:])
+
+
+_COLUMN = st.sampled_from((0.0, 0.5, 3.0, 1e300, 1e-5, 2.5e-7, float("nan"), float("inf"), float("-inf")))
+_TABLES = st.builds(
+    lambda topics, rows: MBeanTable(
+        "kafka.producer",
+        [(("type", "producer-topic-metrics"), ("topic", topic)) for topic in topics],
+        {"rate": [rate for rate, _ in rows[: len(topics)]], "total": [total for _, total in rows[: len(topics)]]},
+    ),
+    st.sampled_from(("", "a", "ab", "abc", "bac", "aab")),
+    st.lists(st.tuples(_COLUMN, _COLUMN), min_size=3, max_size=3),
+)
+_MIXED = st.tuples(st.lists(_TABLES, max_size=2), _BEANS).map(lambda found: [*found[0], *found[1][:2]])
+
+
+@given(scrapes=st.lists(st.tuples(_MIXED, st.integers(0, 12)), min_size=2, max_size=6), name=st.sampled_from(sorted(CASES)))
+def test_lines_of_tables_are_those_of_their_mbeans(scrapes: list[tuple[list[MBean | MBeanTable], int]], name: str) -> None:
+    try:
+        file = parse_rules(CASES[name], _here)
+    except RuleFileError:
+        return
+    kept = RuleSet(file)
+    for beans, done in scrapes:
+        cancelled = kept.steps(beans)
+        for _ in zip(range(done), cancelled, strict=False):
+            pass
+        cancelled.close()
+        assert text(kept, beans) == text(RuleSet(file), separate(beans))
+
+
+@given(
+    scrapes=st.lists(st.tuples(st.lists(st.tuples(_COLUMN, _COLUMN), min_size=3, max_size=3), st.integers(0, 5)), min_size=2, max_size=9),
+    name=st.sampled_from(sorted(CASES)),
+)
+def test_a_table_with_other_numbers_is_written_again(scrapes: list[tuple[list[tuple[float, float]], int]], name: str) -> None:
+    try:
+        file = parse_rules(CASES[name], _here)
+    except RuleFileError:
+        return
+    kept = RuleSet(file)
+    keys = [(("type", "producer-topic-metrics"), ("client-id", "p"), ("topic", topic)) for topic in "abc"]
+    for rows, done in scrapes:
+        table = MBeanTable("kafka.producer", keys, {"rate": [rate for rate, _ in rows], "total": [total for _, total in rows]})
+        cancelled = kept.steps([table])
+        for _ in zip(range(done), cancelled, strict=False):
+            pass
+        cancelled.close()
+        assert text(kept, [table]) == text(RuleSet(file), separate([table]))
+
+
+@given(st.lists(st.floats(), min_size=1))
+def test_numbers_together_are_printed_as_alone(values: list[float]) -> None:
+    assert printed_all(values) == [printed(value) for value in values]
 
 
 @pytest.mark.parametrize(
