@@ -5,12 +5,19 @@ from __future__ import annotations
 import os
 import resource
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from workers.telemetry.rules.family import Family, plain_family
 
 _PROC: Final = Path("/proc/self")
+
+
+@cache
+def _booted() -> int:
+    """Return when the system started, in seconds since 1970. Its file is long, so that it is read once."""
+    return int(next(line.split()[1] for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime ")))
 
 
 def process_families() -> Iterator[Family]:
@@ -22,11 +29,10 @@ def process_families() -> Iterator[Family]:
     )
     try:
         words = (_PROC / "stat").read_text().rpartition(")")[2].split()
-        boot = next(line.split()[1] for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime "))
+        started = _booted() + int(words[19]) / os.sysconf("SC_CLK_TCK")
         files = len(list((_PROC / "fd").iterdir()))
     except (OSError, StopIteration):
         return
-    started = int(boot) + int(words[19]) / os.sysconf("SC_CLK_TCK")
     yield plain_family("process_start_time_seconds", "gauge", "Start time of the process since unix epoch in seconds.", started)
     yield plain_family("process_virtual_memory_bytes", "gauge", "Virtual memory size in bytes.", float(words[20]))
     yield plain_family(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Final
 
 from connector.delivery.progress import Progress
 from connector.meters.lag import LagMeter
-from connector.meters.stream_meter import OperationCounts
 from connector.meters.task_meters import MeterSettings, TaskMeters
 from workers.telemetry.beans.attribute import Row, attributes
 from workers.telemetry.beans.debezium import DOMAIN, QUEUE, TaskFacts, keys
@@ -15,9 +15,10 @@ from workers.telemetry.mbean import Attribute, MBean
 _LAG: Final = "of the time from a commit until it was read; the last commit of each burst of messages counts, in Debezium each event"
 
 
-def _all(facts: TaskFacts) -> list[OperationCounts]:
-    """The counts of every table, and those of filtered events, which Debezium adds to its totals."""
-    return [*facts.meters.stream.tables.values(), facts.meters.stream.filtered]
+def _all(facts: TaskFacts, operation: str) -> int:
+    """The events of every table, and the filtered ones, which Debezium adds to its totals."""
+    stream = facts.meters.stream
+    return int(sum(map(attrgetter(operation), (*stream.tables.values(), stream.filtered))))
 
 
 def _by_table(facts: TaskFacts, operation: str) -> Attribute:
@@ -80,26 +81,28 @@ TABLE: Final[tuple[Row[TaskFacts], ...]] = (
         "exact",
         "all events, also filtered and erroneous ones, and the rows of incremental snapshots",
         lambda facts: (
-            sum(counts.total for counts in _all(facts)) + facts.meters.stream.erroneous + facts.meters.snapshot.incremental_events
+            sum(_all(facts, operation) for operation in ("creates", "updates", "deletes", "truncates"))
+            + facts.meters.stream.erroneous
+            + facts.meters.snapshot.incremental_events
         ),
     ),
     Row(
         "TotalNumberOfCreateEventsSeen",
         "exact",
         "inserts, also filtered ones",
-        lambda facts: sum(counts.creates for counts in _all(facts)),
+        lambda facts: _all(facts, "creates"),
     ),
     Row(
         "TotalNumberOfUpdateEventsSeen",
         "exact",
         "updates, also filtered ones",
-        lambda facts: sum(counts.updates for counts in _all(facts)),
+        lambda facts: _all(facts, "updates"),
     ),
     Row(
         "TotalNumberOfDeleteEventsSeen",
         "exact",
         "deletes, also filtered ones",
-        lambda facts: sum(counts.deletes for counts in _all(facts)),
+        lambda facts: _all(facts, "deletes"),
     ),
     Row(
         "NumberOfCreateEventsSeen",
