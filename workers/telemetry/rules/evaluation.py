@@ -222,8 +222,7 @@ class RuleSet:
                 counts[name] += 1
                 rows.append(known.get(key) or _Kept(key, shown=self._is_shown(one)))
             if isinstance(bean, MBeanTable):
-                # Its rows get their values when the families are made.
-                self._stale = True
+                # Its rows get their values when the families are made, in this scrape.
                 yield _KeptTable(bean, rows), bean
             else:
                 yield rows[0], bean

@@ -121,24 +121,30 @@ def test_lines_of_tables_are_those_of_their_mbeans(scrapes: list[tuple[list[MBea
         assert text(kept, beans) == text(RuleSet(file), separate(beans))
 
 
-@given(
-    scrapes=st.lists(st.tuples(st.lists(st.tuples(_COLUMN, _COLUMN), min_size=3, max_size=3), st.integers(0, 5)), min_size=2, max_size=9),
-    name=st.sampled_from(sorted(CASES)),
-)
-def test_a_table_with_other_numbers_is_written_again(scrapes: list[tuple[list[tuple[float, float]], int]], name: str) -> None:
+_ROWS = st.lists(st.tuples(_COLUMN, _COLUMN), min_size=3, max_size=3)
+_STEPS = st.lists(st.tuples(_ROWS, st.integers(0, 5), st.sampled_from(("", "", "before", "behind"))), min_size=3, max_size=9)
+
+
+@given(scrapes=_STEPS, name=st.sampled_from(sorted(CASES)))
+def test_a_table_with_other_numbers_is_written_again(scrapes: list[tuple[list[tuple[float, float]], int, str]], name: str) -> None:
     try:
         file = parse_rules(CASES[name], _here)
     except RuleFileError:
         return
     kept = RuleSet(file)
     keys = [(("type", "producer-topic-metrics"), ("client-id", "p"), ("topic", topic)) for topic in "abc"]
-    for rows, done in scrapes:
+    other = MBean("kafka.producer", (("type", "producer-metrics"), ("client-id", "p")), {"rate": 1.0})
+    for rows, done, place in scrapes:
         table = MBeanTable("kafka.producer", keys, {"rate": [rate for rate, _ in rows], "total": [total for _, total in rows]})
-        cancelled = kept.steps([table])
+        # With another MBean beside the table, the families are made again.
+        beans: list[MBean | MBeanTable] = [table]
+        if place:
+            beans.insert(0 if place == "before" else 1, other)
+        cancelled = kept.steps(beans)
         for _ in zip(range(done), cancelled, strict=False):
             pass
         cancelled.close()
-        assert text(kept, [table]) == text(RuleSet(file), separate([table]))
+        assert text(kept, beans) == text(RuleSet(file), separate(beans))
 
 
 @given(st.lists(st.floats(), min_size=1))
