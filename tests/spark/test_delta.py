@@ -82,6 +82,7 @@ def test_delta_adds_rows_without_a_merge_if_no_file_can_have_their_keys(spark: S
     ]
 
 
+@pytest.mark.long
 def test_delta_applies_small_and_large_tables_of_a_batch(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sink = sink_of(DeltaPlace(str(tmp_path)), spark)
     large, small = replace(PLAIN, name="large"), replace(PLAIN, name="small")
