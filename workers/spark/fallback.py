@@ -7,6 +7,7 @@ same tables, so without a report the change would only show as slowness.
 from __future__ import annotations
 
 import logging
+import threading
 from typing import Final
 
 from py4j.protocol import Py4JJavaError
@@ -19,6 +20,10 @@ _RACE: Final = "java.nio.file.FileAlreadyExistsException"
 class Fallbacks:
     """The reports of one process, one for each step, table and reason."""
 
+    total = 0
+    """How many there were of all steps since the process's start, also those that were not reported again."""
+    _lock: Final = threading.Lock()
+
     def __init__(self, step: str) -> None:
         self._step: Final = step
         self._known: set[tuple[str, str]] = set()
@@ -26,7 +31,11 @@ class Fallbacks:
     def report(self, table: str, error: Exception) -> None:
         """Write one line about the table (``schema.name``, or its place). It has no text of the error, which may hold values of rows."""
         reason = reason_of(error)
-        if reason != _RACE and (table, reason) not in self._known:
+        if reason == _RACE:
+            return
+        with self._lock:
+            Fallbacks.total += 1
+        if (table, reason) not in self._known:
             self._known.add((table, reason))
             _LOG.warning("%s of few rows of table %s failed with %s: they take the slower way", self._step, table, reason)
 

@@ -10,6 +10,7 @@ from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
+from workers.spark.fallback import Fallbacks
 from workers.spark.jobs.done import Done
 from workers.spark.meters.endpoint import served
 from workers.spark.meters.figures import Figures
@@ -50,6 +51,8 @@ def counted(
         except Exception:
             figures.failed()
             raise
+        finally:
+            figures.job.fallbacks = Fallbacks.total
         read = done.topics
         tables = {name: found for name, state in states.items() if (found := _table(state)) is not None}
         aside = {name: read[name].records if done.dead and name in read else 0 for name, state in states.items() if state.aside is not None}

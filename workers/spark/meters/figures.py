@@ -61,6 +61,8 @@ class JobFigures:
     phases: Mapping[str, float] = field(default_factory=dict)
     """Phase of Spark's last trigger → seconds."""
     triggers: int = 0
+    fallbacks: int = 0
+    """How often a step of a small batch failed with an error, so that the way of large batches was taken."""
 
 
 @dataclass(frozen=True, slots=True)

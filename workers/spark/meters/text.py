@@ -23,6 +23,7 @@ _JOB: Final[tuple[tuple[str, str, str, Callable[[JobFigures], float]], ...]] = (
     ("unread_timestamp_seconds", "gauge", "When the unread records were counted last, 0 before.", lambda job: job.looked),
     ("start_timestamp_seconds", "gauge", "When the job started.", lambda job: job.started),
     ("triggers_total", "counter", "Triggers of Spark's query, since the start.", lambda job: job.triggers),
+    ("small_batch_fallbacks_total", "counter", "Failed steps of small batches, since the start.", lambda job: job.fallbacks),
 )
 _TABLE: Final[tuple[tuple[str, str, str, Callable[[TableFigures, float], float]], ...]] = (
     ("table_records_total", "counter", "Records of the table's topic.", lambda one, _: one.records),

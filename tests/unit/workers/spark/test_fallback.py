@@ -32,10 +32,11 @@ def test_reason_is_the_class_of_the_innermost_error() -> None:
 
 
 def test_each_reason_is_reported_once_for_a_table(caplog: pytest.LogCaptureFixture) -> None:
-    fallbacks = Fallbacks("The commit")
+    fallbacks, before = Fallbacks("The commit"), Fallbacks.total
     for table in ("s.a", "s.a", "s.b"):
         fallbacks.report(table, java("java.lang.NoSuchMethodError"))
     fallbacks.report("s.a", TypeError("secret value 4711"))
+    assert Fallbacks.total - before == 4
     assert caplog.messages == [
         "The commit of few rows of table s.a failed with java.lang.NoSuchMethodError: they take the slower way",
         "The commit of few rows of table s.b failed with java.lang.NoSuchMethodError: they take the slower way",
@@ -44,5 +45,7 @@ def test_each_reason_is_reported_once_for_a_table(caplog: pytest.LogCaptureFixtu
 
 
 def test_another_process_that_was_first_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    before = Fallbacks.total
     Fallbacks("The commit").report("s.a", java("java.lang.RuntimeException", "java.nio.file.FileAlreadyExistsException"))
     assert caplog.messages == []
+    assert Fallbacks.total == before

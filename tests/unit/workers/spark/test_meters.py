@@ -7,6 +7,7 @@ import re
 import socket
 from collections.abc import Iterator
 from types import SimpleNamespace
+from typing import Any
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
@@ -16,7 +17,9 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 
 from tests.support.project import ROOT
 from workers.spark.failure import WRONG, JobError
-from workers.spark.jobs.metering import unread_of
+from workers.spark.fallback import Fallbacks
+from workers.spark.jobs.done import Done
+from workers.spark.jobs.metering import counted, unread_of
 from workers.spark.meters.endpoint import served
 from workers.spark.meters.figures import Figures, TopicBatch
 from workers.spark.meters.listener import TriggerListener
@@ -97,6 +100,23 @@ def test_table_that_is_set_aside_is_counted_once(figures: Figures, clock: Clock)
     # Its records are read, but not applied.
     assert (seen["table_batches_total", "public.b"], seen["table_last_batch_timestamp_seconds", "public.b"]) == (1, 1000)
     assert (seen["table_batches_total", "public.a"], seen["table_last_batch_timestamp_seconds", "public.a"]) == (3, 1020)
+
+
+def test_fallbacks_of_batches_are_counted_whether_or_not_the_batch_succeeds(figures: Figures) -> None:
+    before = Fallbacks.total
+
+    def apply(_records: Any, number: int) -> Done:
+        Fallbacks("The commit").report("public.a", TypeError())
+        if number:
+            raise ValueError("the batch fails")
+        return Done(number)
+
+    work = counted(apply, figures, dict)
+    work(None, 0)
+    assert samples(figures)["small_batch_fallbacks_total", ""] == before + 1
+    with pytest.raises(ValueError, match="the batch fails"):
+        work(None, 1)
+    assert samples(figures)["small_batch_fallbacks_total", ""] == before + 2
 
 
 def test_health_follows_the_batches(figures: Figures, clock: Clock) -> None:
