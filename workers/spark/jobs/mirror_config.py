@@ -15,6 +15,7 @@ from workers.spark.failure import WRONG, JobError
 from workers.spark.kinds import UNAVAILABLE
 from workers.spark.maintenance.settings import MaintainConfig, check_maintain
 from workers.spark.meters.settings import MetricsConfig, check_metrics
+from workers.spark.tables.partitions import partition_of
 from workers.spark.tables.rules import Rules, TableRule, check_rules
 from workers.spark.topics.apicurio import generation_of
 from workers.spark.topics.patterns import either, of_prefix, of_topic
@@ -152,6 +153,8 @@ def parse_config(document: Mapping[str, Any], environment: Mapping[str, str] = o
     check_maintain(config.maintain, config.sink.format)
     check_metrics(config.metrics)
     check_rules(config.table)
+    for rule in config.table:
+        _check_partitions(rule, config.sink.format)
     if not _TRIGGER.fullmatch(config.trigger):
         raise JobError(WRONG, f'trigger is {config.trigger!r}. Use "available-now", "continuous" or an interval such as "10 seconds".')
     if (config.topics is None) == (config.prefix is None):
@@ -172,6 +175,14 @@ def parse_config(document: Mapping[str, Any], environment: Mapping[str, str] = o
     if config.consistency == "transaction" and config.transaction_topic is None and config.prefix is None:
         raise JobError(WRONG, "consistency is transaction: transaction_topic must be set (the connector's <topic.prefix>.transaction).")
     return config
+
+
+def _check_partitions(rule: TableRule, form: str) -> None:
+    if rule.partition_by and form not in ("delta", "iceberg"):
+        raise JobError(WRONG, f"partition_by is for the formats delta and iceberg, but sink.format is {form}. Remove it.")
+    transforms = [text for text in rule.partition_by if partition_of(text).transform is not None]
+    if transforms and form == "delta":
+        raise JobError(WRONG, f"partition_by has {transforms[0]}, but Delta divides files by columns only. Name a column, or use iceberg.")
 
 
 def _check_registry(config: MirrorConfig) -> None:

@@ -281,7 +281,8 @@ def run_history(
     """
     if any(rule.changes_rows for rule in config.table):
         raise JobError(
-            WRONG, "[[table]] has soft_delete, columns, exclude_columns or mask. A history has all of a row: only route is for it."
+            WRONG,
+            "[[table]] has soft_delete, columns, exclude_columns or mask. A history has whole rows: only route and partition_by fit.",
         )
     _run(replace(config, sink=replace(config.sink, dropped_columns="keep")), "history", History, spark, say, rebuild)
 
@@ -308,11 +309,6 @@ def _run(
         place = sink_of(place_of(config, f"{config.name} {checkpoint.identity()}"), session)
         sink = ruled(config, place)
         ends = broker.ends(topics) if now else None
-
-        def behind(batch: int, topic: str) -> bool:
-            there = end_offsets(session, config) if ends is None else ends
-            return not covers(checkpoint.offsets(batch), {place: end for place, end in there.items() if place[0] == topic})
-
         form, isolation = format_of(config), Isolation(checkpoint if config.sink.on_failure == "set-aside" else None)
         again = Rebuild(checkpoint, broker, topics, form, partial(read_range, session, config.bootstrap, options=config.kafka))
         figures = Figures()
@@ -322,7 +318,7 @@ def _run(
             sink if config.metrics is None else CountedSink(sink, figures),
             job(sink),
             transactions_of(config),
-            behind,
+            partial(_behind, config, session, checkpoint, ends),
             missing=None if config.dsn is None else missing_of(config.dsn),
             ownership=Ownership(checkpoint, sink, rebuild, again.lacks),
             isolation=isolation,
@@ -332,9 +328,7 @@ def _run(
             say(summary("rebuild", rebuilt))
         # Also those of a batch that a crash ended before its state was stored: the batch is repeated.
         isolation.clear(checkpoint.last().topics)
-        for topic, state in sorted(checkpoint.last().topics.items()):
-            if state.aside is not None:
-                say(said_of(topic, state))
+        _say_aside(checkpoint.last(), say)
         apply = batches.apply if config.metrics is None else counted(batches.apply, figures, lambda: checkpoint.last().topics)
         run = Run(config, session, apply, checkpoint, say, ends, schedule_of(config, session, place, say), figures.unread)
         with metered(figures, config.metrics, session, config.name):
@@ -344,6 +338,18 @@ def _run(
     finally:
         if spark is None:
             session.stop()
+
+
+def _behind(config: MirrorConfig, session: SparkSession, checkpoint: Checkpoint, ends: Offsets | None, batch: int, topic: str) -> bool:
+    """Whether the topic has records after those of the batch, before the ``ends`` if there are any."""
+    there = end_offsets(session, config) if ends is None else ends
+    return not covers(checkpoint.offsets(batch), {place: end for place, end in there.items() if place[0] == topic})
+
+
+def _say_aside(state: State, say: Callable[[str], None]) -> None:
+    for topic, known in sorted(state.topics.items()):
+        if known.aside is not None:
+            say(said_of(topic, known))
 
 
 def _follow(run: Run, config: MirrorConfig, session: SparkSession, checkpoint: Checkpoint) -> None:

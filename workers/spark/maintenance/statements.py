@@ -11,6 +11,7 @@ from pyspark.sql.types import AtomicType, BinaryType, BooleanType
 from workers.spark.maintenance.settings import LEAST_RETENTION, MaintainConfig
 from workers.spark.sinks.delta_readers import MICROSECONDS
 from workers.spark.tables.names import literal, quoted
+from workers.spark.tables.partitions import partition_of
 from workers.spark.tables.table import Table
 
 SMALL: Final = 0.75
@@ -80,7 +81,8 @@ def cluster_columns(table: Table, config: MaintainConfig, files: int, size: int)
     """
     if not config.cluster or not files or size <= config.bytes or size / files >= config.bytes / 2:
         return []
-    kinds = {column.name: column.kind.type for column in table.columns}
+    divided = {partition_of(text).column for text in table.partition_by}
+    kinds = {column.name: column.kind.type for column in table.columns if column.name not in divided}
     return [name for name in table.key if isinstance(kinds.get(name), AtomicType) and not isinstance(kinds[name], BinaryType | BooleanType)]
 
 

@@ -28,6 +28,7 @@ from workers.spark.sinks.merge import bounded
 from workers.spark.sinks.small_delta import SMALL, SmallDelta
 from workers.spark.tables.evolution import Drop, Rename, Step
 from workers.spark.tables.names import escaped, literal, quoted
+from workers.spark.tables.partitions import partitioned, partitions_of
 from workers.spark.tables.table import Effects, Table
 
 _REWRITE: Final = {"spark.databricks.delta.merge.deletionVectors.persistent": "false"}
@@ -143,12 +144,12 @@ class DeltaSink(LakeSink):
             effects.rows.sparkSession.conf.set(*MICROSECONDS)
         super()._apply(effects)
 
-    def remove(self, session: SparkSession, identifier: str, name: str) -> None:
+    def remove(self, session: SparkSession, identifier: str, name: str, table: Table) -> None:
         """Without column mapping the table is rewritten."""
         if self._readers == "all":
-            self.rewrite(identifier, session.table(identifier).drop(name))
+            self.rewrite(identifier, session.table(identifier).drop(name), table)
         else:
-            super().remove(session, identifier, name)
+            super().remove(session, identifier, name, table)
 
     def _rewrites(self, step: Step) -> bool:
         return (self._readers == "all" and isinstance(step, Rename | Drop)) or super()._rewrites(step)
@@ -160,12 +161,14 @@ class DeltaSink(LakeSink):
             session.sql(f"CREATE SCHEMA IF NOT EXISTS {quoted(self._catalog)}.{quoted(escaped(table.schema))}")
             place = f" LOCATION {literal(self._path(table))}" if self._folder is not None else ""
         made = ", ".join(f"'{name}' = '{value}'" for name, value in PROPERTIES[self._readers].items())
-        session.sql(f"CREATE TABLE IF NOT EXISTS {self.identifier(table)} ({columns}) USING delta{place} TBLPROPERTIES ({made})")
+        divided = f"USING delta{partitioned(table)}{place}"
+        session.sql(f"CREATE TABLE IF NOT EXISTS {self.identifier(table)} ({columns}) {divided} TBLPROPERTIES ({made})")
 
-    def rewrite(self, identifier: str, rows: DataFrame) -> None:
+    def rewrite(self, identifier: str, rows: DataFrame, table: Table) -> None:
         """Overwrite rows and schema in one commit; the table's properties stay."""
         writer = rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
-        writer.saveAsTable(identifier)
+        parts = [part.column for part in partitions_of(table, rows.columns)]
+        (writer.partitionBy(*parts) if parts else writer).saveAsTable(identifier)
 
     def widens(self, old: DataType, new: DataType) -> bool:
         """The rules of Delta's documentation, "Type widening"."""

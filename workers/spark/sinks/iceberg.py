@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
@@ -24,6 +25,7 @@ from pyspark.sql.types import (
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.sinks.lake import LakeSink
 from workers.spark.tables.names import escaped, quoted
+from workers.spark.tables.partitions import partitioned, partitions_of
 from workers.spark.tables.table import Table
 
 PROPERTIES: Final = {
@@ -41,6 +43,9 @@ class IcebergSink(LakeSink):
     ``settings`` are the catalog's, without their prefix ``spark.sql.catalog.<catalog>.`` (``type`` and ``warehouse`` at least); without
     any the session must have the catalog, preferably with ``cache-enabled=false``. Raises JobError(UNREADABLE) if it does not.
     """
+
+    # The partitions of former files stay in the table's metadata. A MERGE of Iceberg 1.11 fails if their column is gone.
+    redivides = False
 
     def __init__(
         self,
@@ -75,11 +80,20 @@ class IcebergSink(LakeSink):
         """Create the table with format version 2 and merge-on-read."""
         session.sql(f"CREATE NAMESPACE IF NOT EXISTS {quoted(self.catalog)}.{quoted(escaped(table.schema))}")
         made = ", ".join(f"'{name}' = '{value}'" for name, value in PROPERTIES.items())
-        session.sql(f"CREATE TABLE IF NOT EXISTS {self.identifier(table)} ({columns}) USING iceberg TBLPROPERTIES ({made})")
+        kind = f"USING iceberg{partitioned(table)}"
+        session.sql(f"CREATE TABLE IF NOT EXISTS {self.identifier(table)} ({columns}) {kind} TBLPROPERTIES ({made})")
 
-    def rewrite(self, identifier: str, rows: DataFrame) -> None:
+    def rewrite(self, identifier: str, rows: DataFrame, table: Table) -> None:
         """Replace rows and schema in one commit; the table's properties stay."""
-        rows.writeTo(identifier).using("iceberg").replace()
+        parts = ", ".join(part.sql for part in partitions_of(table, rows.columns))
+        view = f"rewritten_{uuid.uuid4().hex}"
+        rows.createOrReplaceTempView(view)
+        try:
+            # PySpark's writer does not have all of Iceberg's transforms.
+            divided = f" PARTITIONED BY ({parts})" if parts else ""
+            rows.sparkSession.sql(f"REPLACE TABLE {identifier} USING iceberg{divided} AS SELECT * FROM {view}")
+        finally:
+            rows.sparkSession.catalog.dropTempView(view)
 
     def widens(self, old: DataType, new: DataType) -> bool:
         """The rules of Iceberg's specification, "Schema Evolution"."""

@@ -20,6 +20,7 @@ from workers.spark.sinks.refusals import placed, vanished
 from workers.spark.tables.casts import rewritten
 from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step, allowed, one_by_one, steps_along
 from workers.spark.tables.names import quoted
+from workers.spark.tables.partitions import partition_of
 from workers.spark.tables.table import LSN, POSITION, Column, Effects, Table
 
 Statement = Callable[[str, str, Incoming, Sequence[str]], str]
@@ -32,6 +33,9 @@ class LakeSink(ABC):
     Steps of the columns are first: steps in the format's metadata one by one, or all of them in one commit that rewrites
     the whole table when a default or a cast requires it. Then the batch itself, with its truncates, is one MERGE.
     """
+
+    redivides = True
+    """Whether a table that is rewritten may have other partitions."""
 
     def __init__(self, spark: SparkSession, *, drop_columns: bool = True, threads: int = 4) -> None:
         as_written(spark)
@@ -48,8 +52,11 @@ class LakeSink(ABC):
         """Create the mirror, and its schema or namespace, unless they exist."""
 
     @abstractmethod
-    def rewrite(self, identifier: str, rows: DataFrame) -> None:
-        """Replace the mirror's rows and columns by ``rows``, which may be read from the mirror, in one commit."""
+    def rewrite(self, identifier: str, rows: DataFrame, table: Table) -> None:
+        """Replace the mirror's rows and columns by ``rows``, which may be read from the mirror, in one commit.
+
+        Its files are divided as ``table`` says.
+        """
 
     @abstractmethod
     def widens(self, old: DataType, new: DataType) -> bool:
@@ -71,8 +78,9 @@ class LakeSink(ABC):
     def check(self, session: SparkSession, table: Table, *, changes: bool) -> None:  # noqa: B027 - most formats have one kind of table
         """Raise JobError for an existing mirror that the sink cannot maintain. ``changes``: its columns are about to change."""
 
-    def remove(self, session: SparkSession, identifier: str, name: str) -> None:
-        """Drop a column."""
+    def remove(self, session: SparkSession, identifier: str, name: str, table: Table) -> None:
+        """Drop a column of the mirror of ``table``."""
+        del table
         session.sql(f"ALTER TABLE {identifier} DROP COLUMN {quoted(name)}")
 
     def looked(self, table: Table, there: DataFrame) -> None:  # noqa: B027 - most formats need nothing of it
@@ -157,13 +165,16 @@ class LakeSink(ABC):
         apart = one_by_one(old, path, found, self._held) and (self._drop_columns or not effects.passed)
         positioned = POSITION in there.columns
         self.check(session, table, changes=bool(wanted) or positioned != (POSITION in own))
-        if wanted and (any(self._rewrites(step) for step in wanted) or not apart):
-            self.rewrite(identifier, rewritten(there, table, wanted))
+        divided = [name for step in wanted if (name := _divides(step, table)) is not None]
+        if divided and not self.redivides:
+            raise TableError(table.full_name, _cannot_redivide(table, identifier, divided))
+        if wanted and (divided or any(self._rewrites(step) for step in wanted) or not apart):
+            self.rewrite(identifier, rewritten(there, table, wanted), table)
         else:
             for step in wanted:
                 session.sql(self._statement(identifier, step))
         if positioned and POSITION not in own:
-            self.remove(session, identifier, POSITION)
+            self.remove(session, identifier, POSITION, table)
         elif POSITION in own and not positioned:
             session.sql(f"ALTER TABLE {identifier} ADD COLUMN {quoted(POSITION)} string")
         changed = wanted or positioned != (POSITION in own)
@@ -195,3 +206,23 @@ class LakeSink(ABC):
 
     def _type(self, column: Column) -> str:
         return str(self.held(column.kind.type).simpleString())
+
+
+def _divides(step: Step, table: Table) -> str | None:
+    """The column that the step drops or gives another type, if it divides the files. No format does this in its metadata."""
+    match step:
+        case Drop(name):
+            changed = name
+        case Retype(column):
+            changed = column.name
+        case _:
+            return None
+    return changed if any(partition_of(text).column == changed for text in table.partition_by) else None
+
+
+def _cannot_redivide(table: Table, identifier: str, columns: Sequence[str]) -> str:
+    return (
+        f"The source has dropped {', '.join(columns)} of {table.full_name} or changed its type. The files of {identifier} are divided by "
+        f"this column, and the format cannot change that. Remove the table, correct partition_by, and start once with --rebuild "
+        f"{table.full_name}."
+    )

@@ -63,9 +63,10 @@ class RuledSink:
 
 
 def routed(rules: Rules, table: Table) -> Table:
-    """The table under the name that it has in the sink."""
-    schema, name = rules.of(table).names(table)
-    return replace(table, schema=schema, name=name)
+    """The table under the name that it has in the sink, with its partitions."""
+    rule = rules.of(table)
+    schema, name = rule.names(table)
+    return replace(table, schema=schema, name=name, partition_by=rule.partition_by)
 
 
 def _rows(effects: Effects, rule: TableRule, shape: Table) -> DataFrame:

@@ -14,6 +14,7 @@ from pyspark.sql.types import ByteType, DataType, IntegerType, LongType, ShortTy
 
 from workers.spark.failure import WRONG, JobError, TableError
 from workers.spark.kinds import kind_of
+from workers.spark.tables.partitions import partition_of
 from workers.spark.tables.table import Column, Table
 
 DELETED: Final = "__deleted"
@@ -47,6 +48,8 @@ class TableRule:
     """The secret that precedes each hashed value."""
     route: str | None = None
     """The mirror's name, ``schema.table``, in which ``${schema}`` and ``${table}`` stand for the source's."""
+    partition_by: tuple[str, ...] = ()
+    """The columns by which the mirror's files are divided; for Iceberg also transforms of columns."""
 
     @property
     def changes_rows(self) -> bool:
@@ -71,7 +74,8 @@ class TableRule:
         self._check(table)
         schema, name = self.names(table)
         columns = tuple(self._masked(column) for column in table.columns if self.wants(table, column.name))
-        return replace(table, schema=schema, name=name, columns=(*(SOFT if self.soft_delete else ()), *columns))
+        shown = (*(SOFT if self.soft_delete else ()), *columns)
+        return replace(table, schema=schema, name=name, columns=shown, partition_by=self.partition_by)
 
     def _masked(self, column: Column) -> Column:
         mask = self.mask.get(column.name)
@@ -133,7 +137,7 @@ def _wrong(rule: TableRule) -> str | None:
     except re.error as error:
         return f"match is no regular expression: {error}. Correct it."
     if rule == replace(NO_RULE, match=rule.match):
-        return "it has no effect. Set one of soft_delete, columns, exclude_columns, mask, route."
+        return "it has no effect. Set one of soft_delete, columns, exclude_columns, mask, route, partition_by."
     if rule.columns is not None and rule.exclude_columns:
         return "columns and exclude_columns are both set. Remove one."
     for name, mask in rule.mask.items():
@@ -145,7 +149,25 @@ def _wrong(rule: TableRule) -> str | None:
         return "mask has hash, but salt is missing. Set it to a long secret, such as ${env:SALT}: without it, values can be guessed."
     if rule.salt is not None and "hash" not in rule.mask.values():
         return "salt is set, but no mask is hash. Remove it."
+    wrong = _wrong_partitions(rule)
+    if wrong is not None:
+        return wrong
     return None if rule.route is None else _wrong_route(rule.route)
+
+
+def _wrong_partitions(rule: TableRule) -> str | None:
+    seen = set()
+    for text in rule.partition_by:
+        try:
+            column = partition_of(text).column
+        except ValueError as error:
+            return f"partition_by has {text!r}: {error}."
+        if column in rule.exclude_columns:
+            return f"partition_by names {column}, which is left out. Remove it."
+        if column in seen:
+            return f"partition_by names {column} twice. Remove one."
+        seen.add(column)
+    return None
 
 
 def _wrong_route(route: str) -> str | None:

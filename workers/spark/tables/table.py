@@ -45,12 +45,16 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """``columns`` are in the source's order. ``key`` names those that identify a row; empty when the topic's records have no key."""
+    """``columns`` are in the source's order. ``key`` names those that identify a row; empty when the topic's records have no key.
+
+    ``partition_by`` says how a lake divides the table's files (:mod:`workers.spark.tables.partitions`).
+    """
 
     schema: str
     name: str
     columns: tuple[Column, ...]
     key: tuple[str, ...]
+    partition_by: tuple[str, ...] = ()
 
     @property
     def full_name(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from workers.spark.jobs.mirror_config import MirrorConfig, SinkConfig, parse_con
 from workers.spark.jobs.stream import run_history
 from workers.spark.kinds import kind_of
 from workers.spark.sinks.ruled import routed
+from workers.spark.tables.partitions import partitioned, partitions_of
 from workers.spark.tables.rules import DELETED, DELETED_AT, NO_RULE, Rules, TableRule
 from workers.spark.tables.table import Column, Table
 
@@ -97,6 +99,14 @@ def test_soft_deletes_need_a_key_and_their_names() -> None:
         ({"match": "a", "route": "${db}.x"}, r"route has \$\{db\}. Only \$\{schema\} and \$\{table\} are known"),
         ({"match": "a", "route": "${table}"}, "route is '.*'. Write it as schema.table"),
         ({"match": "a", "route": "a.b.${table}"}, "route is '.*'. Write it as schema.table"),
+        ({"match": "a", "partition_by": ["day(x)"]}, r"partition_by has 'day\(x\)': the transform day is unknown. Use one of years"),
+        ({"match": "a", "partition_by": ["bucket(x)"]}, r"partition_by has 'bucket\(x\)': write bucket\(16, x\)"),
+        ({"match": "a", "partition_by": ["bucket(0, x)"]}, r"write bucket\(16, x\)"),
+        ({"match": "a", "partition_by": ["days(3, x)"]}, r"write days\(x\)"),
+        ({"match": "a", "partition_by": [""]}, "partition_by has '': it is empty"),
+        ({"match": "a", "partition_by": ["x", "x"]}, "partition_by names x twice"),
+        ({"match": "a", "partition_by": ["x"], "exclude_columns": ["x"]}, "partition_by names x, which is left out"),
+        ({"match": "a", "partition_by": ["days(x)"]}, r"partition_by has days\(x\), but Delta divides files by columns only"),
     ],
 )
 def test_wrong_rules_are_named(rule: dict[str, Any], said: str) -> None:
@@ -112,7 +122,23 @@ def test_rules_are_lists_of_tables() -> None:
             parse_config({**least, "table": wrong})
 
 
+def test_partitions_are_for_lakes() -> None:
+    least: dict[str, Any] = {"name": "m", "bootstrap": "k", "checkpoint": "/c", "prefix": "p"}
+    rule = {"match": "a", "partition_by": ["bucket(16, a b)", "x"]}
+    for sink in ({"path": "/t", "format": "parquet"}, {"dsn": "d", "format": "postgres"}):
+        with pytest.raises(JobError, match=f"partition_by is for the formats delta and iceberg, but sink.format is {sink['format']}"):
+            parse_config({**least, "sink": sink, "table": [rule]})
+    config = parse_config({**least, "sink": {"path": "/t", "format": "iceberg"}, "table": [rule]})
+    shape = config.table[0].shape(PEOPLE)
+    assert shape.partition_by == ("bucket(16, a b)", "x")
+    with pytest.raises(TableError, match=r"partition_by names a b, x, which public\.people does not have"):
+        partitioned(shape)
+    divided = replace(PEOPLE, partition_by=("bucket(16, id)", "years(born)", "name"))
+    assert partitioned(divided) == " PARTITIONED BY (bucket(16, `id`), years(`born`), `name`)"
+    assert [part.sql for part in partitions_of(divided, ["id", "name"])] == ["bucket(16, `id`)", "`name`"]
+
+
 def test_history_refuses_rules_that_change_rows() -> None:
     config = MirrorConfig("m", "k:9092", "/c", SinkConfig(path="/t"), prefix="p", table=(TableRule(".*", soft_delete=True),))
-    with pytest.raises(JobError, match="only route is for it"):
+    with pytest.raises(JobError, match="only route and partition_by fit"):
         run_history(config)
