@@ -70,18 +70,18 @@ def measure(servers: Servers, run: str, tables: int, rounds: int, folder: Path) 
     settings = {"table.include.list": r"bench\.t\d+", "tombstones.on.delete": "false"}
     servers.rest.create(run, connector_config(Plan(run, ROWS, 1, 1, 1), dsn) | {"connector.class": CONNECTOR} | settings)
     orders.await_slot(dsn, run, SECONDS)
-    with _mirror(servers.bootstrap, run, folder) as mirror:
+    with running_mirror(servers.bootstrap, run, folder) as mirror:
         tree, begun = ProcessTree(mirror.pid), time.monotonic()
         expected = tables * ROWS
         first = _until(mirror, expected, begun)
         figures: dict[str, object] = {"tables": tables, "first_s": first, "first_cpu_s": round(tree.cpu(), 1)}
         warm = []
         for number in range(rounds):
-            before, cpu = len(batches_of(_log(mirror))), tree.cpu()
+            before, cpu = len(batches_of(log_of(mirror))), tree.cpu()
             begun = _change(dsn, tables, number)
             expected += tables * CHANGES
             seconds = _until(mirror, expected, begun)
-            warm.append((seconds, round(tree.cpu() - cpu, 2), [one.seconds for one in batches_of(_log(mirror))[before:]]))
+            warm.append((seconds, round(tree.cpu() - cpu, 2), [one.seconds for one in batches_of(log_of(mirror))[before:]]))
         figures |= {"s": [one[0] for one in warm], "cpu_s": [one[1] for one in warm], "batches_s": [one[2] for one in warm]}
     servers.rest.delete(run)
     orders.drop_database(servers.dsn, run)
@@ -101,7 +101,7 @@ def _change(dsn: str, tables: int, number: int) -> float:
 
 
 @contextmanager
-def _mirror(bootstrap: str, run: str, folder: Path) -> Iterator[Process]:
+def running_mirror(bootstrap: str, run: str, folder: Path) -> Iterator[Process]:
     """``understudy-spark mirror`` of all tables into Delta, with two threads."""
     config = folder / "mirror.toml"
     lines = [
@@ -130,11 +130,12 @@ def _until(mirror: Process, expected: int, begun: float) -> float:
     def done() -> bool:
         if not mirror.running:
             raise BenchError(f"The mirror ended. The end of its output: {mirror.last_words()}")
-        return sum(batch.records for batch in batches_of(_log(mirror))) >= expected
+        return sum(batch.records for batch in batches_of(log_of(mirror))) >= expected
 
     wait_until(done, "the mirror", SECONDS, pause=PAUSE)
     return round(time.monotonic() - begun, 2)
 
 
-def _log(mirror: Process) -> str:
+def log_of(mirror: Process) -> str:
+    """The mirror's output so far."""
     return mirror.log.read_text(encoding="utf-8", errors="replace")

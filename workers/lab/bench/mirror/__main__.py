@@ -1,4 +1,4 @@
-"""``python -m workers.lab.bench.mirror``: decode a table's topic, mirror it into Delta, and mirror many tables in small batches.
+"""``python -m workers.lab.bench.mirror``: decode a table's topic, mirror it into Delta, mirror many tables in small batches, and lag.
 
 The ways:
 
@@ -10,8 +10,8 @@ The ways:
   ``--peers`` names the folder that ``pip install --target`` filled.
 
 Each way runs in a process of two threads and prints one line of JSON on stdout. With ``--tables`` a line for each number of tables follows
-(:mod:`workers.lab.bench.mirror_tables`). This project's mirrors use their own settings of Spark,
-the others Spark's defaults for code generation.
+(:mod:`workers.lab.bench.mirror.many_tables`), and with ``--lag`` the lag under a load of pgbench (:mod:`workers.lab.bench.mirror.lag`).
+This project's mirrors use their own settings of Spark, the others Spark's defaults for code generation.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ from pyspark.sql.avro.functions import to_avro
 
 from workers.lab.bench import orders
 from workers.lab.bench.failure import BenchError
-from workers.lab.bench.mirror_tables import measure
+from workers.lab.bench.mirror.lag import Load, measure_lag
+from workers.lab.bench.mirror.many_tables import measure
 from workers.lab.bench.race import CONNECTOR, Plan, connector_config
 from workers.lab.bench.servers import Servers, own_servers, own_worker
 from workers.quickstart.embedded.wait import wait_until
@@ -114,6 +115,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--ways", default=",".join(WAYS), help="with commas")
     parser.add_argument("--tables", default="1,20,100", help="numbers of tables for small batches, with commas; may be empty")
     parser.add_argument("--rounds", type=int, default=6, help="small batches for each number of tables")
+    parser.add_argument("--lag", type=int, default=0, help="seconds of a load by pgbench, under which the lag is measured; 0 for none")
+    parser.add_argument("--rate", type=int, default=5_000, help="the load's events a second")
     parser.add_argument("--peers", default=".cache/peers", help="the folder that has kafka2delta")
     parser.add_argument("--way", help=argparse.SUPPRESS)
     parser.add_argument("--at", help=argparse.SUPPRESS)
@@ -138,6 +141,10 @@ def main(arguments: list[str] | None = None) -> int:
                     found = measure(servers, f"{run}_{tables}", int(tables), chosen.rounds, Path(folder))
                     sys.stdout.write(json.dumps(found) + "\n")
                     sys.stdout.flush()
+            if chosen.lag:
+                load = Load(postgres.programs.program("pgbench"), chosen.lag, chosen.rate)
+                with tempfile.TemporaryDirectory(prefix="understudy-bench-") as folder:
+                    sys.stdout.write(json.dumps(measure_lag(servers, f"{run}_lag", load, Path(folder))) + "\n")
     except (BenchError, TimeoutError, psycopg.Error, subprocess.CalledProcessError) as problem:
         _say(f"No figures: {problem}")
         return 1

@@ -1,0 +1,157 @@
+"""Measures how far a running mirror is behind while pgbench writes at a steady rate.
+
+The lag at a moment is the age of the newest change that the tables have. It is largest immediately before a batch ends. Therefore each
+line of the mirror about a batch gives one lag: the time from the newest record of the batch before it to this line.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+import subprocess
+import time
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import psycopg
+
+from workers.lab.bench import orders
+from workers.lab.bench.failure import BenchError
+from workers.lab.bench.mirror.many_tables import log_of, running_mirror
+from workers.lab.bench.process_tree import ProcessTree
+from workers.lab.bench.race import CONNECTOR, Plan, connector_config
+from workers.lab.bench.servers import Servers
+from workers.quickstart.embedded.process import Process
+
+SECONDS: Final = 1800.0
+SCALE: Final = 2
+"""pgbench's scale factor: 100,000 accounts each."""
+EVENTS: Final = 4
+"""The events of pgbench's transaction: three updates and an insert (PostgreSQL manual, pgbench)."""
+LOOK: Final = 0.05
+"""Seconds between two looks at the mirror's output."""
+_LINE: Final = re.compile(r"^batch \d+: ([\d,]+) records .*newest record ([\d.]+) s old", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A batch: when its line was seen (s), its records, and the age of its newest record then (s)."""
+
+    at: float
+    records: int
+    age: float
+
+    @property
+    def newest(self) -> float:
+        """When its newest record was written."""
+        return self.at - self.age
+
+
+def lags(batches: list[Applied]) -> list[float]:
+    """The lag immediately before each batch but the first ended, in seconds. Pure."""
+    return [round(batch.at - before.newest, 2) for before, batch in pairwise(batches)]
+
+
+class Watch:
+    """Follows a mirror's output."""
+
+    def __init__(self, mirror: Process) -> None:
+        self._mirror = mirror
+        self.batches: list[Applied] = []
+
+    @property
+    def records(self) -> int:
+        """The records of all batches so far."""
+        return sum(batch.records for batch in self.batches)
+
+    def look(self) -> None:
+        """Take in new lines. Raises BenchError when the mirror has ended."""
+        if not self._mirror.running:
+            raise BenchError(f"The mirror ended. The end of its output: {self._mirror.last_words()}")
+        now, found = time.time(), _LINE.findall(log_of(self._mirror))
+        for records, age in found[len(self.batches) :]:
+            self.batches.append(Applied(now, int(records.replace(",", "")), float(age)))
+
+    def until(self, records: int) -> None:
+        """Wait for so many records."""
+        limit = time.monotonic() + SECONDS
+        while self.records < records:
+            if time.monotonic() > limit:
+                raise BenchError(f"The mirror has {self.records} of {records} records after {SECONDS:.0f} s.")
+            self.look()
+            time.sleep(LOOK)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A load by ``program``, which is pgbench: so many ``seconds`` with ``rate`` events a second."""
+
+    program: Path
+    seconds: int
+    rate: int
+
+    def prepare(self, dsn: str) -> None:
+        """Create and fill pgbench's tables."""
+        command = [str(self.program), "--initialize", "--quiet", f"--scale={SCALE}", dsn]
+        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - pgbench
+
+    def start(self, dsn: str) -> subprocess.Popen[str]:
+        """Start it."""
+        command = [str(self.program), "--no-vacuum", "--client=4", f"--time={self.seconds}", f"--rate={max(1, self.rate // EVENTS)}", dsn]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # noqa: S603 - pgbench
+
+
+def measure_lag(servers: Servers, run: str, load: Load, folder: Path) -> dict[str, object]:
+    """The figures of a mirror under ``load``. Raises BenchError when the mirror or pgbench fails."""
+    dsn = orders.create_database(servers.dsn, run)
+    load.prepare(dsn)
+    settings = {"table.include.list": r"public\.pgbench_.*", "tombstones.on.delete": "false"}
+    servers.rest.create(run, connector_config(Plan(run, 1, 1, 1, 1), dsn) | {"connector.class": CONNECTOR} | settings)
+    orders.await_slot(dsn, run, SECONDS)
+    with psycopg.connect(dsn) as connection:
+        rows = sum(_rows(connection, table) for table in ("accounts", "tellers", "branches", "history"))
+        with running_mirror(servers.bootstrap, run, folder) as mirror:
+            watch, tree = Watch(mirror), ProcessTree(mirror.pid)
+            watch.until(rows)
+            # A small batch first: the first one of a process plans the decoding.
+            _run(replace(load, seconds=1, rate=EVENTS), dsn, watch)
+            watch.until(rows + EVENTS * _rows(connection, "history"))
+            first, cpu, begun = len(watch.batches) - 1, tree.cpu(), time.monotonic()
+            before = _rows(connection, "history")
+            _run(load, dsn, watch)
+            ended = time.monotonic()
+            events = EVENTS * (_rows(connection, "history") - before)
+            watch.until(rows + EVENTS * before + events)
+            drained, used = time.monotonic() - ended, tree.cpu() - cpu
+            found = lags(watch.batches[first:])
+    servers.rest.delete(run)
+    orders.drop_database(servers.dsn, run)
+    return {
+        "events": events,
+        "events_s": round(events / (ended - begun)),
+        "batches": len(found),
+        "lag_median_s": round(statistics.median(found), 2),
+        "lag_max_s": max(found),
+        "lags_s": found,
+        "drained_s": round(drained, 2),
+        "cpu_us": round(used / events * 1e6, 1),
+    }
+
+
+def _rows(connection: psycopg.Connection, table: str) -> int:
+    found = connection.execute(f"SELECT count(*) FROM pgbench_{table}".encode()).fetchone()
+    connection.commit()
+    return 0 if found is None else int(found[0])
+
+
+def _run(load: Load, dsn: str, watch: Watch) -> None:
+    """Run the load to its end, and follow the mirror's output meanwhile."""
+    with load.start(dsn) as writer:
+        while writer.poll() is None:
+            watch.look()
+            time.sleep(LOOK)
+        said = writer.communicate()[0]
+    if writer.returncode:
+        raise BenchError(f"pgbench ended with {writer.returncode}: {said}")
