@@ -37,6 +37,7 @@ from workers.lab.bench.workload import WORKLOADS
 from workers.quickstart.embedded.failure import EmbeddedError
 from workers.quickstart.embedded.jars import KAFKA_VERSION
 from workers.quickstart.embedded.postgres import EmbeddedPostgres
+from workers.quickstart.embedded.registry import EmbeddedRegistry
 
 REST: Final = "rest"
 """The phase with its own connectors and without rows. It runs once, whatever the schemas."""
@@ -48,7 +49,10 @@ RECOVERY: Final = "recovery"
 """The phase that breaks connections. It runs only on request, because it restarts PostgreSQL if that was started here."""
 KNOWN: Final = (*ALL, CONSOLE, RECOVERY)
 JSON_CONVERTER: Final = "org.apache.kafka.connect.json.JsonConverter"
+AVRO_CONVERTER: Final = "io.apicurio.registry.utils.converter.AvroConverter"
 SCHEMAS: Final = {"both": ("on", "off"), "on": ("on",), "off": ("off",)}
+REGISTERED: Final = "in a registry"
+"""Where the schemas of a run with AvroConverter are."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -88,6 +92,8 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
         "--table", choices=WORKLOADS, default="orders", help="what is written: orders, or an outbox that EventRouter turns into messages"
     )
     parser.add_argument("--schemas", choices=SCHEMAS, default="both", help="JSON with schemas, without, or a run of each")
+    parser.add_argument("--converter", choices=("json", "avro"), default="json", help="JsonConverter, or Apicurio's AvroConverter")
+    parser.add_argument("--registry", help="the address of the Apicurio Registry for avro; without it one is started")
     parser.add_argument("--set", type=_setting, action="append", default=[], metavar="KEY=VALUE", help="a property of the connector")
     parser.add_argument("--scrape", type=_seconds, metavar="SECONDS", help="scrape the worker's metrics so often meanwhile")
     parser.add_argument("--name", default="understudy", help="what the runs are called in the figures")
@@ -108,6 +114,8 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
         parser.error("--pid is the process of the worker at --url")
     if chosen.metrics and (chosen.scrape is None or not chosen.url):
         parser.error("--metrics goes together with --url and --scrape")
+    if chosen.registry is not None and chosen.converter != "avro":
+        parser.error("--registry is for --converter avro")
     chosen.update_rows = chosen.update_rows or max(chosen.rows // 2, 1)
     return chosen
 
@@ -126,6 +134,9 @@ def _measure(chosen: argparse.Namespace) -> list[tuple[str, dict[str, object]]]:
             # A second Ctrl-C must not leave servers running.
             stack.callback(signal.signal, signal.SIGINT, signal.SIG_IGN)
         raced = [] if chosen.phases and not set(chosen.phases) - {*FLEETS, RECOVERY} else SCHEMAS[chosen.schemas]
+        if raced and chosen.converter == "avro":
+            raced = [REGISTERED]
+            chosen.registry = chosen.registry or stack.enter_context(EmbeddedRegistry()).url
         for schemas in raced:
             name = f"bench_{uuid.uuid4().hex[:8]}"
             heading = f"schemas {schemas}"
@@ -192,17 +203,25 @@ def _running(chosen: argparse.Namespace, _name: str) -> Iterator[Servers]:
 
 
 def _plan(chosen: argparse.Namespace, name: str, schemas: str) -> Plan:
-    enable = "true" if schemas == "on" else "false"
-    # Connect uses a converter's property of a connector only if the connector also names the converter.
-    settings: dict[str, str] = {}
-    for side in ("key", "value"):
-        settings |= {f"{side}.converter": JSON_CONVERTER, f"{side}.converter.schemas.enable": enable}
-    settings |= dict(chosen.set)
+    settings = {**converters(chosen.registry, schemas), **dict(chosen.set)}
     workload = WORKLOADS[chosen.table]
-    phases = [phase for phase in chosen.phases if phase in PHASES and phase in workload.phases]
+    # Delays are taken by the ids in the records, which are read as JSON.
+    possible = [phase for phase in workload.phases if phase != "latency" or schemas != REGISTERED]
+    phases = [phase for phase in chosen.phases if phase in PHASES and phase in possible]
     return Plan(
         name, chosen.rows, chosen.update_rows, chosen.rate, chosen.seconds, phases, settings, workload, chosen.scrape, chosen.metrics
     )
+
+
+def converters(registry: str | None, schemas: str) -> dict[str, str]:
+    """The properties of a connector's converters. ``registry`` is an address, for :data:`REGISTERED` schemas."""
+    if schemas == REGISTERED:
+        own = {"apicurio.registry.url": f"{registry}/apis/registry/v3", "apicurio.registry.auto-register": "true"}
+        made = {"": AVRO_CONVERTER} | {f".{name}": value for name, value in own.items()}
+    else:
+        # Connect uses a converter's property of a connector only if the connector also names the converter.
+        made = {"": JSON_CONVERTER, ".schemas.enable": "true" if schemas == "on" else "false"}
+    return {f"{side}.converter{name}": value for side in ("key", "value") for name, value in made.items()}
 
 
 def _surroundings(place: Servers) -> tuple[dict[str, str | int | float], dict[str, str]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from workers.lab.bench import orders
-from workers.lab.bench.__main__ import main, options
+from workers.lab.bench.__main__ import REGISTERED, converters, main, options
 from workers.lab.bench.failure import BenchError
 from workers.lab.bench.machine import cpu_name
 from workers.lab.bench.percentiles import percentile, spread
@@ -51,6 +51,31 @@ def test_pace_of_records_that_came_all_at_once_counts_from_the_beginning() -> No
 )
 def test_the_table_has_the_rows_that_the_phases_need(phases: tuple[str, ...], expected: int) -> None:
     assert Plan("bench_1", 500, 2_000, 10, 1, phases).table_rows == expected
+
+
+def test_converters_of_a_run() -> None:
+    assert converters(None, "off") == {
+        "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "key.converter.schemas.enable": "false",
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter.schemas.enable": "false",
+    }
+    avro = converters("http://localhost:8080", REGISTERED)
+    assert {name: avro[f"value.converter{name}"] for name in ("", ".apicurio.registry.url", ".apicurio.registry.auto-register")} == {
+        "": "io.apicurio.registry.utils.converter.AvroConverter",
+        ".apicurio.registry.url": "http://localhost:8080/apis/registry/v3",
+        ".apicurio.registry.auto-register": "true",
+    }
+    assert {name.removeprefix("key") for name in avro if name.startswith("key")} == {
+        name.removeprefix("value") for name in avro if name.startswith("value")
+    }
+
+
+def test_registry_is_for_avro(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        options(["--registry", "http://localhost:8080"])
+    assert "--registry is for --converter avro" in capsys.readouterr().err
+    assert options(["--registry", "http://localhost:8080", "--converter", "avro"]).registry == "http://localhost:8080"
 
 
 def test_connector_config_takes_the_place_from_the_dsn_and_the_settings_over_all() -> None:
