@@ -19,7 +19,7 @@ from workers.spark.jobs.arrival import lost
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.done import Done
 from workers.spark.jobs.mirror_config import MirrorConfig, SinkConfig
-from workers.spark.jobs.stream import Run, _say_none
+from workers.spark.jobs.stream import Run, _check_topics
 from workers.spark.session import SHUFFLE_PARTITIONS
 from workers.spark.topics.broker import Broker, check_reachable
 
@@ -70,7 +70,9 @@ def test_kafka_that_does_not_answer_is_named(spark: SparkSession) -> None:
 def test_mirror_without_topics_says_so_and_waits() -> None:
     said: list[str] = []
     config = MirrorConfig("m", "kafka:9092", "/c", SinkConfig(), topics=r"shop\..*")
-    _say_none(config, now=False, say=said.append)
+    _check_topics(config, ["shop.a"], now=True, say=said.append)
+    assert said == []
+    _check_topics(config, [], now=False, say=said.append)
     assert said == [r"No topic on kafka:9092 matches topics 'shop\\..*' as a whole yet: waiting for one."]
 
 

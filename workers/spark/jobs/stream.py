@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -301,8 +301,7 @@ def _run(
         # Spark's own trigger of this name is not used: it fails on the batch that is repeated after a crash (4.1.1, the newer reader).
         now = config.trigger == "available-now"
         topics = broker.topics(config.pattern)
-        if not topics:
-            _say_none(config, now=now, say=say)
+        _check_topics(config, topics, now=now, say=say)
         checkpoint = Checkpoint(session, config.checkpoint)
         checkpoint.check()
         check_held(session, config, checkpoint)
@@ -375,8 +374,10 @@ def summary(what: str, done: Done) -> str:
     return f"{what}: {done.records:,} records of {done.tables} tables in {done.seconds:.1f} s ({rate:,.0f}/s){aside}{age}"
 
 
-def _say_none(config: MirrorConfig, *, now: bool, say: Callable[[str], None]) -> None:
-    """Report that no topic matches. With ``available-now`` this is a failure, because the run does not wait for topics."""
+def _check_topics(config: MirrorConfig, topics: Collection[object], *, now: bool, say: Callable[[str], None]) -> None:
+    """Report that no topic matches, if that is so. With ``available-now`` this is a failure, because the run does not wait for topics."""
+    if topics:
+        return
     which = f"begins with prefix {config.prefix!r}" if config.topics is None else f"matches topics {config.topics!r} as a whole"
     said = f"No topic on {config.bootstrap} {which}"
     if now:
