@@ -81,8 +81,9 @@ def cluster_columns(table: Table, config: MaintainConfig, files: int, size: int)
     """
     if not config.cluster or not files or size <= config.bytes or size / files >= config.bytes / 2:
         return []
-    divided = {partition_of(text).column for text in table.partition_by}
-    kinds = {column.name: column.kind.type for column in table.columns if column.name not in divided}
+    # Delta refuses to sort by a column of the partitions, whose value is the same in a file.
+    partitions = {partition_of(text).column for text in table.partition_by}
+    kinds = {column.name: column.kind.type for column in table.columns if column.name not in partitions}
     return [name for name in table.key if isinstance(kinds.get(name), AtomicType) and not isinstance(kinds[name], BinaryType | BooleanType)]
 
 

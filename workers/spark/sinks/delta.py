@@ -161,8 +161,8 @@ class DeltaSink(LakeSink):
             session.sql(f"CREATE SCHEMA IF NOT EXISTS {quoted(self._catalog)}.{quoted(escaped(table.schema))}")
             place = f" LOCATION {literal(self._path(table))}" if self._folder is not None else ""
         made = ", ".join(f"'{name}' = '{value}'" for name, value in PROPERTIES[self._readers].items())
-        divided = f"USING delta{partitioned(table)}{place}"
-        session.sql(f"CREATE TABLE IF NOT EXISTS {self.identifier(table)} ({columns}) {divided} TBLPROPERTIES ({made})")
+        kind = f"USING delta{partitioned(table)}{place}"
+        session.sql(f"CREATE TABLE IF NOT EXISTS {self.identifier(table)} ({columns}) {kind} TBLPROPERTIES ({made})")
 
     def rewrite(self, identifier: str, rows: DataFrame, table: Table) -> None:
         """Overwrite rows and schema in one commit; the table's properties stay."""

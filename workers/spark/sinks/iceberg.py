@@ -45,7 +45,7 @@ class IcebergSink(LakeSink):
     """
 
     # The partitions of former files stay in the table's metadata. A MERGE of Iceberg 1.11 fails if their column is gone.
-    redivides = False
+    changes_partitions = False
 
     def __init__(
         self,
@@ -90,8 +90,8 @@ class IcebergSink(LakeSink):
         rows.createOrReplaceTempView(view)
         try:
             # PySpark's writer does not have all of Iceberg's transforms.
-            divided = f" PARTITIONED BY ({parts})" if parts else ""
-            rows.sparkSession.sql(f"REPLACE TABLE {identifier} USING iceberg{divided} AS SELECT * FROM {view}")
+            clause = f" PARTITIONED BY ({parts})" if parts else ""
+            rows.sparkSession.sql(f"REPLACE TABLE {identifier} USING iceberg{clause} AS SELECT * FROM {view}")
         finally:
             rows.sparkSession.catalog.dropTempView(view)
 

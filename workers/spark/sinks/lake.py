@@ -34,7 +34,7 @@ class LakeSink(ABC):
     the whole table when a default or a cast requires it. Then the batch itself, with its truncates, is one MERGE.
     """
 
-    redivides = True
+    changes_partitions = True
     """Whether a table that is rewritten may have other partitions."""
 
     def __init__(self, spark: SparkSession, *, drop_columns: bool = True, threads: int = 4) -> None:
@@ -55,7 +55,7 @@ class LakeSink(ABC):
     def rewrite(self, identifier: str, rows: DataFrame, table: Table) -> None:
         """Replace the mirror's rows and columns by ``rows``, which may be read from the mirror, in one commit.
 
-        Its files are divided as ``table`` says.
+        It has the partitions of ``table``.
         """
 
     @abstractmethod
@@ -165,10 +165,10 @@ class LakeSink(ABC):
         apart = one_by_one(old, path, found, self._held) and (self._drop_columns or not effects.passed)
         positioned = POSITION in there.columns
         self.check(session, table, changes=bool(wanted) or positioned != (POSITION in own))
-        divided = [name for step in wanted if (name := _divides(step, table)) is not None]
-        if divided and not self.redivides:
-            raise TableError(table.full_name, _cannot_redivide(table, identifier, divided))
-        if wanted and (divided or any(self._rewrites(step) for step in wanted) or not apart):
+        partitions = [name for step in wanted if (name := _partition_column(step, table)) is not None]
+        if partitions and not self.changes_partitions:
+            raise TableError(table.full_name, _fixed_partitions(table, identifier, partitions))
+        if wanted and (partitions or any(self._rewrites(step) for step in wanted) or not apart):
             self.rewrite(identifier, rewritten(there, table, wanted), table)
         else:
             for step in wanted:
@@ -208,8 +208,8 @@ class LakeSink(ABC):
         return str(self.held(column.kind.type).simpleString())
 
 
-def _divides(step: Step, table: Table) -> str | None:
-    """The column that the step drops or gives another type, if it divides the files. No format does this in its metadata."""
+def _partition_column(step: Step, table: Table) -> str | None:
+    """The column that the step drops or gives another type, if the table is partitioned by it. The table is rewritten then, or refused."""
     match step:
         case Drop(name):
             changed = name
@@ -220,9 +220,9 @@ def _divides(step: Step, table: Table) -> str | None:
     return changed if any(partition_of(text).column == changed for text in table.partition_by) else None
 
 
-def _cannot_redivide(table: Table, identifier: str, columns: Sequence[str]) -> str:
+def _fixed_partitions(table: Table, identifier: str, columns: Sequence[str]) -> str:
     return (
-        f"The source has dropped {', '.join(columns)} of {table.full_name} or changed its type. The files of {identifier} are divided by "
-        f"this column, and the format cannot change that. Remove the table, correct partition_by, and start once with --rebuild "
+        f"The source has dropped {', '.join(columns)} of {table.full_name} or changed its type. {identifier} is partitioned by this "
+        f"column, and the format cannot change that. Remove the table, correct partition_by, and start once with --rebuild "
         f"{table.full_name}."
     )

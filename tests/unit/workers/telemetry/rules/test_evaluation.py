@@ -76,6 +76,14 @@ def _here(patterns: Sequence[str], names: Sequence[str]) -> list[list[int]]:
     return [[place for place, line in enumerate(names) if re.fullmatch(pattern, line)] for pattern in patterns]
 
 
+def cancel(rules: RuleSet, beans: Iterable[MBean | MBeanTable], done: int) -> None:
+    """Begin a scrape that is cancelled after ``done`` of its steps."""
+    steps = rules.steps(beans)
+    for _ in zip(range(done), steps, strict=False):
+        pass
+    steps.close()
+
+
 @given(scrapes=st.lists(st.tuples(_BEANS, st.integers(0, 12)), min_size=2, max_size=5), name=st.sampled_from(sorted(CASES)))
 def test_kept_lines_are_those_of_a_first_scrape(scrapes: list[tuple[list[MBean], int]], name: str) -> None:
     try:
@@ -84,11 +92,7 @@ def test_kept_lines_are_those_of_a_first_scrape(scrapes: list[tuple[list[MBean],
         return
     kept = RuleSet(file)
     for beans, done in scrapes:
-        # A scrape that is cancelled after some of its steps.
-        cancelled = kept.steps(beans)
-        for _ in zip(range(done), cancelled, strict=False):
-            pass
-        cancelled.close()
+        cancel(kept, beans, done)
         assert text(kept, beans) == text(RuleSet(file), beans)
         assert text(kept, beans[1:]) == text(RuleSet(file), beans[1:])
 
@@ -114,10 +118,7 @@ def test_lines_of_tables_are_those_of_their_mbeans(scrapes: list[tuple[list[MBea
         return
     kept = RuleSet(file)
     for beans, done in scrapes:
-        cancelled = kept.steps(beans)
-        for _ in zip(range(done), cancelled, strict=False):
-            pass
-        cancelled.close()
+        cancel(kept, beans, done)
         assert text(kept, beans) == text(RuleSet(file), separate(beans))
 
 
@@ -140,10 +141,7 @@ def test_a_table_with_other_numbers_is_written_again(scrapes: list[tuple[list[tu
         beans: list[MBean | MBeanTable] = [table]
         if place:
             beans.insert(0 if place == "before" else 1, other)
-        cancelled = kept.steps(beans)
-        for _ in zip(range(done), cancelled, strict=False):
-            pass
-        cancelled.close()
+        cancel(kept, beans, done)
         assert text(kept, beans) == text(RuleSet(file), separate(beans))
 
 
