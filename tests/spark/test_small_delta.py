@@ -20,7 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from tests.support.spark.sink_rig import INT, PLAIN, TEXT, TYPES, Rows, down, effects, shown, table, up
 from workers.spark.failure import JobError
 from workers.spark.kinds import kind_of
-from workers.spark.sinks import DeltaPlace, delta, small_delta
+from workers.spark.sinks import DeltaPlace, delta, delta_commit, small_delta
 from workers.spark.sinks.delta import DeltaSink
 from workers.spark.sinks.delta_commit import ENGINE, DeltaTableFiles
 from workers.spark.tables.local_rows import local
@@ -197,6 +197,25 @@ def test_commit_of_another_process_is_kept(rig: Rig) -> None:
     rig.few(PLAIN, [down(5)])
     assert shown(rig.sink, PLAIN) == [(1, "x2", 11), (3, "other", 30), (4, "mine", 40)]
     assert engines(rig.folder)[2:6] == [True, True, False, True]
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_version_is_added_by_a_link_or_by_deltas_store(rig: Rig, monkeypatch: pytest.MonkeyPatch, *, local: bool) -> None:
+    if not local:
+        monkeypatch.setattr(delta_commit, "local_folder", lambda *_: None)
+    rig.fill(PLAIN, [up(1, "x", 10)])
+    rig.few(PLAIN, [up(2, "y", 20)])
+    log = rig.folder / "s" / "t" / "_delta_log"
+    # Hadoop writes a checksum beside each file.
+    assert (log / f".{2:020}.json.crc").exists() is not local
+    assert not [*log.glob(".*.tmp")]
+    assert (log / f"{2:020}.json").stat().st_mode & 0o777 == 0o644
+    other = Rig(rig.spark, rig.folder)
+    other.few(PLAIN, [up(3, "z", 30)])
+    rig.few(PLAIN, [up(4, "w", 40)])
+    assert engines(rig.folder) == [False, False, True, True, False]
+    assert shown(rig.sink, PLAIN) == [(1, "x", 10), (2, "y", 20), (3, "z", 30), (4, "w", 40)]
+    assert {row["id"] for row in rig.spark.read.format("delta").load(str(log.parent)).collect()} == {1, 2, 3, 4}
 
 
 def test_table_that_is_gone_is_not_made_again(rig: Rig) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 from py4j.protocol import Py4JJavaError
 
 _LOG: Final = logging.getLogger(__name__)
-_RACE: Final = "java.nio.file.FileAlreadyExistsException"
+_RACE: Final = frozenset(("java.nio.file.FileAlreadyExistsException", FileExistsError.__name__))
 """Another process has committed the version first, which is in order."""
 
 
@@ -31,7 +31,7 @@ class Fallbacks:
     def report(self, table: str, error: Exception) -> None:
         """Write one line about the table (``schema.name``, or its place). It has no text of the error, which may hold values of rows."""
         reason = reason_of(error)
-        if reason == _RACE:
+        if reason in _RACE:
             return
         with self._lock:
             Fallbacks.total += 1
