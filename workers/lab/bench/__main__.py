@@ -33,6 +33,7 @@ from workers.lab.bench.rest import fleet
 from workers.lab.bench.rest.console import console
 from workers.lab.bench.rest.interface import interface
 from workers.lab.bench.servers import Servers, own_servers, own_worker, running_servers
+from workers.lab.bench.stop import stoppable
 from workers.lab.bench.workload import WORKLOADS
 from workers.quickstart.embedded.failure import EmbeddedError
 from workers.quickstart.embedded.jars import KAFKA_VERSION
@@ -58,19 +59,15 @@ REGISTERED: Final = "in a registry"
 def main(arguments: list[str] | None = None) -> int:
     """Measure. Returns the exit code: 0 when all runs have completed, 1 with a message on failure, 130 on Ctrl-C."""
     chosen = options(arguments)
-    # SIGTERM ends the program and its servers, as Ctrl-C does.
-    former = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        runs = _measure(chosen)
+        with stoppable():
+            runs = _measure(chosen)
     except (BenchError, EmbeddedError, TimeoutError, psycopg.Error, KafkaError) as problem:
         print(f"\nNo figures: {problem}", file=sys.stderr)
         return 1
     except (KeyboardInterrupt, asyncio.CancelledError):
         print("\nStopped.", file=sys.stderr)
         return 130
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
     raced = [(heading, result) for heading, result in runs if heading not in (*FLEETS, RECOVERY)]
     tables = [report.table(raced)] * bool(raced) + [fleet.table(result) for heading, result in runs if heading in FLEETS]
     tables += [recovery.table(result) for heading, result in runs if heading == RECOVERY]

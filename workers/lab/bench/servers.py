@@ -21,6 +21,7 @@ from workers.quickstart.embedded.place import free_port, fresh_folder
 from workers.quickstart.embedded.postgres import EmbeddedPostgres
 from workers.quickstart.embedded.process import Process
 from workers.quickstart.embedded.wait import wait_until
+from workers.quickstart.embedded.watch import watched
 
 START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 30.0
@@ -65,17 +66,21 @@ def running_servers(url: str, dsn: str, bootstrap: str, pid: int | None) -> Serv
 
 @contextmanager
 def own_servers() -> Iterator[tuple[EmbeddedPostgres, EmbeddedKafka]]:
-    """PostgreSQL and Kafka on free ports, removed at the end. Raises EmbeddedError when one cannot be started."""
+    """PostgreSQL and Kafka on free ports, removed at the end. Raises EmbeddedError when one cannot be started.
+
+    They and all other processes of the run end with this one, also if it is killed.
+    """
     postgres, kafka = EmbeddedPostgres(), EmbeddedKafka()
-    try:
-        with ThreadPoolExecutor(2) as both:
-            first, second = both.submit(postgres.start), both.submit(kafka.start)
-            first.result()
-            second.result()
-        yield postgres, kafka
-    finally:
-        kafka.stop()
-        postgres.stop()
+    with watched():
+        try:
+            with ThreadPoolExecutor(2) as both:
+                first, second = both.submit(postgres.start), both.submit(kafka.start)
+                first.result()
+                second.result()
+            yield postgres, kafka
+        finally:
+            kafka.stop()
+            postgres.stop()
 
 
 @contextmanager

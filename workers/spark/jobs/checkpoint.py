@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from py4j.protocol import Py4JJavaError
@@ -207,10 +208,17 @@ class Checkpoint:
         """Delete a file or a folder."""
         self._delete(path)
 
+    @cached_property
+    def _hadoop(self) -> tuple[Any, Any]:
+        """Hadoop's class of paths, for which PySpark asks Java by each part of its name, and Hadoop's configuration."""
+        context: Any = self._spark.sparkContext
+        # PySpark has no other way to the file systems that it writes to.
+        return context._jvm.org.apache.hadoop.fs.Path, context._jsc.hadoopConfiguration()  # noqa: SLF001 - as said
+
     def _system(self, path: str) -> tuple[Any, Any]:
-        jvm: Any = self._spark.sparkContext._jvm  # noqa: SLF001 - PySpark has no other way to the file systems that it writes to
-        at = jvm.org.apache.hadoop.fs.Path(path)
-        return at.getFileSystem(self._spark.sparkContext._jsc.hadoopConfiguration()), at  # noqa: SLF001 - the same
+        kind, configuration = self._hadoop
+        at = kind(path)
+        return at.getFileSystem(configuration), at
 
     def _exists(self, path: str) -> bool:
         system, at = self._system(path)

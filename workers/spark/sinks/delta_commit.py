@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 
+from workers.spark.java_items import items_of
 from workers.spark.sinks.new_file import create
 
 ENGINE: Final = "Understudy"
@@ -49,8 +50,8 @@ class DeltaTableFiles:
         self._snapshot = self._log.update(False, self._none, self._none)
         self._path = hadoop.fs.Path
         self._list = java.java.util.ArrayList
-        self._convert = java.scala.jdk.javaapi.CollectionConverters
-        self._action = sql.delta.actions.Action
+        self._as_scala = java.scala.jdk.javaapi.CollectionConverters.asScala
+        self._action_of = sql.delta.actions.Action.fromJson
         self._sql = sql
         self._hadoop = hadoop
         self._java = java
@@ -75,14 +76,14 @@ class DeltaTableFiles:
 
     def files(self) -> list[Any]:
         """The version's files, as Delta's ``AddFile``. Spark reads the log for them."""
-        return list(self._snapshot.allFiles().collectAsList())
+        return items_of(self._snapshot.allFiles().collectAsList())
 
     def rows(self, files: Sequence[Any]) -> DataFrame:
         """The rows of these files of the version, without those that it has marked as deleted."""
         listed = self._list()
         for file in files:
             listed.add(file)
-        there = self._log.createDataFrame(self._snapshot, self._convert.asScala(listed).toSeq(), False, self._none)
+        there = self._log.createDataFrame(self._snapshot, self._as_scala(listed).toSeq(), False, self._none)
         return DataFrame(there, self._session)
 
     def mark(self, version: int) -> Mark:
@@ -100,7 +101,7 @@ class DeltaTableFiles:
         self._settings = self._java.org.apache.spark.util.SerializableConfiguration(self._job.getConfiguration())
         self._columns = self._sql.catalyst.types.DataTypeUtils.toAttributes(physical)
         self._folder = self._log.dataPath().toString()
-        self._empty = self._convert.asScala(self._list()).toSeq()
+        self._empty = self._as_scala(self._list()).toSeq()
         self._description = self._sql.execution.datasources.WriteJobDescription
         self._writer = self._sql.execution.datasources.SingleDirectoryDataWriter
         self._names = self._sql.delta.files.DelayedCommitProtocol
@@ -130,10 +131,10 @@ class DeltaTableFiles:
             raise
         finally:
             writer.close()
-        names.commitJob(self._context, self._convert.asScala(written).toSeq())
+        names.commitJob(self._context, self._as_scala(written).toSeq())
         document = json.loads(names.addedStatuses().head().json())
         document["add"]["stats"] = json.dumps({"numRecords": int(rows.size())})
-        return self._action.fromJson(json.dumps(document))
+        return self._action_of(json.dumps(document))
 
     def commit(self, version: int, removed: Sequence[Any], added: Sequence[Any], counts: Mapping[str, int]) -> Mark:
         """Commit as ``version``, the one after the version that has exactly the files ``removed``. Returns its mark.
@@ -163,7 +164,7 @@ class DeltaTableFiles:
             actions = self._list()
             for line in lines:
                 actions.add(line)
-            self._store.write(self._file(version), self._convert.asScala(actions.iterator()), False, self._store_settings)
+            self._store.write(self._file(version), self._as_scala(actions.iterator()), False, self._store_settings)
             return
         create(self._folder_of_log / f"{version:020}.json", "".join(f"{line}\n" for line in lines))
 

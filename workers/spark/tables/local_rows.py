@@ -42,17 +42,18 @@ _SOURCES: Final = ("LogicalRDD", "ExternalRDD")
 
 @dataclass(frozen=True, slots=True)
 class _Classes:
-    """Java's classes. PySpark asks Java for each part of a class's name each time that it is used."""
+    """Java's classes and functions. PySpark asks Java for each part of their names each time that they are used."""
 
     wrapped: Any
     listed: Any
-    converters: Any
+    to_scala: Any
+    to_java: Any
     relation: Any
     project: Any
-    rule: Any
-    dataset: Any
-    session: Any
-    kind: Any
+    computed: Any
+    dataset_of: Any
+    activate: Any
+    kind_of: Any
     none: Any
 
 
@@ -60,15 +61,16 @@ class _Classes:
 def _classes(java: Any) -> _Classes:
     catalyst, scala = java.org.apache.spark.sql.catalyst, java.scala
     return _Classes(
-        scala.collection.immutable.ArraySeq,
+        scala.collection.immutable.ArraySeq.unsafeWrapArray,
         java.java.util.ArrayList,
-        scala.jdk.javaapi.CollectionConverters,
+        scala.jdk.javaapi.CollectionConverters.asScala,
+        scala.jdk.javaapi.CollectionConverters.asJava,
         catalyst.plans.logical.LocalRelation,
         catalyst.plans.logical.Project,
-        catalyst.optimizer.ConvertToLocalRelation,
-        java.org.apache.spark.sql.classic.Dataset,
-        java.org.apache.spark.sql.classic.SparkSession,
-        java.org.apache.spark.sql.types.DataType,
+        catalyst.optimizer.ConvertToLocalRelation.apply,
+        java.org.apache.spark.sql.classic.Dataset.ofRows,
+        java.org.apache.spark.sql.classic.SparkSession.setActiveSession,
+        java.org.apache.spark.sql.types.DataType.fromJson,
         scala.Option.empty(),
     )
 
@@ -80,7 +82,7 @@ class NotLocal(Exception):  # noqa: N818 - a condition, which the caller handles
 def collected(frame: DataFrame) -> JavaRows:
     """The rows of ``frame``, computed by one job."""
     rows = frame._jdf.queryExecution().executedPlan().executeCollect()  # noqa: SLF001 - PySpark has no way to rows that stay in Java
-    return _of(frame.sparkSession).wrapped.unsafeWrapArray(rows)
+    return _of(frame.sparkSession).wrapped(rows)
 
 
 def local(frame: DataFrame) -> DataFrame:
@@ -98,7 +100,7 @@ def local_frame(session: SparkSession, attributes: Any, rows: JavaRows) -> DataF
     """A DataFrame of these rows, whose columns :func:`attributes_of` describes."""
     java = _of(session)
     relation = java.relation(attributes, rows, False, java.none)
-    return DataFrame(java.dataset.ofRows(_java(session), relation), session)
+    return DataFrame(java.dataset_of(_java(session), relation), session)
 
 
 def attributes_of(session: SparkSession, of: StructType) -> Any:
@@ -117,7 +119,7 @@ def listed(session: SparkSession, rows: Iterable[Any]) -> JavaRows:
 def growing(session: SparkSession, rows: JavaRows) -> Any:
     """A Java list of the rows, which may change."""
     java = _of(session)
-    return java.listed(java.converters.asJava(rows))
+    return java.listed(java.to_java(rows))
 
 
 def effects_kind(table: Table) -> StructType:
@@ -147,12 +149,12 @@ def key_text(values: Sequence[Column], kinds: Sequence[DataType]) -> Column:
 
 def sequence(session: SparkSession, items: Any) -> Any:
     """A Java list as a Scala ``Seq``, which does not change when the list does."""
-    return _of(session).converters.asScala(items).toSeq()
+    return _of(session).to_scala(items).toSeq()
 
 
 def template(session: SparkSession, of: StructType) -> DataFrame:
     """A DataFrame with these columns, from which projections are planned. It has no rows."""
-    context, kind = session.sparkContext, _of(session).kind.fromJson(of.json())
+    context, kind = session.sparkContext, _of(session).kind_of(of.json())
     return DataFrame(_java(session).createDataFrame(context._jsc.emptyRDD(), kind), session)  # noqa: SLF001 - no Python process for no rows
 
 
@@ -209,7 +211,7 @@ class Projection:
 
     def _computed(self, wanted: Any, known: Any, rows: JavaRows) -> JavaRows:
         relation = self._java.relation(known, rows, False, self._java.none)
-        found = self._java.rule.apply(self._java.project(wanted, relation))
+        found = self._java.computed(self._java.project(wanted, relation))
         if _name(found) != "LocalRelation":
             raise NotLocal
         return found.data()
@@ -217,7 +219,7 @@ class Projection:
 
 def _activate(session: SparkSession) -> None:
     """Expressions find their settings in the thread's active session."""
-    _of(session).session.setActiveSession(_java(session))
+    _of(session).activate(_java(session))
 
 
 def _output(frame: DataFrame) -> Any:

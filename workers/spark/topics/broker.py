@@ -11,6 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.java_items import items_of
 from workers.spark.topics.patterns import matching
 
 CONNECT_SECONDS: Final = 3.0
@@ -53,7 +54,7 @@ class Broker:
     def topics(self, pattern: str) -> list[str]:
         """The topics whose whole names match ``pattern`` (Java's), without Kafka's internal ones, as Spark finds them."""
         with self._admin() as admin:
-            names = sorted(admin.listTopics().names().get())
+            names = sorted(items_of(admin.listTopics().names().get()))
         return matching(self._spark, pattern, names)
 
     def ends(self, topics: Collection[str]) -> Offsets:
@@ -66,17 +67,20 @@ class Broker:
 
     def _offsets(self, topics: Collection[str], which: str) -> Offsets:
         kafka = self._kafka
-        wanted = self._jvm.java.util.HashMap()
+        admin_package, place_class = kafka.clients.admin, kafka.common.TopicPartition
+        wanted, offset = self._jvm.java.util.HashMap(), getattr(admin_package.OffsetSpec, which)()
         with self._admin() as admin:
             names = self._jvm.java.util.ArrayList()
             for topic in topics:
                 names.add(topic)
-            for topic, described in dict(admin.describeTopics(names).allTopicNames().get()).items():
-                for part in described.partitions():
-                    wanted.put(kafka.common.TopicPartition(topic, part.partition()), getattr(kafka.clients.admin.OffsetSpec, which)())
-            committed = kafka.clients.admin.ListOffsetsOptions(kafka.common.IsolationLevel.READ_COMMITTED)
-            found = dict(admin.listOffsets(wanted, committed).all().get())
-        return {(place.topic(), int(place.partition())): int(info.offset()) for place, info in found.items()}
+            for entry in items_of(admin.describeTopics(names).allTopicNames().get().entrySet()):
+                topic = entry.getKey()
+                for part in items_of(entry.getValue().partitions()):
+                    wanted.put(place_class(topic, part.partition()), offset)
+            committed = admin_package.ListOffsetsOptions(kafka.common.IsolationLevel.READ_COMMITTED)
+            found = items_of(admin.listOffsets(wanted, committed).all().get().entrySet())
+        places = [(entry.getKey(), entry.getValue()) for entry in found]
+        return {(place.topic(), int(place.partition())): int(info.offset()) for place, info in places}
 
     @property
     def _jvm(self) -> Any:

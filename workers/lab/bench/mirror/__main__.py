@@ -43,6 +43,7 @@ from workers.lab.bench.mirror.lag import Load, measure_lag
 from workers.lab.bench.mirror.many_tables import measure
 from workers.lab.bench.race import CONNECTOR, Plan, connector_config
 from workers.lab.bench.servers import Servers, own_servers, own_worker
+from workers.lab.bench.stop import stoppable
 from workers.quickstart.embedded.wait import wait_until
 from workers.spark.changes import changes
 from workers.spark.compilation import WALKED
@@ -106,7 +107,7 @@ _KEY: Final = {"type": "record", "name": "Key", "namespace": "bench.orders", "fi
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure. Returns the exit code: 0 when all ways have completed, else 1."""
+    """Measure. Returns the exit code: 0 when all ways have completed, 1 with a message on failure, 130 on Ctrl-C and SIGTERM."""
     parser = argparse.ArgumentParser(
         prog="python -m workers.lab.bench.mirror", description="A topic decoded and mirrored, by several ways."
     )
@@ -123,32 +124,40 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     if chosen.way is not None:
         return _one(chosen.way, json.loads(chosen.at))
-    run = f"mirror_{uuid.uuid4().hex[:8]}"
     try:
-        with own_servers() as (postgres, kafka), own_worker(postgres.dsn, kafka.bootstrap, run) as servers, _registry() as registry:
-            ways = [way for way in chosen.ways.split(",") if way]
-            events = _fill(servers, run, chosen.rows) if ways else 0
-            for way in ways:
-                with tempfile.TemporaryDirectory(prefix="understudy-bench-") as folder:
-                    at = {"bootstrap": servers.bootstrap, "topic": f"{run}.{orders.TABLE}", "folder": folder, "events": events}
-                    at |= {"registry": registry, "peers": chosen.peers, "batch": chosen.batch}
-                    command = [sys.executable, "-P", "-m", "workers.lab.bench.mirror", "--way", way, "--at", json.dumps(at)]
-                    # kafka2delta decodes in Python processes that Spark starts.
-                    peers = {"PYTHONPATH": str(Path(chosen.peers).resolve())} if way == "kafka2delta" else {}
-                    subprocess.run(command, check=True, env=os.environ | peers)  # noqa: S603 (our own command)
-            for tables in filter(None, chosen.tables.split(",")):
-                with tempfile.TemporaryDirectory(prefix="understudy-bench-") as folder:
-                    found = measure(servers, f"{run}_{tables}", int(tables), chosen.rounds, Path(folder))
-                    sys.stdout.write(json.dumps(found) + "\n")
-                    sys.stdout.flush()
-            if chosen.lag:
-                load = Load(postgres.programs.program("pgbench"), chosen.lag, chosen.rate)
-                with tempfile.TemporaryDirectory(prefix="understudy-bench-") as folder:
-                    sys.stdout.write(json.dumps(measure_lag(servers, f"{run}_lag", load, Path(folder))) + "\n")
+        with stoppable():
+            _measure(chosen)
     except (BenchError, TimeoutError, psycopg.Error, subprocess.CalledProcessError) as problem:
         _say(f"No figures: {problem}")
         return 1
+    except KeyboardInterrupt:
+        _say("Stopped.")
+        return 130
     return 0
+
+
+def _measure(chosen: argparse.Namespace) -> None:
+    run = f"mirror_{uuid.uuid4().hex[:8]}"
+    with own_servers() as (postgres, kafka), own_worker(postgres.dsn, kafka.bootstrap, run) as servers, _registry() as registry:
+        ways = [way for way in chosen.ways.split(",") if way]
+        events = _fill(servers, run, chosen.rows) if ways else 0
+        for way in ways:
+            with tempfile.TemporaryDirectory(prefix="understudy-bench-") as folder:
+                at = {"bootstrap": servers.bootstrap, "topic": f"{run}.{orders.TABLE}", "folder": folder, "events": events}
+                at |= {"registry": registry, "peers": chosen.peers, "batch": chosen.batch}
+                command = [sys.executable, "-P", "-m", "workers.lab.bench.mirror", "--way", way, "--at", json.dumps(at)]
+                # kafka2delta decodes in Python processes that Spark starts.
+                peers = {"PYTHONPATH": str(Path(chosen.peers).resolve())} if way == "kafka2delta" else {}
+                subprocess.run(command, check=True, env=os.environ | peers)  # noqa: S603 (our own command)
+        for tables in filter(None, chosen.tables.split(",")):
+            with tempfile.TemporaryDirectory(prefix="understudy-bench-") as folder:
+                found = measure(servers, f"{run}_{tables}", int(tables), chosen.rounds, Path(folder))
+                sys.stdout.write(json.dumps(found) + "\n")
+                sys.stdout.flush()
+        if chosen.lag:
+            load = Load(postgres.programs.program("pgbench"), chosen.lag, chosen.rate)
+            with tempfile.TemporaryDirectory(prefix="understudy-bench-") as folder:
+                sys.stdout.write(json.dumps(measure_lag(servers, f"{run}_lag", load, Path(folder))) + "\n")
 
 
 def _fill(servers: Servers, run: str, rows: int) -> int:

@@ -149,9 +149,13 @@ def _rows(connection: psycopg.Connection, table: str) -> int:
 def _run(load: Load, dsn: str, watch: Watch) -> None:
     """Run the load to its end, and follow the mirror's output meanwhile."""
     with load.start(dsn) as writer:
-        while writer.poll() is None:
-            watch.look()
-            time.sleep(LOOK)
-        said = writer.communicate()[0]
+        try:
+            while writer.poll() is None:
+                watch.look()
+                time.sleep(LOOK)
+            said = writer.communicate()[0]
+        except BaseException:
+            writer.kill()
+            raise
     if writer.returncode:
         raise BenchError(f"pgbench ended with {writer.returncode}: {said}")
