@@ -149,7 +149,8 @@ class Play:
                 value = value.replace(f"{{{name}}}", self.tag + self.variant)
             place = self.place
             puts = (("bootstrap", place.bootstrap), ("dir", str(self.folder)), ("db", place.database), ("registry", place.registry))
-            for name, put in puts:
+            server = (("host", place.host), ("port", str(place.port)), ("user", place.user))
+            for name, put in (*puts, *server):
                 value = value.replace(f"{{{name}}}", put)
             return value.replace("{p}", self.prefix + self.variant)
         if isinstance(value, Mapping):
