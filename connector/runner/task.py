@@ -77,8 +77,7 @@ async def _run(context: TaskContext, stop: asyncio.Event, bulk: BulkReader | Non
     try:
         await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
-            # Streaming ends by itself after the current burst. Every earlier step is cancelled; the next start repeats it.
-            if not task.streaming:
+            if task.cancellable:
                 work.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await work
@@ -137,55 +136,64 @@ class TaskRun:
         """The slot's confirmed LSN at the start. The server sends no transaction that ended before it."""
         self._plugin_open = False
         """Whether neither the configuration nor a slot decides the output plugin, so that pgoutput may replace the default."""
-        self.streaming = False
+        self.cancellable = True
+        """Whether a stop cancels the present step, which the next start repeats. Streaming ends by itself after the current burst, and
+        closing, if cancelled, would leave connections open."""
         self.starting: Span = context.tracing.starts()
         """Traces the start, until the task streams."""
         self._notifier: Notifier
 
     async def run(self, stop: asyncio.Event) -> None:
         """See :func:`run_task`."""
-        config = self._config
         async with contextlib.AsyncExitStack() as stack:
-            # With exactly-once delivery this is the first step. Earlier producers are then fenced and cannot change what is read below.
-            fenced = await self._open_sink(stack) if self._context.exactly_once is not None else None
-            query = await self._query(stack)
-            decision, facts = await self._decide(query)
-            capture = await self._capture(query)
-            sink = fenced or await self._open_sink(stack)
-            self._notifier = Notifier(self._context, config, sink)
-            replication, created = await self._prepare(stack, query, decision, facts)
-            start = decision.start
-            if decision.catch_up:
-                if created is not None:
-                    await self._catch_up(stop, sink, capture, query, decision, created.consistent_point)
-                    if stop.is_set():
-                        return
-                    self.streaming = False
-                decision = replace(decision, offset=None)
-            if decision.snapshot:
-                point = await self._snapshot(query, sink, capture, decision, created)
-                start = point.stream_from
-                if self._exporting is not None:
-                    # The temporary slot would retain WAL as long as the stream runs.
-                    await self._exporting.close()
-            else:
-                self._context.meters.snapshot.outcome = "skipped"
-                self._notifier.send(self._notifier.initial.skipped())
-                if decision.stream and start == FROM_SNAPSHOT:
-                    # As in Debezium, no offset is stored before the first event. Until then only the slot holds the position.
-                    start = created.consistent_point if created else FROM_SLOT
-            if replication is None:
-                self._context.progress.phase = "idle"
-                self.starting.end()
-                LOG.info("nothing more to do after the snapshot")
-                await stop.wait()
-                return
-            if decision.advance_slot:
-                await pg_server.advance_slot(query, config.slot_name, decision.advance_slot)
-            await self._stream(stack, stop, replication, sink, capture, query, decision, start)
-            if config.slot_drop_on_stop:
-                await replication.close()
-                await drop_when_free(query, config.slot_name)
+            try:
+                await self._work(stack, stop)
+            finally:
+                self.cancellable = False
+
+    async def _work(self, stack: contextlib.AsyncExitStack, stop: asyncio.Event) -> None:
+        config = self._config
+        # With exactly-once delivery this is the first step. Earlier producers are then fenced and cannot change what is read below.
+        fenced = await self._open_sink(stack) if self._context.exactly_once is not None else None
+        query = await self._query(stack)
+        decision, facts = await self._decide(query)
+        capture = await self._capture(query)
+        sink = fenced or await self._open_sink(stack)
+        self._notifier = Notifier(self._context, config, sink)
+        replication, created = await self._prepare(stack, query, decision, facts)
+        start = decision.start
+        if decision.catch_up:
+            if created is not None:
+                await self._catch_up(stop, sink, capture, query, decision, created.consistent_point)
+                if stop.is_set():
+                    return
+                self.cancellable = True
+            decision = replace(decision, offset=None)
+        if decision.snapshot:
+            point = await self._snapshot(query, sink, capture, decision, created)
+            start = point.stream_from
+            if self._exporting is not None:
+                # The temporary slot would retain WAL as long as the stream runs.
+                await self._exporting.close()
+        else:
+            self._context.meters.snapshot.outcome = "skipped"
+            self._notifier.send(self._notifier.initial.skipped())
+            if decision.stream and start == FROM_SNAPSHOT:
+                # As in Debezium, no offset is stored before the first event. Until then only the slot holds the position.
+                start = created.consistent_point if created else FROM_SLOT
+        if replication is None:
+            self.cancellable = False
+            self._context.progress.phase = "idle"
+            self.starting.end()
+            LOG.info("nothing more to do after the snapshot")
+            await stop.wait()
+            return
+        if decision.advance_slot:
+            await pg_server.advance_slot(query, config.slot_name, decision.advance_slot)
+        await self._stream(stack, stop, replication, sink, capture, query, decision, start)
+        if config.slot_drop_on_stop:
+            await replication.close()
+            await drop_when_free(query, config.slot_name)
 
     async def take_initial_snapshot(self) -> None:
         """See :func:`take_initial_snapshot`."""
@@ -446,7 +454,7 @@ class TaskRun:
             bulk=self._bulk,
         )
         heartbeat = Heartbeat(config, sink, capture.topics.heartbeat(), self._context)
-        self.streaming = True
+        self.cancellable = False
         LOG.info("streaming", slot=config.slot_name, plugin=self._plugin, publication=config.publication_name)
         await heartbeat.start(stack)
         if not isinstance(replication, BoundedReplication):

@@ -190,9 +190,11 @@ class KafkaSink:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._creator.stop()
-        if self._producer is not None:
-            await self._producer.stop()
+        try:
+            await self._creator.stop()
+        finally:
+            if self._producer is not None:
+                await self._producer.stop()
 
     def out(self, topic: str, *, apart: bool = False) -> TopicOut:
         """Return the object to which the records of ``topic`` are appended. The topic is created when the first record is sent."""

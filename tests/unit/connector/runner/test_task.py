@@ -23,6 +23,12 @@ from connector.start.decision import SlotState
 from tests.support.fake_snapshot import LSN, SnapshotWorld, fake_table, lost
 
 
+async def steps() -> None:
+    """Closing takes steps. A task that is cancelled meanwhile leaves the connection open."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
 class Server:
     """A PostgreSQL with one slot at most; ``journal`` holds what was done to it, and by whom it was streamed from."""
 
@@ -39,6 +45,7 @@ class Server:
         server = self
 
         async def close() -> None:
+            await steps()
             server.open -= 1
 
         async def execute(_statement: bytes) -> None:
@@ -139,6 +146,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Started:
             server.open += 1
 
             async def closed() -> None:
+                await steps()
                 server.open -= 1
 
             stack.push_async_callback(closed)
@@ -243,6 +251,21 @@ async def test_a_mode_without_a_stream_needs_no_slot_and_waits_for_the_stop(star
     await running
     assert task.server.slot is None
     assert task.server.journal == []
+    task.assert_all_is_closed()
+
+
+async def test_a_stop_while_a_failed_start_closes_its_connections_leaves_none_open(
+    started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = started()
+
+    async def failing(*_: object, **__: object) -> None:
+        task.stop.set()
+        raise lost()
+
+    monkeypatch.setattr(pg_server, "server_facts", failing)
+    with pytest.raises(CdcError):
+        await task.run()
     task.assert_all_is_closed()
 
 

@@ -219,6 +219,18 @@ async def test_a_stop_while_topics_are_made_reaches_nothing() -> None:
     assert (rig.reached, rig.kafka.faults.calls["send"]) == (None, 0)
 
 
+async def test_the_producer_is_disconnected_even_if_the_admin_client_fails_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def failing(_: TopicCreator) -> None:
+        raise KafkaConnectionError
+
+    rig = Rig()
+    await rig.sink.start()
+    monkeypatch.setattr(TopicCreator, "stop", failing)
+    with pytest.raises(KafkaConnectionError):
+        await rig.sink.stop()
+    assert rig.kafka.open == 0
+
+
 async def test_the_source_waits_while_too_much_is_outstanding() -> None:
     async with started(limit=100) as rig:
         rig.append("a", "x" * 200)
