@@ -67,6 +67,7 @@ NOT_RUN: Final[Mapping[str, str]] = {
     "make bench": "it takes minutes; its calls are tested in tests/unit/workers/lab/bench",
     "python -P -m workers.lab.bench": "it takes minutes; its options are parsed here",
     "python -m workers.lab.bench": "it takes minutes; its options are parsed here",
+    "python -P -m workers.lab.board": "it needs a Prometheus; tests/unit/workers/lab/board calls it with answers of a fake one",
     "python -m tests.support.row_bench": "it is a measurement",
     "python -m tests.support.scrape_bench": "it is a measurement",
     "python -m tests.support.record ": "it needs a Debezium of the reader's",
