@@ -21,11 +21,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("board", type=Path, help="the JSON of the board")
     parser.add_argument("picture", type=Path, help="the SVG file to write")
     parser.add_argument("--prometheus", default="http://127.0.0.1:9090", help="its address")
-    parser.add_argument("--seconds", type=float, default=900.0, help="how far back the picture reaches")
+    parser.add_argument("--end", type=float, help="the end of the picture, in seconds since 1970; without it now")
+    parser.add_argument("--seconds", type=float, default=900.0, help="how far back from there the picture reaches")
     parser.add_argument("--step", type=float, default=5.0, help="seconds between two values")
     parser.add_argument("--interval", default="15s", help="what $__rate_interval stands for")
     chosen = parser.parse_args(arguments)
-    end = time.time()
+    end = time.time() if chosen.end is None else chosen.end
     try:
         board = json.loads(chosen.board.read_text(encoding="utf-8"))
         panels = panels_of(board, {"__rate_interval": chosen.interval, "connector": ".*"})

@@ -40,13 +40,13 @@ class _Sheet:
 
     def text(self, x: float, y: float, text: str, kind: str = "", more: str = "") -> None:
         named = f' class="{kind}"' if kind else ""
-        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}"{named}{more}>{escape(text)}</text>')
+        self.parts.append(f'<text x="{x:.0f}" y="{y:.0f}"{named}{more}>{escape(text)}</text>')
 
     def box(self, x: float, y: float, width: float, height: float, fill: str, more: str = "") -> None:
-        self.parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{fill}"{more}/>')
+        self.parts.append(f'<rect x="{x:.0f}" y="{y:.0f}" width="{width:.0f}" height="{height:.0f}" fill="{fill}"{more}/>')
 
     def path(self, points: Sequence[tuple[float, float]], colour: str, width: float = 1.3) -> None:
-        at = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        at = " ".join(f"{x:.0f},{y:.0f}" for x, y in points)
         self.parts.append(f'<polyline points="{at}" fill="none" stroke="{colour}" stroke-width="{width}"/>')
 
 
