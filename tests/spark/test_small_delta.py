@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -199,15 +201,20 @@ def test_commit_of_another_process_is_kept(rig: Rig) -> None:
     assert engines(rig.folder)[2:6] == [True, True, False, True]
 
 
-@pytest.mark.parametrize("local", [True, False])
-def test_version_is_added_by_a_link_or_by_deltas_store(rig: Rig, monkeypatch: pytest.MonkeyPatch, *, local: bool) -> None:
-    if not local:
+@pytest.mark.parametrize("way", ["a link", "another file system", "no links"])
+def test_version_is_added_by_a_link_or_by_deltas_store(rig: Rig, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    def refused(_: Path, __: str) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    if way == "another file system":
         monkeypatch.setattr(delta_commit, "local_folder", lambda *_: None)
+    elif way == "no links":
+        monkeypatch.setattr(delta_commit, "create", refused)
     rig.fill(PLAIN, [up(1, "x", 10)])
     rig.few(PLAIN, [up(2, "y", 20)])
     log = rig.folder / "s" / "t" / "_delta_log"
     # Hadoop writes a checksum beside each file.
-    assert (log / f".{2:020}.json.crc").exists() is not local
+    assert (log / f".{2:020}.json.crc").exists() is (way != "a link")
     assert not [*log.glob(".*.tmp")]
     assert (log / f"{2:020}.json").stat().st_mode & 0o777 == 0o644
     other = Rig(rig.spark, rig.folder)

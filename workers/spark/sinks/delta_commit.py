@@ -160,13 +160,20 @@ class DeltaTableFiles:
 
     def _add(self, version: int, lines: Sequence[str]) -> None:
         """Add a version with these lines to the log."""
-        if self._folder_of_log is None:
-            actions = self._list()
-            for line in lines:
-                actions.add(line)
-            self._store.write(self._file(version), self._as_scala(actions.iterator()), False, self._store_settings)
-            return
-        create(self._folder_of_log / f"{version:020}.json", "".join(f"{line}\n" for line in lines))
+        if self._folder_of_log is not None:
+            try:
+                create(self._folder_of_log / f"{version:020}.json", "".join(f"{line}\n" for line in lines))
+            except FileExistsError:
+                raise
+            except OSError:
+                # The file system has no hard links, for example.
+                self._folder_of_log = None
+            else:
+                return
+        actions = self._list()
+        for line in lines:
+            actions.add(line)
+        self._store.write(self._file(version), self._as_scala(actions.iterator()), False, self._store_settings)
 
     def checkpoint(self) -> None:
         """Write a checkpoint of the log's newest version. Spark does it."""

@@ -67,7 +67,7 @@ _FIELDS: Final = {"delta.columnMapping.id", "delta.columnMapping.physicalName", 
 """The properties of a column that a commit of this module respects. Others are constraints or generated values."""
 _READER, _WRITER = 1, 2
 """The highest versions of the protocol whose features have no names, and are those of :data:`_FEATURES` without a name."""
-_FAILURES: Final = (Py4JError, PySparkException, NotLocal, TypeError, OSError)
+_FAILURES: Final = (Py4JError, PySparkException, NotLocal, TypeError, FileExistsError)
 """What a table that is not as expected, another version of Delta, and a failed storage raise."""
 
 
