@@ -28,8 +28,7 @@ Mark = tuple[int, int]
 def local_folder(scheme: str, path: str, settings: Mapping[str, str]) -> Path | None:
     """The folder ``path`` if it is on the local file system, and Spark's ``settings`` choose no log store; else None. Pure.
 
-    Delta's own store has Hadoop rename a file there. For this Hadoop starts ten processes (readlink, chmod), which takes 30 ms of CPU. It
-    also replaces the version of a process that commits at the same moment.
+    Delta's own store has Hadoop rename a file there. For this Hadoop starts ten processes (readlink, chmod), which take about 30 ms of CPU.
     """
     chosen = any(name.startswith("spark.delta.logStore.") for name in settings)
     return Path(path) if scheme == "file" and not chosen else None
