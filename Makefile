@@ -14,12 +14,16 @@ PYTHONS := $(or $(PYTHON),/usr/bin/python3 python3 python3.14 python3.13 python3
 PYTEST := $(BIN)/python -m pytest --durations=25
 # Collecting all tests takes each process 20 s; so each target names its folders (tests/fix_targets.py).
 FAST := tests/unit tests/contract
-SERVERS := tests/contract tests/faults tests/integration tests/parity tests/spark
+SERVERS := tests/contract tests/faults tests/integration tests/parity
+SPARK := tests/integration/bulk tests/spark
 # Tests on servers mostly wait for them, so that more processes than cores pay. Each has servers of its own: about 1.5 GB with Spark.
 SERVER_JOBS ?= 4
+# Those on Spark do not wait: each computes on two cores. With four of them on two cores a first batch took ten times as long as alone.
+SPARK_JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test-fast test test-long check bench lock notebook site clean
+.NOTPARALLEL:
+.PHONY: help setup demo up down test-fast test test-servers test-spark test-long test-long-servers test-long-spark check bench lock notebook site clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -55,11 +59,21 @@ down: setup ## End what `make up` started
 test-fast: setup ## All tests that need no server: the one to run after each edit
 	$(PYTEST) -m 'not server and not long' --hypothesis-profile=fast -n auto --dist worksteal $(FAST)
 
-test: test-fast ## These and every feature on real servers: the one to run before each commit
-	$(PYTEST) -m 'server and not long' --hypothesis-profile=fast -n $(SERVER_JOBS) --dist loadfile $(SERVERS)
+test: test-fast test-servers test-spark ## These and every feature on real servers: the one to run before each commit
 
-test-long: setup ## The rest: every PostgreSQL, many kills, take-overs, property tests with all their examples
-	$(PYTEST) -m 'long or hypothesis' --hypothesis-profile=full -n $(SERVER_JOBS) --dist loadfile
+test-servers: setup
+	$(PYTEST) -m 'server and not long' --hypothesis-profile=fast -n $(SERVER_JOBS) --dist loadfile $(SERVERS) $(SPARK:%=--ignore=%)
+
+test-spark: setup
+	$(PYTEST) -m 'server and not long' --hypothesis-profile=fast -n $(SPARK_JOBS) --dist loadfile $(SPARK)
+
+test-long: test-long-servers test-long-spark ## The rest: every PostgreSQL, many kills, take-overs, property tests with all their examples
+
+test-long-servers: setup
+	$(PYTEST) -m 'long or hypothesis' --hypothesis-profile=full -n $(SERVER_JOBS) --dist loadfile $(SPARK:%=--ignore=%)
+
+test-long-spark: setup
+	$(PYTEST) -m 'long or hypothesis' --hypothesis-profile=full -n $(SPARK_JOBS) --dist loadfile $(SPARK)
 
 check: setup ## Lint, format, types and the rules between packages
 	$(BIN)/ruff check

@@ -34,8 +34,8 @@ ARTIFACTS: Final = (
 )
 PLUGIN: Final = (("io.debezium", "debezium-connector-postgres", DEBEZIUM_VERSION),)
 MAIN: Final = "org.apache.kafka.connect.cli.ConnectDistributed"
-START_SECONDS: Final = 120.0
-END_SECONDS: Final = 60.0
+START_SECONDS: Final = 300.0
+END_SECONDS: Final = 180.0
 """The first one on a machine writes its class archive when it ends, which takes seconds."""
 
 

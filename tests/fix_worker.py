@@ -21,7 +21,7 @@ from workers.quickstart.embedded.place import free_port
 from workers.quickstart.embedded.process import Process
 from workers.quickstart.embedded.wait import wait_until
 
-SECONDS = 30.0
+SECONDS = 120.0
 """How long a fixture waits for an event before the test fails."""
 
 

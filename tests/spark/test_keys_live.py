@@ -58,8 +58,8 @@ def test_a_mirror_follows_tables_to_other_keys(pg: PgServer, worker: Callable[..
     # Small batches, so that keys change in them and between them; PostgreSQL would refuse two rows of one key.
     mirror = Mirroring(tmp_path, connector, "postgres", pg.database("keytarget"), batch_records=700)
     try:
-        mirror.finish(300)
-        verified = mirror.verify(120)
+        mirror.finish(1200)
+        verified = mirror.verify(1200)
         assert verified.code == 0, verified.said
     finally:
         mirror.close()

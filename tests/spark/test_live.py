@@ -21,7 +21,7 @@ from pyspark.errors import StreamingQueryException
 
 from tests.support.spark.log_broker import Broker, broker
 from tests.support.spark.own_session import own_session
-from tests.support.spark.spark_command import command, started
+from tests.support.spark.spark_command import SECONDS, command, started
 from tests.support.spark.topic_log import ID, NAME, Json, TopicLog, cents, price
 from workers.quickstart.embedded.wait import wait_until
 from workers.spark.changes import changes
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["broker"]
 pytestmark = pytest.mark.pg(">= 18")
 
-SECONDS = 240.0
 ITEMS = (ID, NAME, price(2))
 
 

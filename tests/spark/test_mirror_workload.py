@@ -44,7 +44,7 @@ async def test_a_mirror_equals_its_source_after_kills(pg: PgServer, worker: Call
         rig.run(kills=1, rows=20)
         assert await rig.topic_faults() == []
         for mirror in rig.mirrors:
-            verified = mirror.verify(seconds=300)
+            verified = mirror.verify(seconds=1200)
             assert verified.code == 0, verified.said
     finally:
         rig.close()

@@ -57,8 +57,8 @@ def test_a_mirror_never_shows_a_part_of_a_transaction(pg: PgServer, worker: Call
     mirror = Mirroring(tmp_path, connector, "postgres", target, batch_records=250, consistency="transaction")
     try:
         with Watch(target) as watch:
-            mirror.finish(300)
-        verified = mirror.verify(120)
+            mirror.finish(1200)
+        verified = mirror.verify(1200)
     finally:
         mirror.close()
     assert verified.code == 0, verified.said

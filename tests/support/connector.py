@@ -15,7 +15,7 @@ from workers.quickstart.embedded.wait import wait_until
 
 from .topics import Raw, read_to_end
 
-SECONDS = 60.0
+SECONDS = 180.0
 
 
 @dataclass(slots=True)

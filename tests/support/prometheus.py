@@ -17,7 +17,7 @@ from workers.quickstart.embedded.wait import wait_until
 
 PROGRAM: Final = shutil.which("prometheus")
 """None where it is not installed."""
-SECONDS: Final = 60.0
+SECONDS: Final = 180.0
 
 
 class Prometheus:

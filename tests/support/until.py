@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-SECONDS: Final = 60.0
+SECONDS: Final = 180.0
 PACE: Final = 0.03
 
 

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.pg_once
 
 Start = Callable[..., Worker]
 ROWS: Final = 30_000
-SECONDS: Final = 180.0
+SECONDS: Final = 600.0
 """Spark starts within a few, on a busy machine within a minute."""
 JSON: Final = {"Accept": "application/json"}
 TABLES = f"""

@@ -29,7 +29,7 @@ hostssl all client 127.0.0.1/32 cert
 hostssl all client ::1/128 cert
 hostssl all word 127.0.0.1/32 scram-sha-256
 """
-SECONDS = 30.0
+SECONDS = 120.0
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class Rig:
 
     async def listed(self, partitions: int) -> None:
         """Wait until the broker names the topic of the records to everybody: the reader passes over one that is not listed."""
-        async with asyncio.timeout(30), topic_reader(self.bootstrap) as reader:
+        async with asyncio.timeout(180), topic_reader(self.bootstrap) as reader:
             while len((await reader.topics()).get(self.data, ())) < partitions:
                 pass
 
@@ -291,7 +291,7 @@ async def test_snapshots_on_demand_heartbeats_and_notifications_are_committed_to
         return [event["after"]["id"] for event in (json.loads(raw.value or b"") for raw in read) if event["op"] == op]
 
     async def until_reported(what: str) -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             while True:
                 notes = await read_to_end(connect.bootstrap, f"{connector.name}.notes", committed=True)
                 if any(what in (raw.value or b"").decode() for raw in notes):
@@ -305,7 +305,7 @@ async def test_snapshots_on_demand_heartbeats_and_notifications_are_committed_to
         connector.await_confirmed(connector.lsn())
         await until_reported(reported)
         count = 5_000 if kind == "incremental" else 5_002
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             while len(await rows("r")) - before < count - 1:
                 await connect.read(f"__debezium-heartbeat.{connector.name}", 1)
         assert set(await rows("r")) >= set(range(1, 5_001))

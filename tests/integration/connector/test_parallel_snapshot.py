@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -71,8 +70,8 @@ def alive(pids: set[int]) -> set[int]:
     return {pid for pid in pids if Path(f"/proc/{pid}/cmdline").exists() and READER in Path(f"/proc/{pid}/cmdline").read_text()}
 
 
-def await_gone(pids: set[int], seconds: float) -> None:
-    wait_until(lambda: not alive(pids), lambda: f"processes {alive(pids)} to end", seconds)
+def await_gone(pids: set[int]) -> None:
+    wait_until(lambda: not alive(pids), lambda: f"processes {alive(pids)} to end")
 
 
 TURN = 4711
@@ -96,7 +95,7 @@ def await_waiting(database: Database, count: int = 1) -> None:
     wait_until(lambda: database.execute(query) == [(count,)], f"{count} readers to wait for a lock")
 
 
-def await_snapshot(worker: Worker, name: str, seconds: float = 60) -> dict[str, Any]:
+def await_snapshot(worker: Worker, name: str, seconds: float = 180) -> dict[str, Any]:
     def look() -> dict[str, Any] | None:
         status = worker.rest("GET", f"/connectors/{name}/status").json()
         assert all(task["state"] != "FAILED" for task in status.get("tasks", [])), [task.get("trace") for task in status["tasks"]]
@@ -265,9 +264,9 @@ def test_a_connector_that_is_stopped_ends_its_readers(pg: PgServer, worker: Star
         running.create(name, config(database, name) | BLOCKED)
         await_waiting(database)
         readers = wait_until(lambda: children(running.process.pid), "reader processes")
-        begun = time.monotonic()
         assert running.rest("PUT", f"/connectors/{name}/stop").is_success
-        await_gone(readers, 1.0 - (time.monotonic() - begun))
+        # They end while the lock that they wait for is still held.
+        await_gone(readers)
 
 
 @pytest.mark.pg_once
@@ -279,7 +278,7 @@ async def test_a_killed_worker_leaves_no_readers_and_reads_again(pg: PgServer, w
         await_waiting(database)
         readers = wait_until(lambda: children(running.process.pid), "reader processes")
         os.kill(running.process.pid, signal.SIGKILL)
-        await_gone(readers, 1.0)
+        await_gone(readers)
         running.kill()
     running.start()
     await_snapshot(running, name)
@@ -303,4 +302,4 @@ def test_a_killed_reader_fails_the_task_by_name(pg: PgServer, worker: Start) -> 
         trace = wait_until(look, lambda: f"the task to fail\n{running.log}")
         assert "A process that reads the snapshot was killed by SIGKILL" in trace
         assert "lower snapshot.max.threads" in trace
-        await_gone(readers, 1.0)
+        await_gone(readers)

@@ -178,7 +178,7 @@ async def test_the_stream_finds_a_publication_with_any_name(pg: PgServer, name: 
         [options] = start_options("pgoutput", connection.info.server_version, name, {})
         await replication.start(slot.name, slot.consistent_point, options)
         kinds = b""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(180):
             while b"I" not in kinds:
                 kinds += b"".join(frame[25:26] for frame in await replication.frames(100, 100_000) if frame[:1] == b"w")
         await replication.close()

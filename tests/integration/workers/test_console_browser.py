@@ -16,7 +16,7 @@ from tests.fix_pg import Database, PgServer
 from tests.fix_worker import Worker
 
 CHROMIUM = shutil.which("chromium")
-MILLISECONDS = 60_000
+MILLISECONDS = 180_000
 """How long the page may take to show something."""
 GATE = 42
 """The key of the lock at which the snapshot waits."""

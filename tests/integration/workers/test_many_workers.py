@@ -21,7 +21,7 @@ from workers.quickstart.embedded.wait import wait_until
 
 pytestmark = pytest.mark.pg_once
 
-SECONDS = 60.0
+SECONDS = 180.0
 MANY, FEW = 12, 3
 SHORT_SESSION_MS = "6000"
 """The shortest that a broker takes by default."""

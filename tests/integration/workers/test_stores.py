@@ -72,7 +72,7 @@ class Stage:
         await consumer.start()
         try:
             consumer.assign([TopicPartition(topic.name, number) for number in range(topic.partitions)])
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(180):
                 records = [await consumer.getone() for _ in range(count)]
         finally:
             await consumer.stop()
@@ -103,7 +103,7 @@ class Seen:
         self._news.set()
 
     async def until(self, condition: Callable[[list[Entry]], bool]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(180):
             while not condition(self.entries):
                 self._news.clear()
                 await self._news.wait()
@@ -209,7 +209,7 @@ async def test_transactions_of_connects_leader_are_read_and_aborted_ones_are_not
     finally:
         await producer.stop()
     seen = Seen()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(180):
         await stage.log(cluster, "config.storage").start(seen)
     assert seen.entries == [Entry(b"a", b"kept")]
 
@@ -293,7 +293,7 @@ async def test_a_herder_takes_up_what_another_left(stage: Stage) -> None:
     first = await herder()
     config = {"connector.class": CLASS, "topic.prefix": "shop", "name": "shop"}
     await first.put_connector("shop", config, allow_replace=False)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(180):
         await started.wait()
     running[0].topic_used("shop.public.t")
     await running[0].offsets.store({"server": "shop"}, {"lsn": 7})
@@ -301,7 +301,7 @@ async def test_a_herder_takes_up_what_another_left(stage: Stage) -> None:
     started.clear()
 
     second = await herder()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(180):
         await started.wait()
     assert second.connector_info("shop").config == config
     assert second.connector_status("shop").tasks[0].state == "RUNNING"

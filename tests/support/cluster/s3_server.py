@@ -56,7 +56,7 @@ def object_store(folder: Path, bucket: str = "lake") -> Iterator[ObjectStore]:
     process = Process([Path(sys.executable).with_name("moto_server"), "-H", "127.0.0.1", "-p", str(port)], folder / "s3.log")
     try:
         store = ObjectStore(f"http://127.0.0.1:{port}", bucket)
-        wait_until(lambda: _answers(store.url, process), "the object store", 60)
+        wait_until(lambda: _answers(store.url, process), "the object store", 180)
         store.client().create_bucket(Bucket=bucket)
         yield store
     finally:

@@ -65,12 +65,12 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
             return process
 
         master = start("master", "Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", str(page))
-        wait_until(lambda: _answers(cluster, master), "the master", 120)
+        wait_until(lambda: _answers(cluster, master), "the master", 300)
         for number in range(workers):
             place = folder / f"worker-{number}"
             options = ("--host", "127.0.0.1", "--cores", "1", "--memory", MEMORY, "--webui-port", str(free_port()))
             start(f"worker-{number}", "Worker", *options, "--work-dir", str(place), cluster.master)
-        wait_until(lambda: len(cluster.busy()) == workers, f"{workers} workers", 120)
+        wait_until(lambda: len(cluster.busy()) == workers, f"{workers} workers", 300)
         yield cluster
 
 

@@ -91,6 +91,10 @@ batch_records = {batch_records}
 [sink]
 format = "{sink}"
 {where}
+
+[spark]
+# Compiling well is for those who run long.
+"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1"
 """,
             encoding="utf-8",
         )
@@ -209,7 +213,7 @@ class KillRig:
             self.mirrors.append(mirror)
 
     def run(
-        self, *, kills: int, rows: int, pace: float | None = None, seconds: float = 600, say: Callable[[str], None] = lambda _text: None
+        self, *, kills: int, rows: int, pace: float | None = None, seconds: float = 1800, say: Callable[[str], None] = lambda _text: None
     ) -> None:
         """All of it, until the mirrors hold all that was committed; ``say`` hears of each step. Fails when one ends that should not."""
         player = Player(self.connector.database.dsn, self.workload, rows=rows, pace=pace)

@@ -11,8 +11,10 @@ from contextlib import asynccontextmanager
 
 from workers.quickstart.embedded import watch
 
-SECONDS = 300.0
-"""How long a command may be silent."""
+SECONDS = 1200.0
+"""How long a command may be silent. Only one that hangs is silent for so long, even on a slow machine with other work."""
+QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+"""Settings of a mirror that runs for a minute: compiling well pays only for those that run longer."""
 
 
 class Command:

@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def wait_until(look: Callable[[], T | None], what: str | Callable[[], str], seconds: float = 30.0, pause: float = 0.02) -> T:
+def wait_until(look: Callable[[], T | None], what: str | Callable[[], str], seconds: float = 120.0, pause: float = 0.02) -> T:
     """The first result of ``look`` that is neither None nor False.
 
     ``look`` is called at once and then every ``pause`` seconds. Its exceptions are not caught. Raises TimeoutError that names ``what``
