@@ -62,6 +62,9 @@ def outbox_path(chain: Chain, topic: str, prefix: bytes, converters: Converters)
 
 def _columns(router: EventRouter, row: Schema) -> MessageColumns | None:
     """The columns; None where one is missing, or where its value is not what the event shows."""
+    tracing = router.tracing
+    if tracing is not None and not (tracing.context_only and field_of(row, tracing.context) is None):
+        return None
     headers = [("id", router.id_column)]
     for placement in router.placements.every:
         if placement.place != "header":

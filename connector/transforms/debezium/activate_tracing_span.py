@@ -15,8 +15,9 @@ from connector.configdef.key import VERSIONS, Key
 from connector.configdef.options import Options
 from connector.java.properties import parse_properties
 from connector.record.connect_record import ConnectRecord, DataError, Header
-from connector.record.schema import STRING
-from connector.record.struct import field_of
+from connector.record.java_string import java_string
+from connector.record.schema import STRING, Schema
+from connector.record.struct import field_of, get
 from connector.transforms.debezium.envelope_name import change_event
 from connector.transforms.transform import TransformDefinition
 
@@ -24,12 +25,18 @@ CONTEXT: Final = "tracing.span.context.field"
 OPERATION: Final = "tracing.operation.name"
 CONTEXT_ONLY: Final = "tracing.with.context.field.only"
 
+_TRACER: Final = "io.debezium.transforms.tracing.TracingSpanUtil"
 _DATABASE_SPAN: Final = "db-log-write"
+_ATTRIBUTES: Final = {"db": "instance", "connector": "type", "name": "cdc-name"}
+"""Members of the source that have another name as an attribute."""
 _MILLION: Final = 1_000_000
 
+Telemetry = tuple[Any, Any]
+"""OpenTelemetry's modules for spans and for their propagation."""
 
-def _installed() -> tuple[Any, Any] | None:
-    """OpenTelemetry's modules for spans and for their propagation, if they are installed."""
+
+def installed_telemetry() -> Telemetry | None:
+    """Return OpenTelemetry's modules if they are installed."""
     try:
         return import_module("opentelemetry.trace"), import_module("opentelemetry.propagate")
     except ImportError:
@@ -40,14 +47,15 @@ def _installed() -> tuple[Any, Any] | None:
 class ActivateTracingSpan:
     """Adds the context of a span to the headers of change events.
 
-    A span for the write to the database begins at the time of the change, and one for the connector at the time of the event below it. The
-    field ``context`` of the row may hold the context that they belong to, written as Java's properties.
+    The span of the write to the database begins at the time of the change, and the connector's span, below it, at the time of the event.
+    Both end when the event has passed. The headers hold the context of the first one. The field ``context`` of the row may hold the
+    context that they belong to, written as Java's properties.
     """
 
     context: str
     operation: str
     context_only: bool
-    telemetry: Callable[[], tuple[Any, Any] | None] = field(default=_installed)
+    telemetry: Callable[[], Telemetry | None] = field(default=installed_telemetry)
 
     @classmethod
     def of(cls, options: Options) -> ActivateTracingSpan:
@@ -55,50 +63,67 @@ class ActivateTracingSpan:
         return cls(options.needed(CONTEXT), options.needed(OPERATION), options.needed(CONTEXT_ONLY).lower() == "true")
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
-        """Return the event with the headers. Raises DataError where OpenTelemetry is not installed."""
+        """Return the event with the headers.
+
+        Raises DataError where OpenTelemetry is not installed, the field is no text, the text is no properties, or the event has no time.
+        """
         schema = change_event(record)
         if schema is None:
             return record
         after = field_of(schema, "after")
         row = record.value.get("after")
-        named = after is not None and after.schema.type == "struct" and field_of(after.schema, self.context) is not None
-        written = row.get(self.context) if named and row is not None else None
+        context = None if after is None or after.schema.type != "struct" else field_of(after.schema, self.context)
+        if context is not None and row is not None and context.schema.type != "string":
+            raise DataError(f"Field '{self.context}' is not of type STRING")
+        written = None if context is None or row is None else row[self.context]
         if written is None and self.context_only:
             return record
         telemetry = self.telemetry()
         if telemetry is None:
             raise DataError("Failed to record tracing information, tracing libraries not available")
         try:
-            carrier = {} if written is None else parse_properties(str(written))
+            carrier = {} if written is None else parse_properties(written)
         except ValueError:
             raise DataError(f"Field {self.context} does not hold properties") from None
-        context_headers = self._traced(*telemetry, carrier, record.value)
+        context_headers = self._traced(telemetry, carrier, schema, record.value)
         headers = tuple(header for header in record.headers if header.name not in context_headers)
         return replace(record, headers=(*headers, *(Header(name, STRING, value) for name, value in context_headers.items())))
 
-    def _traced(self, trace: Any, propagate: Any, carrier: Mapping[str, str], value: Mapping[str, Any]) -> dict[str, str]:
+    def _traced(self, telemetry: Telemetry, carrier: Mapping[str, str], schema: Schema, value: Mapping[str, Any]) -> dict[str, str]:
         """Begin and end the spans; return what their context adds to the headers."""
-        source = value.get("source") or {}
-        tracer = trace.get_tracer("io.debezium.transforms.tracing")
-        parent = propagate.extract(carrier)
-        write = tracer.start_span(_DATABASE_SPAN, context=parent, start_time=_nanos(source.get("ts_ms")))
-        for name, member in source.items():
-            if isinstance(member, str | bool | int | float):
-                write.set_attribute(f"payload.source.{name}", member)
-        within = trace.set_span_in_context(write, parent)
-        read = tracer.start_span(self.operation, context=within, start_time=_nanos(value.get("ts_ms")))
-        for name in ("op", "ts_ms"):
-            if value.get(name) is not None:
-                read.set_attribute(f"payload.{name}", value[name])
-        context_headers: dict[str, str] = {}
-        propagate.inject(context_headers, context=trace.set_span_in_context(read, within))
-        read.end()
-        write.end(end_time=_nanos(value.get("ts_ms")))
+        trace, propagate = telemetry
+        source = field_of(schema, "source")
+        members = {} if source is None else _members(source.schema, value["source"])
+        tracer = trace.get_tracer(_TRACER)
+        write = tracer.start_span(_DATABASE_SPAN, context=propagate.extract(carrier), start_time=_nanos(members.get("ts_ms")))
+        try:
+            for name, (member_schema, member) in members.items():
+                write.set_attribute(f"db.{_ATTRIBUTES.get(name, name)}", java_string(member_schema, member))
+            time = value.get("ts_ms")
+            if time is None:
+                raise DataError("The event has no time (ts_ms), at which its span would begin")
+            # What came with the parent, such as baggage, does not go on.
+            own = trace.set_span_in_context(write)
+            read = tracer.start_span(self.operation, context=own, start_time=time * _MILLION)
+            for name in ("op", "ts_ms"):
+                if value.get(name) is not None:
+                    read.set_attribute(name, str(value[name]))
+            context_headers: dict[str, str] = {}
+            propagate.inject(context_headers, context=own)
+            read.end()
+        finally:
+            write.end()
         return context_headers
 
 
-def _nanos(millis: int | None) -> int | None:
-    return None if millis is None else millis * _MILLION
+def _members(schema: Schema, source: Mapping[str, Any]) -> dict[str, tuple[Schema, Any]]:
+    """The members that are not null, with their schemas."""
+    every = ((each.name, (each.schema, get(schema, source, each.name))) for each in schema.fields)
+    return {name: member for name, member in every if member[1] is not None}
+
+
+def _nanos(member: tuple[Schema, int] | None) -> int | None:
+    return None if member is None else member[1] * _MILLION
 
 
 KEYS: Final = (

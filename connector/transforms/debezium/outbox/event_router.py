@@ -16,6 +16,7 @@ from connector.java.regex.matching import Pattern, ReplacementError
 from connector.record.connect_record import ConnectRecord, DataError, Header
 from connector.record.schema import Field, Schema
 from connector.record.struct import SchemaCache, field_of, get
+from connector.transforms.debezium.activate_tracing_span import CONTEXT, CONTEXT_ONLY, OPERATION, ActivateTracingSpan, installed_telemetry
 from connector.transforms.debezium.differences import differences_of
 from connector.transforms.debezium.envelope import copied, int32_of, int64_of, is_change_event, schema_of, text_of
 from connector.transforms.debezium.outbox.json_payload import PayloadSchemas, Unexpandable, converted, parsed
@@ -75,6 +76,11 @@ class EventRouter:
         self._topics: Final[dict[str, str]] = {}
         """By the values that they are made of."""
         self._envelopes: Final[dict[EnvelopeKey, Schema]] = {}
+        # As in the reference, where the option is not given, rows without a context are not traced, whatever its default says.
+        only = raw(CONTEXT_ONLY, "true").lower() == "true"
+        tracing = ActivateTracingSpan(options.needed(CONTEXT), options.needed(OPERATION), only)
+        self.tracing: ActivateTracingSpan | None = None if installed_telemetry() is None else tracing
+        """What traces the rows; None without OpenTelemetry."""
         self.reports: Reports = Reports()
 
     def apply(self, record: ConnectRecord) -> ConnectRecord | None:
@@ -94,6 +100,7 @@ class EventRouter:
         row = event.get("after")
         if row is None:
             raise DataError("Only Struct objects supported for [Read Outbox Event], found: null")
+        traced = record if self.tracing is None else self.tracing.apply(record)
         schema = self._rows.get(record.value_schema, lambda envelope: schema_of(envelope, "after"))
         payload = self._payload_of(schema, row)
         message = self._value(record.topic, schema, row, payload)
@@ -106,7 +113,7 @@ class EventRouter:
             value_schema=message.schema,
             value=message.value,
             timestamp=self._time(schema, row, event),
-            headers=(*record.headers, own_id, *headers),
+            headers=(*traced.headers, own_id, *headers),
             partition=partition,
         )
 

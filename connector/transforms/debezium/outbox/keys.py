@@ -116,7 +116,7 @@ _TRACING: Final[tuple[Row, ...]] = (
         "tracingspancontext",
         "HIGH",
         "Serialized tracing span context field",
-        "Column with the context of a trace. No effect: no traces are written.",
+        "Column with the context of the span that wrote the row, as Java's properties; its message is traced (extra otel).",
     ),
     (
         "tracing.operation.name",
@@ -124,7 +124,7 @@ _TRACING: Final[tuple[Row, ...]] = (
         "debezium-read",
         "HIGH",
         "Tracing operation name",
-        "Name of the operation in a trace. No effect.",
+        "Name of the connector's span.",
     ),
     (
         "tracing.with.context.field.only",
@@ -132,7 +132,7 @@ _TRACING: Final[tuple[Row, ...]] = (
         "false",
         "HIGH",
         "Trace only events with context field present",
-        "Whether only events with that column are traced. No effect.",
+        "Whether only rows that hold a context are traced. Messages of other rows are traced only if this is set to false.",
     ),
 )
 

@@ -187,6 +187,8 @@ def test_a_json_payload_becomes_a_document_without_its_nulls() -> None:
         ({"transforms.o.table.field.event.key": "missing"}, STRINGS, JSON),
         ({"transforms.o.table.field.event.timestamp": "number"}, STRINGS, JSON),
         ({"transforms.o.table.expand.json.payload": "true"}, STRINGS, STRINGS),
+        ({"transforms.o.tracing.span.context.field": "type"}, STRINGS, JSON),
+        ({"transforms.o.tracing.with.context.field.only": "false"}, STRINGS, JSON),
         ({}, "io.debezium.converters.BinaryDataConverter", JSON),
         (
             {"transforms": "o,m", "transforms.m.type": "org.apache.kafka.connect.transforms.DropHeaders", "transforms.m.headers": "id"},

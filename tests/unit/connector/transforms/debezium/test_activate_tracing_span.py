@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Final
 
 import pytest
-from opentelemetry import propagate, trace
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from connector.configdef.options import Options
 from connector.record.connect_record import ConnectRecord, DataError, Header
@@ -73,26 +68,3 @@ def test_without_a_parent_the_api_alone_adds_nothing() -> None:
 def test_a_context_that_is_no_properties_is_an_error() -> None:
     with pytest.raises(DataError, match="tracingspancontext"):
         made().apply(event("a=\\u00zz"))
-
-
-def test_with_the_sdk_the_headers_hold_the_connector_s_span_below_the_row_s() -> None:
-    memory, provider = InMemorySpanExporter(), TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(SimpleSpanProcessor(memory))
-    # The process's own provider, which a worker sets, cannot be taken back after a test.
-    sdk = SimpleNamespace(get_tracer=provider.get_tracer, set_span_in_context=trace.set_span_in_context)
-    plain = made()
-    transform = ActivateTracingSpan(plain.context, plain.operation, plain.context_only, lambda: (sdk, propagate))
-    found = transform.apply(event(f"traceparent={PARENT}"))
-    read, write = memory.get_finished_spans()
-    assert (read.name, write.name) == ("debezium-read", "db-log-write")
-    assert read.context is not None
-    assert write.context is not None
-    assert read.parent is not None
-    assert write.parent is not None
-    trace_id, span_id = PARENT.split("-")[1:3]
-    assert (f"{write.parent.trace_id:032x}", f"{write.parent.span_id:016x}") == (trace_id, span_id)
-    assert read.parent.span_id == write.context.span_id
-    assert found.headers[1:] == (Header("traceparent", STRING, f"00-{trace_id}-{read.context.span_id:016x}-01"),)
-    assert (write.start_time, write.end_time, read.start_time) == (5_000_000, 6_000_000, 6_000_000)
-    assert (write.attributes or {})["payload.source.table"] == "t"
-    assert (read.attributes or {})["payload.op"] == "c"
