@@ -1,6 +1,7 @@
 """Records what the transforms and predicates of Kafka Connect 4.3 and 3.9 make of the cases in :mod:`tests.support.transform_cases_kafka`.
 
-Usage: ``python -m tests.support.record_transforms_kafka JARS_OF_4_3 JARS_OF_3_9``, each a folder with Kafka Connect's jars.
+Usage: ``python -m tests.support.record_transforms_kafka JARS_OF_4_3 JARS_OF_3_9``, each a folder with Kafka Connect's jars,
+on Java 19 or later (``JAVA_HOME``): older ones print some numbers longer.
 """
 
 from __future__ import annotations

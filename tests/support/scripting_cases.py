@@ -64,6 +64,7 @@ def _routers() -> Iterable[Mapping[str, str]]:
     ):
         yield {**groovy, "topic.expression": text}
         yield {**groovy, "topic.expression": text, "null.handling.mode": "evaluate"}
+    yield from ({**groovy, "topic.expression": "'made'", "topic.regex": text} for text in ("shop\\..*", "orders", "", "(("))
     yield groovy
 
 

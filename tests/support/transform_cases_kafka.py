@@ -192,6 +192,8 @@ _WHOLE: Final = ("text", "number text", "number", "small", "double", "truth", "t
 _CASTABLE: Final = "i8,i16,i64,f32,f64,b"
 _TYPES: Final = ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string")
 _KEEP: Final = {"replace.null.with.default": "false"}
+_KEYS: Final = ("row", "outer", "outer nulls", "plain")
+"""Records with keys that have fields, one of them with a default."""
 
 CASES: Final[tuple[Case, ...]] = (
     *_both(
@@ -450,5 +452,16 @@ CASES: Final[tuple[Case, ...]] = (
         {"timestamp.format": "b"},
         {"timestamp.format": "'$1'"},
         {"timestamp.format": ""},
+    ),
+    *_cases("ReplaceField$Key", _KEYS, {"blacklist": "x"}, {"whitelist": "x,y"}, {"exclude": "y", **_KEEP}),
+    *_cases("ExtractField$Key", _KEYS, {"field": "deep.z", "field.syntax.version": "V2"}, {"field": "x"}, {"field": "x", **_KEEP}),
+    *_cases("HeaderFrom$Key", _KEYS, *({"fields": "x", "headers": "made", "operation": "copy", **more} for more in ({}, _KEEP))),
+    *_cases("InsertField$Key", _KEYS, {"offset.field": "off"}),
+    *_cases("SetSchemaMetadata$Key", _KEYS, {"schema.name": "made", **_KEEP}),
+    *_cases("Cast$Key", _KEYS, *({"spec": "x:string", **more} for more in ({}, _KEEP))),
+    *_cases(
+        "TimestampConverter$Key",
+        _KEYS,
+        *({"field": "x", "target.type": "Timestamp", "unix.precision": "seconds", **more} for more in ({}, _KEEP)),
     ),
 )
