@@ -23,6 +23,11 @@ SEED = 20_240_229
 FEW = 4
 KILLS = 20
 """A quarter of them falls into the snapshot."""
+SLOWLY = (
+    "SELECT * FROM (SELECT * FROM public.item ORDER BY id) item"
+    " WHERE pg_sleep(CASE WHEN id <= 350 THEN 0.003 ELSE (SELECT seconds FROM public.pace) END) IS NOT NULL"
+)
+"""Reads most rows in a second, and then waits at each of the others as long as the table pace says."""
 CONFIG = {
     "table.include.list": "public.item,public.entry",
     "topic.creation.default.partitions": "3",
@@ -57,11 +62,9 @@ async def test_kills_lose_nothing(pg: PgServer, worker: Callable[..., Worker], k
     connector = Connector(connect, pg.database("kill"), f"kill_{kills}")
     load = Load(connector.database.dsn, seed=SEED)
     load.prepare()
-    # A snapshot of about two seconds: every row of one table costs five milliseconds.
+    connector.database.execute("CREATE TABLE pace (id int PRIMARY KEY, seconds float)", "INSERT INTO pace VALUES (1, 1)")
     override = "snapshot.select.statement.overrides"
-    connector.post(
-        {**CONFIG, override: "public.item", f"{override}.public.item": "SELECT * FROM public.item WHERE pg_sleep(0.005) IS NOT NULL"}
-    )
+    connector.post({**CONFIG, override: "public.item", f"{override}.public.item": SLOWLY})
     connector.await_phase("snapshot")
     with running(load):
         for kill in range(kills):
@@ -71,6 +74,8 @@ async def test_kills_lose_nothing(pg: PgServer, worker: Callable[..., Worker], k
             if kill < kills // 4:
                 assert connector.progress()["phase"] == "snapshot"
             connect.kill()
+            if kill == kills // 4 - 1:
+                connector.database.execute("UPDATE pace SET seconds = 0")
             connect.start()
         connector.await_phase("streaming")
         end = load.stop()
