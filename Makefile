@@ -16,12 +16,14 @@ PYTEST := $(BIN)/python -m pytest --durations=25
 FAST := tests/unit tests/contract
 SERVERS := tests/contract tests/faults tests/integration tests/parity
 SPARK := tests/integration/bulk tests/spark
-# Tests on servers mostly wait for them, so that more processes than cores pay. Each has servers of its own: about 1.5 GB with Spark.
+# Tests on servers mostly wait for them, so that more processes than cores pay. Each has servers of its own.
 SERVER_JOBS ?= 4
-# Those on Spark do not wait: each computes on two cores. With four of them on two cores a first batch took ten times as long as alone.
+# Those on Spark do not wait: each computes on two cores, and takes about 1.5 GB. With four of them on two slow cores a first batch of
+# 20 tables took 373 s.
 SPARK_JOBS ?= 2
 
 .DEFAULT_GOAL := help
+# Also with -j: the parts of `test` and `test-long` would take the cores from each other.
 .NOTPARALLEL:
 .PHONY: help setup demo up down test-fast test test-servers test-spark test-long test-long-servers test-long-spark check bench lock notebook site clean
 

@@ -61,7 +61,7 @@ def outbox_path(chain: Chain, topic: str, prefix: bytes, converters: Converters)
 
 
 def _columns(router: EventRouter, row: Schema) -> MessageColumns | None:
-    """The columns; None where one is missing, or where its value is not what the event shows."""
+    """The columns; None where one is missing, where its value is not what the event shows, or where rows may be traced."""
     tracing = router.tracing
     if tracing is not None and not (tracing.context_only and field_of(row, tracing.context) is None):
         return None
