@@ -84,9 +84,9 @@ class _Change:
 
 
 def few(ready: DataFrame, groups: Sequence[Group]) -> Few | None:
-    """The records if they are few. ``ready`` is cached, and :func:`workers.spark.topics.survey.survey` has read it."""
+    """The records if they are few. ``groups`` are those of ``ready``."""
     records = sum(group.records for group in groups)
-    if not records or records > RECORDS or _octets(ready) > OCTETS:
+    if not records or records > RECORDS or sum(group.octets for group in groups) > OCTETS:
         return None
     ordered = ready.coalesce(1).sortWithinPartitions("topic", "layout", "key_layout", F.col("value").isNull())
     rows, begin = collected(ordered), 0
@@ -95,11 +95,6 @@ def few(ready: DataFrame, groups: Sequence[Group]) -> Few | None:
         found[_id(group)] = rows.slice(begin, begin + group.records)
         begin += group.records
     return Few(ready.sparkSession, ready.schema, found)
-
-
-def _octets(ready: DataFrame) -> int:
-    plan = ready.select("*")._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - PySpark does not show a plan's statistics
-    return int(str(plan.stats().sizeInBytes()))
 
 
 def _order(group: Group) -> tuple[bytes, bool, int, bool, int, bool]:

@@ -106,7 +106,7 @@ def test_keys_whose_texts_may_differ_for_equal_values_are_left_to_spark() -> Non
 def test_groups_are_in_the_order_of_spark() -> None:
     def group(topic: str, layout: int | None, key: int | None, *, empty: bool = False) -> Group:
         return Group(
-            topic, layout, key, empty, 1, placeholders=False, truncates=False, begins=False, moves=False, newest_ms=0, sample=(0, 0)
+            topic, layout, key, empty, 1, 1, placeholders=False, truncates=False, begins=False, moves=False, newest_ms=0, sample=(0, 0)
         )
 
     ordered = [

@@ -19,7 +19,18 @@ def known(key: int | None, at: int, value: int = 10, schema: str | None = "{}") 
 
 def group(key: int | None, value: int | None = 10, *, empty: bool = False) -> Group:
     return Group(
-        "shop.public.items", value, key, empty, 1, placeholders=False, truncates=True, begins=False, moves=False, newest_ms=1, sample=(0, 0)
+        "shop.public.items",
+        value,
+        key,
+        empty,
+        1,
+        1,
+        placeholders=False,
+        truncates=True,
+        begins=False,
+        moves=False,
+        newest_ms=1,
+        sample=(0, 0),
     )
 
 

@@ -5,13 +5,14 @@ The ways:
 - ``changes``: decode with :func:`workers.spark.changes.changes`;
 - ``from_json``: decode with a schema written by hand, in JSON's types;
 - ``mirror``: ``understudy-spark mirror``;
-- ``foreach_batch``: the usual job (from_json, the last row of each key by a window, MERGE);
+- ``foreach_batch``: the usual job (from_json, the last row of each key by a window, MERGE), with the mirror's settings of Spark;
+- ``foreach_batch_defaults``: the same job, with Spark's own settings and the mirror's heap;
 - ``mirror_avro`` and ``kafka2delta``: mirrors of the same events, flattened, in Avro with a registry. kafka2delta comes from PyPI;
   ``--peers`` names the folder that ``pip install --target`` filled.
 
 Each way runs in a process of two threads and prints one line of JSON on stdout. With ``--tables`` a line for each number of tables follows
 (:mod:`workers.lab.bench.mirror.many_tables`), and with ``--lag`` the lag under a load of pgbench (:mod:`workers.lab.bench.mirror.lag`).
-This project's mirrors use their own settings of Spark, the others Spark's defaults for code generation.
+This project's mirrors use their own settings of Spark. The other ways use them too, except that Spark generates code as by default.
 """
 
 from __future__ import annotations
@@ -47,13 +48,15 @@ from workers.lab.bench.stop import stoppable
 from workers.quickstart.embedded.wait import wait_until
 from workers.spark.changes import changes
 from workers.spark.compilation import WALKED
+from workers.spark.jars import jars_of
 from workers.spark.jobs.mirror_config import MirrorConfig, RegistryConfig, SinkConfig
 from workers.spark.jobs.stream import run_mirror, session_of
+from workers.spark.session import find_java, jar_folder
 from workers.spark.topics.patterns import whole
 from workers.spark.topics.records import read_records
 
 _SECONDS: Final = 1800.0
-WAYS: Final = ("changes", "from_json", "mirror", "foreach_batch", "mirror_avro", "kafka2delta")
+WAYS: Final = ("changes", "from_json", "mirror", "foreach_batch", "foreach_batch_defaults", "mirror_avro", "kafka2delta")
 _ROW: Final = (
     "id bigint, customer_no int, state string, total string, remark string, placed_at string, changed_at bigint, billed boolean,"
     " pieces smallint, weight double"
@@ -201,7 +204,7 @@ def _one(way: str, at: Mapping[str, Any]) -> int:
         spark={"spark.sql.warehouse.dir": f"{at['folder']}/warehouse"},
     )
     avro = way in ("mirror_avro", "kafka2delta")
-    spark = session_of(replace(config, format="avro"), way)
+    spark = _default_session(config) if way == "foreach_batch_defaults" else session_of(replace(config, format="avro"), way)
     if not way.startswith("mirror"):
         # Jobs of users, and of other projects, have Spark's defaults.
         for name in WALKED:
@@ -218,6 +221,7 @@ def _one(way: str, at: Mapping[str, Any]) -> int:
             "mirror": lambda: run_mirror(config, spark, _say),
             "mirror_avro": lambda: run_mirror(config, spark, _say),
             "foreach_batch": lambda: _foreach_batch(spark, config, at),
+            "foreach_batch_defaults": lambda: _foreach_batch(spark, config, at),
             "kafka2delta": lambda: _kafka2delta(spark, at),
         }[way]
         figures: dict[str, object] = {"way": way, "events": at["events"]}
@@ -233,6 +237,22 @@ def _one(way: str, at: Mapping[str, Any]) -> int:
         spark.stop()
     sys.stdout.write(json.dumps(figures) + "\n")
     return 0
+
+
+def _default_session(config: MirrorConfig) -> SparkSession:
+    """A session as the documentations of Spark and Delta show it, with the mirror's heap."""
+    java = find_java()
+    os.environ |= {"JAVA_HOME": str(java.resolve().parents[1]), "SPARK_LOCAL_IP": "127.0.0.1"}
+    settings = {
+        "spark.jars": ",".join(str(jar) for jar in jars_of(java, jar_folder(), ("kafka", "delta"))),
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.driver.memory": "2g",
+        **config.spark,
+    }
+    spark = SparkSession.builder.master(config.master).config(map=settings).getOrCreate()
+    spark.sparkContext.setLogLevel("FATAL")
+    return spark
 
 
 def _cpu(spark: SparkSession) -> float:
