@@ -22,8 +22,10 @@ def test_expressions_use_the_classes_that_were_found(spark: SparkSession) -> Non
     found = {name: vars(java)[name] for name in NAMES}
     remember(spark)
     assert all(vars(java)[name] is found[name] for name in NAMES)
-    [row] = spark.range(1).select(F.struct(F.lit(2).alias("a"), (F.col("id") + 1).alias("b")).alias("s")).collect()
-    assert tuple(row["s"]) == (2, 1)
+    [row] = (
+        spark.range(1).select(F.struct(F.lit(2).alias("a"), (F.col("id") + 1).alias("b"), F.negative("id").alias("c")).alias("s")).collect()
+    )
+    assert tuple(row["s"]) == (2, 1, 0)
     # A later version of PySpark may take them from elsewhere. Then the names here are of no use any more.
     used = {name for name in NAMES if len(vars(found[name])) > 1}
     assert used >= {"functions", "org.apache.spark.sql.functions", "PythonUtils"}

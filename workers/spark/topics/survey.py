@@ -48,7 +48,7 @@ class Group:
     """The records are tombstones, without a value."""
     records: int
     octets: int
-    """The bytes of the payloads and of the keys."""
+    """The bytes of the payloads and of the keys. A payload of several parts counts as Spark's text of it."""
     placeholders: bool
     """Some records may lack a value that PostgreSQL did not send again."""
     truncates: bool
@@ -69,7 +69,7 @@ def survey(cut: DataFrame, signs: Signs) -> Sequence[Group]:
         cut.groupBy("topic", "layout", "key_layout", F.col("value").isNull().alias("empty"))
         .agg(
             F.count("*").alias("records"),
-            F.sum(_octets("value") + _octets("key")).alias("octets"),
+            F.sum(_octets(value) + _octets(F.col("key").cast("string"))).alias("octets"),
             _any(_contains(value, signs.placeholder)).alias("placeholders"),
             # Records with a key are not searched for the second part.
             _any(F.col("key").isNull() & _contains(value, signs.truncate and (signs.truncate,))).alias("truncates"),
@@ -105,8 +105,8 @@ def _contains(text: Column, parts: Sequence[str] | str | None) -> Column:
     return reduce(Column.__or__, (F.contains(text, F.lit(part)) for part in parts))
 
 
-def _octets(name: str) -> Column:
-    return F.coalesce(F.octet_length(name), F.lit(0))
+def _octets(text: Column) -> Column:
+    return F.coalesce(F.octet_length(text), F.lit(0))
 
 
 def _any(condition: Column) -> Column:
