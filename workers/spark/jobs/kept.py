@@ -15,7 +15,8 @@ class Kept:
         # A local process cannot lose an executor. So it may keep the rows themselves, which cannot be computed again once Spark has them
         # all. A cache has columns, and Spark builds them by code that it does not compile: 640,000 events took 334 CPU-us each with a
         # cache, and 322 without.
-        self._local = frame.sparkSession.sparkContext.master.startswith("local")
+        master = frame.sparkSession.sparkContext.master
+        self._local = master == "local" or master.startswith("local[")
         if self._local:
             self.rows = frame.localCheckpoint(eager=False, storageLevel=StorageLevel.MEMORY_AND_DISK)
         else:
