@@ -66,7 +66,7 @@ NOTE_SECONDS: Final = 0.05
 """How often the end of a stream checks whether Spark has recorded the last batch."""
 _LOCAL: dict[str, str] = {
     # Plans are repeated often, so the JVM's second compiler pays off. Its thresholds are ten times the defaults, because it would compile
-    # much of Spark's planning, which then runs too seldom. In runs by turns 640,000 events took 334 CPU-us each instead of 369.
+    # much of Spark's planning, which then runs too seldom. 640,000 events took 334 CPU-us each instead of 369 (one run each).
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=4 -XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000"
     " -XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000",
     # Above the default number of columns (100) each task would generate its code, instead of each stage once.
