@@ -29,6 +29,9 @@ from workers.spark.maintenance.command import add_maintain, chosen
 from workers.spark.maintenance.command import run as run_maintain
 from workers.spark.maintenance.maintain import lake_of, maintain
 from workers.spark.maintenance.own_output import own_output
+from workers.spark.prepare import HELP as PREPARE
+from workers.spark.prepare import add_prepare
+from workers.spark.prepare import run as run_prepare
 from workers.spark.sinks import sink_of
 
 
@@ -96,6 +99,9 @@ def _parser(further: Sequence[Command]) -> argparse.ArgumentParser:
     command = commands.add_parser("maintain", help="compact the files of a mirror's tables, and remove those that are no longer needed")
     add_maintain(command)
     command.set_defaults(run=_maintain)
+    command = commands.add_parser("prepare", help=PREPARE)
+    add_prepare(command)
+    command.set_defaults(run=_prepare)
     for one in further:
         command = commands.add_parser(one.NAME, help=one.HELP)
         one.add_arguments(command)
@@ -178,6 +184,10 @@ def _maintain(options: argparse.Namespace) -> int:
             return run_maintain(tables, lambda table: maintain(spark, lake, table, config.maintain), as_json=options.json, stream=output)
         finally:
             spark.stop()
+
+
+def _prepare(options: argparse.Namespace) -> int:
+    return run_prepare(options.jars, sys.stdout)
 
 
 def _fault(error: BaseException) -> str:

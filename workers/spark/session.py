@@ -17,6 +17,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+from workers.spark.class_archive import archive_of, reading
 from workers.spark.compilation import WALKED
 from workers.spark.failure import NO_JAVA, JobError
 from workers.spark.java_names import remember
@@ -102,7 +103,8 @@ def open_session(
     os.environ["JAVA_HOME"] = str(java.resolve().parents[1])
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName(name).master(master)
-    for key, value in session_settings(jars, settings).items():
+    classes = reading(archive_of(jar_folder(), java))
+    for key, value in session_settings(jars, settings, classes).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     remember(session)
@@ -143,14 +145,16 @@ def as_written(session: SparkSession) -> None:
         session.conf.set(name, value)
 
 
-def session_settings(jars: Sequence[Path], settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings that a session starts with (see :func:`open_session`). Pure."""
+def session_settings(jars: Sequence[Path], settings: Mapping[str, str], classes: str = "") -> dict[str, str]:
+    """The settings that a session starts with (see :func:`open_session`). ``classes`` are Java's options for its class archive. Pure."""
     logging = Path(__file__).with_name("log4j2.properties")
     # With TieredStopAtLevel=1 Java reserves 48 MB for compiled code. Spark fills them in minutes; then a thread looks for code to drop,
     # which is soon compiled again: 24 small batches of three sinks in a warm session took 44 CPU-s, and 28 with this size. What is reserved
     # and not used costs nothing.
     compiling = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
     options = f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+UseSerialGC {compiling}"
+    if classes:
+        options = f"{options} {classes}"
     given = dict(settings)
     made = {
         "spark.driver.memory": "1g",
