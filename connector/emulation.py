@@ -40,6 +40,8 @@ class Emulation:
     """``column.truncate.to.N.chars`` cuts ``bytea`` too."""
     names_source_column: bool
     """``column.propagate.source.type`` adds the column's name to the schema."""
+    names_source_types_alike: bool
+    """The source's types have one name in snapshots and in the stream: without their schema, and ``serial`` for such a column."""
     misreads_streamed_names: bool
     """A byte beyond ASCII in a name that pgoutput sends becomes a character of its own, from U+FF80 on."""
 
@@ -58,6 +60,8 @@ class Emulation:
     """24:00 UTC stays 24:00, and elements of timetz arrays have their fraction. Otherwise midnight, and whole seconds."""
     has_geometry_extensions: bool
     """The struct of PostGIS' geometry has a map ``extensions``."""
+    needs_srids: bool
+    """``GeometryFormatTransformer`` fails on a geometry without SRID into which it would write one."""
 
     # Converters
     reads_cloud_event_headers: bool
@@ -118,6 +122,8 @@ class Emulation:
     """The status of connectors and tasks has their version."""
 
 
+_GEOMETRIC: Final = frozenset({"box", "circle", "line", "lseg", "path", "polygon"})
+
 DEBEZIUM_2_3_4: Final = Emulation(
     version="2.3.4.Final",
     sends_ts_us_and_ns=False,
@@ -130,8 +136,9 @@ DEBEZIUM_2_3_4: Final = Emulation(
     sends_context_headers=False,
     truncates_bytes=False,
     names_source_column=False,
+    names_source_types_alike=False,
     misreads_streamed_names=True,
-    unmapped_types=frozenset({"tsvector", "vector", "halfvec", "sparsevec"}),
+    unmapped_types=frozenset({"tsvector", "vector", "halfvec", "sparsevec", *_GEOMETRIC}),
     converts_connect_time_arrays=False,
     converts_snapshots_by_driver=True,
     reads_doubled_quotes=False,
@@ -139,6 +146,7 @@ DEBEZIUM_2_3_4: Final = Emulation(
     saturates_infinities=False,
     keeps_zoned_times_whole=False,
     has_geometry_extensions=False,
+    needs_srids=True,
     stores_null_transaction_id=True,
     stores_snapshot_completed=False,
     stores_keys_as_driver_objects=True,
@@ -176,8 +184,9 @@ DEBEZIUM_3_6_3: Final = Emulation(
     sends_context_headers=True,
     truncates_bytes=True,
     names_source_column=True,
+    names_source_types_alike=False,
     misreads_streamed_names=False,
-    unmapped_types=frozenset(),
+    unmapped_types=_GEOMETRIC,
     converts_connect_time_arrays=True,
     converts_snapshots_by_driver=False,
     reads_doubled_quotes=True,
@@ -185,6 +194,7 @@ DEBEZIUM_3_6_3: Final = Emulation(
     saturates_infinities=False,
     keeps_zoned_times_whole=False,
     has_geometry_extensions=False,
+    needs_srids=True,
     stores_null_transaction_id=False,
     stores_snapshot_completed=True,
     stores_keys_as_driver_objects=False,
@@ -213,9 +223,12 @@ DEBEZIUM_3_6_3: Final = Emulation(
 DEBEZIUM_3_7_0: Final = replace(
     DEBEZIUM_3_6_3,
     version="3.7.0.Final",
+    names_source_types_alike=True,
     saturates_infinities=True,
     keeps_zoned_times_whole=True,
+    unmapped_types=frozenset(),
     has_geometry_extensions=True,
+    needs_srids=False,
     stores_events_processed=True,
     stores_signals_of_tables=True,
     labels_watermarks=True,

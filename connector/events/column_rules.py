@@ -81,7 +81,7 @@ class ColumnRules:
         base, _modifier = base_type(column, types)
         if base is None:
             return value, None
-        source = source_type(column, types, streamed=table.streamed)
+        source = source_type(column, types, self._emulation, streamed=table.streamed)
         matching = [rule for rule in self._rules if rule.matches(f"{table.name}.{source.name if rule.by_type else column.name}")]
         if not matching:
             return value, None

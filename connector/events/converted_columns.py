@@ -8,6 +8,7 @@ from typing import Final
 
 from connector.catalog.table import CatalogTable
 from connector.config.packed import NamedConverter
+from connector.emulation import Emulation
 from connector.errors import CdcError, ErrorKind
 from connector.events.column_converter import PLACEHOLDER, ColumnConverter, ConvertibleColumn, Registration
 from connector.plugins.allowed import AllowedPlugins
@@ -47,7 +48,7 @@ class ConvertedColumns:
         if not self._converters:
             return None
         default = None if base is None else default_text(column, base, types, settings)
-        seen = _seen(table, column, types, default)
+        seen = _seen(table, column, types, settings.emulation, default)
         for name, converter in self._converters:
             try:
                 registration = converter.converter_for(seen)
@@ -84,9 +85,9 @@ def _configured(entry: NamedConverter, allowed: AllowedPlugins) -> ColumnConvert
     return converter
 
 
-def _seen(table: CatalogTable, column: Column, types: Types, default: str | None) -> ConvertibleColumn:
+def _seen(table: CatalogTable, column: Column, types: Types, emulation: Emulation, default: str | None) -> ConvertibleColumn:
     # Describe the type as the stream does, in snapshots too: a converter must get the same description in both.
-    source = source_type(column, types, streamed=True)
+    source = source_type(column, types, emulation, streamed=True)
     base, _modifier = base_type(column, types)
     return ConvertibleColumn(
         table.name,

@@ -114,7 +114,10 @@ def _columns(selection: Selection, captured: Sequence[CatalogTable], types: Type
         yield _idle(selection, mask.key, mask.columns, columns, thing, COLUMN_DOTS)
     yield _idle(selection, "column.propagate.source.type", config.column_propagate_source_type, columns, thing, COLUMN_DOTS)
     if listed := config.datatype_propagate_source_type:
-        typed = [f"{table.name}.{source_type(column, types, streamed=False).name}" for table in captured for column in table.columns]
+        described = [
+            (table, source_type(column, types, config.emulation, streamed=False)) for table in captured for column in table.columns
+        ]
+        typed = [f"{table.name}.{source.name}" for table, source in described]
         yield _idle(selection, "datatype.propagate.source.type", listed, typed, "column's type in a captured table", COLUMN_DOTS)
     yield _limited("message.key.columns", [rule.entry for rule in selection.key_rules if rule.matches.unused(columns)], thing)
     marked = [f"{table.name}:{column.name}" for table in captured for column in table.columns] if config.reselect_rules else []

@@ -58,13 +58,13 @@ class SourceType:
         return shown
 
 
-def source_type(column: Column, types: Types, *, streamed: bool) -> SourceType:
+def source_type(column: Column, types: Types, emulation: Emulation, *, streamed: bool) -> SourceType:
     """Describe a column of a known type. Lengths are those of the type below all domains, or of an array's items."""
     info = types.get(column.type_oid)
     base, modifier = base_type(column, types)
     if info is None or base is None:
         return SourceType(str(column.type_oid), UNKNOWN_LENGTH, 0)
-    name = info.name if streamed else _driver_name(info, column)
+    name = _name(info, column, alike=emulation.names_source_types_alike, streamed=streamed)
     item = types.get(base.element) if base.element else None
     measured = item if item is not None and item.schema == "pg_catalog" else base
     if measured.name == "numeric" and measured.schema == "pg_catalog" and modifier < _HEADER:
@@ -72,8 +72,10 @@ def source_type(column: Column, types: Types, *, streamed: bool) -> SourceType:
     return SourceType(name, _length(measured, modifier), _scale(measured, modifier))
 
 
-def _driver_name(info: TypeInfo, column: Column) -> str:
-    if not info.visible:
+def _name(info: TypeInfo, column: Column, *, alike: bool, streamed: bool) -> str:
+    if streamed and not alike:
+        return info.name
+    if not info.visible and not alike:
         return f'"{info.schema}"."{info.name}"'
     if info.schema == "pg_catalog" and "nextval(" in (column.default or ""):
         return _SERIAL.get(info.name, info.name)

@@ -6,7 +6,6 @@ A point becomes little-endian WKB. PostGIS prints EWKB in hex; its bytes are sen
 from __future__ import annotations
 
 import binascii
-import re
 import struct
 from typing import Final
 
@@ -19,20 +18,14 @@ _SRID_FLAG: Final = 0x20000000
 _EMPTY: Final = bytes.fromhex("010700000000000000")
 """The WKB of an empty geometry collection."""
 
-_NUMBER: Final = re.compile(rb"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|NaN|Infinity)")
-
 _WKB: Final = Field("wkb", BYTES)
 _OPTIONAL_WKB: Final = Field("wkb", BYTES.as_optional())
 _SRID: Final = Field("srid", INT32.as_optional())
 _EXTENSIONS: Final = Field("extensions", Schema("map", optional=True, keys=STRING, values=STRING))
 
 
-def driver_text(text: bytes) -> bytes:
-    """Return the text of box, circle, line, lseg, path and polygon with numbers as Java prints them: ``(3.0,4.0),(1.0,2.0)``."""
-    return _NUMBER.sub(lambda found: java_double(float(found.group())).strip(b'"'), text)
-
-
-def _schema(name: str, doc: str, *fields: Field, optional: bool = False, version: int = 1) -> Schema:
+def geometry_schema(name: str, doc: str, *fields: Field, optional: bool = False, version: int = 1) -> Schema:
+    """The schema of one of Debezium's structs for geometry, by its short name."""
     return Schema("struct", name=f"io.debezium.data.geometry.{name}", version=version, doc=doc, fields=fields, optional=optional)
 
 
@@ -90,27 +83,27 @@ def _encode_extensible(text: bytes) -> bytes:
 
 
 POINT: Final = Codec(
-    schema=_schema("Point", "Geometry (POINT)", Field("x", FLOAT64), Field("y", FLOAT64), _OPTIONAL_WKB, _SRID),
+    schema=geometry_schema("Point", "Geometry (POINT)", Field("x", FLOAT64), Field("y", FLOAT64), _OPTIONAL_WKB, _SRID),
     encode=_encode_point,
     decode=_decode_point,
     fallback={"x": 0.0, "y": 0.0, "wkb": _point_wkb(0.0, 0.0), "srid": None},
 )
 GEOMETRY: Final = Codec(
     # Debezium's builder makes this schema optional even for a NOT NULL column, and consumers have registered it so.
-    schema=_schema("Geometry", "Geometry", _WKB, _SRID, optional=True),
+    schema=geometry_schema("Geometry", "Geometry", _WKB, _SRID, optional=True),
     encode=_encode_postgis,
     decode=_decode_postgis,
     fallback={"wkb": _EMPTY, "srid": None},
 )
 EXTENSIBLE_GEOMETRY: Final = Codec(
-    schema=_schema("Geometry", "Geometry", _WKB, _SRID, _EXTENSIONS, optional=True, version=2),
+    schema=geometry_schema("Geometry", "Geometry", _WKB, _SRID, _EXTENSIONS, optional=True, version=2),
     encode=_encode_extensible,
     decode=_decode_extensible,
     fallback={"wkb": _EMPTY, "srid": None, "extensions": None},
 )
 """Since 3.7.0; geography and point are without extensions there too."""
 GEOGRAPHY: Final = Codec(
-    schema=_schema("Geography", "Geography", _WKB, _SRID),
+    schema=geometry_schema("Geography", "Geography", _WKB, _SRID),
     encode=_encode_postgis,
     decode=_decode_postgis,
     fallback={"wkb": _EMPTY, "srid": None},

@@ -18,7 +18,8 @@ from connector.types.bits import bits
 from connector.types.boolean import CODEC as BOOLEAN
 from connector.types.codec import Codec, Column, TypeInfo, Types, TypeSettings
 from connector.types.floating import DOUBLE, REAL
-from connector.types.geometry import EXTENSIBLE_GEOMETRY, GEOGRAPHY, GEOMETRY, POINT, driver_text
+from connector.types.geometric import BOX, CIRCLE, LINE, LSEG, PATH, POLYGON, driver_text
+from connector.types.geometry import EXTENSIBLE_GEOMETRY, GEOGRAPHY, GEOMETRY, POINT
 from connector.types.hstore import hstore
 from connector.types.integer import BIGINT, INTEGER, SMALLINT
 from connector.types.money import money
@@ -153,6 +154,7 @@ def _geometric(context: _Context) -> Codec:
     return unknown(context.settings.binary_handling_mode, context.placeholder.raw, driver_text)
 
 
+_GEOMETRIC: Final = {"box": BOX, "circle": CIRCLE, "line": LINE, "lseg": LSEG, "path": PATH, "polygon": POLYGON}
 _BUILT_IN: Final[dict[str, _Builder]] = {
     "bool": _fixed(BOOLEAN),
     "int2": _fixed(SMALLINT),
@@ -194,6 +196,7 @@ _BUILT_IN: Final[dict[str, _Builder]] = {
     "timestamptz": _timestamptz,
     "interval": _interval,
     "point": _fixed(POINT),
+    **{name: _fixed(codec) for name, codec in _GEOMETRIC.items()},
     "int2vector": _fixed(vector_array(SMALLINT)),
     "oidvector": _fixed(vector_array(BIGINT)),
 }
@@ -221,7 +224,6 @@ _EXTENSIONS: Final[dict[str, _Builder]] = {
 }
 """Base types of extensions, in any schema."""
 
-_GEOMETRIC: Final = frozenset({"box", "circle", "line", "lseg", "path", "polygon"})
 _NO_ARRAYS: Final = frozenset({"name", "money", "interval", "varbit", "xml", "point", "vector", "halfvec", "sparsevec"})
 """Types whose arrays are left out, even if unknown types are included."""
 _DELIMITERS: Final = {"geometry": b":", "geography": b":", "box": b";"}

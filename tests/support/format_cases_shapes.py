@@ -93,6 +93,8 @@ def geometries() -> Iterator[Case]:
             for form in ("wkb", "ewkb"):
                 yield _case(FORMAT, _event({"g": GEOMETRY}, {"g": _wkb(shape, srid)}), format=form)
         yield _case(SWAP, _event({"g": GEOMETRY}, {"g": _wkb(shape, 4326)}))
+    for srid in (None, 0, 3857, 4258, 4269, 4326, 25832):
+        yield _case(SWAP, _event({"g": GEOMETRY}, {"g": _wkb("line", srid)}))
     nested = {**struct({"g": GEOMETRY}, "n"), "optional": True}
     row = {"g": GEOMETRY, "y": GEOGRAPHY, "p": POINT, "a": optional("array", items=GEOMETRY), "n": nested}
     reported = _wkb("srid", 4326)

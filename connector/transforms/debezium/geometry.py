@@ -19,6 +19,8 @@ SRIDS: Final = "srids"
 GEOMETRY: Final = "io.debezium.data.geometry.Geometry"
 
 _FORMATS: Final = ("ewkb", "wkb")
+_SWAPPED: Final = frozenset({4326, 3857, 4269})
+"""The SRIDs whose coordinates are exchanged by default."""
 _NOTHING: Final[Change] = lambda value: value  # noqa: E731 - what leaves a value without geometries as it is
 
 
@@ -36,9 +38,11 @@ class GeometryFormatTransformer:
     """Takes the SRID out of geometries that have it written into them. ``adds``: it is written into all others.
 
     The names of the formats promise otherwise: with wkb a geometry without SRID gets the one of its struct. So does the real transform.
+    ``needs_srid``: a struct without an SRID is an error. Otherwise its geometry stays as it is.
     """
 
     adds: bool
+    needs_srid: bool
     _changes: SchemaCache[Change] = field(default_factory=SchemaCache)
 
     @classmethod
@@ -49,7 +53,7 @@ class GeometryFormatTransformer:
             raise OptionError(
                 f"Invalid value {written} for configuration {FORMAT}: The '{FORMAT}' value is invalid: Value must be one of ewkb, wkb"
             )
-        return cls(written.strip().lower() == "wkb")
+        return cls(written.strip().lower() == "wkb", options.emulation.needs_srids)
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Return the record with its geometries in the format. Raises DataError where an SRID is to be written and none is known."""
@@ -63,7 +67,7 @@ class GeometryFormatTransformer:
         try:
             if len(wkb) >= 5 and has_srid(wkb):
                 return {**value, "wkb": without_srid(wkb)}
-            if not self.adds:
+            if not self.adds or (srid is None and not self.needs_srid):
                 return value
             if srid is None:
                 raise DataError("Geometry has no SRID, so that it cannot become EWKB")
@@ -74,9 +78,9 @@ class GeometryFormatTransformer:
 
 @dataclass(frozen=True, slots=True)
 class SwapGeometryCoordinates:
-    """Exchanges the first two coordinates of geometries, of all or of those with one of the SRIDs."""
+    """Exchanges the first two coordinates of geometries with one of the SRIDs."""
 
-    srids: frozenset[int] | None
+    srids: frozenset[int]
     _changes: SchemaCache[Change] = field(default_factory=SchemaCache)
 
     @classmethod
@@ -84,7 +88,7 @@ class SwapGeometryCoordinates:
         """Make it of its options."""
         written = options.raw.get(SRIDS)
         if written is None:
-            return cls(None)
+            return cls(_SWAPPED)
         srids = set()
         for entry in written.split(","):
             try:
@@ -101,7 +105,7 @@ class SwapGeometryCoordinates:
         return nested_change(schema, lambda inner: self._swapped if inner.name == GEOMETRY else None, arrays=True) or _NOTHING
 
     def _swapped(self, value: Any) -> Any:
-        if self.srids is not None and value["srid"] not in self.srids:
+        if value["srid"] not in self.srids:
             return value
         try:
             return {**value, "wkb": swapped(value["wkb"])}
@@ -129,7 +133,7 @@ SWAP_KEYS: Final = (
         None,
         "LOW",
         "Geometry SRIDs that should be considered for coordinate swapping",
-        "SRIDs of the geometries whose coordinates are exchanged, separated by commas. Without it all are.",
+        "SRIDs of the geometries whose coordinates are exchanged, separated by commas. Without it: 4326, 3857 and 4269.",
         width="MEDIUM",
         framework=True,
         fixed_order=1,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from connector.emulation import DEBEZIUM_2_3_4, DEBEZIUM_3_6_3
+from connector.emulation import DEBEZIUM_2_3_4, DEBEZIUM_3_6_3, DEBEZIUM_3_7_0
 from connector.types.codec import Column, TypeInfo
 from connector.types.driver_names import UNKNOWN_LENGTH, SourceType, source_type
 
@@ -78,7 +78,7 @@ NUMERIC_8_3 = (8 << 16 | 3) + 4
 def test_lengths_and_scales(type_name: str, modifier: int, expected: tuple[int, int]) -> None:
     column = Column("c", OID[type_name], modifier)
     for streamed in (False, True):
-        assert source_type(column, TYPES, streamed=streamed) == SourceType(type_name, *expected)
+        assert source_type(column, TYPES, DEBEZIUM_3_6_3, streamed=streamed) == SourceType(type_name, *expected)
 
 
 @pytest.mark.parametrize(
@@ -97,25 +97,32 @@ def test_lengths_and_scales(type_name: str, modifier: int, expected: tuple[int, 
     ],
 )
 def test_arrays_domains_and_types_of_extensions(oid: int, modifier: int, expected: SourceType) -> None:
-    assert source_type(Column("c", oid, modifier), TYPES, streamed=False) == expected
+    assert source_type(Column("c", oid, modifier), TYPES, DEBEZIUM_3_6_3, streamed=False) == expected
 
 
 def test_numeric_without_precision_differs_between_snapshot_and_stream() -> None:
     column = Column("c", OID["numeric"])
-    assert source_type(column, TYPES, streamed=False) == SourceType("numeric", 0, None)
-    assert source_type(column, TYPES, streamed=True) == SourceType("numeric", 131_089, 0)
+    assert source_type(column, TYPES, DEBEZIUM_3_6_3, streamed=False) == SourceType("numeric", 0, None)
+    assert source_type(column, TYPES, DEBEZIUM_3_6_3, streamed=True) == SourceType("numeric", 131_089, 0)
 
 
 @pytest.mark.parametrize(("type_name", "serial"), [("int2", "smallserial"), ("int4", "serial"), ("int8", "bigserial")])
 def test_serial_is_only_the_drivers_name(type_name: str, serial: str) -> None:
     column = Column("c", OID[type_name], default="nextval('c_seq'::regclass)")
-    assert source_type(column, TYPES, streamed=False).name == serial
-    assert source_type(column, TYPES, streamed=True).name == type_name
+    assert source_type(column, TYPES, DEBEZIUM_3_6_3, streamed=False).name == serial
+    assert source_type(column, TYPES, DEBEZIUM_3_6_3, streamed=True).name == type_name
 
 
 def test_type_off_the_search_path() -> None:
-    assert source_type(Column("c", 108), TYPES, streamed=False).name == '"s2"."tone"'
-    assert source_type(Column("c", 108), TYPES, streamed=True).name == "tone"
+    assert source_type(Column("c", 108), TYPES, DEBEZIUM_3_6_3, streamed=False).name == '"s2"."tone"'
+    assert source_type(Column("c", 108), TYPES, DEBEZIUM_3_6_3, streamed=True).name == "tone"
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_later_names_are_alike_in_snapshot_and_stream(streamed: bool) -> None:
+    column = Column("c", OID["int8"], default="nextval('c_seq'::regclass)")
+    assert source_type(column, TYPES, DEBEZIUM_3_7_0, streamed=streamed).name == "bigserial"
+    assert source_type(Column("c", 108), TYPES, DEBEZIUM_3_7_0, streamed=streamed).name == "tone"
 
 
 def test_parameters_are_upper_case_and_omit_unknown_values() -> None:
