@@ -220,7 +220,10 @@ def _constants(column: EventColumn, settings: ConverterSettings) -> tuple[bytes,
     encode = value_encoder(column.schema, settings)
     null, fallback = map(encode, _in_place_of_null(column))
     unavailable = column.codec.unavailable
-    return null, fallback, null if unavailable is None else encode(unavailable)
+    if unavailable is None and not column.codec.schema.optional:
+        return null, fallback, null
+    # As recorded, an unchanged geometry is null even in a NOT NULL column.
+    return null, fallback, encode(unavailable)
 
 
 def _row_columns(columns: Sequence[EventColumn]) -> list[RowColumn]:

@@ -73,7 +73,7 @@ def _polygon(text: bytes) -> tuple[bytes, dict[str, str]]:
     return _wkb(_POLYGON, points), {"type": "polygon"}
 
 
-def _shape(parse: Callable[[bytes], tuple[bytes, dict[str, str]]]) -> Codec:
+def _shape(parse: Callable[[bytes], tuple[bytes, dict[str, str]]], fallback: bytes) -> Codec:
     def decode(text: bytes) -> dict[str, object]:
         wkb, extensions = parse(text)
         return {"wkb": wkb, "srid": None, "extensions": extensions}
@@ -83,7 +83,9 @@ def _shape(parse: Callable[[bytes], tuple[bytes, dict[str, str]]]) -> Codec:
         members = ",".join(f'"{name}":"{value}"' for name, value in extensions.items())
         return b'{"wkb":' + quote_base64(wkb) + b',"srid":null,"extensions":{' + members.encode() + b"}}"
 
-    return Codec(schema=EXTENSIBLE_GEOMETRY.schema, encode=encode, decode=decode, fallback=None)
+    placed, extensions = parse(fallback)
+    without = {"wkb": placed, "srid": None, "extensions": {"type": extensions["type"]}}
+    return Codec(schema=EXTENSIBLE_GEOMETRY.schema, encode=encode, decode=decode, fallback=without)
 
 
 def _circle(text: bytes) -> tuple[bytes, float]:
@@ -116,21 +118,20 @@ def _encode_line(text: bytes) -> bytes:
     return b'{"a":' + a + b',"b":' + b + b',"c":' + c + b"}"
 
 
-# Debezium's builder makes these schemas optional even for a NOT NULL column, as that of PostGIS' geometry. So an unchanged TOAST value of a
-# NOT NULL column is null too.
-BOX: Final = _shape(_box)
-LSEG: Final = _shape(_lseg)
-PATH: Final = _shape(_path)
-POLYGON: Final = _shape(_polygon)
+# Debezium's builder makes these schemas optional even for a NOT NULL column, as that of PostGIS' geometry.
+BOX: Final = _shape(_box, b"(0,0),(1,1)")
+LSEG: Final = _shape(_lseg, b"[(0,0),(1,0)]")
+PATH: Final = _shape(_path, b"[(0,0),(1,0)]")
+POLYGON: Final = _shape(_polygon, b"((0,0),(1,0),(0,1))")
 CIRCLE: Final = Codec(
     schema=geometry_schema("Circle", "Geometry (CIRCLE)", Field("center", POINT.schema), Field("radius", FLOAT64), optional=True),
     encode=_encode_circle,
     decode=_decode_circle,
-    fallback=None,
+    fallback={"center": POINT.fallback, "radius": 0.0},
 )
 LINE: Final = Codec(
     schema=geometry_schema("Line", "Geometry (LINE)", *(Field(name, FLOAT64) for name in "abc"), optional=True),
     encode=_encode_line,
     decode=_decode_line,
-    fallback=None,
+    fallback={"a": 0.0, "b": 1.0, "c": 0.0},
 )

@@ -20,7 +20,7 @@ from connector.events.envelope import TableSource
 from connector.events.stream import LiveTable, Stream, StreamSettings
 from connector.record.json_converter import ConverterSettings, schema_json, value_json
 from connector.record.schema import NO_DEFAULT, Field, Schema
-from connector.types.codec import Codec, Column
+from connector.types.codec import Codec, Column, TypeInfo
 from connector.types.defaults import default_value
 from connector.types.registry import resolve
 from connector.wire.pgoutput import UNCHANGED as NOT_SENT
@@ -91,7 +91,7 @@ def meant(column: EventColumn, cell: Cell) -> object:
         return codec.decode(cell.encode())
     if cell is UNCHANGED and codec.unavailable is not None:
         return codec.unavailable
-    if not column.not_null:
+    if not column.not_null or (cell is UNCHANGED and codec.schema.optional):
         return None
     return codec.fallback if column.schema.default is NO_DEFAULT else column.schema.default
 
@@ -155,6 +155,17 @@ def test_fast_and_generic_path_give_the_same_bytes(case: Case) -> None:
 
 def void(_lsn: int) -> None:
     """Drops the LSN that a change answers."""
+
+
+def test_a_geometry_that_was_not_sent_is_null_in_a_required_column_too() -> None:
+    geometry = TypeInfo(20001, "geometry", "public")
+    table = catalog_table("t", Column("g", 20001, not_null=True))
+    plain = ConverterSettings(schemas_enable=False)
+    encoder = Capture(Selection.of(configured()), {**TYPES, 20001: geometry}, plain, plain, Warned()).encoder(table)
+    assert encoder.row_with_unchanged([NOT_SENT]) == b'{"g":null}'
+    assert encoder.tolerant([NOT_SENT]) == (b'{"g":null}', [])
+    # The image of a deleted row has only its key.
+    assert encoder.row([None]) == b'{"g":{"wkb":"AQcAAAAAAAAA","srid":null}}'
 
 
 def test_each_converter_writes_decimals_in_its_own_format() -> None:
