@@ -161,7 +161,8 @@ class KafkaMembership:
         """Let the only worker start before the broker's delay of a first join ends (``group.initial.rebalance.delay.ms``).
 
         The coordinator registers a join before it answers a later query. So of two workers that join at the same time at least the later
-        one sees both, and every later worker sees a worker that saw itself alone.
+        one sees both, and every later worker sees a worker that saw itself alone. That worker's join was the first, so it leads the next
+        generation, and knows what it has begun (:meth:`workers.group.membership.GroupMember.assign`).
         """
         from aiokafka.admin import AIOKafkaAdminClient  # noqa: PLC0415
         from aiokafka.errors import KafkaError  # noqa: PLC0415

@@ -15,7 +15,7 @@ class GroupMember(Protocol):
         """What the worker sends to the next generation."""
 
     def assign(self, claims: Iterable[Claim]) -> Assignment:
-        """Decide as the group's leader."""
+        """Decide as the group's leader. For itself the worker goes by what it runs now, not by its claim, which may be older."""
 
     def joining(self) -> None:
         """A generation ends. Until :meth:`assigned` the worker keeps what it runs but starts nothing that the ended generation assigned."""

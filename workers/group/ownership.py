@@ -7,6 +7,8 @@ Rules:
 3. The first assignment after the start may be older than the process (a static member gets its former assignment, KIP-345). The compacted
    topic then does not show the order of later connectors, so the worker requests a new generation for them.
 4. The owner ends a connector that must move, then requests a new generation, which gives it to another worker.
+5. From its decision on, the leader starts nothing until the decision takes effect, and for itself it decides by what it holds then: a
+   worker that acted alone holds more than it claimed when it joined. Such a worker leads the next generation, because it joined first.
 """
 
 from __future__ import annotations
@@ -56,6 +58,7 @@ class Ownership:
         self._owners: Owners | None = None
         self._read_at_start = -1
         self._joining = True
+        self._decided = False
         self._attempts = 0
         self._change = asyncio.Event()
         self._settling: asyncio.Task[None] | None = None
@@ -150,15 +153,20 @@ class Ownership:
     def claim(self) -> Claim:
         """Claim the held connectors."""
         self._attempts += 1
-        return Claim(self._worker_id, self._url, self.generation, tuple(sorted(self.held)), self._attempts)
+        return self._claim()
 
     def assign(self, claims: Iterable[Claim]) -> Assignment:
-        """Assign all connectors in the config topic."""
-        return assign(self._worker_id, claims, self._config.names(), self._config.offset)
+        """Assign all connectors in the config topic, by rule 5."""
+        self._joining = self._decided = True
+        others = [claim for claim in claims if claim.worker_id != self._worker_id]
+        return assign(self._worker_id, [*others, self._claim()], self._config.names(), self._config.offset)
 
     def joining(self) -> None:
         """Rule 1 applies from here."""
         self._joining = True
+        if self._settling is not None:
+            # It would start connectors that the claim for the next generation does not name.
+            self._settling.cancel()
         self._meter.joining()
 
     def kept_out(self, problem: str) -> None:
@@ -167,7 +175,8 @@ class Ownership:
 
     def alone(self) -> None:
         """Act as the only worker until the group has its first generation."""
-        if self._owners is None and self._settling is None:
+        # After a decision the group may have other members.
+        if self._owners is None and self._settling is None and not self._decided:
             LOG.info("no other worker in the group")
             self.assigned(self.assign([self.claim()]), 0)
 
@@ -213,6 +222,9 @@ class Ownership:
 
     def _waits_for_me(self, assignment: Assignment) -> bool:
         return any(worker == self._worker_id and name in self.held for name, worker in assignment.moving.items())
+
+    def _claim(self) -> Claim:
+        return Claim(self._worker_id, self._url, self.generation, tuple(sorted(self.held)), self._attempts)
 
     def _owner(self, name: str) -> str | None:
         return None if self._owners is None else self._owners.owner(name)

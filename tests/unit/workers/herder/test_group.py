@@ -6,13 +6,16 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from itertools import pairwise
 
+import orjson
 import pytest
 
 from connect_api.herder import Elsewhere, Health, HerderError, Offset, SignalRequest
 from connector.errors import CdcError, ErrorKind
 from tests.support.herder_bench import CONFIG, Bench, Group, GroupMembership, LateLog, Topics, worker
-from workers.group.assignment import Assignment
+from workers.group.assignment import Assignment, Claim
+from workers.group.membership import GroupMember
 from workers.stores.memory import MemoryLog, MemoryTopic
+from workers.stores.topic_log import Entry
 
 NAMES = [f"c{n}" for n in range(6)]
 
@@ -28,7 +31,9 @@ class Cluster:
         self._stack = stack
 
     async def add(self, log: Callable[[MemoryTopic], MemoryLog] = MemoryLog) -> Bench:
-        membership = GroupMembership(self.group)
+        return await self.enter(GroupMembership(self.group), log)
+
+    async def enter(self, membership: GroupMembership, log: Callable[[MemoryTopic], MemoryLog] = MemoryLog) -> Bench:
         properties = {"listeners": f"http://127.0.0.1:{len(self.workers) + 1}"}
         bench = await self._stack.enter_async_context(worker(self.topics, properties, membership, log))
         self.workers.append(bench)
@@ -272,6 +277,71 @@ async def test_before_the_first_generation_nothing_is_begun_and_calls_wait(clust
         assert bench.herder.health().message == "Worker is still starting up. It waits for its group. Others use it."
         # The contents of the topics are still served.
         assert list(bench.herder.connectors()) == ["c0"]
+
+
+def stored(name: str) -> Entry:
+    return Entry(f"connector-{name}".encode(), orjson.dumps({"properties": {**CONFIG, "name": name}}))
+
+
+class Pending(GroupMembership):
+    """Its first join waits at the broker, which holds the claim that the worker sent."""
+
+    async def start(self, member: GroupMember) -> None:
+        self.member = member
+        member.joining()
+        self.claim = member.claim()
+
+
+async def test_a_worker_that_acted_alone_while_its_join_was_pending_hands_over_first(cluster: Cluster) -> None:
+    cluster.topics.config.append([stored(name) for name in NAMES])
+    pending = Pending(cluster.group)
+    first = await cluster.enter(pending)
+    leader = first.herder._ownership
+    leader.alone()
+    await cluster.settled()
+    assert cluster.running() == [NAMES]
+    second = await cluster.enter(Pending(cluster.group))
+    other = second.herder._ownership
+    # The broker completes both joins with the claims that it has.
+    decision = leader.assign([pending.claim, other.claim()])
+    assert decision.owners == dict.fromkeys(NAMES[:3], "127.0.0.1:1")
+    assert decision.moving == dict.fromkeys(NAMES[3:], "127.0.0.1:1")
+    cluster.group.members.extend(cluster.memberships)
+    other.assigned(decision, 1)
+    await second.settled()
+    assert cluster.running() == [NAMES, []]
+    leader.assigned(decision, 1)
+    await cluster.settled()
+    assert cluster.running() == [NAMES[:3], NAMES[3:]]
+
+
+async def test_the_leader_starts_nothing_after_its_decision(cluster: Cluster) -> None:
+    cluster.topics.config.append([stored(name) for name in NAMES])
+    first = await cluster.enter(Pending(cluster.group))
+    leader = first.herder._ownership
+    decision = leader.assign([leader.claim(), Claim("127.0.0.1:2", "http://127.0.0.1:2")])
+    # The answer of the broker that it is alone comes later than the join that it leads.
+    leader.alone()
+    await cluster.settled()
+    assert cluster.running() == [[]]
+    leader.assigned(decision, 1)
+    await cluster.settled()
+    assert cluster.running() == [[name for name in NAMES if decision.owners[name] == "127.0.0.1:1"]]
+
+
+async def test_an_assignment_that_the_next_join_overtakes_starts_nothing(cluster: Cluster) -> None:
+    first = await cluster.add()
+    member = first.herder._ownership
+    cluster.topics.config.append([stored("c0")])
+    member.joining()
+    await cluster.settled()
+    member.assigned(member.assign([member.claim()]), 7)
+    # The assignment has not taken effect, and the claim for the next one goes out.
+    member.joining()
+    claim = member.claim()
+    await cluster.settled()
+    assert claim.owned == ()
+    assert cluster.running() == [[]]
 
 
 async def test_an_old_assignment_after_a_start_places_nothing_new(cluster: Cluster) -> None:
