@@ -17,6 +17,7 @@ from workers.group.assignment import Assignment
 from workers.group.membership import GroupMember
 from workers.herder.herder import WorkerHerder
 from workers.herder.submitted_config import Validate
+from workers.herder.supervisor import Pause, pause_until
 from workers.settings.worker_settings import WorkerSettings
 from workers.stores.memory import MemoryLog, MemoryTopic
 from workers.stores.topic_log import Apply, Entry
@@ -131,6 +132,7 @@ class Bench:
         self.began, self.ended = asyncio.Event(), asyncio.Event()
         self.validated: list[dict[str, str | None]] = []
         self.lines: list[str] = []
+        self.pause: Pause = pause_until
         self.herder = WorkerHerder(
             WorkerSettings.from_properties({**PROPERTIES, **(properties or {})}),
             config_log=self.config_log,
@@ -140,6 +142,7 @@ class Bench:
             validate=check or self.validate,
             cluster_id=lambda: "cluster-1",
             membership=membership,
+            pause=self._pause,
             now_ms=lambda: 1700000000000,
             loggers=Loggers(lambda: 1700000000000, logging.Manager(logging.RootLogger(logging.INFO))),
         )
@@ -159,6 +162,9 @@ class Bench:
             stopped.cancel()
             del self.running[context.connector]
             self.ended.set()
+
+    async def _pause(self, seconds: float, stop: asyncio.Event) -> None:
+        await self.pause(seconds, stop)
 
     async def validate(self, name: str, config: Mapping[str, str | None]) -> Validation:
         self.validated.append(dict(config))

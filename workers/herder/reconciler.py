@@ -8,17 +8,21 @@ Rules:
 2. A write by the herder and a run for the same connector exclude each other, so no run sees half of a change.
 3. A failed task stays failed until it is restarted, its configuration changes, or another worker takes over the connector.
 4. Before a connector moves to another worker its task ends and its state UNASSIGNED is written. Only then the group is notified.
+5. A run that fails with an error that may pass, such as a write that Kafka does not acknowledge, changes no state and is repeated.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import contextlib
+import random
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from connect_api.herder import HerderError, Status
 from connector.delivery.progress import Progress
-from connector.errors import CdcError
+from connector.errors import CdcError, Directive
 from connector.log import EventLog
 from connector.meters.task_meters import TaskMeters
 from connector.signals.signal import Signal
@@ -27,7 +31,7 @@ from workers.herder.notification_boards import NotificationBoards
 from workers.herder.plugins import check_class
 from workers.herder.state_board import StateBoard
 from workers.herder.states import StateEvent, Subject
-from workers.herder.supervisor import Figures, Pause, RunTask, Supervisor, describe
+from workers.herder.supervisor import Figures, Pause, RetryPolicy, RunTask, Supervisor, describe
 from workers.herder.task_plan import TaskPlanner
 from workers.stores.config_store import ConfigStore, RestartRequest
 from workers.stores.status_store import StatusStore
@@ -35,6 +39,13 @@ from workers.telemetry.logging import connector_context
 from workers.telemetry.worker_meter import WorkerMeter
 
 LOG: Final = EventLog(__name__)
+
+
+@dataclass(slots=True)
+class _Lock:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    users: int = 0
+    """Who holds it or waits for it."""
 
 
 class Reconciler:
@@ -62,12 +73,17 @@ class Reconciler:
         self._planner = planner
         self._boards = boards
         self._supervisor = Supervisor(run_task, self._task_failed, graceful=graceful, pause=pause, meter=meter)
+        self._pause = pause
         self._stopping = False
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._stop = asyncio.Event()
+        self._locks: dict[str, _Lock] = {}
         self._applied: dict[str, Mapping[str, str]] = {}
         """Connector → the configuration that its task was last started with, while the wanted state is STARTED."""
         self._jobs: dict[str, asyncio.Task[None]] = {}
         self._restarts: set[asyncio.Task[None]] = set()
+        self._retries: dict[str, asyncio.Task[None]] = {}
+        self._failures: dict[str, int] = {}
+        """Connector → its runs in a row that failed with an error that may pass."""
 
     # Events that need a run
 
@@ -97,9 +113,18 @@ class Reconciler:
 
     # For the herder
 
-    def lock(self, name: str) -> asyncio.Lock:
-        """The connector's lock. It is held while the wanted state is written or applied."""
-        return self._locks.setdefault(name, asyncio.Lock())
+    @contextlib.asynccontextmanager
+    async def lock(self, name: str) -> AsyncIterator[None]:
+        """Hold the connector's lock, as whoever writes or applies the wanted state does. The name may be that of no connector."""
+        found = self._locks.setdefault(name, _Lock())
+        found.users += 1
+        try:
+            async with found.lock:
+                yield
+        finally:
+            found.users -= 1
+            if not found.users:
+                del self._locks[name]
 
     async def halt(self, name: str) -> None:
         """End the connector's task. The caller holds the connector's lock."""
@@ -138,9 +163,11 @@ class Reconciler:
     async def stop(self) -> None:
         """End all tasks and write UNASSIGNED as the state of the connectors."""
         self._stopping = True
-        for job in [*self._jobs.values(), *self._restarts]:
+        self._stop.set()
+        jobs = [*self._jobs.values(), *self._restarts, *self._retries.values()]
+        for job in jobs:
             job.cancel()
-        await asyncio.gather(*self._jobs.values(), *self._restarts, return_exceptions=True)
+        await asyncio.gather(*jobs, return_exceptions=True)
         running = {name for name in self._config.names() if self._supervisor.runs(name)}
         await self._supervisor.stop_all()
         for name in self._config.names():
@@ -153,21 +180,39 @@ class Reconciler:
 
     async def _reconcile(self, name: str) -> None:
         with connector_context(name):
-            try:
-                async with self.lock(name):
-                    # A change from here on needs another run, because this one may already have read the former state.
-                    self._jobs.pop(name, None)
-                    await self._apply(name)
-            finally:
-                if self._config.config(name) is None and not self._locks[name].locked():
-                    self._locks.pop(name, None)
+            async with self.lock(name):
+                # A change from here on needs another run, because this one may already have read the former state.
+                self._jobs.pop(name, None)
+                await self._apply(name)
 
     async def _apply(self, name: str) -> None:
         """Apply the wanted state; a failure affects this connector only. The caller holds the connector's lock."""
         try:
             await self._apply_wanted_state(name)
         except Exception as problem:  # noqa: BLE001 (the boundary: a stored configuration may hold anything)
+            if isinstance(problem, CdcError) and problem.directive is Directive.RETRY:
+                self._try_again(name, problem)
+                return
             await self._fail(name, problem)
+        self._failures.pop(name, None)
+
+    def _try_again(self, name: str, problem: CdcError) -> None:
+        failures = self._failures[name] = self._failures.get(name, 0) + 1
+        seconds = RetryPolicy().pause(failures, random.random())  # noqa: S311 (spreads the attempts)
+        LOG.warning(
+            "reconcile failed with an error that may pass, trying again",
+            error=str(problem),
+            kind=problem.kind.value,
+            failures=failures,
+            seconds=round(seconds, 3),
+        )
+        if not self._stopping and name not in self._retries:
+            self._retries[name] = asyncio.create_task(self._retry(name, seconds), name=f"retry {name}")
+
+    async def _retry(self, name: str, seconds: float) -> None:
+        await self._pause(seconds, self._stop)
+        del self._retries[name]
+        self.changed(name)
 
     async def _fail(self, name: str, problem: Exception) -> None:
         trace = describe(problem)

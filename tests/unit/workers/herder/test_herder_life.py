@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
 from connect_api.herder import HerderError
+from connector.errors import CdcError, ErrorKind
 from tests.support.herder_bench import CLASS, CONFIG, Bench, Topics, worker
+from workers.stores.memory import MemoryLog
 from workers.stores.topic_log import Entry
 
 # Across workers
@@ -227,3 +230,91 @@ async def test_a_worker_that_ends_while_it_starts_says_it_is_not_ready() -> None
     await bench.herder.stop()
     assert await waiting is False
     assert bench.herder.health().status == "starting"
+
+
+# A topic that cannot be written for a while
+
+
+class NoTasks(MemoryLog):
+    """Kafka does not acknowledge the configurations of tasks while ``broken`` is set."""
+
+    async def write(self, entries: Sequence[Entry]) -> None:
+        if self.broken and any(entry.key.startswith((b"task-", b"commit-")) for entry in entries):
+            raise CdcError(ErrorKind.STORE, "The topic cannot be written")
+        self.topic.append(entries)
+
+
+class Pauses:
+    """A pause that lasts until the test ends it."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self.began, self.end = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, seconds: float, _stop: asyncio.Event) -> None:
+        self.seconds.append(seconds)
+        self.began.set()
+        await self.end.wait()
+
+
+async def test_a_run_whose_write_failed_keeps_the_task_and_is_repeated() -> None:
+    async with worker(log=NoTasks) as bench:
+        bench.pause = pauses = Pauses()
+        await bench.create()
+        bench.config_log.broken = True
+        await bench.herder.put_connector("shop", {**CONFIG, "x": "1"}, allow_replace=True)
+        await bench.settled()
+        await pauses.began.wait()
+        assert bench.states() == ("RUNNING", ["RUNNING"])
+        assert [context.config.get("x") for context in bench.running.values()] == [None]
+        # A further run before the pause ends fails too, and there is still one pause.
+        await bench.herder.set_target_state("shop", "STARTED")
+        await bench.settled()
+        assert len(pauses.seconds) == 1
+        bench.config_log.broken = False
+        bench.began.clear()
+        pauses.end.set()
+        await bench.began.wait()
+        await bench.settled()
+        assert bench.states() == ("RUNNING", ["RUNNING"])
+        assert [context.config.get("x") for context in bench.running.values()] == ["1"]
+        assert bench.herder.task_configs("shop")[0].config["x"] == "1"
+
+
+async def test_the_pauses_grow_and_end_with_the_worker() -> None:
+    async with worker(log=NoTasks) as bench:
+        bench.pause = pauses = Pauses()
+        pauses.end.set()
+        bench.config_log.broken = True
+        await bench.create()
+        while len(pauses.seconds) < 8:
+            pauses.began.clear()
+            await pauses.began.wait()
+        assert pauses.seconds[0] <= 0.1
+        assert pauses.seconds[7] > 5.0
+        assert bench.running == {}
+        pauses.end.clear()
+    assert bench.running == {}
+
+
+# Locks
+
+
+async def test_a_name_s_lock_is_kept_only_while_somebody_needs_it() -> None:
+    async with worker() as bench:
+        reconciler, order = bench.herder._reconciler, list[int]()
+        for call in (bench.herder.delete_connector, lambda name: bench.herder.restart_task(name, 0), bench.herder.reset_offsets):
+            with pytest.raises(HerderError):
+                await call("none")
+        await bench.create()
+        assert reconciler._locks == {}
+
+        async def hold(number: int) -> None:
+            async with reconciler.lock("gone"):
+                order.append(number)
+                await asyncio.sleep(0)
+                order.append(number)
+
+        await asyncio.gather(*(hold(number) for number in range(3)))
+        assert order == [0, 0, 1, 1, 2, 2]
+        assert reconciler._locks == {}
