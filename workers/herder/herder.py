@@ -97,7 +97,7 @@ class WorkerHerder:
         self._settings = settings
         self._config = ConfigStore(config_log, self._changed)
         self._offsets = AllOffsets(offset_log)
-        self._status = StatusStore(status_log)
+        self._status = StatusStore(status_log, settings.worker_id)
         self._boards = NotificationBoards()
         self._planner = TaskPlanner(settings, self._offsets, self._topic_used, self._boards)
         self._states = StateBoard(settings.worker_id, self._config, self._status, self._planner, meter.task_state)

@@ -4,13 +4,14 @@ Keys (``KafkaStatusBackingStore``): ``status-connector-<name>``, ``status-task-<
 ``status-topic-<topic>:connector-<name>``.
 
 A state is in memory at once and is written in the background, as in Kafka Connect; writes of one key never overlap.
-:meth:`StatusStore.flush` waits for the writes.
+:meth:`StatusStore.flush` waits for the writes. A failed write is repeated until it succeeds, or until another worker has written the key,
+which then has newer knowledge.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final, get_args
@@ -29,6 +30,7 @@ _STATES: Final = frozenset(get_args(ConnectorState))
 _CONNECTOR: Final = "status-connector-"
 _TASK: Final = "status-task-"
 _TOPIC: Final = "status-topic-"
+_RETRY_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +45,15 @@ class StatusEntry:
 
 
 class StatusStore:
-    """The actual states. ``start`` reads the topic, reads answer from memory, and ``put_*`` and ``drop_*`` neither fail nor wait."""
+    """The actual states. ``start`` reads the topic, reads answer from memory, and ``put_*`` and ``drop_*`` neither fail nor wait.
 
-    def __init__(self, log: TopicLog) -> None:
+    ``worker_id`` is the worker's, in the states that it puts. ``pause`` waits for seconds.
+    """
+
+    def __init__(self, log: TopicLog, worker_id: str = "", pause: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self._log = log
+        self._worker_id = worker_id
+        self._pause = pause
         self._connectors: dict[str, StatusEntry] = {}
         self._tasks: dict[str, dict[int, StatusEntry]] = {}
         """Connector → task id → state. The most frequent read must not become slower with the number of connectors."""
@@ -56,6 +63,9 @@ class StatusStore:
         self._unwritten: dict[bytes, bytes | None] = {}
         """Key → its last value, until Kafka has acknowledged it."""
         self._writers: dict[bytes, asyncio.Task[None]] = {}
+        self._failed: set[bytes] = set()
+        """The keys in ``_unwritten`` whose write failed."""
+        self._repeating: asyncio.Task[None] | None = None
 
     @property
     def problem(self) -> str:
@@ -67,8 +77,13 @@ class StatusStore:
         await self._log.start(self._apply)
 
     async def stop(self) -> None:
-        """Finish all writes and close the store."""
+        """Finish all writes, without repeating those that fail, and close the store."""
+        if self._repeating is not None:
+            self._repeating.cancel()
         await self.flush()
+        if self._repeating is not None:
+            # A write that failed just now began it.
+            self._repeating.cancel()
         await self._log.stop()
 
     async def flush(self) -> None:
@@ -138,7 +153,10 @@ class StatusStore:
         raw = key.encode()
         self._unwritten[raw] = value
         if raw not in self._writers:
-            self._writers[raw] = asyncio.create_task(self._write_out(raw), name=f"write {key}")
+            self._begin(raw)
+
+    def _begin(self, key: bytes) -> None:
+        self._writers[key] = asyncio.create_task(self._write_out(key), name=f"write {key.decode()}")
 
     async def _write_out(self, key: bytes) -> None:
         """Write the key's last value, and repeat while the value has changed meanwhile."""
@@ -147,22 +165,51 @@ class StatusStore:
                 value = self._unwritten[key]
                 await self._log.write([Entry(key, value)])
                 if self._unwritten[key] is value:
+                    self._written(key)
                     return
         except CdcError as problem:
-            # The next change of this state writes it again. Until then other workers and tools see the former state.
-            LOG.warning("status not written", key=key.decode(), error=str(problem))
+            if key not in self._failed:
+                LOG.warning("status not written, trying again", key=key.decode(), error=str(problem), seconds=_RETRY_SECONDS)
+            self._failed.add(key)
+            if self._repeating is None or self._repeating.done():
+                self._repeating = asyncio.create_task(self._repeat(), name="repeat writes of statuses")
+        except BaseException:
+            self._written(key)
+            raise
         finally:
-            del self._unwritten[key]
             del self._writers[key]
+
+    def _written(self, key: bytes) -> None:
+        self._unwritten.pop(key, None)
+        self._failed.discard(key)
+
+    async def _repeat(self) -> None:
+        while self._failed:
+            await self._pause(_RETRY_SECONDS)
+            try:
+                # What another worker has written meanwhile counts.
+                await self._log.catch_up()
+            except CdcError:
+                continue
+            for key in self._failed - self._writers.keys():
+                self._begin(key)
+            await self.flush()
 
     def _apply(self, entries: Sequence[Entry]) -> None:
         self.revision += 1
         for entry in entries:
             # Until the acknowledgement memory is newer than the topic.
-            if entry.key in self._unwritten:
+            waits = entry.key in self._failed and entry.key not in self._writers
+            if entry.key in self._unwritten and not waits:
                 continue
             try:
-                self._apply_one(key_text(entry.key), json_object(entry.value))
+                key, value = key_text(entry.key), json_object(entry.value)
+                if waits:
+                    # A record of this worker, or one without a worker, may be older than the state that waits.
+                    if value is None or value.get("worker_id", self._worker_id) == self._worker_id:
+                        continue
+                    self._written(entry.key)
+                self._apply_one(key, value)
             except Exception as problem:  # noqa: BLE001 (no record may end the follower)
                 pass_over(self._log.name, entry.partition, entry.offset, problem)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import orjson
@@ -321,6 +322,94 @@ async def test_a_status_that_cannot_be_written_still_counts_here() -> None:
     log.broken = False
     store.put_connector("shop", StatusEntry("PAUSED", "w", 1, None))
     await store.flush()
+    assert len(log.topic.entries) == 1
+    await store.stop()
+
+
+class Pauses:
+    """A pause that the test ends. ``began`` is set when the store begins to wait."""
+
+    def __init__(self) -> None:
+        self.began, self._end = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, _seconds: float) -> None:
+        self.began.set()
+        await self._end.wait()
+        self._end.clear()
+
+    async def over(self) -> None:
+        self.began.clear()
+        self._end.set()
+
+
+def state(word: Any, worker: str = "w") -> StatusEntry:
+    return StatusEntry(word, worker, 1, None)
+
+
+async def unwritten_status() -> tuple[StatusStore, MemoryLog, Pauses]:
+    """A store with four changes that could not be written."""
+    log, pauses = MemoryLog(MemoryTopic([Entry(b"status-task-old-0", RUNNING)])), Pauses()
+    store = StatusStore(log, "w", pauses)
+    await store.start()
+    log.broken = True
+    store.put_connector("shop", state("RUNNING"))
+    store.put_task("shop", 0, state("RUNNING"))
+    store.put_topic("shop", 0, "t", 1)
+    store.drop_tasks("old")
+    await store.flush()
+    store.put_task("shop", 0, state("FAILED"))
+    await store.flush()
+    await pauses.began.wait()
+    return store, log, pauses
+
+
+def last_states(log: MemoryLog) -> dict[str, Any]:
+    found = {e.key.decode(): None if e.value is None else orjson.loads(e.value) for e in log.topic.entries}
+    return {key: value and value.get("state", "topic") for key, value in found.items()}
+
+
+async def test_a_status_that_could_not_be_written_is_written_later() -> None:
+    store, log, pauses = await unwritten_status()
+    # The second attempt fails too.
+    await pauses.over()
+    await pauses.began.wait()
+    assert len(log.topic.entries) == 1
+    log.broken = False
+    await pauses.over()
+    assert store._repeating is not None
+    await store._repeating
+    assert last_states(log) == {
+        "status-task-old-0": None,
+        "status-connector-shop": "RUNNING",
+        "status-task-shop-0": "FAILED",
+        "status-topic-t:connector-shop": "topic",
+    }
+    assert len(log.topic.entries) == 5
+    # From now on others are followed again.
+    log.topic.append([Entry(b"status-connector-shop", RUNNING)])
+    assert store.connector("shop") == StatusEntry("RUNNING", "127.0.0.1:18083", 11, "3.6.3.Final")
+    await store.stop()
+
+
+async def test_a_status_that_waits_gives_way_to_another_worker_s() -> None:
+    store, log, pauses = await unwritten_status()
+    own = b'{"state":"RUNNING","trace":null,"worker_id":"w","generation":1,"version":null}'
+    # Of its own records an earlier one may come late.
+    log.topic.append([Entry(b"status-connector-shop", RUNNING), Entry(b"status-task-shop-0", own), Entry(b"status-task-shop-0", None)])
+    assert store.connector("shop") == StatusEntry("RUNNING", "127.0.0.1:18083", 11, "3.6.3.Final")
+    assert store.tasks("shop") == {0: state("FAILED")}
+    log.broken = False
+    await pauses.over()
+    assert store._repeating is not None
+    await store._repeating
+    assert [e.value for e in log.topic.entries if e.key == b"status-connector-shop"] == [RUNNING]
+    await store.stop()
+
+
+async def test_the_end_does_not_wait_for_a_lost_cluster() -> None:
+    store, log, _ = await unwritten_status()
+    store.put_connector("shop", state("UNASSIGNED"))
+    await store.stop()
     assert len(log.topic.entries) == 1
 
 
