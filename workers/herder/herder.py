@@ -6,7 +6,8 @@
 2. Only the group's leader executes calls that check the stored state before they write (create, change, delete, stop), so that two
    workers cannot both find a name free. Only the connector's worker executes calls that need the running task (progress, signals,
    notifications, restart of a task, change of offsets). Any worker executes the others.
-3. Every answer comes from memory. Only the validation of a new configuration waits for PostgreSQL.
+3. Every answer comes from memory, except that offsets are read to the end of their topic first. Only the validation of a new
+   configuration waits for PostgreSQL.
 """
 
 from __future__ import annotations
@@ -242,8 +243,10 @@ class WorkerHerder:
         return [TaskInfo(name, task, config) for task, config in enumerate(self._config.tasks(name))]
 
     async def offsets(self, name: str) -> Sequence[Offset]:
-        """The offsets in the offset topic."""
+        """The offsets in the offset topic, which is read to its present end for this, because other workers write it too."""
         self._known(name)
+        with _store_errors():
+            await self._offsets.catch_up()
         return [Offset(partition, offset) for partition, offset in self._offsets.of(name)]
 
     def active_topics(self, name: str) -> Sequence[str]:
@@ -461,6 +464,8 @@ class WorkerHerder:
             # The stop is stored, but the reconciler may not have applied it yet.
             await self._reconciler.halt(name)
             with _store_errors():
+                # The worker that ran the connector before may have stored offsets that this one has not read.
+                await self._offsets.catch_up()
                 yield
 
     def _known(self, name: str) -> Mapping[str, str]:

@@ -9,7 +9,9 @@ import orjson
 import pytest
 
 from connect_api.herder import HerderError, Offset
-from tests.support.herder_bench import CONFIG, Bench, Topics, worker
+from connector.errors import CdcError, ErrorKind
+from tests.support.herder_bench import CONFIG, Bench, LateLog, Topics, worker
+from workers.stores.memory import MemoryLog
 from workers.stores.topic_log import Entry
 
 STOPPED_FIRST = (
@@ -177,6 +179,34 @@ async def test_offsets_of_an_unknown_connector_and_without_kafka() -> None:
             await bench.herder.alter_offsets("shop", [Offset(PARTITION, {"lsn": 1})])
         assert caught.value.status == 500
         assert await stored(bench) == []
+
+
+async def test_offsets_that_another_worker_stored_just_now_are_shown_and_removed() -> None:
+    topics = Topics()
+    async with worker(topics, log=LateLog) as bench:
+        await bench.create(initial_state="STOPPED")
+        topics.offset.append([ENTRY])
+        assert await stored(bench) == [(PARTITION, orjson.loads(ENTRY.value or b""))]
+        later = Entry(b'["shop",{"server":"later"}]', b'{"lsn":2}')
+        topics.offset.append([later])
+        await bench.herder.reset_offsets("shop")
+        assert {entry.key for entry in topics.offset.entries if entry.value is None} == {ENTRY.key, later.key}
+        assert await stored(bench) == []
+
+
+async def test_offsets_whose_topic_cannot_be_read_to_its_end() -> None:
+    class Unread(MemoryLog):
+        async def catch_up(self) -> None:
+            if self.broken:
+                raise CdcError(ErrorKind.STORE, "The end of the topic cannot be read")
+
+    async with worker(log=Unread) as bench:
+        await bench.create(initial_state="STOPPED")
+        bench.offset_log.broken = True
+        for call in (bench.herder.offsets("shop"), bench.herder.reset_offsets("shop")):
+            with pytest.raises(HerderError) as caught:
+                await call
+            assert caught.value.status == 500
 
 
 async def test_an_offset_without_a_partition_is_no_stranger_s_record(caplog: pytest.LogCaptureFixture) -> None:
