@@ -6,7 +6,7 @@ are written. The validation of the resolved values decides only which properties
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from connector.config.keys import BY_NAME, BadVersionError, select_version
@@ -73,13 +73,13 @@ def public(
     table = {field.name: field for field in validate(resolved).fields}
     shown_run = validate(shown_settings(given, resolved, held))
     shown = {field.name: field for field in shown_run.fields}
-    fields: list[FieldValidation] = []
+    owners, fields = sorted(held), list[FieldValidation]()
     blamed: list[str] = []
     for field in validation.fields:
         public_field = shown.get(field.name)
         if public_field is None:
             # A resolved value is part of its name.
-            blamed += [_owner(field.name, held)] if field.errors else []
+            blamed += [_owner(field.name, owners)] if field.errors else []
             continue
         own = (*table[field.name].errors, *table[field.name].warnings) if field.name in table else ()
         errors, warnings = (
@@ -89,9 +89,7 @@ def public(
         value = public_field.value if field.name not in held or field.value is None else given[field.name]
         fields.append(replace(public_field, value=value, errors=errors, visible=field.visible, warnings=warnings))
     redacted = Validation(tuple(fields), tuple(group for group in validation.groups if group in shown_run.groups), validation.version)
-    for name in dict.fromkeys(blamed):
-        redacted = redacted.with_error(name, of_reference(name))
-    return redacted
+    return redacted.with_errors([(name, of_reference(name)) for name in dict.fromkeys(blamed)])
 
 
 def public_lines(real: list[tuple[str, str]], shown: list[tuple[str, str]], held: frozenset[str]) -> list[tuple[str, str]]:
@@ -99,7 +97,8 @@ def public_lines(real: list[tuple[str, str]], shown: list[tuple[str, str]], held
 
     ``shown`` are the problems of the configuration as it was sent.
     """
-    lines = [(name, of_reference(name) if name in held else line if (name, line) in shown else of_others(name)) for name, line in real]
+    same = set(shown)
+    lines = [(name, of_reference(name) if name in held else line if (name, line) in same else of_others(name)) for name, line in real]
     return list(dict.fromkeys(lines))
 
 
@@ -111,6 +110,6 @@ def _line(line: str, name: str, own: tuple[str, ...], shown: FieldValidation, he
     return line if line in (*shown.errors, *shown.warnings) else of_others(name)
 
 
-def _owner(name: str, held: frozenset[str]) -> str:
+def _owner(name: str, held: Sequence[str]) -> str:
     """Return the property whose resolved value is part of ``name``."""
-    return next((owner for owner in sorted(held) if name.startswith(f"{owner}.")), min(held))
+    return next((owner for owner in held if name.startswith(f"{owner}.")), held[0])

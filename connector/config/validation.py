@@ -6,7 +6,7 @@ Kafka Connect 4.3 and of the emulated Debezium version. Refusals of unsupported 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -102,16 +102,26 @@ class Validation:
 
     def with_error(self, name: str, text: str) -> Validation:
         """Return a copy with ``text`` added to the errors of ``name``, which is added to the fields if it is missing."""
-        fields = tuple(replace(field, errors=(*field.errors, text)) if field.name == name else field for field in self.fields)
-        if all(field.name != name for field in fields):
-            fields += (FieldValidation(name, BY_NAME.get(name), None, (text,), (), True),)
-        return replace(self, fields=fields)
+        return self.with_errors([(name, text)])
+
+    def with_errors(self, found: Sequence[tuple[str, str]]) -> Validation:
+        """Return a copy with each (property, text) added as by :meth:`with_error`."""
+        added = _by_name(found)
+        fields = [replace(each, errors=(*each.errors, *added[each.name])) if each.name in added else each for each in self.fields]
+        known = {each.name for each in fields}
+        fields += [FieldValidation(name, BY_NAME.get(name), None, texts, (), True) for name, texts in added.items() if name not in known]
+        return replace(self, fields=tuple(fields))
 
     def with_warning(self, name: str, text: str) -> Validation:
         """Return a copy with ``text`` added to the warnings of ``name``, or of the connection if ``name`` is not listed."""
-        target = name if any(field.name == name for field in self.fields) else CONNECTION_KEY
-        fields = tuple(replace(field, warnings=(*field.warnings, text)) if field.name == target else field for field in self.fields)
-        return replace(self, fields=fields)
+        return self.with_warnings([(name, text)])
+
+    def with_warnings(self, found: Sequence[tuple[str, str]]) -> Validation:
+        """Return a copy with each (property, text) added as by :meth:`with_warning`."""
+        known = {each.name for each in self.fields}
+        added = _by_name([(name if name in known else CONNECTION_KEY, text) for name, text in found])
+        fields = [replace(each, warnings=(*each.warnings, *added[each.name])) if each.name in added else each for each in self.fields]
+        return replace(self, fields=tuple(fields))
 
     def strictly(self) -> Validation:
         """Return a copy in which each warning is an error."""
@@ -208,7 +218,8 @@ def validate(config: Mapping[str, str | None]) -> Validation:
     steps = step_keys(settings, version)
     framework = [key for key in keys_in(version) if key.framework]
     named = list(dict.fromkeys([*(key.group for key in framework), *(row.key.group for row in steps), *groups(version)]))
-    fields = [field for field in unknown if all(field.name != row.key.name for row in steps)]
+    listed = {row.key.name for row in steps}
+    fields = [field for field in unknown if field.name not in listed]
     fields += [_framework_field(key, settings, present, version) for key in framework]
     for row in steps:
         fields.append(FieldValidation(row.key.name, row.key, row.value, row.errors, row.key.choices, True))
@@ -246,6 +257,13 @@ def error_lines(validation: Validation) -> list[str]:
 def warning_lines(validation: Validation) -> list[str]:
     """Return all warnings in the order of their properties."""
     return [warning for field in validation.fields for warning in field.warnings]
+
+
+def _by_name(found: Sequence[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    texts: dict[str, list[str]] = {}
+    for name, text in found:
+        texts.setdefault(name, []).append(text)
+    return {name: tuple(lines) for name, lines in texts.items()}
 
 
 def _without_plugin(

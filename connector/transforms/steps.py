@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Final
 
@@ -42,14 +43,18 @@ def make_steps(config: Mapping[str, str], emulation: Emulation, plugins: Allowed
 def refused_steps(config: Mapping[str, str], emulation: Emulation) -> list[tuple[str, str]]:
     """Return (property, one sentence) for each step whose options refuse the configuration when it is saved."""
     found: list[tuple[str, str]] = []
+    names = sorted(config)
     for alias in listed(config, "transforms"):
         prefix = f"transforms.{alias}."
         name = find_class(config.get(f"{prefix}type", "").strip(), TRANSFORMS, "Transformation")
         if name is None or not TRANSFORMS[name].refused_when_saved:
             continue
         definition = TRANSFORMS[name]
+        # The names that begin with the prefix are neighbours. A look at all names for each step would take seconds for a large request.
+        own = names[bisect_left(names, prefix) : bisect_left(names, prefix[:-1] + "/")]
+        values = under({each: config[each] for each in own}, prefix, without=_OF_STEPS)
         try:
-            definition.make(Options(definition.keys_in(emulation.version), under(config, prefix, without=_OF_STEPS), emulation))
+            definition.make(Options(definition.keys_in(emulation.version), values, emulation))
         except OptionError as problem:
             found.append((f"{prefix}type", f"Transform {alias} cannot be used: {problem}"))
     return found

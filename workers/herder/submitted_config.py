@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Final
 
 from connect_api.herder import ConfigInfos, HerderError
@@ -19,6 +19,9 @@ from workers.settings.redaction import Hidden
 from workers.telemetry.logging import connector_context, hiding
 
 LOG: Final = EventLog(__name__)
+
+_MOST_STEPS: Final = 1_000
+"""The most names in ``transforms`` or ``predicates``. Each has some twenty properties in the answer of a validation."""
 
 Validate = Callable[[str, Mapping[str, str | None]], Awaitable[Validation]]
 """``validate(name, config)``: every property with its errors. ``config`` has its references resolved and may hold nulls."""
@@ -41,12 +44,10 @@ class SubmittedConfigs:
             lines = [str(problem)]
         else:
             check_class(config, resolution.values, self._planner.connector_version)
-            validation = await self._validated(name, config, given, resolution)
-            lines = error_lines(validation)
-            with connector_context(name):
-                for field in validation.fields:
-                    for warning in field.warnings:
-                        LOG.warning("configuration warning", property=field.name, warning=warning)
+            if too_many := _too_many(resolution.values):
+                lines = [too_many]
+            else:
+                lines = await self._lines(name, config, given, resolution)
         if lines:
             raise HerderError(
                 400,
@@ -54,6 +55,15 @@ class SubmittedConfigs:
                 + "\n".join(lines)
                 + "\nYou can also find the above list of errors at the endpoint `/connector-plugins/{connectorType}/config/validate`",
             )
+
+    async def _lines(self, name: str, config: Mapping[str, str | None], given: Mapping[str, str], resolution: Resolution) -> list[str]:
+        """The errors; the warnings go to the log."""
+        validation = await self._validated(name, config, given, resolution)
+        with connector_context(name):
+            for field in validation.fields:
+                for warning in field.warnings:
+                    LOG.warning("configuration warning", property=field.name, warning=warning)
+        return error_lines(validation)
 
     async def infos(self, plugin: str, config: Mapping[str, str | None]) -> ConfigInfos:
         """All properties with their errors. Raises HerderError as :meth:`connect_api.herder.Herder.validate_config`."""
@@ -67,6 +77,8 @@ class SubmittedConfigs:
             raise HerderError(500, f"org.apache.kafka.connect.runtime.rest.errors.BadRequestException: {refusal.message}") from refusal
         except CdcError as problem:
             raise HerderError(400, str(problem)) from problem
+        if too_many := _too_many(resolution.values):
+            raise HerderError(400, too_many)
         validation = await self._validated(given.get("name", ""), config, given, resolution)
         return config_infos(given["connector.class"], validation)
 
@@ -83,13 +95,25 @@ class SubmittedConfigs:
             validation = public(validation, config, resolved, held, hide)
             refused = public_lines(refused, self._planner.refusals(given), held)
             short = public_lines(short, self._planner.shortcomings(given), held)
-        # The connector's own table may report the same property. One error is enough.
-        wrong = [field.name for field in validation.fields if field.errors]
-        lines = error_lines(validation)
-        for key, line in refused:
-            if not any(key in other for other in lines) and not any(f"{name}.".startswith(f"{key}.") for name in wrong):
-                validation = validation.with_error(key, line)
-        for key, line in short:
-            add = validation.with_error if self._preflight == "refuse" else validation.with_warning
-            validation = add(key, line)
-        return validation
+        # The connector's own table may report the same property, or one below it. One error is enough.
+        lines = set(error_lines(validation))
+        known = {word.strip("'\",.:;()") for line in lines for word in line.split()}
+        known.update(above for field in validation.fields if field.errors for above in _with_parents(field.name))
+        validation = validation.with_errors([(key, line) for key, line in refused if key not in known])
+        return validation.with_errors(short) if self._preflight == "refuse" else validation.with_warnings(short)
+
+
+def _with_parents(name: str) -> Iterator[str]:
+    """Yield the name, and the names that it is below: ``a.b.c``, ``a.b``, ``a``."""
+    while name:
+        yield name
+        name = name.rpartition(".")[0]
+
+
+def _too_many(config: Mapping[str, str]) -> str:
+    """Return one sentence if a list of steps is too long to be checked in a reasonable time; else an empty string."""
+    for listing in ("transforms", "predicates"):
+        count = config.get(listing, "").count(",") + 1
+        if count > _MOST_STEPS:
+            return f"The property {listing} lists {count} names. A worker accepts at most {_MOST_STEPS}."
+    return ""

@@ -52,11 +52,12 @@ class StepRow:
 def step_keys(settings: Mapping[str, str | None], version: str) -> list[StepRow]:
     """Return rows for each named step of the emulated ``version``, in Connect's order. A null in ``settings`` is an invalid value."""
     rows: list[StepRow] = []
+    present = {name: text for name, text in settings.items() if text is not None}
     for listing, group, noun in _KINDS:
         listed = (settings.get(listing) or "").strip()
         known = TRANSFORMATIONS[version] if listing == "transforms" else PREDICATES
         for name in dict.fromkeys(entry.strip() for entry in listed.split(",")) if listed else ():
-            rows += _step(f"{listing}.{name}", f"{group}: {name}", noun, name, known, version, settings)
+            rows += _step(f"{listing}.{name}", f"{group}: {name}", noun, name, known, version, settings, present)
     return rows
 
 
@@ -68,6 +69,7 @@ def _step(
     known: tuple[str, ...],
     emulated: str,
     settings: Mapping[str, str | None],
+    present: Mapping[str, str],
 ) -> list[StepRow]:
     """Return rows for one named step: its type, its version, and the properties of its class if the class can be used."""
     wanted = settings.get(f"{prefix}.type")
@@ -93,7 +95,7 @@ def _step(
         return rows
     own = _own_keys(found, noun, emulated)
     orders = {key.name: order for order, key in enumerate(sorted_keys(own), start=2)}
-    return rows + [_own_row(key, prefix, group, orders[key.name], settings) for key in sorted_keys(own)]
+    return rows + [_own_row(key, prefix, group, orders[key.name], settings, present) for key in sorted_keys(own)]
 
 
 def _unlisted(noun: str, emulated: str) -> tuple[str, ...]:
@@ -113,26 +115,25 @@ _RENAMED: Final = {"io.debezium.transforms.UnwrapFromEnvelope": "io.debezium.tra
 """Classes that no emulated version has any more (renamed in Debezium 0.10). Their options differ too, so the name is not an alias."""
 
 
-def _own_row(key: Key, prefix: str, group: str, order: int, settings: Mapping[str, str | None]) -> StepRow:
+def _own_row(key: Key, prefix: str, group: str, order: int, settings: Mapping[str, str | None], present: Mapping[str, str]) -> StepRow:
     """Return the row of one property of a step's class. Kafka checks it under its short name and reads it under its full one."""
     name = f"{prefix}.{key.name}"
     shown = replace(key, name=name, group=group, fixed_order=order, versions=())
     if name not in settings:
         if key.required:
             missing = f'Missing required configuration "{name}" which has no default value.'
-            return StepRow(shown, None, (missing, *_problems(key, None, settings)))
+            return StepRow(shown, None, (missing, *_problems(key, None, present)))
         return StepRow(shown, shown_value(key, key.default), ())
     raw = settings[name]
     if raw is None:
-        return StepRow(shown, None, (*_problems(key, None, settings), NULL_VALUE))
+        return StepRow(shown, None, (*_problems(key, None, present), NULL_VALUE))
     value = raw.strip()
     if (problem := unreadable(key, value)) is not None:
         return StepRow(shown, None, (f"Invalid value {raw} for configuration {name}: {problem}",))
-    return StepRow(shown, shown_value(key, value), tuple(_problems(key, value, settings)))
+    return StepRow(shown, shown_value(key, value), tuple(_problems(key, value, present)))
 
 
-def _problems(key: Key, value: str | None, settings: Mapping[str, str | None]) -> Iterable[str]:
-    present = {name: text for name, text in settings.items() if text is not None}
+def _problems(key: Key, value: str | None, present: Mapping[str, str]) -> Iterable[str]:
     return [problem for check in key.checks for problem in check(key, value, present)]
 
 

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from connect_api.herder import HerderError
 from connector.config.connector_config import parse
 from connector.config.validation import error_lines, warning_lines
 from connector.preflight.finding import Finding
+from tests.support.herder_bench import worker
 from workers.herder.configuration_check import ConfigurationCheck
 from workers.settings.preflight import Preflight
 
@@ -61,3 +63,42 @@ async def test_a_java_class_is_one_warning_and_the_check_continues_without_it() 
     assert line.startswith("The 'snapshot.mode.custom.name' value is invalid: It names the Java class com.example.Mine")
     assert "snapshot.mode.custom.name" not in asked[0]
     assert error_lines(await ConfigurationCheck(asking, "refuse")("shop", config)) == [line]
+
+
+# Requests of absurd sizes, which must not hold the worker's event loop
+
+
+@pytest.mark.parametrize("listing", ["transforms", "predicates"])
+async def test_a_list_of_absurd_length_is_refused_before_it_is_expanded(listing: str) -> None:
+    async with worker(check=ConfigurationCheck(look)) as bench:
+        most = {**CONFIG, listing: ",".join(f"t{n}" for n in range(1_000))}
+        infos = await bench.herder.validate_config("PostgresConnector", most)
+        assert sum(info.name.startswith(f"{listing}.t") for _, info in infos.configs) == 2_000
+        more = {**most, listing: f"{most[listing]},one.more"}
+        sentence = f"The property {listing} lists 1001 names. A worker accepts at most 1000."
+        with pytest.raises(HerderError) as caught:
+            await bench.herder.validate_config("PostgresConnector", more)
+        assert (caught.value.status, caught.value.message) == (400, sentence)
+        with pytest.raises(HerderError) as caught:
+            await bench.create(more)
+        assert caught.value.status == 400
+        assert f"contains the following 1 error(s):\n{sentence}\n" in caught.value.message
+
+
+async def test_many_refused_overrides_have_one_error_each() -> None:
+    names = [f"producer.override.x{n}" for n in range(20_000)]
+    async with worker(properties={"connector.client.config.override.policy": "None"}, check=ConfigurationCheck(look)) as bench:
+        infos = await bench.herder.validate_config("PostgresConnector", {**CONFIG, **dict.fromkeys(names, "")})
+        errors = {info.name: info.errors for _, info in infos.configs if info.name in set(names)}
+    assert len(errors) == len(names)
+    assert {len(lines) for lines in errors.values()} == {1}
+    assert "The 'None' policy does not allow 'x7' to be overridden" in errors["producer.override.x7"][0]
+
+
+async def test_of_many_refused_steps_each_sees_its_own_options() -> None:
+    steps = {f"transforms.t{n}.type": "io.debezium.transforms.Filter" for n in range(3)}
+    settings = {"transforms.t0.language": "jsr223.groovy", "transforms.t0.condition": "true", "transforms.t2.condition": "true"}
+    async with worker(check=ConfigurationCheck(look)) as bench:
+        infos = await bench.herder.validate_config("PostgresConnector", {**CONFIG, "transforms": "t0,t1,t2", **steps, **settings})
+    wrong = {info.name for _, info in infos.configs if info.errors}
+    assert {name.split(".")[1] for name in wrong if name.startswith("transforms.")} == {"t1", "t2"}
