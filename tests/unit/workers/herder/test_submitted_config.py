@@ -89,7 +89,7 @@ async def test_many_refused_overrides_have_one_error_each() -> None:
     names = [f"producer.override.x{n}" for n in range(20_000)]
     async with worker(properties={"connector.client.config.override.policy": "None"}, check=ConfigurationCheck(look)) as bench:
         infos = await bench.herder.validate_config("PostgresConnector", {**CONFIG, **dict.fromkeys(names, "")})
-        errors = {info.name: info.errors for _, info in infos.configs if info.name in set(names)}
+        errors = {info.name: info.errors for _, info in infos.configs if info.name.startswith("producer.override.")}
     assert len(errors) == len(names)
     assert {len(lines) for lines in errors.values()} == {1}
     assert "The 'None' policy does not allow 'x7' to be overridden" in errors["producer.override.x7"][0]
