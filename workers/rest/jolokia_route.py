@@ -2,6 +2,9 @@
 
 They can execute operations, and a browser sends a login by itself, also with the requests of other sites' pages. A request that a page of
 another site caused is therefore refused, and so is JSONP (``callback``), which such a page could read.
+
+Over plain http browsers send ``Sec-Fetch-Site`` to local addresses only, and ``Origin`` only with POST. What remains is ``Referer``, which
+the other page may suppress. So an operation by GET is also refused if a browser sends it and nothing shows that its page is this host's.
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
+from connect_api import bodies
+from connect_api.errors import RequestError
 from connect_api.login import Login
 
 PATH: Final = "/jolokia"
@@ -43,16 +48,22 @@ def add_jolokia(app: FastAPI, agent: Agent, *, login: Login | None) -> None:
             return Response("Jolokia needs the login of the REST interface.\n", status_code=401, media_type="text/plain")
         if _of_another_site(request):
             return Response("The request comes from a page of another site.\n", status_code=403, media_type="text/plain")
+        path = request.path_params.get("rest", "")
+        if request.method in ("GET", "HEAD") and _executes(path) and _of_unknown_page(request):
+            return Response("A browser must send an operation by POST.\n", status_code=403, media_type="text/plain")
         options = dict(request.query_params)
         if options.pop("callback", None) is not None:
             return Response("JSONP is not supported.\n", status_code=403, media_type="text/plain")
         if request.method == "POST":
-            body = await _body(request)
-            if body is None:
+            try:
+                body = await bodies.read_any(request)
+            except RequestError as refused:
+                return Response(f"{refused.message}\n", status_code=refused.status, media_type="text/plain")
+            if len(body) > _LARGEST:
                 return Response(f"The body is larger than {_LARGEST} bytes.\n", status_code=413, media_type="text/plain")
             status, content, kind = agent.post(body, options)
         elif request.method in ("GET", "HEAD"):
-            status, content, kind = agent.get(request.path_params.get("rest", ""), options)
+            status, content, kind = agent.get(path, options)
         else:
             status, content, kind = agent.other_method(request.method)
         return Response(content, status_code=status, headers={**_HEADERS, "Content-Type": kind})
@@ -64,14 +75,21 @@ def add_jolokia(app: FastAPI, agent: Agent, *, login: Login | None) -> None:
 def _of_another_site(request: Request) -> bool:
     if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
         return True
-    origin = request.headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower()
+    pages = (request.headers.get("origin"), request.headers.get("referer"))
+    return any(page is not None and not _is_here(page, request) for page in pages)
 
 
-async def _body(request: Request) -> bytes | None:
-    found = bytearray()
-    async for part in request.stream():
-        found += part
-        if len(found) > _LARGEST:
-            return None
-    return bytes(found)
+def _executes(path: str) -> bool:
+    return path.lstrip("/").replace("!", "").lower().startswith("exec")
+
+
+def _of_unknown_page(request: Request) -> bool:
+    known = any(name in request.headers for name in ("sec-fetch-site", "origin", "referer"))
+    return not known and request.headers.get("user-agent", "").startswith("Mozilla/")
+
+
+def _is_here(url: str, request: Request) -> bool:
+    try:
+        return urlsplit(url).netloc.lower() == request.headers.get("host", "").lower()
+    except ValueError:
+        return False

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Collection, Mapping
 
 import httpx
 import pytest
@@ -77,11 +78,45 @@ async def test_requests_of_jolokia() -> None:
         ({"Origin": "null"}, 403),
         ({"Sec-Fetch-Site": "cross-site"}, 403),
         ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Referer": "http://worker:8083/ui"}, 200),
+        ({"Referer": "http://elsewhere.example/"}, 403),
+        ({"Referer": "http://[/"}, 403),
     ],
 )
 async def test_a_page_of_another_site_can_execute_nothing(headers: dict[str, str], status: int) -> None:
     async with client() as http:
         assert (await http.post("/jolokia/", content=b"{}", headers=headers)).status_code == status
+        assert (await http.get("/jolokia/exec/a:b=c/signal", headers=headers)).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("exec/a:b=c/signal", {}, 403),
+        ("/ex!ec/a:b=c/signal", {}, 403),
+        ("EXEC/a:b=c/signal", {}, 403),
+        ("exec/a:b=c/signal", {"Referer": "http://worker:8083/ui"}, 200),
+        ("exec/a:b=c/signal", {"Sec-Fetch-Site": "none"}, 200),
+        ("exec/a:b=c/signal", {"User-Agent": "curl/8.5"}, 200),
+        ("read/a:b=c", {}, 200),
+    ],
+)
+async def test_a_browser_s_get_executes_nothing_if_its_page_is_unknown(path: str, headers: dict[str, str], status: int) -> None:
+    async with client() as http:
+        answer = await http.get(f"/jolokia/{path}", headers={"User-Agent": "Mozilla/5.0 (X11)", **headers})
+        assert answer.status_code == status
+
+
+async def test_a_body_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("connect_api.bodies.SECONDS", 0.01)
+
+    async def endless() -> AsyncIterator[bytes]:
+        yield b"{"
+        await asyncio.Event().wait()
+
+    async with client() as http:
+        answer = await http.post("/jolokia", content=endless())
+    assert (answer.status_code, answer.text[:36]) == (408, "The request body did not end within ")
 
 
 async def test_jsonp_is_refused() -> None:
