@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from fastapi import Depends, FastAPI, Request, Response
@@ -18,6 +19,7 @@ from connect_api.herder import Herder
 from connect_api.hosts import AllowedHosts
 from connect_api.login import Login, required
 from connect_api.media import JsonRoute
+from connect_api.other_sites import check_site
 from connect_api.response_headers import HeaderRule, ResponseHeaders
 from connect_api.routes import (
     connectors,
@@ -52,12 +54,13 @@ def create_app(
     """Build the application. It does not call ``herder`` before the first request.
 
     ``advertised_url`` (``http://host:port``) is the beginning of the ``Location`` of new connectors; by default the request's Host is.
-    Without ``admin`` there are no paths below ``/admin``. With ``login`` every call of the interface needs it.
+    Without ``admin`` there are no paths below ``/admin``. With ``login`` every call of the interface needs it, and
+    a page of another site can change nothing unless ``cross_origin`` allows its origin.
     ``group_tls`` verifies https workers of the group when a call is forwarded to them.
     With ``hosts`` only requests for these hosts are answered.
     The OpenAPI page is at ``/docs``, its JSON at ``/openapi.json``; they hold no data and need no login.
     """
-    app = _empty_app(login)
+    app = _empty_app(login, cross_origin)
     app.add_middleware(Forwarding, herder=herder, tls=group_tls)
     app.add_middleware(Front, routes=app.routes, login=login, hosts=hosts)
     if cross_origin is not None or header_rules:
@@ -114,7 +117,7 @@ class _App(FastAPI):
         return self.openapi_schema
 
 
-def _empty_app(login: Login | None, **settings: Any) -> FastAPI:
+def _empty_app(login: Login | None, cross_origin: CrossOrigin | None = None, **settings: Any) -> FastAPI:
     app = _App(
         title="Understudy",
         summary="Kafka Connect's REST interface",
@@ -125,7 +128,7 @@ def _empty_app(login: Login | None, **settings: Any) -> FastAPI:
         swagger_ui_oauth2_redirect_url=None,
         default_response_class=Response,
         responses=ANY_FAILURE,
-        dependencies=[Depends(required(login))] if login else [],
+        dependencies=[Depends(required(login, partial(check_site, cross_origin=cross_origin)))] if login else [],
         login=login is not None,
         # The worker has metrics of its own; FastAPI's would ask for three providers on every request.
         telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False, "auto_configure": False},

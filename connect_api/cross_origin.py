@@ -31,11 +31,12 @@ class CrossOrigin:
         """The headers to add to the answer to a request with these headers. A preflight's answer lists all allowed methods."""
         given = dict(request)
         origin = given.get(b"origin")
-        if not origin or not self._allows(origin.decode("latin-1")):
+        if not origin or not self.allows(origin.decode("latin-1")):
             return [_VARY]
         asks = method == "OPTIONS" and b"access-control-request-method" in given
         return [_VARY, (b"access-control-allow-origin", origin), *(self._preflight if asks else ())]
 
-    def _allows(self, origin: str) -> bool:
+    def allows(self, origin: str) -> bool:
+        """Whether the value of a header ``Origin`` is allowed."""
         # A header may list several origins (RFC 6454, 7.1); one that is allowed is enough.
         return self._allowed is None or any(map(self._allowed, origin.split()))

@@ -34,8 +34,11 @@ _LOOK_SECONDS: Final = 0.5
 """The pause before a worker that does not answer is tried again. A new assignment ends the pause."""
 _CONNECT_SECONDS: Final = 5.0
 _OF_THE_CONNECTION: Final = frozenset({"connection", "content-length", "date", "keep-alive", "server", "transfer-encoding", "expect"})
-_NOT_SENT_ON: Final = _OF_THE_CONNECTION | {"host"}
-"""Headers of the client's request that are not forwarded. ``Host``: each worker may answer only for its own (:mod:`connect_api.hosts`)."""
+_NOT_SENT_ON: Final = _OF_THE_CONNECTION | {"host", "origin", "sec-fetch-site"}
+"""Headers of the client's request that are not forwarded. ``Host``: each worker may answer only for its own (:mod:`connect_api.hosts`).
+
+``Origin`` and ``Sec-Fetch-Site`` relate to that host, and this worker has checked them (:mod:`connect_api.other_sites`).
+"""
 _CONFLICT: Final = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
 
 

@@ -54,8 +54,8 @@ def credentials(authorization: str | None) -> tuple[str, str]:
     return (user, password) if colon and user else ("", "")
 
 
-def required(login: Login) -> Callable[[Request], Awaitable[None]]:
-    """A dependency for all routes. It raises :class:`LoginError`."""
+def required(login: Login, check_site: Callable[[Request], None]) -> Callable[[Request], Awaitable[None]]:
+    """A dependency for all routes. It raises :class:`LoginError`, and what ``check_site`` raises for a request with the login."""
 
     async def check(request: Request) -> None:
         internal = _INTERNAL.get(request.method)
@@ -63,6 +63,7 @@ def required(login: Login) -> Callable[[Request], Awaitable[None]]:
             return
         if not login.accepts(request.headers.get("authorization")):
             raise LoginError
+        check_site(request)
 
     return check
 

@@ -215,3 +215,13 @@ async def test_a_body_that_no_call_reads_is_limited_too(pair: Pair, monkeypatch:
     }
     await pair.app(scope, receive, send)
     assert (messages[0]["status"], pair.seen) == (408, [])
+
+
+async def test_the_worker_that_was_asked_checks_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = Pair(monkeypatch, Login({"alice": "secret"}))
+    own = {"Origin": "http://here:8083", "Sec-Fetch-Site": "same-origin"}
+    assert (await pair.create(headers=own, auth=("alice", "secret"))).status_code == 201
+    assert not {"origin", "sec-fetch-site"} & set(pair.seen[0].headers)
+    other = {"Origin": "https://elsewhere.example", "Sec-Fetch-Site": "cross-site"}
+    assert (await pair.create(headers=other, auth=("alice", "secret"))).status_code == 403
+    assert len(pair.seen) == 1
