@@ -35,6 +35,7 @@ from connect_api.routes import (
     signals,
     tasks,
 )
+from connect_api.streams import Streams
 
 DIALECT = "4.3.0"
 """The Kafka Connect version whose REST interface this is."""
@@ -50,6 +51,7 @@ def create_app(
     header_rules: Sequence[HeaderRule] = (),
     group_tls: ssl.SSLContext | None = None,
     hosts: AllowedHosts | None = None,
+    most_streams: int = 250,
 ) -> FastAPI:
     """Build the application. It does not call ``herder`` before the first request.
 
@@ -57,11 +59,12 @@ def create_app(
     Without ``admin`` there are no paths below ``/admin``. With ``login`` every call of the interface needs it, and
     a page of another site can change nothing unless ``cross_origin`` allows its origin.
     ``group_tls`` verifies https workers of the group when a call is forwarded to them.
-    With ``hosts`` only requests for these hosts are answered.
+    With ``hosts`` only requests for these hosts are answered. ``most_streams``: the most streams of notifications at the same time.
     The OpenAPI page is at ``/docs``, its JSON at ``/openapi.json``; they hold no data and need no login.
     """
+    streams = Streams(most_streams)
     app = _empty_app(login, cross_origin)
-    app.add_middleware(Forwarding, herder=herder, tls=group_tls)
+    app.add_middleware(Forwarding, herder=herder, streams=streams, tls=group_tls)
     app.add_middleware(Front, routes=app.routes, login=login, hosts=hosts)
     if cross_origin is not None or header_rules:
         # The middleware added last runs first, so the answers of Front carry these headers too.
@@ -78,7 +81,7 @@ def create_app(
     internal.add_routes(app)
     extensions.add_routes(app, herder)
     signals.add_routes(app, herder)
-    notifications.add_routes(app, herder)
+    notifications.add_routes(app, herder, streams)
     return app
 
 

@@ -11,6 +11,7 @@ Kafka Connect answers 409 or 500. It gets 409 only when the group does not assig
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ssl
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, urlsplit
@@ -21,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from connect_api import bodies
 from connect_api.errors import error
 from connect_api.herder import Elsewhere, Herder, HerderError
+from connect_api.streams import Streams
 from connector.log import EventLog
 
 if TYPE_CHECKING:
@@ -43,11 +45,15 @@ _CONFLICT: Final = "Cannot complete request because of a conflicting operation (
 
 
 class Forwarding:
-    """ASGI middleware around the router. ``tls`` verifies https workers of the group; None: the system's certificates do."""
+    """ASGI middleware around the router. ``tls`` verifies https workers of the group; None: the system's certificates do.
 
-    def __init__(self, app: ASGIApp, herder: Herder, tls: ssl.SSLContext | None = None) -> None:
+    ``streams`` counts the streams of events that are passed on.
+    """
+
+    def __init__(self, app: ASGIApp, herder: Herder, streams: Streams, tls: ssl.SSLContext | None = None) -> None:
         self._app = app
         self._herder = herder
+        self._streams = streams
         self._tls = tls
         self._client: httpx.AsyncClient | None = None
 
@@ -86,7 +92,10 @@ class Forwarding:
 
         if self._client is None:
             timeout = httpx.Timeout(_LIMIT_SECONDS, connect=_CONNECT_SECONDS)
-            self._client = httpx.AsyncClient(timeout=timeout, trust_env=False, verify=self._tls if self._tls is not None else True)
+            verify = self._tls if self._tls is not None else True
+            # By default streams could use all of a client's 100 connections. The worker's own limit of connections is the limit here.
+            limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+            self._client = httpx.AsyncClient(timeout=timeout, limits=limits, trust_env=False, verify=verify)
         request = self._client.build_request(
             scope["method"],
             url.rstrip("/") + scope.get("raw_path", scope["path"].encode()).decode("ascii") + "?" + forward,
@@ -102,7 +111,9 @@ class Forwarding:
             await error(500, text)(scope, body.receive, send)
             return True
         try:
-            await self._relay(scope, answer, send)
+            endless = answer.headers.get("content-type", "").startswith("text/event-stream")
+            with self._streams.one() if endless else contextlib.nullcontext():
+                await self._relay(scope, answer, send)
         finally:
             await answer.aclose()
         return True

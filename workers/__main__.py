@@ -111,6 +111,7 @@ def _app(settings: WorkerSettings, herder: WorkerHerder) -> Any:
         header_rules=http.header_rules,
         group_tls=http.group_tls,
         hosts=http.allowed_hosts,
+        most_streams=http.limits.streams,
     )
     add_metrics(app, _exposition(settings.metrics.rules, herder), login=login)
     if settings.metrics.jolokia:

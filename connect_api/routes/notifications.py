@@ -9,6 +9,7 @@ import orjson
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 from fastapi.routing import APIRoute
+from starlette.types import Receive, Scope, Send
 
 from connect_api import models
 from connect_api.documentation import JSON, extra, fails
@@ -16,6 +17,7 @@ from connect_api.errors import RequestError
 from connect_api.herder import Elsewhere, Herder, HerderError, Note
 from connect_api.media import media_type, negotiate
 from connect_api.schemas import TEXT, array
+from connect_api.streams import Streams
 
 EVENTS: Final = "text/event-stream"
 _STILL_S: Final = 15.0
@@ -30,6 +32,19 @@ _EXAMPLE: Final = {
     "additionalData": {"connector_name": "shop"},
     "timestamp": 1795242511502,
 }
+
+
+class _Events(StreamingResponse):
+    """A stream of events, counted from its first byte until it ends or the client leaves."""
+
+    def __init__(self, streams: Streams, content: AsyncIterator[bytes]) -> None:
+        super().__init__(content, media_type=EVENTS, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        self._streams = streams
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the stream."""
+        with self._streams.one():
+            await super().__call__(scope, receive, send)
 
 
 class _EventRoute(APIRoute):
@@ -52,8 +67,8 @@ def wants_events(request: Request) -> bool:
     return "application/json" not in accepted and any(kind in ("", EVENTS, "text/*", "*/*", "*") for kind in accepted)
 
 
-def add_routes(app: FastAPI, herder: Herder) -> None:
-    """Add the routes of notifications."""
+def add_routes(app: FastAPI, herder: Herder, streams: Streams) -> None:
+    """Add the routes of notifications. ``streams`` limits those that have no end."""
     path = "/connectors/{connector:segment}/notifications"
     last = {
         "name": "Last-Event-ID",
@@ -66,12 +81,13 @@ def add_routes(app: FastAPI, herder: Herder) -> None:
     async def read(request: Request, connector: str) -> Response:
         """Show the last 1,000 notifications, then each new one as it arrives."""
         after = _number(request)
+        follows = wants_events(request)
+        if follows:
+            streams.check()
         kept = herder.notifications(connector, after)
-        if not wants_events(request):
+        if not follows:
             return models.reply([models.note(note) for note in kept])
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        follow = request.scope.get("head") is not True
-        return StreamingResponse(_events(herder, connector, after, follow=follow), media_type=EVENTS, headers=headers)
+        return _Events(streams, _events(herder, connector, after, follow=request.scope.get("head") is not True))
 
     app.router.add_api_route(
         path,
@@ -83,7 +99,7 @@ def add_routes(app: FastAPI, herder: Herder) -> None:
                 "description": "Kept notifications, then each new one as it arrives; with Accept: application/json a list of those kept",
                 "content": {EVENTS: {"schema": TEXT}, JSON: {"schema": array(models.NOTE), "example": [_EXAMPLE]}},
             },
-            **fails(400, 404),
+            **fails(400, 404, 503),
         },
         openapi_extra=extra(last),
         route_class_override=_EventRoute,

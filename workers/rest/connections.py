@@ -13,6 +13,8 @@ LOG: Final = EventLog(__name__)
 
 MAX_CONNECTIONS: Final = "rest.max.connections"
 _MOST: Final = 1_000_000
+RESERVE: Final = 10
+"""Further connections for the listeners of operators and of metrics, so that these answer while the others are in use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,11 @@ class Limits:
     """From an answer until the next request, as in Kafka Connect; also the limit for an answer that the caller does not read."""
     handshake_seconds: float = 10.0
     """From the opening of a connection until the end of the TLS handshake."""
+
+    @property
+    def streams(self) -> int:
+        """The most connections that may carry an answer without an end."""
+        return max(1, self.connections // 2)
 
     @staticmethod
     def from_properties(properties: Mapping[str, str]) -> Limits:
@@ -69,10 +76,16 @@ class Connections:
     def __len__(self) -> int:
         return len(self._answering) + len(self._waiting)
 
-    def admit(self, connection: Closable) -> bool:
-        """Count a new connection as waiting. False, without counting it, when all connections have requests in progress."""
+    def admit(self, connection: Closable, reserve: int = 0) -> bool:
+        """Count a new connection as waiting. False, without counting it, when all connections have requests in progress.
+
+        ``reserve``: how many connections above the limit may be open then after this one.
+        """
         if len(self) >= self._limit:
             if not self._waiting:
+                if len(self) < self._limit + reserve:
+                    self._waiting[connection] = None
+                    return True
                 if not self._refusing:
                     LOG.warning("connections refused, all are answering requests", limit=self._limit)
                 self._refusing = True

@@ -29,7 +29,7 @@ class LimitedProtocol(DecliningProtocol):
     """Uvicorn's HTTP/1.1 with ``limits``. It reports to ``connections`` when it waits for a request and when it answers one.
 
     ``accepted`` is the socket of a connection that ``connections`` has admitted already; :meth:`cut` needs it until the TLS handshake
-    ends. Without it the connection is admitted or refused by :meth:`connection_made`.
+    ends. Without it the connection is admitted or refused by :meth:`connection_made`, with ``reserve``.
     """
 
     def __init__(
@@ -39,8 +39,10 @@ class LimitedProtocol(DecliningProtocol):
         connections: Connections,
         limits: Limits,
         accepted: socket.socket | None = None,
+        reserve: int = 0,
     ) -> None:
         super().__init__(config, server_state, {})
+        self._reserve = reserve
         self._accepted = accepted
         self._connections = connections
         self._limits = limits
@@ -59,7 +61,7 @@ class LimitedProtocol(DecliningProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
         """Wait for a request, or refuse the connection when there are too many. A TLS handshake has ended before."""
         super().connection_made(transport)
-        if self._accepted is None and not self._connections.admit(self):
+        if self._accepted is None and not self._connections.admit(self, self._reserve):
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, _FULL)
         self._watch()
 

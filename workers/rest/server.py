@@ -13,7 +13,7 @@ import uvicorn
 
 from connector.errors import CdcError, ErrorKind
 from connector.log import EventLog
-from workers.rest.connections import Connections, Limits
+from workers.rest.connections import RESERVE, Connections, Limits
 from workers.rest.http_connection import LimitedProtocol
 from workers.rest.http_settings import HttpSettings
 from workers.rest.listeners import Listener
@@ -37,8 +37,11 @@ class _Server(uvicorn.Server):
     It accepts https connections itself, so that they are counted, and can be replaced by new ones, before the TLS handshake ends.
     """
 
-    def __init__(self, config: uvicorn.Config, tls: ssl.SSLContext | None, connections: Connections, limits: Limits) -> None:
+    def __init__(
+        self, config: uvicorn.Config, tls: ssl.SSLContext | None, connections: Connections, limits: Limits, reserve: int = 0
+    ) -> None:
         super().__init__(config)
+        self._reserve = reserve
         self.servers = []
         self._tls = tls
         self._connections = connections
@@ -75,7 +78,7 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def _protocol(self, accepted: socket.socket | None = None) -> LimitedProtocol:
-        return LimitedProtocol(self.config, self.server_state, self._connections, self._limits, accepted)
+        return LimitedProtocol(self.config, self.server_state, self._connections, self._limits, accepted, self._reserve)
 
     def _listen(self, listening: socket.socket) -> None:
         if not self._ended:
@@ -96,7 +99,7 @@ class _Server(uvicorn.Server):
                 return
             accepted.setblocking(False)
             protocol = self._protocol(accepted)
-            if self._connections.admit(protocol):
+            if self._connections.admit(protocol, self._reserve):
                 opening = loop.create_task(self._agree(accepted, protocol))
                 self._opening.add(opening)
                 opening.add_done_callback(self._opening.discard)
@@ -146,7 +149,8 @@ class RestServer:
         apps: dict[Kind, Any] = {"listeners": app, "admin.listeners": admin_app, "metrics.agent": metrics_app}
         for (kind, https), sockets in self._sockets.items():
             config = _config(apps[kind], self._limits)
-            server = _Server(config, self._tls[kind] if https else None, self._connections, self._limits)
+            tls = self._tls[kind] if https else None
+            server = _Server(config, tls, self._connections, self._limits, 0 if kind == "listeners" else RESERVE)
             self._servers.append(server)
             runs.append(server.serve(sockets))
         await asyncio.gather(*runs)

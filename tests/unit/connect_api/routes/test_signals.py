@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import cast
 
+import httpx
 import pytest
 
-from connect_api.herder import HerderError, Note, SignalRequest
+from connect_api.app import create_app
+from connect_api.herder import Elsewhere, Herder, HerderError, Note, SignalRequest
 from tests.support.fake_herder import FakeHerder, failure, rest
 
 EVENTS = "text/event-stream"
@@ -126,6 +132,68 @@ async def test_head_ends_at_once() -> None:
     async with rest(fake) as http:
         reply = await http.head("/connectors/c1/notifications")
     assert (reply.status_code, reply.text, fake.waits) == (200, "", 0)
+
+
+@dataclass
+class Endless(FakeHerder):
+    """Its notifications end when the test says so."""
+
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    waiting: asyncio.Queue[None] = field(default_factory=asyncio.Queue)
+
+    async def next_notifications(self, name: str, after: int, seconds: float) -> Sequence[Note] | None:
+        self.waiting.put_nowait(None)
+        await self.over.wait()
+        return None
+
+
+async def test_streams_are_limited() -> None:
+    fake = Endless()
+    fake.add("c1")
+    app = create_app(cast("Herder", fake), most_streams=2)
+    path, events = "/connectors/c1/notifications", {"Accept": EVENTS}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://connect") as http:
+        first = [asyncio.create_task(http.get(path, headers=events)) for _ in range(2)]
+        for _ in first:
+            await fake.waiting.get()
+        refused = await http.get(path, headers=events)
+        assert refused.status_code == 503
+        assert "2 streams of notifications" in refused.json()["message"]
+        assert (await http.get(path, headers={"Accept": "application/json"})).status_code == 200
+        # A client that leaves makes room.
+        first[0].cancel()
+        await asyncio.gather(first[0], return_exceptions=True)
+        fake.over.set()
+        assert (await http.get(path, headers=events)).status_code == 200
+        assert (await first[1]).status_code == 200
+        for _ in range(3):
+            assert (await http.get(path, headers=events)).status_code == 200
+
+
+async def test_streams_of_other_workers_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Follower(FakeHerder):
+        def notifications(self, name: str, after: int) -> Sequence[Note]:
+            raise Elsewhere("http://other:8083")
+
+    came, over = asyncio.Event(), asyncio.Event()
+
+    async def events() -> AsyncIterator[bytes]:
+        yield b": notifications\n\n"
+        came.set()
+        await over.wait()
+
+    made = httpx.AsyncClient
+    other = httpx.MockTransport(lambda _: httpx.Response(200, headers={"content-type": f"{EVENTS}; charset=utf-8"}, content=events()))
+    monkeypatch.setattr(httpx, "AsyncClient", lambda **_: made(transport=other))
+    app = create_app(cast("Herder", Follower()), most_streams=1)
+    path, accept = "/connectors/c1/notifications", {"Accept": EVENTS}
+    async with made(transport=httpx.ASGITransport(app), base_url="http://connect") as http:
+        first = asyncio.create_task(http.get(path, headers=accept))
+        await came.wait()
+        assert (await http.get(path, headers=accept)).status_code == 503
+        over.set()
+        assert (await first).status_code == 200
+        assert (await http.get(path, headers=accept)).status_code == 200
 
 
 async def test_notifications_of_an_unknown_connector() -> None:

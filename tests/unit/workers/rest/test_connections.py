@@ -303,6 +303,33 @@ async def test_admin_listeners_count_too() -> None:
         assert await ended(first) == b""
 
 
+async def test_admin_listeners_answer_while_requests_use_all_other_connections() -> None:
+    async with serving(admin="http", connections=2) as served:
+        held = [await served.open(b"GET /held HTTP/1.1\r\nHost: h\r\n\r\n") for _ in range(2)]
+        for _ in held:
+            await served.app.came.get()
+        assert await ok((await served.open(GET, admin=True))[0])
+        # The connection of the operator waits now, so it gives way.
+        assert await ok((await served.open(GET))[0])
+
+
+def test_the_reserve_has_an_end() -> None:
+    connections = Connections(1)
+
+    def answering(reserve: int) -> bool:
+        line = Line()
+        admitted = connections.admit(line, reserve)
+        connections.answers(line)
+        return admitted
+
+    assert [answering(reserve) for reserve in (0, 0, 2, 2, 2, 0)] == [True, False, True, True, False, False]
+
+
+@pytest.mark.parametrize(("connections", "streams"), [(500, 250), (3, 1), (1, 1)])
+def test_half_of_the_connections_may_carry_streams(connections: int, streams: int) -> None:
+    assert Limits(connections=connections).streams == streams
+
+
 # https
 
 
