@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import click
 
-from workers.cli.failure import FOUND, OK
+from workers.cli.failure import FOUND, OK, CommandError
 from workers.cli.output import Output, with_output
-from workers.cli.rest import Rest, connector_path, with_rest
+from workers.cli.rest import RefusedError, Rest, connector_path, with_rest
 
 _SHOWN: Final = 110
 """Characters of an error in the list of connectors."""
@@ -67,7 +67,14 @@ def _error(part: Mapping[str, Any]) -> str | None:
 def _add_progress(rest: Rest, found: Iterable[dict[str, Any]]) -> None:
     for each in found:
         if any(task["state"] == "RUNNING" for task in each["tasks"]):
-            each["progress"] = rest.found(connector_path(each["name"], "/progress"))
+            try:
+                each["progress"] = rest.found(connector_path(each["name"], "/progress"))
+            except RefusedError:
+                # The connector moves, or its worker does not answer. The states are known nevertheless.
+                continue
+            except CommandError:
+                # No answer at all: each further call would wait as long.
+                return
             if each["progress"] is None:
                 # Kafka Connect has no such call, for no connector.
                 return

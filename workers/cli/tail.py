@@ -17,9 +17,10 @@ from workers.cli.output import Output, with_output
 from workers.cli.records import event_text
 from workers.cli.records.decoding import Decoder
 from workers.cli.records.registry import Registry
-from workers.cli.rest import DEFAULT_URL, Rest, connector_path, open_rest, rest_options
+from workers.cli.rest import DEFAULT_URL, RefusedError, Rest, connector_path, open_rest, rest_options
 
 Begin = Literal["beginning", "end"]
+_FORBIDDEN: Final = 403
 _REGISTRY: Final = ("value.converter.schema.registry.url", "key.converter.schema.registry.url")
 
 
@@ -77,7 +78,13 @@ def _opened(url: str) -> Registry:
 
 def used_topics(rest: Rest, name: str) -> list[str]:
     """The topics that the connector has written to; none where the worker does not track them."""
-    answer = rest.found(connector_path(name, "/topics"))
+    try:
+        answer = rest.found(connector_path(name, "/topics"))
+    except RefusedError as refused:
+        if refused.status == _FORBIDDEN:
+            # topic.tracking.enable=false
+            return []
+        raise
     return list(answer[name]["topics"]) if answer else []
 
 

@@ -31,7 +31,10 @@ class Decoder:
         self._parsed: dict[int, Any] = {}
 
     def decode(self, data: bytes | None) -> Any:
-        """The value as JSON has it; None for a tombstone. Bytes that nothing decodes become ``{"base64": ...}``."""
+        """The value as JSON has it; None for a tombstone. Bytes that nothing decodes become ``{"base64": ...}``.
+
+        Raises CommandError when the registry does not answer.
+        """
         if data is None:
             return None
         if data[:1] == b"\0" and len(data) > _FRAME and self._lookup is not None:
@@ -50,13 +53,19 @@ class Decoder:
             assert self._lookup is not None  # noqa: S101 (the caller has looked)
             self._schemas[number] = self._lookup(number)
         known = self._schemas[number]
-        match known.get("schemaType", "AVRO"):
-            case "AVRO":
-                return self._avro(number, known, body)
-            case "JSON":
-                return orjson.loads(body)
-            case _:
-                return _unread(whole)
+        try:
+            match known.get("schemaType", "AVRO"):
+                case "AVRO":
+                    return self._avro(number, known, body)
+                case "JSON":
+                    return orjson.loads(body)
+                case _:
+                    return _unread(whole)
+        except CommandError:
+            raise
+        except Exception:  # noqa: BLE001 (the bytes and the schema may be anything, and fastavro raises many kinds)
+            # A cut record, one that does not match its schema, or a schema with references to others.
+            return _unread(whole)
 
     def _avro(self, number: int, known: Mapping[str, Any], body: bytes) -> Any:
         try:

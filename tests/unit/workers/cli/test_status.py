@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from tests.support.memory_worker import memory_worker
 from workers.__main__ import main
 from workers.cli.offsets import read_offsets
 from workers.cli.output import Output
-from workers.cli.status import _page, _table, failed, phase, state_of
+from workers.cli.rest import Rest
+from workers.cli.status import _add_progress, _page, _table, failed, phase, state_of
 
 CONFIG = {
     "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
@@ -105,3 +107,37 @@ def test_a_file_without_offsets(content: str, tmp_path: Path) -> None:
     file.write_text(content)
     with pytest.raises(click.UsageError, match=r"offsets\.json"):
         read_offsets(file)
+
+
+def rest(answers: Callable[[httpx.Request], httpx.Response]) -> Rest:
+    return Rest("http://w:8083", transport=httpx.MockTransport(answers))
+
+
+def running(*names: str) -> list[dict[str, Any]]:
+    return [{"name": name, "tasks": [{"state": "RUNNING"}], "progress": None} for name in names]
+
+
+@pytest.mark.parametrize("status", [409, 500, 503])
+def test_a_refused_progress_hides_only_that_progress(status: int) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(status, json={"message": "no"}) if "/moving/" in request.url.path else httpx.Response(200, json=PROGRESS)
+
+    found = running("moving", "shop")
+    _add_progress(rest(answer), found)
+    assert [each["progress"] for each in found] == [None, PROGRESS]
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_without_an_answer_no_further_progress_is_asked_for(silent: bool) -> None:
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        if silent:
+            raise httpx.ReadTimeout("slow")
+        return httpx.Response(404)
+
+    found = running("a", "b")
+    _add_progress(rest(answer), found)
+    assert asked == ["/connectors/a/progress"]
+    assert [each["progress"] for each in found] == [None, None]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import httpx
 import pytest
 
 from workers.cli.failure import CommandError
 from workers.cli.kafka import client_properties
-from workers.cli.tail import topic_of
+from workers.cli.rest import Rest
+from workers.cli.tail import topic_of, used_topics
 
 ROUTED = {"topic.prefix": "shop", "transforms": "route"}
 
@@ -32,3 +34,22 @@ def test_where_kafka_is(tmp_path: Path) -> None:
     assert client_properties(None, None) == {"bootstrap.servers": "localhost:9092"}
     assert client_properties(None, file) == {"bootstrap.servers": "kafka:9092", "security.protocol": "SSL"}
     assert client_properties("other:1", file)["bootstrap.servers"] == "other:1"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "topics"),
+    [
+        (200, {"shop": {"topics": ["shop.public.t"]}}, ["shop.public.t"]),
+        (403, {"error_code": 403, "message": "Topic tracking is disabled."}, []),
+        (404, {"error_code": 404, "message": "HTTP 404 Not Found"}, []),
+    ],
+)
+def test_the_topics_in_use_as_far_as_the_worker_knows_them(status: int, body: object, topics: list[str]) -> None:
+    rest = Rest("http://w:8083", transport=httpx.MockTransport(lambda _: httpx.Response(status, json=body)))
+    assert used_topics(rest, "shop") == topics
+
+
+def test_other_refusals_end_the_command() -> None:
+    rest = Rest("http://w:8083", transport=httpx.MockTransport(lambda _: httpx.Response(500)))
+    with pytest.raises(CommandError, match="answers 500"):
+        used_topics(rest, "shop")

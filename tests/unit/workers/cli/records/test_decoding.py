@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 from collections.abc import Mapping
@@ -70,6 +71,27 @@ def test_avro_with_the_registrys_schema() -> None:
 def test_json_schema_and_protobuf() -> None:
     assert Decoder(lambda _: {"schema": "{}", "schemaType": "JSON"}).decode(framed(1, b'{"a": 1}')) == {"a": 1}
     assert Decoder(lambda _: {"schema": "", "schemaType": "PROTOBUF"}).decode(framed(1, b"\x08")) == {"base64": "AAAAAAEI"}
+
+
+REFERRING = {"type": "record", "name": "Value", "fields": [{"name": "at", "type": "com.example.Elsewhere"}]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "body"),
+    [
+        ({"schema": json.dumps(AVRO)}, b"\x02\x00"),
+        ({"schema": json.dumps(AVRO)}, b"\x02\x00\x10"),
+        ({"schema": json.dumps(AVRO)}, b"\xff" * 30),
+        ({"schema": json.dumps(REFERRING), "references": [{"name": "com.example.Elsewhere"}]}, b"\x02"),
+        ({"schema": "{"}, b"\x02"),
+        ({}, b"\x02"),
+        ({"schema": "{}", "schemaType": "JSON"}, b'{"a": '),
+    ],
+)
+def test_what_its_schema_does_not_decode_is_shown_as_bytes(schema: Mapping[str, Any], body: bytes) -> None:
+    decoder = Decoder(lambda _: schema)
+    for _ in range(2):
+        assert decoder.decode(framed(1, body)) == {"base64": base64.b64encode(framed(1, body)).decode()}
 
 
 def test_the_registry_is_asked_and_its_login_never_shown() -> None:
