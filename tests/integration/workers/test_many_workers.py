@@ -299,7 +299,8 @@ async def test_the_first_worker_does_not_wait_for_the_broker_s_first_rebalance(w
             connector.await_phase("streaming")
             connector.delete()
         assert ("no other worker" in first.log, "no other worker" in second.log) == (True, False)
-        # One of the two ran on.
+        # One of the two ran on, and the other had ended before it began elsewhere.
+        assert first.log.count("to_move=True") == 1, first.log
         assert (first.log + second.log).count('"task starting"') == len(connectors) + 1
         second.stop()
         first.stop()
