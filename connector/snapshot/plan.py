@@ -5,7 +5,7 @@ Pure: this module does not connect. Source: Debezium documentation, "Snapshots" 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
@@ -72,20 +72,18 @@ def select_statement(
     table: CatalogTable,
     columns: Collection[str],
     override: str | None = None,
-    override_columns: Collection[str] = (),
+    override_columns: Mapping[str, str] | None = None,
     extent: Extent | None = None,
 ) -> str:
     """Return the query for ``COPY (…) TO STDOUT`` with ``columns`` in the table's order.
 
-    ``override`` is the user's own SELECT (``snapshot.select.statement.overrides.*``). Columns that it does not return are NULL. The order
-    of its rows is kept, because PostgreSQL does not reorder a subquery that is only projected.
+    ``override`` is the user's own SELECT (``snapshot.select.statement.overrides.*``), and ``override_columns`` are expressions for the
+    columns that it returns, by name. Other columns are NULL. The order of its rows is kept, because PostgreSQL does not reorder a subquery
+    that is only projected.
     """
     if override is not None:
-        chosen = ", ".join(
-            quote_identifier(c.name) if c.name in override_columns else f"NULL AS {quote_identifier(c.name)}"
-            for c in table.columns
-            if c.name in columns
-        )
+        given = override_columns or {}
+        chosen = ", ".join(f"{given.get(c.name, 'NULL')} AS {quote_identifier(c.name)}" for c in table.columns if c.name in columns)
         return f"SELECT {chosen} FROM {_overridden(override)}"
     chosen = ", ".join(quote_identifier(c.name) for c in table.columns if c.name in columns)
     return f"SELECT {chosen} FROM {extent_source(table, extent or Extent())}"

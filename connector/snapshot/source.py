@@ -7,6 +7,7 @@ from typing import Protocol
 
 from connector.catalog.table import CatalogTable
 from connector.ports import Out
+from connector.snapshot.cast import ResultColumn
 from connector.snapshot.parts import TableSize
 
 
@@ -40,8 +41,8 @@ class SnapshotSource(Protocol):
     async def export(self) -> str:
         """Export the snapshot and return its name. Other transactions can use it until this transaction ends."""
 
-    async def columns(self, select: str, origin: str) -> tuple[str, ...]:
-        """Return the column names of a user's SELECT; ``origin`` names its origin in errors."""
+    async def columns(self, select: str, origin: str) -> tuple[ResultColumn, ...]:
+        """Return the columns of a user's SELECT; ``origin`` names its origin in errors."""
 
     def rows(self, query: str, doing: str, *, most: int) -> AsyncIterator[list[bytes]]:
         """Yield the rows of ``query`` as lines of COPY's text format, from 1 to ``most`` lines at a time."""

@@ -14,7 +14,7 @@ from typing import Final
 from connector.java.floats import java_double
 from connector.record.json_converter import quote_base64, twos_complement
 from connector.record.schema import BYTES, DECIMAL, FLOAT64, INT32, STRING, Field, Schema
-from connector.types.codec import Codec
+from connector.types.codec import Codec, TypeInfo, Types
 
 VARIABLE_SCALE: Final = Schema(
     "struct",
@@ -65,6 +65,13 @@ def numeric_scale(modifier: int) -> int | None:
     The modifier consists of a precision and a signed scale of 11 bits, plus the size of a varlena header (numeric.c, make_numeric_typmod).
     """
     return None if modifier < 4 else ((modifier - 4 & 0x7FF) ^ 0x400) - 0x400
+
+
+def fixed_scale(base: TypeInfo, modifier: int, types: Types) -> int | None:
+    """Return the declared scale of a numeric, or of the elements of a numeric array; None for other types, and if none is declared."""
+    number = types.get(base.element) if base.element else base
+    is_numeric = number is not None and number.name == "numeric" and number.schema == "pg_catalog"
+    return numeric_scale(modifier) if is_numeric else None
 
 
 def to_int(digits: bytes) -> int:

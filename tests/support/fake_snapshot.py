@@ -24,6 +24,7 @@ from connector.record.json_converter import ConverterSettings
 from connector.runner.context import TaskContext
 from connector.runner.snapshot.messages import Acknowledged, EdgeRow, Flush, Go, Opened, Order, PartRead, Ready, TopicUsed
 from connector.runner.snapshot.reading import SnapshotEdges
+from connector.snapshot.cast import ResultColumn
 from connector.snapshot.job import Job
 from connector.snapshot.parts import Part, TableSize
 from connector.types.codec import Column
@@ -118,9 +119,9 @@ class FakeSource:
         await self._step("export")
         return "exported"
 
-    async def columns(self, select: str, origin: str) -> tuple[str, ...]:
+    async def columns(self, select: str, origin: str) -> tuple[ResultColumn, ...]:
         await self._step(f"columns of {origin}: {select}")
-        return ("id", "word")
+        return ResultColumn("id", INT4), ResultColumn("word", TEXT)
 
     async def rows(self, query: str, doing: str, *, most: int) -> AsyncIterator[list[bytes]]:
         table = self._world.named(doing.removeprefix("reading table "))

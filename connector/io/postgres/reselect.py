@@ -23,6 +23,7 @@ from connector.io.postgres.server import current_snapshot
 from connector.io.postgres.statement import doubled
 from connector.log import EventLog
 from connector.types.codec import Column, Types
+from connector.types.numeric import fixed_scale
 from connector.types.registry import base_type
 
 LOG: Final = EventLog(__name__)
@@ -78,7 +79,7 @@ async def _read(connection: Connection, reread: Reread, types: Types) -> tuple[V
         return seen, None
     for place, at in enumerate(reread.columns, _FIRST):
         column = reread.table.columns[at]
-        if result.ftype(place) != _sent_type(column, types):
+        if not _reads_alike(column, result.ftype(place), result.fmod(place), types):
             raise NotReadError(f"column {column.name} has another type by now")
     return seen, [result.get_value(0, place) for place in range(_FIRST, _FIRST + len(reread.columns))]
 
@@ -98,7 +99,13 @@ def _named(column: str) -> str:
     return doubled(quote_identifier(column))
 
 
-def _sent_type(column: Column, types: Types) -> int:
-    """Return the type that the server reports for a column, which is the base type of its domains."""
-    base, _modifier = base_type(column, types)
-    return column.type_oid if base is None else base.oid
+def _reads_alike(column: Column, type_oid: int, modifier: int, types: Types) -> bool:
+    """Return whether the codec of ``column`` reads the texts of a type, which the server reports as the base type of its domains.
+
+    A codec trusts the number of fraction digits. Other modifiers change no text.
+    """
+    base, declared = base_type(column, types)
+    if base is None:
+        return type_oid == column.type_oid
+    scale = fixed_scale(base, declared, types)
+    return type_oid == base.oid and (scale is None or scale == fixed_scale(base, modifier, types))

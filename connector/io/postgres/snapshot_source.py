@@ -15,6 +15,7 @@ from connector.io.postgres.connection import Connection, connect, source_error
 from connector.io.postgres.copy import copy_rows
 from connector.io.postgres.sizes import table_sizes
 from connector.io.postgres.statement import run_alone
+from connector.snapshot.cast import ResultColumn
 from connector.snapshot.parts import TableSize
 from connector.snapshot.plan import override_columns_statement
 
@@ -54,12 +55,14 @@ class PostgresSnapshot:
     async def export(self) -> str:
         return await server.export_snapshot(self.connection)
 
-    async def columns(self, select: str, origin: str) -> tuple[str, ...]:
+    async def columns(self, select: str, origin: str) -> tuple[ResultColumn, ...]:
         try:
             result = await run_alone(self.connection, override_columns_statement(select))
         except psycopg.Error as error:
             raise source_error(error, f"reading the columns of the statement of {origin}") from error
-        return tuple((result.fname(place) or b"").decode() for place in range(result.nfields))
+        return tuple(
+            ResultColumn((result.fname(place) or b"").decode(), result.ftype(place), result.fmod(place)) for place in range(result.nfields)
+        )
 
     def rows(self, query: str, doing: str, *, most: int) -> AsyncIterator[list[bytes]]:
         return copy_rows(self.connection, query, doing, most=most)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from connector import failpoints
+from connector.catalog.identifiers import quote_identifier
 from connector.catalog.table import CatalogTable
 from connector.config.connector_config import ConnectorConfig
 from connector.delivery.row_run import RowRun, RowTaker, columns_of, row_taker
@@ -17,6 +18,7 @@ from connector.events.encoders import HEAD, TableEncoder
 from connector.events.envelope import SourceFacts, SourceText, TableSource
 from connector.log import EventLog
 from connector.ports import Out
+from connector.snapshot.cast import REFUSALS, ResultColumn, cast
 from connector.snapshot.plan import Extent, projected, select_statement, split_copy_line
 from connector.snapshot.source import RowSink, SnapshotSource
 
@@ -139,12 +141,43 @@ class TableReader:
         given = self._statements.get(table.name)
         override = given or self._capture.selection.override(table)
         setting = "snapshot.query.mode.custom.name" if given else "snapshot.select.statement.overrides"
-        names = await self._source.columns(override, f"{setting} for table {table.name}") if override else ()
-        query = select_statement(table, needed, override, names, extent)
-        async for lines in self._source.rows(query, f"reading table {table.name}", most=self._fetch):
+        given_columns = await self._source.columns(override, f"{setting} for table {table.name}") if override else ()
+        casts = self._casts(projected(table, needed), given_columns)
+        shown = {column.name: casts.get(column.name) or quote_identifier(column.name) for column in given_columns}
+        query = select_statement(table, needed, override, shown, extent)
+        async for lines in self._rows(query, table, setting, casts):
             yield lines
             self._sink.pump()
             failpoints.reached(failpoints.SNAPSHOT_PART)
             # The producer's tasks run on this event loop too.
             await asyncio.sleep(0)
             await self._sink.room()
+
+    def _casts(self, table: CatalogTable, given: Sequence[ResultColumn]) -> dict[str, str]:
+        """Return the expressions for the columns whose results are not of the declared type, by name."""
+        results = {column.name: column for column in given}
+        exact = self._config.decimal_handling_mode == "precise"
+        found = {}
+        for column in table.columns:
+            if (result := results.get(column.name)) is not None:
+                expression = cast(column, result, self._capture.types, exact=exact)
+                if expression is not None:
+                    found[column.name] = expression
+        return found
+
+    async def _rows(self, query: str, table: CatalogTable, setting: str, casts: Mapping[str, str]) -> AsyncIterator[list[bytes]]:
+        """Yield the rows of ``query`` as lines. An error of a cast names the columns, not the value, which the server's message quotes."""
+        try:
+            async for lines in self._source.rows(query, f"reading table {table.name}", most=self._fetch):
+                yield lines
+        except CdcError as error:
+            state = error.detail.removeprefix("SQLSTATE ")
+            if not casts or state not in REFUSALS:
+                raise
+            raise CdcError(
+                ErrorKind.SOURCE_QUERY,
+                f"The statement of {setting} for table {table.name} returns a value that does not fit its column;"
+                f" not of the declared type are: {', '.join(casts)}",
+                "Cast these columns in the statement, for example round(price, 2) for a numeric(10,2)",
+                error.detail,
+            ) from None

@@ -94,6 +94,21 @@ async def test_unreadable_values_are_reported_without_the_values(pg: PgServer) -
     assert caught.value.kind in (ErrorKind.SOURCE_UNREACHABLE, ErrorKind.SOURCE_CONNECTION_LOST)
 
 
+async def test_a_number_is_not_read_with_another_scale(pg: PgServer) -> None:
+    database = pg.database("reread")
+    database.execute("CREATE TABLE k (id int PRIMARY KEY, v numeric(10,2), w varchar(5))", "INSERT INTO k VALUES (1, 5, 'x')")
+    async with connected(database) as connection:
+        table = await pg_catalog.read_table(connection, "public", "k")
+        types = await pg_catalog.read_types(connection)
+        assert table is not None
+        reread = Reread(table, (1, 2), (("id", b"1"),), strict=False, rule="r")
+        database.execute("ALTER TABLE k ALTER v TYPE numeric(12,2), ALTER w TYPE varchar(9)")
+        assert await read_again(connection, reread, types, SEEN) == [b"5.00", b"x"]
+        database.execute("ALTER TABLE k ALTER v TYPE numeric(12,4)")
+        with pytest.raises(NotReadError, match="column v has another type by now"):
+            await read_again(connection, reread, types, SEEN)
+
+
 async def test_a_row_is_read_once_the_transaction_can_be_seen(pg: PgServer) -> None:
     database = pg.database("reread")
     database.execute("CREATE TABLE k (id int PRIMARY KEY, v text)", "INSERT INTO k VALUES (1, 'before')")

@@ -77,12 +77,14 @@ def test_odd_names_are_quoted() -> None:
 
 @pytest.mark.parametrize("override", ["select id from x", "select id from x;", "  select id from x ;;\n", "select id from x;\n\n"])
 def test_override_is_projected_to_the_columns_wanted(override: str) -> None:
-    statement = select_statement(PLAIN, ["id", "note"], override, ["id"])
-    assert statement == 'SELECT "id", NULL AS "note" FROM (select id from x\n) AS overridden'
+    statement = select_statement(PLAIN, ["id", "note"], override, {"id": "CAST(id AS int4)"})
+    assert statement == 'SELECT CAST(id AS int4) AS "id", NULL AS "note" FROM (select id from x\n) AS overridden'
 
 
 def test_override_ignores_unselected_columns() -> None:
-    assert select_statement(PLAIN, ["id"], "select * from x", ["note", "id"]) == 'SELECT "id" FROM (select * from x\n) AS overridden'
+    assert select_statement(PLAIN, ["id"], "select * from x", {"note": '"note"', "id": '"id"'}) == (
+        'SELECT "id" AS "id" FROM (select * from x\n) AS overridden'
+    )
 
 
 def test_only_the_closing_semicolons_of_an_override_go() -> None:
