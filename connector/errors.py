@@ -38,6 +38,7 @@ class ErrorKind(Enum):
     SLOT_LOST = "slot_lost"
     SLOT_MISMATCH = "slot_mismatch"
     SOURCE_TIMEOUT = "source_timeout"
+    SOURCE_INTERNAL = "source_internal"
     PROTOCOL = "protocol"
     VALUE = "value"
     SCHEMA = "schema"
@@ -65,6 +66,7 @@ DIRECTIVES: Final[dict[ErrorKind, Directive]] = {
     ErrorKind.SLOT_LOST: Directive.OPERATOR,
     ErrorKind.SLOT_MISMATCH: Directive.OPERATOR,
     ErrorKind.SOURCE_TIMEOUT: Directive.RETRY,
+    ErrorKind.SOURCE_INTERNAL: Directive.RETRY,
     ErrorKind.PROTOCOL: Directive.FATAL,
     ErrorKind.VALUE: Directive.FATAL,
     ErrorKind.SCHEMA: Directive.OPERATOR,
@@ -101,8 +103,11 @@ class CdcError(Exception):
 
     @property
     def passes(self) -> bool:
-        """Whether a new attempt of the whole task may help. It does not help a statement that took too long: it would again."""
-        return self.directive is Directive.RETRY and self.kind is not ErrorKind.SOURCE_TIMEOUT
+        """Whether a new attempt of the whole task may help.
+
+        It does not help a statement that took too long, nor one at which the server failed inside: it would again.
+        """
+        return self.directive is Directive.RETRY and self.kind not in (ErrorKind.SOURCE_TIMEOUT, ErrorKind.SOURCE_INTERNAL)
 
     def __str__(self) -> str:
         parts = [self.message.rstrip(".") + "."]

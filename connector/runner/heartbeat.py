@@ -25,8 +25,9 @@ LOG: Final = EventLog(__name__)
 _KEY = Schema("struct", name="io.debezium.connector.common.ServerNameKey", version=1, fields=(Field("serverName", STRING),))
 _VALUE = Schema("struct", name="io.debezium.connector.common.Heartbeat", version=1, fields=(Field("ts_ms", INT64),))
 
-_FINAL_STATES = ("57P01", "42P01")
-"""SQLSTATEs of the action query that end the task, as in Debezium: the server is shutting down, or the table does not exist."""
+_NO_TABLE: Final = "42P01"
+_ENDED: Final = "57P"
+"""The first characters of the SQLSTATEs with which a server ends a connection. The connection may still look open then."""
 
 
 class Heartbeat:
@@ -68,25 +69,26 @@ class Heartbeat:
                 self._sink.out(self._topic, apart=True).append(key, before, b'{"ts_ms":%d}%b' % (now_ms, after), NO_HEADERS, now_ms)
                 self._sink.pump()
                 if connection is not None:
-                    await _act(connection, config.heartbeat_action_query or "")
+                    await act(connection, config.heartbeat_action_query or "")
                 await self._clock.sleep(config.heartbeat_interval_ms / 1000)
         finally:
             if connection is not None:
                 await connection.close()
 
 
-async def _act(connection: Connection, statement: str) -> None:
-    """Run the statement. An error that may pass is only logged. Raises CdcError for other errors and for a lost connection."""
+async def act(connection: Connection, statement: str) -> None:
+    """Run the statement. An error is only logged. Raises CdcError if the statement's table does not exist, and for a lost connection."""
     try:
         await connection.execute(statement.encode())
     except psycopg.Error as error:
-        if error.sqlstate in _FINAL_STATES:
+        state = error.sqlstate or ""
+        if state == _NO_TABLE:
             raise CdcError(
                 ErrorKind.SOURCE_QUERY,
                 "The statement of heartbeat.action.query failed",
                 "Correct the statement, or create the table it writes to",
                 error.diag.message_primary or "",
             ) from error
-        if connection.closed:
+        if connection.closed or state.startswith(_ENDED):
             raise source_error(error, "running heartbeat.action.query") from error
-        LOG.warning("heartbeat action query failed", sqlstate=error.sqlstate)
+        LOG.warning("heartbeat action query failed", sqlstate=state)

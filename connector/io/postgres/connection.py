@@ -23,10 +23,20 @@ from connector.preflight.tls_files import PROPERTIES, SENTENCES, named_property,
 
 LOG: Final = EventLog(__name__)
 
-_SETTINGS: Final = (
-    "-c datestyle=ISO -c timezone=UTC -c intervalstyle=postgres -c extra_float_digits=3 -c bytea_output=hex"
-    " -c client_encoding=UTF8 -c standard_conforming_strings=on"
-)
+_SETTINGS: Final[Mapping[str, str]] = {
+    "datestyle": "ISO",
+    "timezone": "UTC",
+    "intervalstyle": "postgres",
+    "extra_float_digits": "3",
+    "bytea_output": "hex",
+    "client_encoding": "UTF8",
+    "standard_conforming_strings": "on",
+}
+_STARTUP_OPTIONS: Final = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
+_SET_AGAIN: Final = "; ".join(f"SET {name} = '{value}'" for name, value in _SETTINGS.items()).encode()
+_STAY_OPEN: Final = b"SET idle_session_timeout = 0"
+_HAS_IDLE_TIMEOUT: Final = 140_000
+"""The first server version with ``idle_session_timeout``."""
 
 _DEAD_PEER: Final[Mapping[str, object]] = {
     "keepalives_idle": 10,
@@ -45,6 +55,9 @@ Connection = AsyncConnection[TupleRow]
 async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = False, timeout_s: int = 30) -> Connection:
     """Open a connection in autocommit mode. ``pg_stat_activity.application_name`` shows ``purpose``.
 
+    The settings for the text of values apply whatever the configuration's options and initial statements say. The server does not end the
+    connection because it is idle: some are used seldom.
+
     Raises CdcError: SOURCE_UNREACHABLE, SOURCE_AUTHENTICATION, SOURCE_PERMISSION (no REPLICATION), SOURCE_SETTING (a pooler answers),
     or another error of the server.
     """
@@ -59,7 +72,7 @@ async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = 
         "dbname": config.database_dbname,
         "application_name": purpose[:63],
         # If a name occurs twice, the last setting applies, so users cannot change the text of values.
-        "options": f"{driver.options} {_SETTINGS}".lstrip(),
+        "options": f"{driver.options} {_STARTUP_OPTIONS}".lstrip(),
         "connect_timeout": connect_timeout(config, timeout_s),
         "sslmode": config.database_sslmode,
         "sslcert": config.database_sslcert,
@@ -81,6 +94,10 @@ async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = 
         if not replication:
             for statement in config.initial_statements:
                 await connection.execute(statement.encode())
+            if config.initial_statements:
+                await connection.execute(_SET_AGAIN)
+            if connection.info.server_version >= _HAS_IDLE_TIMEOUT:
+                await connection.execute(_STAY_OPEN)
     except psycopg.Error as error:
         address, reason = f"{config.database_hostname}:{config.database_port}", str(error).lower()
         if refuses_replication(reason):
@@ -123,6 +140,8 @@ def connect_timeout(config: ConnectorConfig, default_s: int) -> int:
 
 
 _KINDS: Final = {
+    "25P03": (ErrorKind.SOURCE_CONNECTION_LOST, ""),
+    "25P04": (ErrorKind.SOURCE_CONNECTION_LOST, ""),
     "28": (ErrorKind.SOURCE_AUTHENTICATION, "Check database.user, database.password and pg_hba.conf"),
     "42501": (ErrorKind.SOURCE_PERMISSION, "Grant what the server names to the connector's role"),
     "3D000": (ErrorKind.SOURCE_OBJECT_MISSING, "Check database.dbname"),
@@ -130,17 +149,21 @@ _KINDS: Final = {
     "42704": (ErrorKind.SOURCE_OBJECT_MISSING, "Check that the slot or publication exists"),
     "55006": (ErrorKind.SLOT_BUSY, "Another connection holds it; see pg_replication_slots.active_pid"),
     "55000": (ErrorKind.SOURCE_SETTING, "See what the server says"),
+    "40": (ErrorKind.SOURCE_UNREACHABLE, ""),
+    "53": (ErrorKind.SOURCE_UNREACHABLE, "Give the server the memory or the disk space that it lacks"),
     "53300": (ErrorKind.SOURCE_UNREACHABLE, "Raise max_connections, max_wal_senders or the role's connection limit"),
     "53400": (ErrorKind.SOURCE_SETTING, "Raise max_replication_slots on the server, or drop a slot that nobody uses"),
-    "57P01": (ErrorKind.SOURCE_CONNECTION_LOST, ""),
-    "57P02": (ErrorKind.SOURCE_CONNECTION_LOST, ""),
+    "57": (ErrorKind.SOURCE_CONNECTION_LOST, ""),
     "57P03": (ErrorKind.SOURCE_UNREACHABLE, ""),
     "57014": (ErrorKind.SOURCE_TIMEOUT, "Raise database.query.timeout.ms, or find what blocks the statement"),
     "55P03": (ErrorKind.SOURCE_TIMEOUT, "Find who holds the lock (pg_locks), or raise snapshot.lock.timeout.ms"),
     "58": (ErrorKind.SOURCE_OBJECT_MISSING, "The server lost or removed WAL that the slot needs"),
     "08": (ErrorKind.SOURCE_CONNECTION_LOST, ""),
+    "XX": (ErrorKind.SOURCE_INTERNAL, "See the server's log"),
 }
-"""The kind of error and the remedy for a SQLSTATE or its class (PostgreSQL manual, appendix A). Debezium retries all classes except 28."""
+"""The kind of error and the remedy for a SQLSTATE or its class (PostgreSQL manual, appendix A). Debezium retries all classes except 28.
+
+A state without an entry is a statement's own fault, which a new attempt repeats."""
 
 
 def source_error(error: psycopg.Error, doing: str) -> CdcError:

@@ -15,7 +15,7 @@ import psycopg
 
 from connector.catalog.identifiers import quote_identifier, quote_table
 from connector.catalog.visibility import Visibility
-from connector.errors import Directive
+from connector.errors import Directive, ErrorKind
 from connector.events.reselect import Reread
 from connector.events.stream_source import NotReadError
 from connector.io.postgres.connection import Connection, source_error
@@ -67,7 +67,7 @@ async def _read(connection: Connection, reread: Reread, types: Types) -> tuple[V
         result = cursor.pgresult
     except psycopg.Error as error:
         failure = source_error(error, f"reading a row of table {reread.table.name} again")
-        if failure.directive is Directive.RETRY:
+        if failure.directive is Directive.RETRY and failure.kind is not ErrorKind.SOURCE_INTERNAL:
             raise failure from error
         state = error.sqlstate or ""
         raise NotReadError(f"SQLSTATE {state}" if state.startswith(_DATA) else failure.message) from error

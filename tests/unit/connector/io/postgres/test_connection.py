@@ -34,6 +34,39 @@ def test_a_server_that_is_away_for_a_while_is_tried_again(reported: str) -> None
     assert pg_connection.source_error(psycopg.OperationalError(reported), "connecting").directive is Directive.RETRY
 
 
+class Reported(psycopg.Error):
+    """An error with a SQLSTATE, as the server sends it."""
+
+    def __init__(self, state: str) -> None:
+        super().__init__("it is said")
+        self.sqlstate = state
+
+
+@pytest.mark.parametrize(
+    ("state", "directive", "passes"),
+    [
+        ("40001", Directive.RETRY, True),
+        ("40P01", Directive.RETRY, True),
+        ("53100", Directive.RETRY, True),
+        ("53200", Directive.RETRY, True),
+        ("53300", Directive.RETRY, True),
+        ("53400", Directive.OPERATOR, False),
+        ("57P01", Directive.RETRY, True),
+        ("57P05", Directive.RETRY, True),
+        ("57014", Directive.RETRY, False),
+        ("25P03", Directive.RETRY, True),
+        ("25P04", Directive.RETRY, True),
+        ("XX000", Directive.RETRY, False),
+        ("28P01", Directive.OPERATOR, False),
+        ("42703", Directive.OPERATOR, False),
+        ("22012", Directive.OPERATOR, False),
+    ],
+)
+def test_states_that_pass_are_tried_again(state: str, directive: Directive, passes: bool) -> None:
+    error = pg_connection.source_error(Reported(state), "reading")
+    assert (error.directive, error.passes) == (directive, passes)
+
+
 async def arguments(monkeypatch: pytest.MonkeyPatch, properties: Mapping[str, str]) -> dict[str, Any]:
     """What libpq is given."""
     given: dict[str, Any] = {}
