@@ -17,6 +17,7 @@ from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, Cons
 from aiokafka.producer import sender
 from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.protocol.group import LeaveGroupRequest
+from aiokafka.protocol.metadata import MetadataRequest
 from aiokafka.record.util import calc_crc32c
 
 from connector.meters.connection_meter import Traffic
@@ -31,6 +32,7 @@ __all__ = [
     "member_metadata",
     "request_rejoin",
     "set_pause_between_transactions",
+    "topic_code",
     "traffic",
     "try_connection",
 ]
@@ -104,6 +106,16 @@ async def leave_group(consumer: Any, group_id: str) -> None:
     """Make ``consumer`` leave ``group_id``, which aiokafka does not do for static members. Raises KafkaError."""
     coordinator = consumer._coordinator  # noqa: SLF001
     await coordinator._send_req(LeaveGroupRequest(group_id, coordinator.member_id))  # noqa: SLF001
+
+
+async def topic_code(admin: Any, topic: str) -> int:
+    """Return Kafka's error code for the metadata of ``topic``, 0 if it exists. Raises KafkaError.
+
+    The public ``describe_topics`` makes the broker create a topic that does not exist.
+    """
+    response = await admin._send_request(MetadataRequest([topic], allow_auto_topic_creation=False))  # noqa: SLF001
+    code: int = response.topics[0][0]
+    return code
 
 
 def member_metadata(topics: Iterable[str], user_data: bytes) -> Any:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeVar
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-from aiokafka.errors import KafkaConnectionError, KafkaError, TopicAlreadyExistsError, for_code
+from aiokafka.errors import (
+    ClusterAuthorizationFailedError,
+    KafkaConnectionError,
+    KafkaError,
+    LeaderNotAvailableError,
+    NodeNotReadyError,
+    TopicAlreadyExistsError,
+    TopicAuthorizationFailedError,
+    for_code,
+)
 
 from connector.catalog.name_matcher import Matcher, NameMatcher
 from connector.configdef.patterns import split_regexes
 from connector.errors import CdcError, ErrorKind
-from connector.io.kafka.aiokafka_internals import traffic
+from connector.io.kafka.aiokafka_internals import topic_code, traffic
 from connector.io.kafka.client import client_arguments
 from connector.log import EventLog
 from connector.meters.connection_meter import Traffic
@@ -21,6 +30,10 @@ LOG: Final = EventLog(__name__)
 
 DEFAULT_GROUP: Final = "default"
 _COUNTS: Final = ("partitions", "replication.factor")
+_EXISTS: Final = frozenset({0, LeaderNotAvailableError.errno})
+"""What the metadata of an existing topic say; one of its partitions may have no leader."""
+
+_T = TypeVar("_T")
 
 
 class TopicCreator:
@@ -68,8 +81,12 @@ class TopicCreator:
         self._topic_used(topic)
 
     async def ensure(self, topic: str) -> None:
-        """Create ``topic`` if it does not exist and this class creates topics. Raises KafkaError, or CdcError if Kafka refuses."""
-        if self._admin is None:
+        """Create ``topic`` if it does not exist and this class creates topics. Raises KafkaError, or CdcError if Kafka refuses.
+
+        An existing topic requires no permission to create topics.
+        """
+        admin = self._admin
+        if admin is None or await _twice(lambda: topic_code(admin, topic)) in _EXISTS:
             return
         settings = dict(self._default)
         for matches, own in self._groups:
@@ -86,16 +103,19 @@ class TopicCreator:
             replica_assignments={} if -1 in (partitions, replicas) else None,
             topic_configs=configs,
         )
-        try:
-            response = await self._admin.create_topics([new])
-        except KafkaConnectionError:
-            # A broker closes a connection with an expired login (KIP-368) at its next use. The second attempt opens another connection.
-            response = await self._admin.create_topics([new])
+        response = await _twice(lambda: admin.create_topics([new]))
         _name, code, *message = response.topic_errors[0]
         error = for_code(code)
         if code and error is not TopicAlreadyExistsError:
             if issubclass(error, KafkaError) and error.retriable:
                 raise error(message[0] if message else "")
+            if error in (TopicAuthorizationFailedError, ClusterAuthorizationFailedError):
+                raise CdcError(
+                    ErrorKind.SINK_PERMISSION,
+                    f"Kafka does not let this principal create topic {topic}",
+                    "Grant Create on it, or create it, or leave out topic.creation.*",
+                    error.__name__,
+                )
             raise CdcError(
                 ErrorKind.SINK_REFUSED,
                 f"Kafka does not create topic {topic} as topic.creation.* asks",
@@ -104,6 +124,14 @@ class TopicCreator:
             )
         if not code:
             LOG.info("topic created", topic=topic, partitions=new.num_partitions)
+
+
+async def _twice(ask: Callable[[], Awaitable[_T]]) -> _T:
+    """Return the answer of ``ask``. A broker closes a connection with an expired login (KIP-368) at its next use; then ask over another."""
+    try:
+        return await ask()
+    except (KafkaConnectionError, NodeNotReadyError):
+        return await ask()
 
 
 def _rule(group: str, settings: Mapping[str, str], backtrack: Backtracking) -> Matcher:

@@ -19,6 +19,7 @@ from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
 from aiokafka.producer import message_accumulator, sender
 from aiokafka.producer.message_accumulator import BatchBuilder, MessageBatch
+from aiokafka.protocol.metadata import MetadataResponse_v1, MetadataResponse_v5
 from aiokafka.record.default_records import DefaultRecordBatch
 from aiokafka.structs import TopicPartition
 
@@ -91,6 +92,13 @@ def test_a_consumer_has_a_coordinator() -> None:
         assert f"self.{name} = " in begun, f"GroupCoordinator.{name} has moved"
     assert not inspect.signature(GroupCoordinator.request_rejoin).parameters.keys() - {"self"}
     assert list(inspect.signature(GroupCoordinator._send_req).parameters) == ["self", "request"]
+
+
+def test_an_admin_client_sends_requests() -> None:
+    assert list(inspect.signature(AIOKafkaAdminClient._send_request).parameters) == ["self", "request", "node_id"]
+    for version in (MetadataResponse_v1, MetadataResponse_v5):
+        topics = dict(zip(version.SCHEMA.names, version.SCHEMA.fields, strict=True))["topics"]
+        assert topics.array_of.names[0] == "error_code"
 
 
 class Coordinator:
