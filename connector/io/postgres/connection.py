@@ -61,6 +61,35 @@ async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = 
     Raises CdcError: SOURCE_UNREACHABLE, SOURCE_AUTHENTICATION, SOURCE_PERMISSION (no REPLICATION), SOURCE_SETTING (a pooler answers),
     or another error of the server.
     """
+    arguments = connection_arguments(config, purpose, timeout_s)
+    if replication:
+        arguments["replication"] = "database"
+    try:
+        check_files(arguments)
+        connection = await AsyncConnection.connect(autocommit=True, **arguments)  # type: ignore[arg-type]
+        # Statements run only once or twice, so prepared statements bring no gain, and they fail with a transaction pooler.
+        connection.prepare_threshold = None
+        if not replication:
+            for statement in config.initial_statements:
+                await connection.execute(statement.encode())
+            if config.initial_statements:
+                await connection.execute(_SET_AGAIN)
+            if connection.info.server_version >= _HAS_IDLE_TIMEOUT:
+                await connection.execute(_STAY_OPEN)
+    except psycopg.Error as error:
+        address, reason = f"{config.database_hostname}:{config.database_port}", str(error).lower()
+        if refuses_replication(reason):
+            raise no_replication_protocol(address) from error
+        if "to start wal" in reason:
+            # "permission denied to start WAL sender"; before 16 "must be superuser or replication role to start walsender".
+            raise replace(no_replication_role(config.database_user), detail=reason.splitlines()[0]) from error
+        shown = _without_file_facts(error)
+        raise source_error(shown, f"connecting to {address}/{config.database_dbname}") from shown
+    return connection
+
+
+def connection_arguments(config: ConnectorConfig, purpose: str, timeout_s: int) -> dict[str, object]:
+    """Return libpq's parameters for a connection of ``config``. Raises CdcError(CONFIG_INVALID) for a value that libpq would cut."""
     if cut := cut_values(config.raw):
         raise CdcError(ErrorKind.CONFIG_INVALID, f"The value of {cut[0]} holds a NUL character, where libpq would cut it", "Remove it.")
     driver = connection_settings(config.driver)
@@ -83,34 +112,10 @@ async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = 
         **_DEAD_PEER,
     }
     arguments.update(driver.libpq)
-    if replication:
-        arguments["replication"] = "database"
-    given = {key: value for key, value in arguments.items() if value is not None}
-    try:
-        _check_files(given)
-        connection = await AsyncConnection.connect(autocommit=True, **given)  # type: ignore[arg-type]
-        # Statements run only once or twice, so prepared statements bring no gain, and they fail with a transaction pooler.
-        connection.prepare_threshold = None
-        if not replication:
-            for statement in config.initial_statements:
-                await connection.execute(statement.encode())
-            if config.initial_statements:
-                await connection.execute(_SET_AGAIN)
-            if connection.info.server_version >= _HAS_IDLE_TIMEOUT:
-                await connection.execute(_STAY_OPEN)
-    except psycopg.Error as error:
-        address, reason = f"{config.database_hostname}:{config.database_port}", str(error).lower()
-        if refuses_replication(reason):
-            raise no_replication_protocol(address) from error
-        if "to start wal" in reason:
-            # "permission denied to start WAL sender"; before 16 "must be superuser or replication role to start walsender".
-            raise replace(no_replication_role(config.database_user), detail=reason.splitlines()[0]) from error
-        shown = _without_file_facts(error)
-        raise source_error(shown, f"connecting to {address}/{config.database_dbname}") from shown
-    return connection
+    return {name: value for name, value in arguments.items() if value is not None}
 
 
-def _check_files(arguments: Mapping[str, object]) -> None:
+def check_files(arguments: Mapping[str, object]) -> None:
     """Check the connection's files, because libpq would block on a pipe or a device. Raises psycopg.OperationalError."""
     for parameter, name in PROPERTIES.items():
         path = arguments.get(parameter)

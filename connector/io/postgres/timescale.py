@@ -11,22 +11,28 @@ from typing import Final
 
 import psycopg
 
+from connector.config.connector_config import parse
 from connector.errors import CdcError, ErrorKind
+from connector.io.postgres.connection import check_files, connection_arguments
 from connector.transforms.debezium.timescaledb import AGGREGATES, CHUNKS, Table
 
 _SECONDS: Final = 5
-_OPTIONS: Final = {"hostname": "host", "port": "port", "user": "user", "password": "password", "dbname": "dbname", "sslmode": "sslmode"}
+_PURPOSE: Final = "Understudy TimescaleDB"
 
 
 class PostgresTimescale:
-    """The catalog of the database that the transform's options ``database.*`` name; those that it lacks are the connector's own.
+    """The catalog of the database that the transform's options ``database.*`` and ``driver.*`` name; the others are the connector's own.
 
     Its methods raise CdcError(SOURCE_UNREACHABLE, SOURCE_QUERY).
     """
 
     def __init__(self, options: Mapping[str, str], connector: Mapping[str, str]) -> None:
-        own = {name: connector.get(f"database.{name}") for name in _OPTIONS}
-        self._arguments = {argument: value for name, argument in _OPTIONS.items() if (value := options.get(name, own[name]) or "").strip()}
+        """``options`` and ``connector`` have full names. Raises CdcError(CONFIG_INVALID)."""
+        config, _ = parse({**connector, **options})
+        arguments = connection_arguments(config, _PURPOSE, _SECONDS)
+        limit = f"-c statement_timeout={_SECONDS * 1000}"
+        self._arguments = {**arguments, "connect_timeout": _SECONDS, "options": f"{arguments['options']} {limit}"}
+        self._initial = config.initial_statements
 
     def chunks(self) -> Mapping[Table, Table | None]:
         """Return each chunk's hypertable, or None for a chunk whose hypertable is gone."""
@@ -38,9 +44,11 @@ class PostgresTimescale:
         return {Table(schema, name): Table(view_schema, view) for schema, name, view_schema, view in self._rows(AGGREGATES)}
 
     def _rows(self, query: str) -> Sequence[tuple[str, str, str, str]]:
-        timeouts = {"connect_timeout": _SECONDS, "options": f"-c statement_timeout={_SECONDS * 1000}"}
         try:
-            with psycopg.connect(**self._arguments, **timeouts, application_name="Understudy TimescaleDB") as connection:  # type: ignore[arg-type]
+            check_files(self._arguments)
+            with psycopg.connect(autocommit=True, **self._arguments) as connection:  # type: ignore[arg-type]
+                for statement in self._initial:
+                    connection.execute(statement.encode())
                 return connection.execute(query.encode()).fetchall()
         except psycopg.OperationalError as error:
             raise CdcError(

@@ -21,7 +21,7 @@ from connector.transforms.transform import TransformDefinition
 
 SCHEMAS: Final = "schema.list"
 PREFIX: Final = "target.topic.prefix"
-DATABASE: Final = "database."
+DATABASE: Final = ("database.", "driver.")
 """Options that begin so tell where the catalog is read; they are named as the connector's own."""
 
 CHUNKS: Final = (
@@ -73,7 +73,7 @@ class _Catalog:
 class TimescaleDb:
     """Routes the events of tables in ``schemas`` to ``<prefix>.<schema>.<table>`` of the hypertable or aggregate.
 
-    ``database`` holds the options of the connection, without their prefix; whoever makes the transform gives it ``metadata`` for them.
+    ``database`` holds the options of the connection by their full names; whoever makes the transform gives it ``metadata`` for them.
     """
 
     schemas: frozenset[str]
@@ -86,7 +86,8 @@ class TimescaleDb:
     def of(cls, options: Options) -> TimescaleDb:
         """Make it of its options, without metadata yet."""
         prefix = options.raw.get(PREFIX, _PREFIX)
-        return cls(frozenset(options.names(SCHEMAS)), prefix, options.under(DATABASE))
+        database = {f"{begin}{name}": value for begin in DATABASE for name, value in options.under(begin).items()}
+        return cls(frozenset(options.names(SCHEMAS)), prefix, database)
 
     def with_metadata(self, metadata: TimescaleMetadata) -> TimescaleDb:
         """Return the same transform with a catalog to ask."""

@@ -111,7 +111,7 @@ def test_the_options_name_schemas_prefix_and_database() -> None:
     transform = made(Catalog(), schema_list=f"public, {INTERNAL} ", target_topic_prefix="my.ts", database_hostname="db", database_port="1")
     assert transform.apply(event("_hyper_1_1_chunk")).topic == "my.ts.public.conditions"
     assert transform.apply(event("x", "public")).topic == "p.public.x"
-    assert transform.database == {"hostname": "db", "port": "1"}
+    assert transform.database == {"database.hostname": "db", "database.port": "1"}
     catalog = Catalog()
     assert made(catalog, schema_list="").apply(event("_hyper_1_1_chunk")).topic == f"p.{INTERNAL}._hyper_1_1_chunk"
     assert catalog.reads == 0
