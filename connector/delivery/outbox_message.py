@@ -167,7 +167,7 @@ class OutboxMessages:
     def value(self, payload: Any, topic: str) -> tuple[bytes, bytes | None]:
         """Return what comes before the value, and the value. Raises :data:`BY_VALUES`."""
         router = self.router
-        if router.tombstones and payload in (None, ""):
+        if router.makes_tombstone(payload):
             found = self.converters.value.convert(topic, None, None, ())
             return found.prefix, found.payload
         if router.expands and payload is not None:

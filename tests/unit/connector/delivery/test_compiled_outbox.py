@@ -59,7 +59,22 @@ PAYLOADS = st.one_of(
     TEXT,
     DOCUMENTS.map(json.dumps),
     DOCUMENTS.map(lambda document: json.dumps(document, ensure_ascii=False)),
-    st.sampled_from(['{"a":1} and more', '{"a":1,"a":"x"}', '{"a":NaN}', '{"a":"\\ud800"}', "{", "[]", "{}", '{"a":-0,"b":1E3}', " {}"]),
+    st.sampled_from(
+        [
+            '{"a":1} and more',
+            '{"a":1,"a":"x"}',
+            '{"a":NaN}',
+            '{"a":"\\ud800"}',
+            "{",
+            "[]",
+            "{}",
+            '{"a":-0,"b":1E3}',
+            " {}",
+            " ",
+            "\t\r\n\x01",
+            "\u2003",
+        ]
+    ),
 )
 ROUTER = {
     "type": "org.apache.kafka.connect.transforms.RegexRouter",
@@ -177,6 +192,18 @@ def test_a_json_payload_becomes_a_document_without_its_nulls() -> None:
         assert '"name":"payload.lines"' in written
         lines = f'[{{"item":"{text}","price":39.98}},{{"item":"b","price":1.0}}]'
         assert written.endswith(f'"payload":{{"id":1,"lines":{lines}}}}}')
+
+
+@pytest.mark.parametrize(("payload", "tombstone"), [(None, True), ("", True), (" \n\x01", True), ("\u2003", False), (" x", False)])
+@pytest.mark.parametrize("expands", ["true", "false"])
+def test_a_payload_of_blanks_becomes_a_tombstone(payload: str | None, tombstone: bool, expands: str) -> None:
+    config = {"transforms.o.route.tombstone.on.empty.payload": "true", "transforms.o.table.expand.json.payload": expands}
+    path = path_of(config, value=STRINGS if expands == "false" else JSON)
+    assert path is not None
+    message = path.message(event(DEFAULT, ROW_OF_AN_ORDER | {"payload": payload}, "c")[1], b"\0")
+    # Without a message here, the row goes by way of values.
+    assert message is None or (message[1][2] is None) is tombstone
+    assert message is not None or not tombstone
 
 
 @pytest.mark.parametrize(
