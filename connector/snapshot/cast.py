@@ -85,8 +85,8 @@ def _converted(name: str, base: TypeInfo, given: TypeInfo | None) -> str | None:
     if base.name == "bytea":
         return f"convert_to({text}, 'UTF8')" if category == _STRING else None
     if base.name in _TIMES:
-        # Their codecs check the texts that they read.
-        return None if category == _STRING else f"CAST({name} AS {target})"
+        # Their codecs check the texts that they read, of which none is empty.
+        return f"CASE WHEN {text} = '' THEN 'blank' ELSE {text} END" if category == _STRING else f"CAST({name} AS {target})"
     if base.name in ("bit", "varbit"):
         return f"CAST({name} AS bit varying)" if given is None or given.name not in ("bit", "varbit") else None
     if base.name == "money" and given is not None and given.name in ("float4", "float8"):

@@ -140,7 +140,7 @@ class TableReader:
         needed = self._capture.needed_columns(table)
         given = self._statements.get(table.name)
         override = given or self._capture.selection.override(table)
-        setting = "snapshot.query.mode.custom.name" if given else "snapshot.select.statement.overrides"
+        setting = "the signal or of snapshot.query.mode.custom.name" if given else "snapshot.select.statement.overrides"
         given_columns = await self._source.columns(override, f"{setting} for table {table.name}") if override else ()
         casts = self._casts(projected(table, needed), given_columns)
         shown = {column.name: casts.get(column.name) or quote_identifier(column.name) for column in given_columns}

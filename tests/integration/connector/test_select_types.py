@@ -152,6 +152,16 @@ async def test_elements_have_the_fraction_digits_of_their_column(pg: PgServer) -
         await row(pg, "SELECT id, array[1.555] AS prices FROM t")
 
 
+@pytest.mark.parametrize("text", ["", "REDACTED", "1/2/2024"])
+async def test_a_text_that_is_no_date_goes_the_way_of_values_that_cannot_be_converted(pg: PgServer, text: str) -> None:
+    async with reading(pg, f"SELECT id, '{text}' AS born, '{text}' AS seen FROM t") as (reader, table, capture):
+        [line] = [line async for lines in reader.bursts(table) for line in lines]
+        encoder = capture.encoder(projected(table, capture.needed_columns(table)))
+        after, failures = encoder.tolerant(split_copy_line(line))
+    assert [failure.column for failure in failures] == ["born", "seen"]
+    assert orjson.loads(after)["born"] is None
+
+
 @pytest.mark.parametrize(
     ("expression", "column"), [("'REDACTED'", "qty"), ("3000000000", "qty"), ("'a \"b\"'", "ip"), ("'x'", "done"), ("'x'", "price")]
 )
