@@ -12,9 +12,9 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 from pyspark.sql import SparkSession
 
 from tests.support.spark.sink_rig import INT, PLAIN, TYPES, effects, shown, table, up
-from workers.spark.failure import JobError
+from workers.spark.failure import JobError, TableError
 from workers.spark.sinks import PostgresPlace, sink_of
-from workers.spark.tables.table import Column
+from workers.spark.tables.table import Column, Effects
 
 if TYPE_CHECKING:
     from tests.fix_pg import PgServer
@@ -32,8 +32,45 @@ def test_postgres_does_a_batch_of_a_known_number_once(spark: SparkSession, pg: P
     sink.apply(8, [effects(spark, PLAIN, [up(1, "x", 1)])])
     sink_of(PostgresPlace(database.dsn, {"s": "Copy"}, mirror="m2"), spark).apply(8, [effects(spark, PLAIN, [up(2, "y", 2)])])
     assert shown(sink, PLAIN) == [(1, "x", 1), (2, "y", 2)]
-    assert database.execute("SELECT * FROM understudy.ledger ORDER BY mirror") == [("m1", 8), ("m2", 8)]
+    assert database.execute("SELECT * FROM understudy.ledger ORDER BY mirror") == [("m1", 8, ["s.t"]), ("m2", 8, ["s.t"])]
     assert database.execute("SELECT relname FROM pg_class WHERE relname LIKE 'batch_%'") == []
+
+
+def test_repeated_batch_is_applied_to_tables_that_it_was_applied_without(spark: SparkSession, pg: PgServer) -> None:
+    database = pg.database("sinks_without")
+    other = replace(PLAIN, name="other")
+    sink = sink_of(PostgresPlace(database.dsn, mirror="m1"), spark)
+    sink.apply(1, [effects(spark, one, [up(1, "x", 1)]) for one in (PLAIN, other)])
+    database.execute("ALTER TABLE s.other ADD CHECK (a <> 'refused')")
+
+    def batch() -> list[Effects]:
+        return [effects(spark, PLAIN, [up(1, "y", 2)]), effects(spark, other, [up(1, "refused", 2)])]
+
+    # The first run of the batch ends after this commit. Its repetition begins with all effects.
+    for _ in range(2):
+        with pytest.raises(TableError) as raised:
+            sink.apply(2, batch())
+        assert raised.value.table == "s.other"
+        sink.apply(2, batch()[:1])
+    assert (shown(sink, PLAIN), shown(sink, other)) == ([(1, "y", 2)], [(1, "x", 1)])
+    database.execute("DELETE FROM s.t")
+    database.execute("ALTER TABLE s.other DROP CONSTRAINT other_a_check")
+    sink.apply(2, batch())
+    assert (shown(sink, PLAIN), shown(sink, other)) == ([], [(1, "refused", 2)])
+    assert database.execute("SELECT tables FROM understudy.ledger") == [(["s.t", "s.other"],)]
+
+
+def test_ledger_of_an_earlier_version_counts_for_all_tables(spark: SparkSession, pg: PgServer) -> None:
+    database = pg.database("sinks_ledger")
+    database.execute("CREATE SCHEMA understudy")
+    database.execute("CREATE TABLE understudy.ledger (mirror text PRIMARY KEY, batch bigint NOT NULL)")
+    database.execute("INSERT INTO understudy.ledger VALUES ('m1', 7)")
+    sink = sink_of(PostgresPlace(database.dsn, mirror="m1"), spark)
+    sink.apply(7, [effects(spark, PLAIN, [up(1, "x", 1)])])
+    assert sink.read(PLAIN) is None
+    sink.apply(8, [effects(spark, PLAIN, [up(1, "x", 1)])])
+    assert shown(sink, PLAIN) == [(1, "x", 1)]
+    assert database.execute("SELECT * FROM understudy.ledger") == [("m1", 8, ["s.t"])]
 
 
 def test_postgres_has_its_own_types_and_keys(spark: SparkSession, pg: PgServer) -> None:

@@ -50,8 +50,8 @@ class PostgresSink:
 
     All tables of a batch change in one transaction: readers see all of it or nothing. The rows are first written to staging tables,
     in parallel by JDBC, then moved by SQL. ``mirror``, if given, names the ledger's row in which the transaction stores the batch's
-    number, and a batch with that number is skipped. So it must differ between streams whose numbers begin again
-    (Spark's query id does). The role needs CREATE on the schemas, and on the database for missing ones. ``connections``
+    number and the tables that it changed: these are skipped if the batch is repeated. So it must differ between streams whose numbers
+    begin again (Spark's query id does). The role needs CREATE on the schemas, and on the database for missing ones. ``connections``
     is the number of concurrent writers.
     """
 
@@ -90,7 +90,8 @@ class PostgresSink:
 
     def _apply(self, batch: int, effects: Sequence[Effects]) -> None:
         with psycopg.connect(self._dsn) as connection:
-            if self._known(connection, batch):
+            effects = self._left(connection, batch, effects)
+            if not effects:
                 return
             bring_schema(connection, HOME)
             connection.commit()
@@ -108,22 +109,33 @@ class PostgresSink:
                 for one in effects:
                     with _refused(one.table):
                         self._bring(connection, staged[one.table.full_name])
-                self._note(connection, batch)
+                self._note(connection, batch, [one.table.full_name for one in effects])
 
-    def _known(self, connection: psycopg.Connection, batch: int) -> bool:
-        if not self._mirror or not columns_of(connection, (HOME, "ledger")):
-            return False
-        query = f"SELECT batch FROM {sql_name(HOME, 'ledger')} WHERE mirror = %s"
-        row = connection.execute(query.encode(), [self._mirror]).fetchone()
-        return row is not None and row[0] == batch
+    def _left(self, connection: psycopg.Connection, batch: int, effects: Sequence[Effects]) -> Sequence[Effects]:
+        """The effects on tables that the ledger does not list for the batch. A refused table is not listed, so that it is refused again."""
+        columns = [name for name, _ in columns_of(connection, (HOME, "ledger"))] if self._mirror else []
+        if not columns:
+            return effects
+        # A ledger of an earlier version does not list the tables: a batch in it counts as applied to all.
+        tables = "tables" if "tables" in columns else "NULL::text[]"
+        query = f"SELECT {tables} FROM {sql_name(HOME, 'ledger')} WHERE mirror = %s AND batch = %s"
+        row = connection.execute(query.encode(), [self._mirror, batch]).fetchone()
+        return effects if row is None else [one for one in effects if row[0] is not None and one.table.full_name not in row[0]]
 
-    def _note(self, connection: psycopg.Connection, batch: int) -> None:
+    def _note(self, connection: psycopg.Connection, batch: int, tables: list[str]) -> None:
         if not self._mirror:
             return
         ledger = sql_name(HOME, "ledger")
-        run(connection, f"CREATE TABLE IF NOT EXISTS {ledger} (mirror text PRIMARY KEY, batch bigint NOT NULL)")
-        upsert = f"INSERT INTO {ledger} VALUES (%s, %s) ON CONFLICT (mirror) DO UPDATE SET batch = excluded.batch"
-        connection.execute(upsert.encode(), [self._mirror, batch])
+        run(connection, f"CREATE TABLE IF NOT EXISTS {ledger} (mirror text PRIMARY KEY, batch bigint NOT NULL, tables text[])")
+        # IF NOT EXISTS alone would require the table's owner even then.
+        if "tables" not in dict(columns_of(connection, (HOME, "ledger"))):
+            run(connection, f"ALTER TABLE {ledger} ADD COLUMN IF NOT EXISTS tables text[]")
+        upsert = (
+            f"INSERT INTO {ledger} AS known (mirror, batch, tables) VALUES (%s, %s, %s) ON CONFLICT (mirror) DO UPDATE SET "
+            "batch = excluded.batch, "
+            "tables = CASE WHEN known.batch = excluded.batch THEN known.tables || excluded.tables ELSE excluded.tables END"
+        )
+        connection.execute(upsert.encode(), [self._mirror, batch, tables])
 
     def _stage(self, effects: Effects, access: Mapping[str, str]) -> _Staged:
         own_columns(effects.table)
