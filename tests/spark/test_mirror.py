@@ -369,6 +369,27 @@ def test_state_of_another_version_is_refused(rig: Rig, tmp_path: Path) -> None:
         rig.batch(log)
 
 
+def test_topic_of_several_tables_fills_one(rig: Rig) -> None:
+    log = TopicLog((ID, NAME))
+    log.table = "items_b"
+    log.change("c", {"id": 1, "name": "b"})
+    rig.batch(log)
+    # With a second layout each batch looks at the tables that its events name.
+    log.fields = (ID, NAME, price(2))
+    for key, table in ((2, "items_c"), (3, "items_a")):
+        log.table = table
+        log.change("c", {"id": key, "name": table, "price": None})
+        rig.batch(log)
+    log.change("u", {"id": 1, "name": "b2", "price": cents(100)})
+    rig.batch(log)
+    assert list(rig.sink.tables) == ["public.items_b"]
+    assert rig.sink.rows("public.items_b") == [
+        {"id": 1, "name": "b2", "price": Decimal("1.00")},
+        {"id": 2, "name": "items_c", "price": None},
+        {"id": 3, "name": "items_a", "price": None},
+    ]
+
+
 def test_topics_of_no_table_are_skipped(rig: Rig) -> None:
     log = TopicLog()
     log.change("c", {"id": 1, "name": "x"})

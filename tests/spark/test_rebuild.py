@@ -128,6 +128,17 @@ def test_a_rebuilt_table_equals_the_former_one_and_continues(
     assert [row["name"] for row in rig.sink.rows(table) if row.get("ended") is None] == ["c"]
 
 
+def test_rebuilt_table_of_several_tables_of_the_source_keeps_its_name(spark: SparkSession, tmp_path: Path) -> None:
+    rig, log = Rig(spark, tmp_path, Mirror), TopicLog()
+    for key, table in ((1, "items_b"), (2, "items_a")):
+        log.table = table
+        log.change("c", {"id": key, "name": table})
+        rig.batch(log)
+    assert rig.rebuild("public.items_b") is not None
+    assert list(rig.sink.tables) == ["public.items_b"]
+    assert rig.sink.rows("public.items_b") == [{"id": 1, "name": "items_b"}, {"id": 2, "name": "items_a"}]
+
+
 def test_half_of_a_move_that_waits_is_not_read_twice(spark: SparkSession, tmp_path: Path) -> None:
     rig, log = Rig(spark, tmp_path, Mirror), TopicLog()
     log.change("c", {"id": 1, "name": "kept"})

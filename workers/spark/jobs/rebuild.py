@@ -69,7 +69,7 @@ class Rebuild:
             state,
             waiting=(*state.waiting, *put_off),
             later=None,
-            topics={**state.topics, **{name: TopicState(kept=state.topics[name].kept) for name in topics}},
+            topics={**state.topics, **{name: _emptied(state.topics[name]) for name in topics}},
             replacing=tuple(sorted({*state.replacing, *topics})),
             rebuilding=tuple(topics),
         )
@@ -128,6 +128,11 @@ class Rebuild:
             return cut
         places = ["topic", "partition", "offset"]
         return cut.join(reduce(DataFrame.unionByName, frames).select(*places).distinct(), places, "left_anti").select(*cut.columns)
+
+
+def _emptied(state: TopicState) -> TopicState:
+    """The state of a topic of which nothing has been read, but whose table has a name."""
+    return TopicState(table=state.table, kept=state.kept)
 
 
 def topics_of(names: Collection[str], state: State) -> list[str]:

@@ -65,7 +65,10 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class TopicState:
-    """The state of a topic: its table (schema, name), its layouts, and the last truncates."""
+    """The state of a topic: its table (schema, name), its layouts, and the last truncates.
+
+    The table's name does not change, whichever tables of the source later events name.
+    """
 
     table: tuple[str, str] | None = None
     layouts: tuple[Known, ...] = ()

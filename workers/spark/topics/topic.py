@@ -73,7 +73,8 @@ def learned(
     for topic, (place, table) in _places(topics, groups, cut, schemas).items():
         state = topics[topic]
         layouts = tuple(_newer(known, place.get((known.value, known.key))) for known in state.layouts)
-        topics[topic] = replace(state, layouts=layouts, table=table or state.table)
+        # A router may lead several tables of the source to a topic. Their rows stay in one table, under the name that was seen first.
+        topics[topic] = replace(state, layouts=layouts, table=state.table or table)
     return topics
 
 
@@ -130,18 +131,19 @@ def _places(
             looked |= (F.col("topic") == group.topic) & (F.col("partition") == partition) & (F.col("offset") == offset)
     place = F.struct(F.coalesce("b.ts_ms", F.lit(0)).alias("ts_ms"), F.coalesce("b.lsn", F.lit(0)).alias("lsn"))
     place = F.when(~F.col("b.op").eqNullSafe("t"), place)
+    named = F.when(F.col("b.table").isNotNull(), F.struct("b.schema", "b.table"))
     rows = (
         schemas.places(cut.where(looked), wanted)
         .groupBy("topic", "layout", "key_layout")
-        .agg(F.max(place).alias("place"), F.max(F.struct("b.schema", "b.table")).alias("table"))
+        .agg(F.max(place).alias("place"), F.min(named).alias("table"))
         .collect()
     )
     found: dict[str, tuple[Places, tuple[str, str] | None]] = {}
     for row in rows:
         places, table = found.get(row["topic"], ({}, None))
-        named = (row["table"]["schema"], row["table"]["table"]) if row["table"]["table"] is not None else table
+        names = [one for one in (table, None if row["table"] is None else tuple(row["table"])) if one is not None]
         own = {} if row["place"] is None else {(row["layout"], row["key_layout"]): tuple(row["place"])}
-        found[row["topic"]] = ({**places, **own}, named)
+        found[row["topic"]] = ({**places, **own}, min(names, default=None))
     return found
 
 
