@@ -79,6 +79,11 @@ class Rig:
             path.write_text(text)
         self._next += 1
 
+    def begin(self, *logs: TopicLog, rebuild: Collection[str]) -> None:
+        """A batch, the first of a new checkpoint, that may replace the rows of the tables named by ``rebuild``."""
+        new = [record for log in logs for record in log.new()]
+        self._batches(Checkpoint(self.spark, str(self._folder / "new")), rebuild).apply(frame(self.spark, new), 0)
+
     def rebuild(self, *names: str) -> Done | None:
         checkpoint, broker = Checkpoint(self.spark, str(self._folder)), cast(Broker, self.topics)
         there = {record[0] for record in self.topics.records}
@@ -137,6 +142,16 @@ def test_rebuilt_table_of_several_tables_of_the_source_keeps_its_name(spark: Spa
     assert rig.rebuild("public.items_b") is not None
     assert list(rig.sink.tables) == ["public.items_b"]
     assert rig.sink.rows("public.items_b") == [{"id": 1, "name": "items_b"}, {"id": 2, "name": "items_a"}]
+
+
+def test_new_checkpoint_replaces_the_rows_of_a_table_of_two_topics_once(spark: SparkSession, tmp_path: Path) -> None:
+    rig, log, other = Rig(spark, tmp_path, Mirror), TopicLog(), TopicLog(topic="eu.public.items")
+    log.change("c", {"id": 9, "name": "former"})
+    rig.batch(log)
+    log.change("c", {"id": 1, "name": "a"})
+    other.change("c", {"id": 2, "name": "b"})
+    rig.begin(log, other, rebuild=["public.items"])
+    assert rig.sink.rows() == [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
 
 
 def test_half_of_a_move_that_waits_is_not_read_twice(spark: SparkSession, tmp_path: Path) -> None:

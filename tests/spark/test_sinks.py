@@ -179,6 +179,21 @@ def test_tables_side_by_side(make: Callable[..., Sink], spark: SparkSession) -> 
         assert shown(sink, of) == [(number, of.name, number)]
 
 
+@LAKES_AT_LENGTH
+def test_table_of_two_topics_has_the_rows_of_both(make: Callable[..., Sink], spark: SparkSession) -> None:
+    sink = make()
+    other = replace(PLAIN, name="other")
+    batch = [
+        effects(spark, PLAIN, [up(1, "first", 1), up(3, "first", 1)], truncated=ALL),
+        effects(spark, other, [up(9, "other", 9)]),
+        effects(spark, PLAIN, [up(2, "second", 2), up(3, "second", 2)]),
+    ]
+    for number in range(2):
+        sink.apply(number, batch)
+        assert shown(sink, PLAIN) == [(1, "first", 1), (2, "second", 2), (3, "second", 2)]
+        assert shown(sink, other) == [(9, "other", 9)]
+
+
 @DELTA_AT_LENGTH
 def test_columns_follow_the_source(make: Callable[..., Sink], spark: SparkSession) -> None:
     sink = make()

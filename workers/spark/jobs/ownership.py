@@ -43,12 +43,17 @@ class Ownership:
             if topic not in before.replacing and topic not in followed and one.table.full_name not in kept
         ]
         noted = self._noted(number, new)
-        return [
-            replace(one, truncated=ALL)
-            if topic in before.replacing or noted.get(one.table.full_name)
-            else replace(one, known=one.table.full_name in kept)
-            for topic, one in found
-        ]
+        # Several topics may fill one table. What another one has filled, or fills in this turn, is not replaced.
+        filled = {state.kept for name, state in before.topics.items() if name not in before.replacing}
+        settled: list[Effects] = []
+        for topic, one in found:
+            name = one.table.full_name
+            if name not in filled and (topic in before.replacing or noted.get(name)):
+                settled.append(replace(one, truncated=ALL))
+                filled.add(name)
+            else:
+                settled.append(replace(one, known=name in kept))
+        return settled
 
     def _noted(self, number: int, new: Sequence[tuple[str, Effects]]) -> dict[str, bool]:
         """New table of this turn → whether its rows are replaced. This is decided once, even if the turn is repeated."""

@@ -120,14 +120,25 @@ def _literal(of: DataType, text: str) -> str | None:
 
 
 def side_by_side(work: Callable[[Effects], None], effects: Sequence[Effects], threads: int) -> None:
-    """Run ``work`` on each of ``effects``, up to ``threads`` at once. When all have ended, raise the first failure."""
+    """Run ``work`` on each of ``effects``, up to ``threads`` at once. When all have ended, raise the first failure.
+
+    Effects on one table, which are those of several topics, are in work one after the other, in their order.
+    """
     if len(effects) < 2 or threads < 2:
         for one in effects:
             work(one)
         return
+    tables: dict[str, list[Effects]] = {}
+    for one in effects:
+        tables.setdefault(one.table.full_name, []).append(one)
+
+    def in_order(mine: Sequence[Effects]) -> None:
+        for one in mine:
+            work(one)
+
     # The threads inherit Spark's local properties (the streaming query's job group), so that stopping the query stops these jobs.
     inherit = inheritable_thread_target(effects[0].rows.sparkSession)
-    with ThreadPoolExecutor(min(threads, len(effects)), thread_name_prefix="sink") as pool:
-        running = [pool.submit(inherit(work), one) for one in effects]
+    with ThreadPoolExecutor(min(threads, len(tables)), thread_name_prefix="sink") as pool:
+        running = [pool.submit(inherit(in_order), mine) for mine in tables.values()]
     for done in running:
         done.result()

@@ -95,12 +95,15 @@ class PostgresSink:
                 return
             bring_schema(connection, HOME)
             connection.commit()
-            staged: dict[str, _Staged] = {}
+            staged: dict[int, _Staged] = {}
             access = jdbc_access(connection)
+            targets = [self.target(one.table) for one in effects]
+            # Several topics may fill one table.
+            turns = {id(one): targets[:at].count(targets[at]) for at, one in enumerate(effects)}
 
             def stage(one: Effects) -> None:
                 with placed(one.table, ".".join(self.target(one.table))):
-                    staged[one.table.full_name] = self._stage(one, access)
+                    staged[id(one)] = self._stage(one, access, turns[id(one)])
 
             side_by_side(stage, effects, self._threads)
             with connection.transaction():
@@ -108,7 +111,7 @@ class PostgresSink:
                 connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{HOME} {self._mirror}"])
                 for one in effects:
                     with _refused(one.table):
-                        self._bring(connection, staged[one.table.full_name])
+                        self._bring(connection, staged[id(one)])
                 self._note(connection, batch, [one.table.full_name for one in effects])
 
     def _left(self, connection: psycopg.Connection, batch: int, effects: Sequence[Effects]) -> Sequence[Effects]:
@@ -137,12 +140,13 @@ class PostgresSink:
         )
         connection.execute(upsert.encode(), [self._mirror, batch, tables])
 
-    def _stage(self, effects: Effects, access: Mapping[str, str]) -> _Staged:
+    def _stage(self, effects: Effects, access: Mapping[str, str], turn: int) -> _Staged:
+        """The batch's rows in a staging table. ``turn`` counts the effects on one table, from 0."""
         own_columns(effects.table)
         with incoming(effects) as batch:
             if batch.count == 0:
                 return _Staged(effects.path, batch, None, effects.known)
-            place = "\0".join([self._mirror, *self.target(effects.table)])
+            place = "\0".join([self._mirror, *self.target(effects.table), *([str(turn)] if turn else [])])
             stage = sql_name(HOME, f"batch_{hashlib.sha256(place.encode()).hexdigest()[:24]}")
             rows = batch.rows.select(*(to_text(F.col(name), batch.rows.schema[name].dataType).alias(name) for name in batch.rows.columns))
             with psycopg.connect(self._dsn) as connection:
