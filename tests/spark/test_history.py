@@ -107,6 +107,23 @@ def test_snapshot_that_says_what_is_known_begins_nothing(rig: Rig) -> None:
     assert rig.versions() == [(1, "same", "c", 10, None), (2, "old", "c", 11, 20), (2, "new", "r", 20, None)]
 
 
+@pytest.mark.parametrize("together", [True, False], ids=["one_batch", "batches"])
+def test_blocking_snapshot_at_the_last_change_begins_no_version(rig: Rig, *, together: bool) -> None:
+    log = TopicLog()
+    log.change("c", {"id": 1, "name": "a"}, lsn=10)
+    log.change("c", {"id": 2, "name": "b"}, lsn=20)
+    if not together:
+        rig.batch(log)
+    # The snapshot reads row 2 after a change that is streamed later.
+    log.change("r", {"id": 1, "name": "a"}, lsn=20)
+    log.change("r", {"id": 2, "name": "c"}, lsn=20)
+    rig.batch(log)
+    assert rig.versions() == [(1, "a", "c", 10, None), (2, "b", "c", 20, None)]
+    log.change("u", {"id": 2, "name": "c"}, lsn=30)
+    rig.batch(log)
+    assert rig.versions() == [(1, "a", "c", 10, None), (2, "b", "c", 20, 30), (2, "c", "u", 30, None)]
+
+
 def test_values_not_sent_again_are_those_of_the_version_before(rig: Rig) -> None:
     log = TopicLog()
     log.change("c", {"id": 1, "name": "long"}, lsn=10)

@@ -287,6 +287,29 @@ def test_snapshot_that_is_taken_again_replaces_a_table_without_a_key(rig: Rig) -
     assert rig.sink.rows() == [{"id": 1, "name": "half"}, {"id": 2, "name": "whole"}]
 
 
+@pytest.mark.parametrize("together", [True, False], ids=["one_batch", "batches"])
+def test_blocking_snapshot_replaces_the_last_change_of_a_table_without_a_key(rig: Rig, *, together: bool) -> None:
+    log = TopicLog(key=())
+    log.change("c", {"id": 1, "name": "early"})
+    log.change("c", {"id": 2, "name": "last"})
+    log.change("c", {"id": 2, "name": "last"}, lsn=log.lsn, partition=1)
+    expected = [{"id": 1, "name": "early"}, *[{"id": 2, "name": "last"}] * 2]
+    if not together:
+        rig.batch(log)
+        assert rig.sink.rows() == expected
+    # Its rows name the LSN and the transaction of the last change. So do those of a second one.
+    for _ in range(2):
+        log.change("r", {"id": 1, "name": "early"}, snapshot="first", lsn=log.lsn)
+        log.change("r", {"id": 2, "name": "last"}, snapshot="true", lsn=log.lsn)
+        log.change("r", {"id": 2, "name": "last"}, snapshot="last", lsn=log.lsn)
+        rig.batch(log)
+        assert rig.sink.rows() == expected
+    log.tx += 1
+    log.change("c", {"id": 3, "name": "later, in an equal place"}, lsn=log.lsn)
+    rig.batch(log)
+    assert rig.sink.rows() == [*expected, {"id": 3, "name": "later, in an equal place"}]
+
+
 def test_columns_come_are_renamed_and_go(rig: Rig) -> None:
     level: Json = {"type": "int32", "optional": True, "field": "level"}
     log = TopicLog((ID, NAME, level))

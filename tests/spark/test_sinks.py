@@ -105,6 +105,13 @@ def test_row_without_key_comes_once(make: Callable[..., Sink], spark: SparkSessi
     assert shown(sink, keyless) == [(1, "x"), (1, "x"), (2, None)]
     sink.apply(2, [effects(spark, keyless, [(UPSERT, ("p1",), (3, "again"), [])], truncated=300, lsn=300)])
     assert shown(sink, keyless) == [(3, "again")]
+    rows: Rows = [(UPSERT, (name,), (at, "x"), []) for at, name in enumerate(("A/1/x", "A/10/x", "A/r/0/5", "A/r/0/7"), 4)]
+    sink.apply(3, [effects(spark, keyless, rows, lsn=400)])
+    ranges = (("A/1/", "A/10"), ("A/r/0/", "A/r/0/7"))
+    again: Rows = [(UPSERT, ("A/r/0/8",), (8, "x"), []), (UPSERT, ("A/r/0/7",), (7, "x"), [])]
+    for _ in range(2):
+        sink.apply(4, [replace(effects(spark, keyless, again, truncated=400, lsn=400), replaced=ranges)])
+        assert shown(sink, keyless) == [(5, "x"), (7, "x"), (8, "x")]
 
 
 @LAKES_AT_LENGTH

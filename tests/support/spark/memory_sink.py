@@ -76,7 +76,13 @@ class MemorySink:
                 rows.update(keyed)
         self.shapes[table.full_name] = table
         if effects.truncated is not None:
-            gone = [key for key, row in rows.items() if row[LSN] is None or int(str(row[LSN])) < effects.truncated]
+            gone = [
+                key
+                for key, row in rows.items()
+                if row[LSN] is None
+                or int(str(row[LSN])) < effects.truncated
+                or any(low <= str(row[POSITION]) < high for low, high in effects.replaced)
+            ]
             for key in gone:
                 del rows[key]
         seen = set()

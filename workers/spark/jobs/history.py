@@ -7,7 +7,7 @@ of the source's commits; the latter is null for the present version), ``op`` (De
 
 Changes of one key have growing LSNs, whichever transactions make them (a row is locked until its transaction ends). So a change that
 is not later than the history of its key is a repetition and is skipped. A read (snapshot) of a state that is known
-already does not begin a version.
+already does not begin a version, nor does one with the LSN of the present version.
 """
 
 from __future__ import annotations
@@ -128,10 +128,14 @@ def versions(changes: DataFrame, table: Table, known: DataFrame | None, emptied:
         )
         joined = live.join(latest, F.col("key").eqNullSafe(F.col("b_key")), "left")
     reached = F.coalesce("b.ended", "b.version", F.lit(-1))
-    fresh = joined.where((F.col("at") > reached) | ((F.col("op") == "r") & (F.col("at") >= reached)))
+    # A blocking snapshot has the LSN of the last streamed change. If it shows another state than that change, a later change follows.
+    read = (F.col("op") == "r") & (F.col("at") >= reached) & ~F.col("at").eqNullSafe(F.col("b.version"))
+    fresh = joined.where((F.col("at") > reached) | read)
     # The batch may contain a change twice.
     once = fresh.groupBy("key", "at", "op").agg(F.min_by(F.struct("row", "unavailable", "when", "offset", "b"), "offset").alias("one"))
-    events = once.select("key", "at", "op", "one.*")
+    peers = Window.partitionBy("key").orderBy("at").rangeBetween(Window.currentRow, Window.currentRow)
+    changes_too = F.max(F.col("op").isin("c", "u")).over(peers)
+    events = once.select("key", "at", "op", "one.*").withColumn("twin", (F.col("op") == "r") & changes_too).where(~F.col("twin"))
     in_order = Window.partitionBy("key").orderBy("at", "offset")
     holds = F.col("b").isNotNull() & F.col("b.valid_to").isNull()
     base = F.when(holds, F.struct(*(F.col("b").getField(column.name).alias(column.name) for column in table.columns)))

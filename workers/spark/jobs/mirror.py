@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.jobs.batches import Work
-from workers.spark.jobs.places import SNAPSHOT_BEGINS, appended
+from workers.spark.jobs.places import SNAPSHOT_BEGINS, appended, replaced
 from workers.spark.jobs.reduction import after_truncates, folded, last_of_each, softly_deleted
 from workers.spark.tables.casts import at_newest
 from workers.spark.tables.rules import NO_RULES, Rules
@@ -40,6 +40,7 @@ class Mirror:
         marks = truncates(work, begins=not table.key)
         kept = last_of_partitions((*state.truncates, *marks))
         truncated = max((mark.lsn for mark in marks), default=None)
+        again = replaced([mark for mark in marks if mark.lsn == truncated])
         # Without a truncate the condition would only make Spark read each event twice.
         live = after_truncates(work.changes, kept) if kept or not table.key else work.changes
         if not table.key:
@@ -50,7 +51,7 @@ class Mirror:
             rows = folded(after_truncates(live, ()).where(F.col("key").isNotNull()), table)
         else:
             rows = last_of_each(live, table)
-        return Effects(table, rows, truncated, work.topic.passed), replace(state, truncates=kept)
+        return Effects(table, rows, truncated, again, work.topic.passed), replace(state, truncates=kept)
 
 
 def truncates(work: Work, *, begins: bool = False) -> list[Truncate]:
@@ -64,7 +65,8 @@ def truncates(work: Work, *, begins: bool = False) -> list[Truncate]:
     mark = F.col("op") == "t"
     if begins:
         mark |= (F.col("op") == "r") & F.col("snapshot").isin(*SNAPSHOT_BEGINS)
-    place = ("partition", "offset", F.coalesce("lsn", F.lit(0)).alias("lsn"), F.coalesce("ts_ms", F.lit(0)).alias("ts_ms"))
+    read = F.when(F.col("op") == "r", F.col("tx")).alias("tx")
+    place = ("partition", "offset", F.coalesce("lsn", F.lit(0)).alias("lsn"), F.coalesce("ts_ms", F.lit(0)).alias("ts_ms"), read)
     return [Truncate(**row.asDict()) for row in work.changes.where(mark).select(*place).orderBy("lsn").collect()]
 
 

@@ -10,12 +10,14 @@ The name of a row from a snapshot is the place of its record, because a repeated
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.tables.table import POSITION, UPSERT
+from workers.spark.topics.known import Truncate
 
 RUN_MS: Final = 250
 """A connector's restart after a crash takes longer than this. The events of one COPY's buffer take less."""
@@ -42,6 +44,21 @@ def appended(changes: DataFrame) -> DataFrame:
         F.array().cast("array<string>").alias("kept"),
         "lsn",
     ).dropDuplicates(["key"])
+
+
+def replaced(begins: Sequence[Truncate]) -> tuple[tuple[str, str], ...]:
+    """The ranges of names of earlier rows that have the LSN of a snapshot, which ``begins``.
+
+    They are the rows of the last change before a blocking snapshot, and those of an earlier snapshot without a change in between, as far
+    as they are in the same partition.
+    """
+    ranges: list[tuple[str, str]] = []
+    for one in begins:
+        if one.tx is not None:
+            change, read = f"{one.lsn:016X}/{one.tx}", f"{one.lsn:016X}/r/{one.partition}/"
+            # A zero follows the slash in the order of characters.
+            ranges += [(f"{change}/", f"{change}0"), (read, f"{read}{one.offset:019}")]
+    return tuple(ranges)
 
 
 def _numbered(rows: DataFrame) -> DataFrame:

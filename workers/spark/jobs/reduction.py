@@ -30,6 +30,11 @@ def after_truncates(changes: DataFrame, truncates: Sequence[Truncate]) -> DataFr
     for truncate in truncates:
         elsewhere = (F.col("lsn") < truncate.lsn) & (F.col("ts_ms") <= truncate.ts_ms)
         own = F.col("offset") < truncate.offset
+        if truncate.tx is not None:
+            # The last change before a blocking snapshot. The snapshot has its row, at the same LSN. The condition must stay within the
+            # case below: Spark would evaluate one of its own on events that the conditions before it exclude.
+            last = F.coalesce((F.col("lsn") == truncate.lsn) & (F.col("tx") == truncate.tx) & (F.col("op") != "r"), F.lit(False))
+            elsewhere, own = elsewhere | last, own | last
         gone = F.when(F.col("partition") == truncate.partition, own).otherwise(F.coalesce(elsewhere, F.lit(False)))
         left = left.where(~gone)
     return left

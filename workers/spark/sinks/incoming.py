@@ -33,6 +33,7 @@ class Incoming:
     rows: DataFrame
     count: int
     truncated: int | None
+    replaced: tuple[tuple[str, str], ...]
     kept: frozenset[str]
     nullable: frozenset[str]
     bounds: tuple[str, str, str] | None
@@ -88,7 +89,7 @@ def incoming(effects: Effects) -> Iterator[Incoming]:
         kept = flat.agg(F.array_distinct(F.flatten(F.collect_set("kept")))).first()[0] if most > 0 else ()
         nullable = frozenset(name for name, missing in zip(keys, nulls, strict=True) if missing)
         bounds = None if keys[bound] in nullable else _bounds(keys[bound], types[bound], lowest, highest)
-        yield Incoming(table, flat, count, effects.truncated, frozenset(kept), nullable, bounds)
+        yield Incoming(table, flat, count, effects.truncated, effects.replaced, frozenset(kept), nullable, bounds)
     finally:
         flat.unpersist()
 

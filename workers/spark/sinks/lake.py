@@ -142,7 +142,7 @@ class LakeSink(ABC):
     def _bring(self, session: SparkSession, identifier: str, batch: Incoming, columns: Sequence[str], statement: Statement) -> None:
         if batch.count == 0:
             if batch.truncated is not None:
-                session.sql(f"DELETE FROM {identifier} WHERE {gone('', batch.truncated)}")
+                session.sql(f"DELETE FROM {identifier} WHERE {gone('', batch)}")
             return
         view = f"incoming_{uuid.uuid4().hex}"
         batch.rows.createOrReplaceTempView(view)

@@ -19,7 +19,7 @@ def merge_statement(target: str, source: str, batch: Incoming, there: Sequence[s
         f"MERGE INTO {target} AS t USING {source} AS s ON {_condition(batch)}",
         f"WHEN MATCHED AND s.op = {literal(DELETE)} THEN DELETE",
     ]
-    absent = "false" if batch.truncated is None else gone("t", batch.truncated)
+    absent = "false" if batch.truncated is None else gone("t", batch)
     values = {
         column.name: f"CASE WHEN {_keeps(column.name)} THEN CASE WHEN NOT ({absent}) THEN t.{quoted(column.name)} END ELSE s.c{at} END"
         if column.name in batch.kept
@@ -55,10 +55,13 @@ def _inserted(batch: Incoming, there: Sequence[str]) -> tuple[str, str]:
     return ", ".join(quoted(name) for name in inserted), ", ".join(inserted.values())
 
 
-def gone(alias: str, truncated: int) -> str:
-    """The condition for a row of the mirror that a truncate at this LSN removes."""
-    lsn = f"{alias}.{quoted(LSN)}" if alias else quoted(LSN)
-    return f"({lsn} IS NULL OR {lsn} < {truncated}L)"
+def gone(alias: str, batch: Incoming) -> str:
+    """The condition for a row of the mirror that the batch's truncate removes."""
+    lsn, position = (f"{alias}.{quoted(name)}" if alias else quoted(name) for name in (LSN, POSITION))
+    ranges = [f"({position} >= {literal(low)} AND {position} < {literal(high)})" for low, high in batch.replaced]
+    # The condition is never null, because the statement negates it.
+    more = [f"coalesce({' OR '.join(ranges)}, false)"] if ranges else []
+    return f"({' OR '.join([f'{lsn} IS NULL', f'{lsn} < {batch.truncated}L', *more])})"
 
 
 def _condition(batch: Incoming) -> str:

@@ -99,6 +99,9 @@ def batch_rows(batch: Incoming, there: DataFrame | None) -> DataFrame:
     old = _empty(batch, shape | own) if there is None else there
     lsn = F.col("old").getField(LSN)
     absent = F.lit(False) if batch.truncated is None else lsn.isNull() | (lsn < batch.truncated)
+    for low, high in batch.replaced:
+        position = F.col("old").getField(POSITION)
+        absent |= F.coalesce((position >= low) & (position < high), F.lit(False))
     before = old.select(F.struct(*(F.col(quoted(name)) for name in columns)).alias("old"))
     condition = F.lit(True)
     for at, name in enumerate(batch.keys):

@@ -169,7 +169,7 @@ class PostgresSink:
         bring_shape(connection, self._spark, target, staged.path, drop_columns=self._drop_columns)
         mirror = sql_name(*target)
         if batch.truncated is not None:
-            run(connection, truncates(mirror, batch.truncated))
+            run(connection, truncates(mirror, batch))
         bring_key(connection, target, batch)
         if staged.stage is None:
             return

@@ -34,9 +34,11 @@ def patterns_query(stage: str, batch: Incoming) -> str:
     return f"SELECT DISTINCT {', '.join(f'k{at} IS NULL' for at in range(len(batch.keys)))} FROM {stage}"
 
 
-def truncates(mirror: str, lsn: int) -> str:
-    """DELETE of the rows that a truncate removes."""
-    return f"DELETE FROM {mirror} WHERE {sql_name(LSN)} IS NULL OR {sql_name(LSN)} < {lsn}"
+def truncates(mirror: str, batch: Incoming) -> str:
+    """DELETE of the rows that the batch's truncate removes."""
+    lsn, position = sql_name(LSN), f'{sql_name(POSITION)} COLLATE "C"'
+    ranges = [f"({position} >= {sql_text(low)} AND {position} < {sql_text(high)})" for low, high in batch.replaced]
+    return f"DELETE FROM {mirror} WHERE {' OR '.join([f'{lsn} IS NULL', f'{lsn} < {batch.truncated}', *ranges])}"
 
 
 def deletes(mirror: str, stage: str, batch: Incoming, types: Mapping[str, str], nulls: frozenset[str]) -> str:

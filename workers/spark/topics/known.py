@@ -45,12 +45,17 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """A TRUNCATE: the place of its record, the time of its commit, and its LSN."""
+    """A TRUNCATE: the place of its record, the time of its commit, and its LSN.
+
+    The beginning of a snapshot counts as one too. ``tx`` is then the transaction that the rows of the snapshot name. A blocking snapshot
+    names that of the last streamed event, and that event's LSN.
+    """
 
     partition: int
     offset: int
     lsn: int
     ts_ms: int
+    tx: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
