@@ -21,8 +21,8 @@ from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.history import History, history_table
 from workers.spark.kinds import UNAVAILABLE, kind_of
-from workers.spark.sinks import IcebergPlace, sink_of
-from workers.spark.tables.table import Column, Table
+from workers.spark.sinks import IcebergPlace, ParquetPlace, sink_of
+from workers.spark.tables.table import Column, Sink, Table
 from workers.spark.topics.formats import json_format
 
 if TYPE_CHECKING:
@@ -33,9 +33,10 @@ Version = tuple[object, object, object, int, int | None]
 
 
 class Rig:
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
+    def __init__(self, spark: SparkSession, folder: Path, sink: Sink | None = None) -> None:
         self.spark = spark
         self.sink = MemorySink(spark)
+        self._sink = sink or self.sink
         self.next = 0
         self._folder = folder
 
@@ -45,7 +46,7 @@ class Rig:
 
     def again(self, records: DataFrame) -> None:
         checkpoint = Checkpoint(self.spark, str(self._folder))
-        Batches(checkpoint, json_format(UNAVAILABLE, None), self.sink, History(self.sink)).apply(records, self.next)
+        Batches(checkpoint, json_format(UNAVAILABLE, None), self._sink, History(self._sink)).apply(records, self.next)
 
     def versions(self) -> list[Version]:
         """By key and begin; the times of a version are those of its changes."""
@@ -182,6 +183,26 @@ def test_new_column_and_table_without_a_key(rig: Rig) -> None:
     assert [(row["name"], row["stock"]) for row in rows if row["op"] == "c"] == [("a", None)]
     assert [(row["name"], row["stock"]) for row in rows if row["op"] == "u"] == [("b", 7)]
     assert "public.visits_history" not in rig.sink.tables
+
+
+def test_column_is_renamed_after_another_one_was_dropped(spark: SparkSession, tmp_path: Path) -> None:
+    # A history keeps columns that the source drops.
+    sink = sink_of(ParquetPlace(str(tmp_path / "tables"), drop_columns=False), spark)
+    rig = Rig(spark, tmp_path, sink)
+    note, last = {**NAME, "field": "note"}, {**NAME, "field": "last"}
+    log = TopicLog((ID, NAME, note, last))
+    log.change("c", {"id": 1, "name": "n", "note": "o", "last": "l"}, lsn=10)
+    rig.batch(log)
+    log.fields = (ID, NAME, last)
+    log.change("u", {"id": 1, "name": "n2", "last": "l"}, lsn=20)
+    rig.batch(log)
+    log.fields = (ID, {**NAME, "field": "title"}, last)
+    log.change("u", {"id": 1, "title": "n3", "last": "l"}, lsn=30)
+    rig.batch(log)
+    found = spark.read.parquet(str(tmp_path / "tables" / "public" / "items_history"))
+    assert [name for name in found.columns if name in {"name", "title", "note", "last"}] == ["title", "last", "note"]
+    rows = found.select("version", "title", "note").orderBy("version").collect()
+    assert [tuple(row) for row in rows] == [(10, "n", "o"), (20, "n2", None), (30, "n3", None)]
 
 
 def test_versions_continue_under_another_key(rig: Rig) -> None:

@@ -256,6 +256,17 @@ def test_dropped_columns_may_stay(make: Callable[..., Sink], spark: SparkSession
         found = sink.read(less)
         assert found is not None
         assert sorted(tuple(row) for row in found.select("id", "a", "b").collect()) == [(1, "x", 11), (2, "y", 20), (3, None, 30)]
+    # The column that stays does not get the new name of another one.
+    four = table(Column("id", INT), Column("a", TEXT), Column("c", TEXT), Column("b", LONG), name="four")
+    three, renamed = (replace(four, columns=(four.columns[0], replace(four.columns[2], name=name), four.columns[3])) for name in "cd")
+    sink.apply(2, [effects(spark, four, [up(1, "old", "x", 10)])])
+    sink.apply(3, [effects(spark, three, [up(2, "y", 20)])])
+    for _ in range(2):
+        sink.apply(4, [replace(effects(spark, renamed, [up(3, "z", 30)]), former=three)])
+        found = sink.read(renamed)
+        assert found is not None
+        rows = sorted(tuple(row) for row in found.select("id", "a", "d", "b").collect())
+        assert (rows, "c" in found.columns) == ([(1, "old", "x", 10), (2, None, "y", 20), (3, None, "z", 30)], False)
 
 
 def test_values_of_all_types(make: Callable[..., Sink], spark: SparkSession) -> None:

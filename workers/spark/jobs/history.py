@@ -81,12 +81,12 @@ class History:
         _check_flat(work.topic)
         *passed, own = _forms(work.topic)
         rows = versions(work.changes, table, self._known(work, *passed, own), truncates(work))
-        return Effects(own, rows, passed=tuple(passed)), state
+        return Effects(own, rows, passed=tuple(passed), former=_former(work.topic)), state
 
     def _known(self, work: Work, *path: Table) -> DataFrame | None:
         if work.unfilled:
             return None
-        return at_newest(self._sink.read(path[-1], work.changes.sparkSession), path)
+        return at_newest(self._sink.read(path[-1], work.changes.sparkSession), path, _former(work.topic))
 
 
 def _check_flat(topic: Topic) -> None:
@@ -105,6 +105,10 @@ def _check_flat(topic: Topic) -> None:
 def _forms(topic: Topic) -> list[Table]:
     """The history's forms since the previous batch, and its present one."""
     return [history_table(table) for table in (*topic.passed, topic.table)]
+
+
+def _former(topic: Topic) -> Table | None:
+    return None if topic.known is None else history_table(topic.known)
 
 
 def versions(changes: DataFrame, table: Table, known: DataFrame | None, emptied: Sequence[Truncate]) -> DataFrame:

@@ -32,7 +32,8 @@ class Mirror:
         """The mirror."""
         if work.unfilled:
             return None
-        return at_newest(self._sink.read(work.topic.table, work.changes.sparkSession), (*work.topic.passed, work.topic.table))
+        there = self._sink.read(work.topic.table, work.changes.sparkSession)
+        return at_newest(there, (*work.topic.passed, work.topic.table), work.topic.known)
 
     def plan(self, work: Work, state: TopicState) -> tuple[Effects, TopicState]:
         """One effect for each key that changed."""
@@ -51,7 +52,7 @@ class Mirror:
             rows = folded(after_truncates(live, ()).where(F.col("key").isNotNull()), table)
         else:
             rows = last_of_each(live, table)
-        return Effects(table, rows, truncated, again, work.topic.passed), replace(state, truncates=kept)
+        return Effects(table, rows, truncated, again, work.topic.passed, work.topic.known), replace(state, truncates=kept)
 
 
 def truncates(work: Work, *, begins: bool = False) -> list[Truncate]:

@@ -81,7 +81,9 @@ class ParquetSink:
             said = f"The folder of {table.full_name} has no column {LSN}, so is not a mirror. Choose another folder."
             raise TableError(table.full_name, said)
         old = [(field.name, field.dataType) for field in there.schema.fields if field.name not in {LSN, POSITION}]
-        wanted = allowed(steps_along(old, effects.path, extras=not self._drop_columns), table, drop_columns=self._drop_columns)
+        former = None if self._drop_columns else effects.former
+        found = steps_along(old, effects.path, extras=not self._drop_columns, former=former)
+        wanted = allowed(found, table, drop_columns=self._drop_columns)
         own = own_columns(table)
         if not wanted and (POSITION in own) == (POSITION in there.columns):
             return there

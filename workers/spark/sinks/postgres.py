@@ -36,10 +36,11 @@ _OWN: Final = frozenset({"0A", "21", "22", "23", "42", "54"})
 class _Staged:
     """A table's forms up to its present one, its batch, and the staging table of the batch's rows, None without rows.
 
-    ``known``: see :class:`Effects`.
+    ``former`` and ``known``: see :class:`Effects`.
     """
 
     path: tuple[Table, ...]
+    former: Table | None
     batch: Incoming
     stage: str | None
     known: bool
@@ -145,7 +146,7 @@ class PostgresSink:
         own_columns(effects.table)
         with incoming(effects) as batch:
             if batch.count == 0:
-                return _Staged(effects.path, batch, None, effects.known)
+                return _Staged(effects.path, effects.former, batch, None, effects.known)
             place = "\0".join([self._mirror, *self.target(effects.table), *([str(turn)] if turn else [])])
             stage = sql_name(HOME, f"batch_{hashlib.sha256(place.encode()).hexdigest()[:24]}")
             rows = batch.rows.select(*(to_text(F.col(name), batch.rows.schema[name].dataType).alias(name) for name in batch.rows.columns))
@@ -160,13 +161,13 @@ class PostgresSink:
                 .option("numPartitions", str(self._connections))
                 .save()
             )
-            return _Staged(effects.path, batch, stage, effects.known)
+            return _Staged(effects.path, effects.former, batch, stage, effects.known)
 
     def _bring(self, connection: psycopg.Connection, staged: _Staged) -> None:
         batch, target = staged.batch, self.target(staged.batch.table)
         if staged.known and not columns_of(connection, target):
             raise vanished(batch.table, ".".join(target))
-        bring_shape(connection, self._spark, target, staged.path, drop_columns=self._drop_columns)
+        bring_shape(connection, self._spark, target, staged.path, staged.former, drop_columns=self._drop_columns)
         mirror = sql_name(*target)
         if batch.truncated is not None:
             run(connection, truncates(mirror, batch))

@@ -56,9 +56,18 @@ def bring_schema(connection: psycopg.Connection, name: str) -> None:
 
 
 def bring_shape(
-    connection: psycopg.Connection, spark: SparkSession, target: tuple[str, str], path: Sequence[Table], *, drop_columns: bool
+    connection: psycopg.Connection,
+    spark: SparkSession,
+    target: tuple[str, str],
+    path: Sequence[Table],
+    former: Table | None,
+    *,
+    drop_columns: bool,
 ) -> None:
-    """Create the mirror, or change it along ``path``. Raises TableError for a table that is not a mirror."""
+    """Create the mirror, or change it from ``former`` (see :class:`Effects`) along ``path``.
+
+    Raises TableError for a table that is not a mirror.
+    """
     table = path[-1]
     own = {name: "bigint" if name == LSN else "text" for name in own_columns(table)}
     there, mirror = columns_of(connection, target), sql_name(*target)
@@ -75,7 +84,8 @@ def bring_shape(
     old = [(name, of) for name, of in there if name not in {LSN, POSITION}]
     order = _order(connection, target)
     old.sort(key=lambda column: order.index(column[0]) if column[0] in order else len(order))
-    for step in allowed(steps_along(old, path, postgres_type, extras=not drop_columns), table, drop_columns=drop_columns):
+    found = steps_along(old, path, postgres_type, extras=not drop_columns, former=None if drop_columns else former)
+    for step in allowed(found, table, drop_columns=drop_columns):
         _take(connection, spark, mirror, step)
     if POSITION in names and POSITION not in own:
         run(connection, f"ALTER TABLE {mirror} DROP COLUMN {sql_name(POSITION)}")

@@ -52,9 +52,9 @@ class RuledSink:
         rule, table = self._rules.of(effects.table), effects.table
         shape = rule.shape(table)
         self._check_route(shape.full_name, table.full_name)
-        if not rule.changes_rows:
-            return replace(effects, table=shape, passed=tuple(rule.shape(one) for one in effects.passed))
-        return replace(effects, table=shape, passed=tuple(rule.shape(one) for one in effects.passed), rows=_rows(effects, rule, shape))
+        former = None if effects.former is None else rule.shape(effects.former)
+        shaped = replace(effects, table=shape, passed=tuple(rule.shape(one) for one in effects.passed), former=former)
+        return shaped if not rule.changes_rows else replace(shaped, rows=_rows(effects, rule, shape))
 
     def _check_route(self, target: str, source: str) -> None:
         other = self._sources.setdefault(target, source)

@@ -92,9 +92,9 @@ def rewritten(there: DataFrame, table: Table, wanted: Sequence[Step]) -> DataFra
     return there.select(*(values[name].alias(name) for name in [*known, *extra, *own]))
 
 
-def at_newest(there: DataFrame | None, path: Sequence[Table]) -> DataFrame | None:
-    """A sink's table converted to the last form of ``path``; None if there is no table."""
+def at_newest(there: DataFrame | None, path: Sequence[Table], former: Table | None) -> DataFrame | None:
+    """A sink's table, which had the form ``former`` if that is known, in the last form of ``path``; None if there is no table."""
     if there is None:
         return None
     own = [(field.name, field.dataType) for field in there.schema.fields if field.name not in {LSN, POSITION}]
-    return rewritten(there, path[-1], steps_along(own, path))
+    return rewritten(there, path[-1], steps_along(own, path, former=former))

@@ -92,13 +92,25 @@ def steps(old: Sequence[tuple[str, object]], new: Table, type_of: TypeOf = kind_
 
 
 def steps_along(
-    old: Sequence[tuple[str, object]], path: Sequence[Table], type_of: TypeOf = kind_type, *, extras: bool = False
+    old: Sequence[tuple[str, object]],
+    path: Sequence[Table],
+    type_of: TypeOf = kind_type,
+    *,
+    extras: bool = False,
+    former: Table | None = None,
 ) -> list[Step]:
     """The steps from the columns ``old`` through the tables of ``path``, oldest first, to the last of them.
 
     The tables in between show changes that the two ends alone do not, such as two renames with a new column between them. If ``old`` has
     the last table's names already, these steps were taken before a crash. With ``extras``, columns that the mirror keeps may follow them.
+
+    Columns that neither ``former`` (the table's form before, if it is known) nor ``path`` has were dropped earlier. They are dropped last
+    and are not taken for the former names of new columns.
     """
+    known = {column.name for table in (*path, former or path[-1]) for column in table.columns}
+    left: list[Step] = [Drop(name) for name, _ in old if former is not None and name not in known]
+    if left:
+        return [*steps_along([one for one in old if one[0] in known], path, type_of, extras=extras), *left]
     wanted = [column.name for column in path[-1].columns]
     names = [name for name, _ in old]
     if (names[: len(wanted)] if extras else names) == wanted:
@@ -112,7 +124,14 @@ def steps_along(
     return found
 
 
-def one_by_one(old: Sequence[tuple[str, object]], path: Sequence[Table], found: Sequence[Step], type_of: TypeOf = kind_type) -> bool:
+def one_by_one(
+    old: Sequence[tuple[str, object]],
+    path: Sequence[Table],
+    found: Sequence[Step],
+    type_of: TypeOf = kind_type,
+    *,
+    former: Table | None = None,
+) -> bool:
     """Whether each step may have its own commit: after each one, the present columns lead to exactly the remaining steps.
 
     If a gap left a choice, some of the steps could make the others look like a rename; such steps need one commit.
@@ -120,7 +139,7 @@ def one_by_one(old: Sequence[tuple[str, object]], path: Sequence[Table], found: 
     shape = list(old)
     for taken, step in enumerate(found, 1):
         shape = _taken(shape, step, type_of)
-        if steps_along(shape, path, type_of) != list(found[taken:]):
+        if steps_along(shape, path, type_of, former=former) != list(found[taken:]):
             return False
     return True
 

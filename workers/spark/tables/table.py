@@ -71,7 +71,8 @@ class Effects:
     (array of names: columns whose value in the target stays as it is, or null when there is no such row) and ``lsn`` (bigint or null).
     ``truncated``: before the rows are applied, every row whose ``__lsn`` is null or below this is removed (:data:`ALL`: every row).
     ``replaced``: of a table without a key, ranges of ``__position`` (from the first text to before the second) of further rows that are
-    removed then. ``passed`` are the table's earlier forms since the previous batch, oldest first. ``known``: an earlier batch filled the table, so a
+    removed then. ``passed`` are the table's earlier forms since the previous batch, oldest first. ``former`` is a form that the previous
+    batch knew, if given: other columns that the target has are left from earlier forms. ``known``: an earlier batch filled the table, so a
     sink that does not find it refuses the effects. ``seen``, if given, is called with the numbers of upserts and deletes before these are
     written. Applying the same effects twice leaves the same table.
     """
@@ -81,6 +82,7 @@ class Effects:
     truncated: int | None = None
     replaced: tuple[tuple[str, str], ...] = ()
     passed: tuple[Table, ...] = ()
+    former: Table | None = None
     known: bool = False
     seen: Callable[[int, int], None] | None = None
 

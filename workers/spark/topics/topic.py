@@ -183,6 +183,18 @@ class Topic:
         return tuple(replace(self.table, columns=self._layouts[known.value, known.key].columns) for known in later)
 
     @property
+    def known(self) -> Table | None:
+        """The table's last form that the previous batch knew; None before the first batch.
+
+        If later changes have this form too, it may also be an earlier one, and :attr:`passed` has the last one.
+        """
+        followed = self.state.followed
+        if followed is None or not self._ordered:
+            return None
+        earlier = [known for known in self._ordered if known.newest <= followed] or self._ordered[:1]
+        return replace(self.table, columns=self._layouts[earlier[-1].value, earlier[-1].key].columns)
+
+    @property
     def is_table(self) -> bool:
         """Whether the topic holds changes of a table."""
         return bool(self._ordered)

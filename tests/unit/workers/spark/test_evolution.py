@@ -119,6 +119,26 @@ def test_kept_columns_follow_the_added_ones() -> None:
     assert reported(steps_along(old("a:i b:l gone:i"), path, extras=True)) == ["+c@b", "-gone", "b>x"]
 
 
+@pytest.mark.parametrize(
+    ("before", "former", "path", "wanted"),
+    [
+        # b was dropped earlier and is kept: x is the new name of a.
+        ("id:i a:t b:t c:t", "id:i a:t c:t", ["id:i x:t c:t"], ["a>x", "-b"]),
+        ("id:i x:t b:t c:t", "id:i a:t c:t", ["id:i x:t c:t"], ["-b"]),
+        ("id:i a:t b:t c:t", "id:i a:t c:t", ["id:i x:t c:t", "id:i y:t c:t"], ["a>x", "x>y", "-b"]),
+        # It is there again.
+        ("id:i a:t b:t c:t", "id:i a:t c:t", ["id:i a:t c:t b:t"], ["-b", "+b@c"]),
+        # Unknown: nothing tells which of them has the new name.
+        ("id:i a:t b:t c:t", None, ["id:i x:t c:t"], ["+x@id", "-a", "-b"]),
+    ],
+)
+def test_column_that_was_dropped_earlier_gets_no_new_name(before: str, former: str | None, path: list[str], wanted: list[str]) -> None:
+    tables, known = [table(one) for one in path], None if former is None else table(former)
+    found = steps_along(old(before), tables, extras=True, former=known)
+    assert reported(found) == wanted
+    assert one_by_one(old(before), tables, found, former=known)
+
+
 def test_dropped_columns_are_allowed_to_stay() -> None:
     wanted = table("a:i c:t b:t")
     found = steps(old("a:i b:t c:t d:t"), wanted)
