@@ -32,14 +32,15 @@ FORM = json_format(UNAVAILABLE, None)
 
 
 class Topics:
-    """The records in Kafka: those of all batches, none of them removed."""
+    """The records in Kafka: those of all batches, without those before ``removed`` in each partition."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self.records: list[Record] = []
+        self.removed: dict[int, int] = {}
 
     def begins(self, topics: Collection[str]) -> Offsets:
-        return dict.fromkeys(self.ends(topics), 0)
+        return {place: self.removed.get(place[1], 0) for place in self.ends(topics)}
 
     def ends(self, topics: Collection[str]) -> Mapping[tuple[str, int], int]:
         ends: dict[tuple[str, int], int] = {}
@@ -152,6 +153,37 @@ def test_new_checkpoint_replaces_the_rows_of_a_table_of_two_topics_once(spark: S
     other.change("c", {"id": 2, "name": "b"})
     rig.begin(log, other, rebuild=["public.items"])
     assert rig.sink.rows() == [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
+
+
+@pytest.mark.parametrize(
+    ("removed", "whole"),
+    [
+        ({}, True),
+        ({0: 1}, True),
+        # Partition 1 still has its record from before the snapshot.
+        ({0: 1, 1: 1}, True),
+        # It may have lost a row of the snapshot, or has.
+        ({0: 1, 1: 2}, False),
+        ({0: 1, 1: 3}, False),
+        ({1: 4}, False),
+        ({0: 2}, False),
+    ],
+)
+def test_snapshot_is_whole_only_if_no_partition_can_have_lost_rows(
+    spark: SparkSession, tmp_path: Path, removed: dict[int, int], *, whole: bool
+) -> None:
+    topics, log = Topics(spark), TopicLog()
+    log.change("c", {"id": 1, "name": "a"})
+    for key in (2, 3):
+        log.change("c", {"id": key, "name": "b"}, partition=1)
+    log.change("r", {"id": 1, "name": "a"}, snapshot="first")
+    log.change("r", {"id": 2, "name": "b"}, snapshot="true", partition=1, lsn=log.lsn)
+    log.change("r", {"id": 3, "name": "b"}, snapshot="last", partition=1, lsn=log.lsn)
+    log.change("u", {"id": 1, "name": "a2"})
+    topics.records, topics.removed = log.new(), removed
+    rebuild = Rebuild(Checkpoint(spark, str(tmp_path)), cast(Broker, topics), {log.topic}, FORM, topics.read)
+    found = rebuild.lacks(log.topic)
+    assert (found is None) is whole, found
 
 
 def test_half_of_a_move_that_waits_is_not_read_twice(spark: SparkSession, tmp_path: Path) -> None:

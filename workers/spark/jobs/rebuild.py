@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.failure import WRONG, JobError
@@ -85,7 +85,13 @@ class Rebuild:
         return f"its topic {topic} no longer holds the records before {named} (retention), nor a whole snapshot after them"
 
     def _whole_snapshot(self, topic: str) -> bool:
-        records = self._read(self._broker.begins([topic]), self._broker.ends([topic]))
+        """Whether the topic holds a snapshot that certainly lost no row.
+
+        The partition of its first row has all its later records. Another partition whose first records were removed may have had rows of
+        the snapshot among them, unless it still has a record from before the snapshot.
+        """
+        first = self._broker.begins([topic])
+        records = self._read(first, self._broker.ends([topic]))
         cut = self._format.cut(records)
         groups = survey(cut, self._format.signs)
         states = learned({}, groups, cut, self._format.schemas, records, passing=[topic])
@@ -94,13 +100,19 @@ class Rebuild:
         if changes is None:
             return False
         # All rows of a snapshot have its LSN. A snapshot of a single row has only the last marker.
-        snapshots = changes.where("op = 'r'").groupBy("lsn")
-        marked = snapshots.agg(
-            F.count("*").alias("rows"),
-            F.bool_or(F.col("snapshot").isin(*SNAPSHOT_BEGINS)).alias("begins"),
-            F.bool_or(F.col("snapshot").isin(*SNAPSHOT_ENDS)).alias("ends"),
+        begins, ends = F.col("snapshot").isin(*SNAPSHOT_BEGINS), F.col("snapshot").isin(*SNAPSHOT_ENDS)
+        rows = changes.where("op = 'r'").withColumn("only", F.count("*").over(Window.partitionBy("lsn")) == 1)
+        found = rows.groupBy("lsn").agg(
+            F.max(F.when(begins | F.col("only"), F.struct("timestamp", "partition"))).alias("begin"),
+            F.max(F.when(ends, F.col("timestamp"))).alias("end"),
         )
-        return not marked.where("ends and (begins or rows = 1)").isEmpty()
+        whole = found.where("end >= begin.timestamp").select("begin.*").collect()
+        oldest = records.groupBy("partition").agg(F.min_by("timestamp", "offset").alias("timestamp")).collect()
+        since = {row["partition"]: row["timestamp"] for row in oldest}
+        cut_off = [partition for (_, partition), offset in first.items() if offset > 0]
+        return any(
+            all(one == begin["partition"] or (one in since and since[one] < begin["timestamp"]) for one in cut_off) for begin in whole
+        )
 
     def _check_names(self, names: Collection[str], state: State) -> None:
         for name in names:
