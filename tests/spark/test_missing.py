@@ -15,6 +15,7 @@ from tests.support.spark.verify_rig import found, table_of
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.mirror import Mirror
+from workers.spark.jobs.wal_position import position_of
 from workers.spark.kinds import UNAVAILABLE
 from workers.spark.sinks import ParquetPlace, PostgresPlace, SinkPlace, sink_of
 from workers.spark.source.missing import missing_of
@@ -128,3 +129,13 @@ def test_rows_older_than_a_column_show_what_postgresql_shows(spark: SparkSession
     assert verdict.aside == {}
     assert {DEFAULTS[int(name.removeprefix("c"))]: keys for name, keys in verdict.columns.items()} == {}
     assert (verdict.equal, verdict.same) == (True, 2)
+
+
+def test_source_says_where_its_wal_ends(pg: PgServer) -> None:
+    database = pg.database("wal_position")
+    before = position_of(database.dsn)
+    database.execute("CREATE TABLE t AS SELECT 1 AS a")
+    after = position_of(database.dsn)
+    assert before is not None
+    assert after is not None
+    assert 0 < before < after

@@ -33,6 +33,7 @@ from workers.spark.jobs.mirror_config import ID_BYTES, NEED_AVRO, MirrorConfig, 
 from workers.spark.jobs.ownership import Ownership
 from workers.spark.jobs.rebuild import Rebuild
 from workers.spark.jobs.transactions import Transactions
+from workers.spark.jobs.wal_position import fallen_back, position_of
 from workers.spark.maintenance.maintain import lake_of, maintain
 from workers.spark.maintenance.schedule import Schedule
 from workers.spark.meters.figures import Figures
@@ -307,6 +308,8 @@ def _run(
         checkpoint = Checkpoint(session, config.checkpoint)
         checkpoint.check()
         check_held(session, config, checkpoint)
+        if config.dsn is not None and (lower := fallen_back(checkpoint.last(), position_of(config.dsn))) is not None:
+            say(lower)
         place = sink_of(place_of(config, f"{config.name} {checkpoint.identity()}"), session)
         sink = ruled(config, place)
         ends = broker.ends(topics) if now else None
