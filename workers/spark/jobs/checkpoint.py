@@ -251,7 +251,10 @@ class Checkpoint:
             finally:
                 stream.close()
             system.delete(at, False)
-            system.rename(aside, at)
+            if not system.rename(aside, at):
+                raise JobError(
+                    UNREADABLE, f"The checkpoint's file {path}.new could not be renamed to {path}. Check the folder and its rights."
+                )
 
     def _delete(self, path: str) -> None:
         system, at = self._system(path)

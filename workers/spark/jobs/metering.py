@@ -30,8 +30,11 @@ class CountedSink:
 
     def apply(self, batch: int, effects: Sequence[Effects]) -> None:
         """See :class:`workers.spark.tables.table.Sink`."""
-        tally = self._figures.tally
-        self._sink.apply(batch, [replace(one, seen=partial(tally, one.table.full_name)) for one in effects])
+        names, tally = [one.table.full_name for one in effects], self._figures.tally
+        # A batch may have several turns, and several topics may fill one table.
+        parts = [(batch, names[:at].count(name)) for at, name in enumerate(names)]
+        counting = zip(effects, names, parts, strict=True)
+        self._sink.apply(batch, [replace(one, seen=partial(tally, name, part=part)) for one, name, part in counting])
 
     def read(self, table: Table, session: SparkSession | None = None) -> DataFrame | None:
         """See :class:`workers.spark.tables.table.Sink`."""

@@ -257,7 +257,12 @@ class Run:
             return
         self._lag_at = time.monotonic() + LAG_SECONDS
         read = self._checkpoint.offsets()
-        topics = unread_of(read, end_offsets(self._spark, self._config))
+        try:
+            topics = unread_of(read, end_offsets(self._spark, self._config))
+        except JobError as error:
+            # Only the stream itself decides whether it can go on.
+            self._say(f"The unread records could not be counted. {error}")
+            return
         if self._unread is not None:
             self._unread(topics)
         behind = sum(topics.values())

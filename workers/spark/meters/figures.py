@@ -80,7 +80,7 @@ class Figures:
         self._clock = clock
         self._lock = threading.Lock()
         self._topics: dict[str, TableFigures] = {}
-        self._tallies: dict[str, tuple[int, int]] = {}
+        self._tallies: dict[str, dict[object, tuple[int, int]]] = {}
         self.job = JobFigures(clock())
 
     def topics(self) -> dict[str, TableFigures]:
@@ -93,9 +93,9 @@ class Figures:
         self._tallies.clear()
         self.job.began = self._clock()
 
-    def tally(self, table: str, rows: int, deletes: int) -> None:
-        """The sink has computed the effects on a table of the present batch. A repetition replaces them."""
-        self._tallies[table] = (rows, deletes)
+    def tally(self, table: str, rows: int, deletes: int, part: object = None) -> None:
+        """The sink has computed the effects on a table of a part of the present batch. A repetition of the part replaces them."""
+        self._tallies.setdefault(table, {})[part] = (rows, deletes)
 
     def failed(self) -> None:
         """The present batch failed."""
@@ -121,8 +121,9 @@ class Figures:
                 known.failures += topic in aside and not known.aside
                 known.aside = topic in aside
                 known.dead += aside.get(topic, 0)
-                known.rows += self._tallies.get(known.table, (0, 0))[0]
-                known.deletes += self._tallies.get(known.table, (0, 0))[1]
+                for rows, deletes in self._tallies.get(known.table, {}).values():
+                    known.rows += rows
+                    known.deletes += deletes
             self._tallies.clear()
 
     def _applied(self, topic: str, part: TopicBatch, now: float, *, apart: bool) -> None:

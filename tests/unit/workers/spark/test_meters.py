@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
@@ -15,16 +15,22 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
+from pyspark.sql import DataFrame, SparkSession
+
 from tests.support.project import ROOT
-from workers.spark.failure import WRONG, JobError
+from workers.spark.failure import UNREADABLE, WRONG, JobError
 from workers.spark.fallback import Fallbacks
+from workers.spark.jobs import stream
+from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.done import Done
-from workers.spark.jobs.metering import counted, unread_of
+from workers.spark.jobs.metering import CountedSink, counted, unread_of
+from workers.spark.jobs.mirror_config import MirrorConfig
 from workers.spark.meters.endpoint import served
 from workers.spark.meters.figures import Figures, TopicBatch
 from workers.spark.meters.listener import TriggerListener
 from workers.spark.meters.settings import MetricsConfig, check_metrics
 from workers.spark.meters.text import NAMES, exposition
+from workers.spark.tables.table import Effects, Sink, Table
 
 LIMIT = 300.0
 A, B = "shop.public.a", "shop.public.b"
@@ -79,6 +85,26 @@ def test_rows_and_deletes_of_a_repeated_statement_count_once(figures: Figures) -
     assert (seen["table_rows_total", "public.a"], seen["table_deletes_total", "public.a"]) == (6, 1)
     assert (seen["table_records_total", "public.a"], seen["records_total", ""]) == (8, 8)
     assert (seen["batches_total", ""], seen["batch_failures_total", ""], seen["batch_seconds_total", ""]) == (2, 1, 3)
+
+
+def test_rows_of_all_turns_and_topics_of_a_batch_count(figures: Figures) -> None:
+    counts = {100: (5, 1), 101: (2, 0)}
+
+    class Counting:
+        def apply(self, batch: int, effects: Sequence[Effects]) -> None:
+            for one in effects:
+                assert one.seen is not None
+                one.seen(*counts[batch])
+
+    table = Table("public", "a", (), ("id",))
+    effects = [Effects(table, cast(DataFrame, None)) for _ in range(2)]
+    sink = CountedSink(cast(Sink, Counting()), figures)
+    figures.begun()
+    for turn in (100, 100, 101):
+        sink.apply(turn, effects)
+    figures.applied(2.0, {A: TopicBatch(7, 990_000)}, {A: "public.a"}, {})
+    seen = samples(figures)
+    assert (seen["table_rows_total", "public.a"], seen["table_deletes_total", "public.a"]) == (14, 2)
 
 
 def test_lag_is_the_age_of_the_newest_record_while_some_are_unread(figures: Figures) -> None:
@@ -157,6 +183,19 @@ def test_unread_records_of_each_topic() -> None:
 def address(figures: Figures) -> Iterator[str]:
     with served(figures, "shop", 0, "127.0.0.1", LIMIT) as port:
         yield f"http://127.0.0.1:{port}"
+
+
+def test_job_goes_on_if_unread_records_cannot_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise JobError(UNREADABLE, "Kafka at b does not answer: too slow.")
+
+    monkeypatch.setattr(stream, "end_offsets", refuse)
+    monkeypatch.setattr(stream, "LAG_SECONDS", 0.0)
+    said: list[str] = []
+    checkpoint = cast(Checkpoint, SimpleNamespace(offsets=dict))
+    run = stream.Run(cast(MirrorConfig, None), cast(SparkSession, None), lambda *_: Done(0), checkpoint, said.append, None)
+    run._tell_lag()
+    assert said == ["The unread records could not be counted. Kafka at b does not answer: too slow."]
 
 
 def test_server_shows_figures_and_health(figures: Figures, clock: Clock, address: str) -> None:
