@@ -256,7 +256,7 @@ class RecordConversion:
             return self.chain.apply_with_shared(record)
         except StepError as problem:
             step = problem.step
-            self._fail(
+            self.fail(
                 CdcError(
                     ErrorKind.TRANSFORM,
                     f"Transform {step.alias} ({step.name}) failed on a record of topic {problem.record.topic}"
@@ -277,7 +277,7 @@ class RecordConversion:
             headers, encoded = self._headers(record)
         except (DataError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as problem:
             reason = str(problem) if isinstance(problem, DataError) else type(problem).__name__
-            self._fail(
+            self.fail(
                 CdcError(
                     ErrorKind.TRANSFORM,
                     f"The {side}.converter cannot convert the {side} of a record of topic {record.topic}{_key_fields(record)}: {reason}",
@@ -300,7 +300,8 @@ class RecordConversion:
         self._usual = record.headers, converted, encoded
         return converted, encoded
 
-    def _fail(self, error: CdcError) -> None:
+    def fail(self, error: CdcError) -> None:
+        """Count a record that failed. Returns if it is left out (``errors.tolerance=all``); otherwise raises ``error``."""
         logged = self._logs or self._tolerant
         if logged:
             self._warn("record left out" if self._tolerant else "record failed", reason=error.message)

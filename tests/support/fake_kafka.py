@@ -26,6 +26,8 @@ class FakeKafka:
     """Set when a batch begins to wait."""
     open: int = 0
     """Producers that are connected."""
+    batches: list[tuple[int, int]] = field(default_factory=list)
+    """The records and bytes of each batch that was sent."""
 
     def producer(self, **arguments: Any) -> FakeProducer:
         """Make a producer, as ``AIOKafkaProducer(**arguments)`` does."""
@@ -78,6 +80,7 @@ class FakeProducer:
         assert self._started
         assert partition < self._kafka.partitions
         kafka, acknowledged = self._kafka, asyncio.get_running_loop().create_future()
+        kafka.batches.append((batch.record_count(), batch.size()))
         await asyncio.sleep(0)
         kafka.faults.at("send")
         if self._transactional:

@@ -49,6 +49,9 @@ _CHUNK_WEIGHT: Final = 900_000
 _CHUNK_SIZE: Final = 4_000_000
 """The most bytes of one batch before compression, which limits the memory that consumers need."""
 _CHUNK_RECORDS: Final = 4_000
+_TOPIC_LIMIT: Final = 1_048_576
+"""The default of a topic's ``max.message.bytes``, but for its 12 bytes of overhead. A batch of several records stays below it even if
+``max.request.size`` is higher, because that may have been raised for the records of one topic only."""
 
 
 class Partition:
@@ -340,18 +343,28 @@ class KafkaSink:
 
     async def _deliver(self, part: Partition, batch: RecordBatch) -> None:
         began = time.monotonic()
+        several = False
         try:
             acks = [
-                await self._producer.send_batch(prepared, part.topic, partition=part.partition)
+                (await self._producer.send_batch(prepared, part.topic, partition=part.partition), prepared.record_count() > 1)
                 for chunk in _chunks(batch)
                 for prepared in self._prepare(chunk, part.topic, began)
             ]
             failpoints.reached(failpoints.AFTER_SEND)
-            for ack in acks:
+            for ack, of_several in acks:
+                several = of_several
                 await ack
             self.delivered += len(batch.records)
         except KafkaError as error:
             self.meter.failed(part.topic, len(batch.records))
+            if several and isinstance(error, MessageSizeTooLargeError):
+                raise CdcError(
+                    ErrorKind.SINK_RECORD_TOO_LARGE,
+                    f"A batch of several records for topic {part.topic} is larger than Kafka takes",
+                    "Set producer.override.max.request.size to max.message.bytes of the topic (or to message.max.bytes of the broker):"
+                    " no batch of several records is larger then",
+                    type(error).__name__,
+                ) from error
             raise sink_error(error, f"topic {part.topic}") from error
         now = time.monotonic()
         self.meter.answered((now - began) * 1000, now)
@@ -360,7 +373,7 @@ class KafkaSink:
         """Compress the records. While a batch exceeds the size limit and has several records, divide it in two."""
         body = encode_records(records)
         codec, packed = self._compressor.compress(body)
-        if len(packed) > self._max_request - 512 and len(records) > 1:
+        if len(packed) > min(self._max_request, _TOPIC_LIMIT) - 512 and len(records) > 1:
             middle = len(records) // 2
             return self._prepare(records[:middle], topic, now) + self._prepare(records[middle:], topic, now)
         self.meter.packed(topic, len(records), len(body), len(packed), now)

@@ -24,6 +24,7 @@ from connector.delivery.offsets import Position
 from connector.delivery.outbox_rows import OutboxRows
 from connector.delivery.record_conversion import RecordConversion, RecordReader, Written
 from connector.delivery.row_run import RowRun, RowTable
+from connector.errors import CdcError, ErrorKind
 from connector.io.kafka.sink import KafkaSink, TopicOut
 from connector.record.connect_record import ConnectRecord, Header
 
@@ -295,7 +296,14 @@ class ConvertingSink:
             try:
                 written = self.conversion.convert(record)
             except SchemaNeededError as needed:
-                await self._resolve(needed.registry, needed.request)
+                try:
+                    await self._resolve(needed.registry, needed.request)
+                except CdcError as error:
+                    # The registry refused the schema, so the converter cannot convert the record.
+                    if error.kind is not ErrorKind.SCHEMA:
+                        raise
+                    self.conversion.fail(error)
+                    return
                 continue
             if written is not None and not self._appended(written, timestamp, apart=apart):
                 await self._sink.prepare(written.topic)

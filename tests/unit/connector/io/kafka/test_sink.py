@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import permutations
@@ -172,6 +173,38 @@ async def test_after_a_refusal_nothing_is_reached_and_every_call_says_why(error:
             await rig.sink.drained()
         await rig.settle()
         assert (rig.reached, rig.kafka.waiting) == (None, [])
+
+
+async def test_small_records_never_form_a_batch_above_the_default_limit_of_topics() -> None:
+    settings = KafkaSettings({"bootstrap.servers": "nowhere:1", "max.request.size": "20971520"}, {})
+    kafka = FakeKafka()
+    sink = KafkaSink(settings, TopicCreator({}, {}, lambda _topic: None), connect=kafka.producer)
+    sink.frontier.begin(0)
+    await sink.start()
+    noise = random.Random(1)
+    try:
+        for size in [*[100] * 3_000, *[200_000] * 20, 3_000_000, *[200_000] * 20]:
+            sink.out("a").append(None, b"", noise.randbytes(size), NO_HEADERS, 0)
+        await sink.drained()
+    finally:
+        await sink.stop()
+    assert len(kafka.topics["a"]) == 3_041
+    assert sum(count > 1 for count, _ in kafka.batches) > 3
+    assert all(size < 1_048_588 for count, size in kafka.batches if count > 1)
+    assert max(size for _, size in kafka.batches) > 3_000_000
+
+
+async def test_a_batch_of_several_records_that_is_too_large_is_not_called_a_record() -> None:
+    for values, said in ((("1",), "A record for topic a"), (("1", "2"), "A batch of several records for topic a")):
+        async with started() as rig:
+            rig.append("a", *values)
+            rig.sink.send(position(10))
+            await rig.in_flight(1)
+            rig.kafka.answer(0, MessageSizeTooLargeError())
+            await rig.settle()
+            with pytest.raises(CdcError, match=said) as reported:
+                rig.sink.pump()
+            assert reported.value.kind is ErrorKind.SINK_RECORD_TOO_LARGE
 
 
 async def test_no_batch_overtakes_one_that_was_refused() -> None:

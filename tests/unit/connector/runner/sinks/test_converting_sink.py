@@ -224,6 +224,25 @@ async def test_failing_records_are_counted(config: dict[str, str], counted: dict
     assert found == [counted]
 
 
+async def test_a_schema_that_the_registry_refuses_fails_its_record_only_where_that_is_tolerated() -> None:
+    refused = CdcError(ErrorKind.SCHEMA, "The registry refuses the schema", "Change it")
+    for plan, left_out in ((replace(PLAN, config={"errors.tolerance": "all"}), True), (PLAN, False)):
+        registry, found = Registry(), list[dict[str, bool]]()
+        registry.failure = refused
+        registry.answers.set()
+        registry.known.add("odd")
+        sink, inner, _ = rig(registry, plan, lambda **facts: found.append(facts))  # noqa: B023 - called before the next turn
+        send(sink, 2, 3)
+        if left_out:
+            await sink.drained()
+            assert inner.log == [("odd", None, b"3")]
+        else:
+            with pytest.raises(CdcError, match="The registry refuses the schema"):
+                await sink.drained()
+            assert inner.log == []
+        assert found == [{"left_out": left_out, "logged": left_out}]
+
+
 async def test_tombstones_and_headers_pass() -> None:
     conversion = RecordConversion(PLAN, lambda _event, /, **_fields: None)
     inner = Inner()
