@@ -39,12 +39,14 @@ HEALTHCHECK --interval=5s --timeout=3s --start-period=20s \
 ENTRYPOINT ["understudy"]
 CMD ["worker"]
 
-# The jobs: --entrypoint understudy-spark. Jars are downloaded once into /understudy/.cache: make it a volume.
+# The jobs: --entrypoint understudy-spark. Jars are downloaded once into /understudy/.cache: make it a volume. A new volume takes the
+# owner of the folder here.
 FROM runtime AS spark
 USER 0
 RUN apt-get update && apt-get install --yes --no-install-recommends openjdk-21-jre-headless && rm -rf /var/lib/apt/lists/*
 COPY --from=build-spark /opt/understudy /opt/understudy
 USER 1001
+RUN mkdir -p /understudy/.cache
 
 FROM runtime AS worker
 COPY --from=build-worker /opt/understudy /opt/understudy

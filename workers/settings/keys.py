@@ -90,8 +90,10 @@ HONOURED: Final = frozenset(
     }
 )
 HONOURED_PREFIXES: Final = (
+    "class.map.",
     "config.providers.",
     "config.storage.",
+    "header.converter.",
     "key.converter.",
     "offset.storage.",
     "org.apache.kafka.sasl.oauthbearer.allowed.",
@@ -143,7 +145,6 @@ IGNORED_PREFIXES: Final = (
     "inter.worker.",
     "internal.key.converter.",
     "internal.value.converter.",
-    "header.converter.",
     "log4j.",
     "metrics.context.",
     "tools.log4j.",

@@ -54,6 +54,18 @@ def test_distributed_file(tmp_path: Path) -> None:
     assert settings.unknown == ("my.own.key",)
 
 
+def test_settings_of_header_converters_and_python_classes_are_honoured() -> None:
+    settings = WorkerSettings.from_properties(
+        {
+            "header.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "header.converter.schemas.enable": "false",
+            "class.map.com.example.Masking": "masking:Masking",
+        }
+    )
+    assert (settings.ignored, settings.unknown) == ((), ())
+    assert settings.converters.header.options == {"schemas.enable": "false"}
+
+
 def test_defaults_are_connects() -> None:
     settings = WorkerSettings.from_properties({})
     assert settings.bootstrap_servers == "localhost:9092"
