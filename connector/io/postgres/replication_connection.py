@@ -6,7 +6,7 @@ PostgreSQL manual, 55.4 Streaming Replication Protocol.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import psycopg
 from psycopg import pq
@@ -89,7 +89,13 @@ class Replication:
         listed = f" ({given})" if given else ""
         command = f"START_REPLICATION SLOT {quote_identifier(slot)} LOGICAL {format_lsn(lsn)}{listed}"
         doing = f"starting replication from slot {slot}"
-        await send_command(self._connection, command, pq.ExecStatus.COPY_BOTH, doing, alone=False)
+        try:
+            await send_command(self._connection, command, pq.ExecStatus.COPY_BOTH, doing, alone=False)
+        except CdcError as error:
+            if error.kind is not ErrorKind.SOURCE_INTERNAL:
+                raise
+            # pgoutput reports an unknown option as an internal error. It would refuse it again.
+            raise replace(error, kind=ErrorKind.SOURCE_QUERY, remedy="Correct slot.stream.params, or see the server's log") from error
         self._reader = CopyReader(self._connection, f"streaming from slot {slot}")
 
     async def frames(self, most: int, most_bytes: int) -> list[bytes]:
