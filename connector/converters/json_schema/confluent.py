@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -11,6 +10,7 @@ from connector.configdef.options import OptionError, Options
 from connector.converters.confluent import Subjects, confluent_registry
 from connector.converters.confluent_keys import CONFLUENT_KEYS, unlisted_key
 from connector.converters.converter import Converted, ConverterDefinition, Side
+from connector.converters.json_schema.essence import same_documents
 from connector.converters.json_schema.mapping import JsonSchemaSettings, json_schema, string_keys
 from connector.converters.registry import Registry, Wire
 from connector.record.connect_record import DataError, Header
@@ -72,10 +72,10 @@ class JsonSchemaConverter:
         text = json_schema(schema, self._schemas)
         title = None if schema.optional else schema.name
         answer = self._registry.schema(self._subjects.request(topic, title, "JSON", text))
-        if answer.text is not None and self._subjects.strict and json.loads(answer.text) != json.loads(text):
+        if answer.text is not None and self._subjects.strict and not same_documents(answer.text, text):
             raise DataError(
-                f"The registry's schema with the id {answer.id} differs from the record's, and whether it can read it is not known. "
-                "Register the record's schema, or set latest.compatibility.strict=false"
+                f"The registry's schema with the id {answer.id} differs from the record's in more than annotations and order, and whether "
+                "it can read it is not known. Register the record's schema, or set latest.compatibility.strict=false"
             )
         encode = value_encoder(_with_entries(schema), self._values)
         prepare = _entries(schema)

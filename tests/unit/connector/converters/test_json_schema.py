@@ -131,6 +131,21 @@ def test_the_newest_schema_must_be_the_own_one_unless_reported_otherwise() -> No
     assert converted(row, value, other, **off, latest_compatibility_strict="false")[0].prefix == b"\0\0\0\0\3"
 
 
+def test_order_and_annotations_of_the_newest_schema_do_not_matter() -> None:
+    off = {"auto_register_schemas": "false", "use_latest_version": "true"}
+    row, value = struct("s.t.Value", id=INT32, name=STRING.as_optional(), title=STRING.as_optional()), {"id": 1, "name": None, "title": "x"}
+    own: dict[str, Any] = json.loads(json_schema(row, JsonSchemaSettings()))
+    for each in own["properties"].values():
+        if "oneOf" in each:
+            each["oneOf"].reverse()
+    found = {"description": "rows", **own, "properties": dict(reversed(own["properties"].items())), "connect.version": 3}
+    assert converted(row, value, RegisteredSchema(3, text=json.dumps(found)), **off)[0].prefix == b"\0\0\0\0\3"
+    # A property may have the name of an annotation.
+    del found["properties"]["title"]
+    with pytest.raises(DataError, match="more than annotations and order"):
+        converted(row, value, RegisteredSchema(3, text=json.dumps(found)), **off)
+
+
 def test_errors() -> None:
     with pytest.raises(DataError, match="null value for field that is required"):
         converted(ROW, {"id": None, "name": None})
