@@ -80,7 +80,7 @@ class ConversionPlan:
     @property
     def tolerant(self) -> bool:
         """Whether a record that fails is left out (``errors.tolerance=all``)."""
-        return self.config.get("errors.tolerance", "none").strip().lower() == "all"
+        return tolerates_errors(self.config)
 
     def core_settings(self) -> tuple[ConverterSettings, ConverterSettings]:
         """Return how the core writes keys and values for this plan. Raises CdcError(CONFIG_INVALID).
@@ -124,6 +124,11 @@ class ConversionPlan:
             for choice in (self.key, self.value)
         )
         return Converters(key, value, of_key, of_value)
+
+
+def tolerates_errors(config: Mapping[str, str]) -> bool:
+    """Whether a record that fails is left out."""
+    return config.get("errors.tolerance", "none").strip().lower() == "all"
 
 
 class Written(NamedTuple):

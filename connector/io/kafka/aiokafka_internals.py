@@ -19,11 +19,13 @@ from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.protocol.group import LeaveGroupRequest
 from aiokafka.protocol.metadata import MetadataRequest
 from aiokafka.record.util import calc_crc32c
+from aiokafka.structs import TopicPartition
 
 from connector.meters.connection_meter import Traffic
 from connector.record.batch import ProducerState, Record, frame_batch
 
 __all__ = [
+    "SEQUENCES",
     "PreparedBatch",
     "generation",
     "leave_group",
@@ -32,11 +34,14 @@ __all__ = [
     "member_metadata",
     "request_rejoin",
     "set_pause_between_transactions",
+    "take_back",
     "topic_code",
     "traffic",
     "try_connection",
 ]
 
+SEQUENCES: Final = 2**31
+"""Sequence numbers of a partition's batches begin at 0 again after the highest one (``DefaultRecordBatch.incrementSequence``)."""
 _BYTES_AT: Final = 120
 """Where Linux' tcp_info has the acknowledged and the received bytes, two unsigned numbers of 64 bits."""
 
@@ -59,16 +64,34 @@ class PreparedBatch(BatchBuilder):  # type: ignore[misc]
         self._relative_offset = len(records)
 
     def _set_producer_state(self, producer_id: int, producer_epoch: int, base_sequence: int) -> None:
-        self._state = ProducerState(producer_id, producer_epoch, base_sequence, self._transactional)
+        # After the highest number aiokafka continues with negative ones, which brokers refuse.
+        self._state = ProducerState(producer_id, producer_epoch, base_sequence % SEQUENCES, self._transactional)
 
     def _build(self) -> bytearray:
         if self._buffer is None:
             self._buffer = frame_batch(self._records, self._body, self._codec, self._state, calc_crc32c)
         return self._buffer
 
+    @property
+    def records(self) -> list[Record]:
+        """The records."""
+        return self._records
+
     def size(self) -> int:
         """Return the size in bytes, which aiokafka uses to limit requests."""
         return len(self._body)
+
+
+def take_back(producer: Any, topic: str, partition: int, records: int) -> None:
+    """Let the next batch of the partition have the sequence number of a batch of ``records`` that the broker refused.
+
+    An idempotent producer has counted them. The broker has not, and would refuse the next batch as out of order. No later batch of the
+    partition may have been sent.
+    """
+    manager = producer._txn_manager  # noqa: SLF001
+    if manager is not None:
+        place = TopicPartition(topic, partition)
+        manager._sequence_numbers[place] = (manager.sequence_number(place) - records) % SEQUENCES  # noqa: SLF001
 
 
 def set_pause_between_transactions(seconds: float) -> None:

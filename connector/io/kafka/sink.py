@@ -34,7 +34,7 @@ from connector.delivery.frontier import Frontier, Mark
 from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.offsets import Position
 from connector.errors import CdcError, ErrorKind
-from connector.io.kafka.aiokafka_internals import PreparedBatch, traffic
+from connector.io.kafka.aiokafka_internals import PreparedBatch, take_back, traffic
 from connector.io.kafka.client import connection_problem
 from connector.io.kafka.compression import Compressor, compressor_of
 from connector.io.kafka.partitioner import partition_of
@@ -144,7 +144,10 @@ class KafkaSink:
         connect: Callable[..., Any] = AIOKafkaProducer,
         meter: ProducerMeter | None = None,
         delays: DelayMeter | None = None,
+        leave_out: Callable[[str], None] | None = None,
     ) -> None:
+        """``leave_out`` is called with the topic of each record that is too large for Kafka and is left out. By default the task fails."""
+        self._leave_out = leave_out
         self.meter: Final = meter or ProducerMeter()
         self._delays: Final = delays or DelayMeter()
         self._settings = settings
@@ -345,6 +348,10 @@ class KafkaSink:
         began = time.monotonic()
         several = False
         try:
+            if self._leave_out is not None:
+                for chunk in _chunks(batch):
+                    await self._deliver_what_fits(part, chunk, began, self._leave_out)
+                return
             acks = [
                 (await self._producer.send_batch(prepared, part.topic, partition=part.partition), prepared.record_count() > 1)
                 for chunk in _chunks(batch)
@@ -368,6 +375,26 @@ class KafkaSink:
             raise sink_error(error, f"topic {part.topic}") from error
         now = time.monotonic()
         self.meter.answered((now - began) * 1000, now)
+
+    async def _deliver_what_fits(self, part: Partition, records: list[Record], began: float, leave_out: Callable[[str], None]) -> None:
+        """Send batches one by one. Divide a batch that is too large for Kafka, and leave out a record that does not fit alone."""
+        for prepared in self._prepare(records, part.topic, began):
+            sent = prepared.records
+            try:
+                await (await self._producer.send_batch(prepared, part.topic, partition=part.partition))
+            except MessageSizeTooLargeError:
+                take_back(self._producer, part.topic, part.partition, len(sent))
+                if len(sent) == 1:
+                    self.meter.failed(part.topic, 1)
+                    leave_out(part.topic)
+                    continue
+                middle = len(sent) // 2
+                for half in (sent[:middle], sent[middle:]):
+                    await self._deliver_what_fits(part, half, began, leave_out)
+            else:
+                self.delivered += len(sent)
+                now = time.monotonic()
+                self.meter.answered((now - began) * 1000, now)
 
     def _prepare(self, records: list[Record], topic: str, now: float) -> list[PreparedBatch]:
         """Compress the records. While a batch exceeds the size limit and has several records, divide it in two."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial as bound
@@ -10,7 +11,7 @@ from typing import Final
 
 from connector.config.connector_config import ConnectorConfig
 from connector.delivery.offsets import partition
-from connector.delivery.record_conversion import ConversionPlan, RecordConversion, RecordFailed, ignore_failure
+from connector.delivery.record_conversion import ConversionPlan, RecordConversion, RecordFailed, ignore_failure, tolerates_errors
 from connector.delivery.sink import Sink
 from connector.io.kafka.sink import KafkaSink
 from connector.io.kafka.topic_creation import TopicCreator
@@ -63,7 +64,8 @@ async def open_sink(context: TaskContext, config: ConnectorConfig, stack: AsyncE
     )
     sink: KafkaSink
     if exactly_once is None:
-        sink = KafkaSink(kafka, creator, meter=meters.producer, delays=meters.delays)
+        leave_out = leaves_out(config, bound(_count_failure, context))
+        sink = KafkaSink(kafka, creator, meter=meters.producer, delays=meters.delays, leave_out=leave_out)
     else:
         records = bound(exactly_once.offsets.records, partition(config.topic_prefix))
         target = OffsetTarget(records, config.emulation)
@@ -100,6 +102,18 @@ def _count(context: TaskContext, sink: KafkaSink) -> None:
 
 def _count_failure(context: TaskContext, *, left_out: bool, logged: bool) -> None:
     context.meters.record_failed(time.time_ns() // 1_000_000, left_out=left_out, logged=logged)
+
+
+def leaves_out(config: ConnectorConfig, failed: RecordFailed) -> Callable[[str], None] | None:
+    """Return what logs and counts a record that is too large for Kafka, if ``errors.tolerance=all`` leaves it out (KIP-779); else None."""
+    if not tolerates_errors(config.raw):
+        return None
+
+    def leave_out(topic: str) -> None:
+        LOG.warning("record left out", topic=topic, reason="it is larger than Kafka accepts")
+        failed(left_out=True, logged=True)
+
+    return leave_out
 
 
 async def converted(

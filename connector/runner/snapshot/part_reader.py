@@ -12,6 +12,7 @@ from typing import Final
 from connector.catalog.selection import Selection
 from connector.catalog.table import CatalogTable
 from connector.config.connector_config import ConnectorConfig
+from connector.delivery.record_conversion import ignore_failure
 from connector.delivery.sink import Sink
 from connector.errors import CdcError, ErrorKind
 from connector.events.capture import Capture
@@ -22,7 +23,7 @@ from connector.io.postgres.snapshot_source import PostgresSnapshot
 from connector.io.regex_process import BacktrackingProcess
 from connector.log import EventLog
 from connector.record.batch import Record
-from connector.runner.sinks.exactly_once import converted
+from connector.runner.sinks.exactly_once import converted, leaves_out
 from connector.runner.snapshot.messages import Acknowledged, Advanced, EdgeRow, Opened, Order, PartRead, PartReport, TopicUsed
 from connector.runner.snapshot.rows import RowWriter, TableReader, TableWork
 from connector.snapshot.job import Job
@@ -173,7 +174,11 @@ async def open_part_reader(stack: contextlib.AsyncExitStack, job: Job, report: C
     kafka = job.kafka
     used = cache(lambda topic: report(TopicUsed(topic)))
     creator = TopicCreator(kafka.admin, config.topic_creation, used, enabled=kafka.topic_creation, backtrack=backtrack)
-    sink = KafkaSink(kafka, creator) if job.transactional_id is None else TransactionalSink(kafka, creator, job.transactional_id, None)
+    sink: KafkaSink
+    if job.transactional_id is None:
+        sink = KafkaSink(kafka, creator, leave_out=leaves_out(config, ignore_failure))
+    else:
+        sink = TransactionalSink(kafka, creator, job.transactional_id, None)
     stack.push_async_callback(sink.stop)
     await sink.start()
     rows = await converted(sink, job.conversion, config, stack)

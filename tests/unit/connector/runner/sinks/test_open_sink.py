@@ -54,10 +54,7 @@ async def test_unknown_options_are_named_once(
         progress=Progress(),
         topic_described=None,
     )
+    config = SimpleNamespace(raw={}, topic_creation={}, errors_retry_timeout=0, errors_retry_delay_max_ms=60_000)
     async with AsyncExitStack() as stack:
-        await exactly_once.open_sink(
-            cast("TaskContext", context),
-            cast("ConnectorConfig", SimpleNamespace(topic_creation={}, errors_retry_timeout=0, errors_retry_delay_max_ms=60_000)),
-            stack,
-        )
+        await exactly_once.open_sink(cast("TaskContext", context), cast("ConnectorConfig", config), stack)
     assert [record.__dict__["fields"]["properties"] for record in caplog.records if "properties" in record.__dict__["fields"]] == reported

@@ -1,0 +1,69 @@
+"""Batches on a real broker: one that it refuses because of its size, and those after the highest sequence number."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from aiokafka.structs import TopicPartition
+
+from connector.delivery.kafka_settings import KafkaSettings
+from connector.delivery.offsets import Position
+from connector.io.kafka.aiokafka_internals import SEQUENCES
+from connector.io.kafka.sink import KafkaSink
+from connector.io.kafka.topic_creation import TopicCreator
+from connector.record.batch import NO_HEADERS
+from tests.fix_pg import PgServer
+from tests.fix_worker import Worker, read_topics
+from tests.support.connector import Connector
+
+pytestmark = pytest.mark.pg_once
+
+
+async def test_sequence_numbers_begin_again_after_the_highest(kafka_bootstrap: str) -> None:
+    topic = f"sequence-{uuid.uuid4().hex[:12]}"
+    groups = {"default": {"partitions": "1", "replication.factor": "1"}}
+    settings = KafkaSettings({"bootstrap.servers": kafka_bootstrap}, {"bootstrap.servers": kafka_bootstrap})
+    sink = KafkaSink(settings, TopicCreator(settings.admin, groups, lambda _topic: None))
+    sink.frontier.begin(0)
+    await sink.start()
+    try:
+        await sink.prepare(topic)
+        # A broker accepts any number as the first one of a producer that it does not know.
+        sink._producer._txn_manager._sequence_numbers[TopicPartition(topic, 0)] = SEQUENCES - 2
+        for burst in range(4):
+            for number in range(3):
+                sink.out(topic).append(None, b"", b"%d" % (3 * burst + number), NO_HEADERS, 0)
+            sink.send(Position(burst + 1, burst + 1))
+            await sink.drained()
+    finally:
+        await sink.stop()
+    records = await read_topics(kafka_bootstrap, [topic], 12)
+    assert [record.json for record in records] == list(range(12))
+
+
+@pytest.mark.parametrize("snapshot", [True, False])
+async def test_a_row_that_is_too_large_is_left_out_where_that_is_tolerated(
+    pg: PgServer, shared_worker: Worker, kafka_bootstrap: str, snapshot: bool
+) -> None:
+    database = pg.database("tolerant")
+    # Random digits, because equal ones would be compressed.
+    noise = "(SELECT string_agg(md5(random()::text), '') FROM generate_series(1, 20000))"
+    rows = [f"INSERT INTO t SELECT {number}, {noise if number == 3 else repr('small')}" for number in range(1, 6)]
+    database.execute("CREATE TABLE t (id int PRIMARY KEY, v text)", *(rows if snapshot else []))
+    connector = Connector(shared_worker, database, f"tolerant_{uuid.uuid4().hex[:10]}")
+    room = {"partitions": "1", "replication.factor": "1", "max.message.bytes": "100000"}
+    try:
+        connector.create({"errors.tolerance": "all", **{f"topic.creation.default.{key}": value for key, value in room.items()}})
+        if not snapshot:
+            database.execute(*rows)
+        database.execute("INSERT INTO t VALUES (6, 'last')")
+        records = await read_topics(kafka_bootstrap, [f"{connector.name}.public.t"], 5)
+        assert [value["after"]["id"] for record in records if isinstance(value := record.json, dict)] == [1, 2, 4, 5, 6]
+        status = shared_worker.rest("GET", f"/connectors/{connector.name}/status").json()
+        assert [task["state"] for task in status["tasks"]] == ["RUNNING"]
+        assert f"topic={connector.name}.public.t" in next(
+            line for line in shared_worker.log.splitlines() if "record left out" in line and connector.name in line
+        )
+    finally:
+        connector.delete()
