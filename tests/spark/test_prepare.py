@@ -37,11 +37,11 @@ def python(*words: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> Path:
     """A cache that has the jars, because the session has fetched them, and no archive."""
-    jars = jar_folder() / "jars"
-    monkeypatch.setenv("UNDERSTUDY_CACHE", str(tmp_path))
-    (tmp_path / "ivy").mkdir()
-    (tmp_path / "ivy" / "jars").symlink_to(jars)
-    return tmp_path / "ivy"
+    jars, place = jar_folder() / "jars", tmp_path / "a cache"
+    monkeypatch.setenv("UNDERSTUDY_CACHE", str(place))
+    (place / "ivy").mkdir(parents=True)
+    (place / "ivy" / "jars").symlink_to(jars)
+    return place / "ivy"
 
 
 @pytest.mark.long

@@ -34,9 +34,10 @@ def archive_of(folder: Path, java: Path, jars: Path = Path(pyspark.__file__).par
 
 def reading(archive: Path) -> str:
     """Java's options to use the archive; none if there is no such file."""
-    return f"-XX:SharedArchiveFile={archive} {QUIET}" if archive.is_file() else ""
+    # Spark divides its options at blanks outside of quotation marks.
+    return f'"-XX:SharedArchiveFile={archive}" {QUIET}' if archive.is_file() else ""
 
 
 def writing(archive: Path) -> str:
     """Java's options to write the archive when the process ends."""
-    return f"-XX:ArchiveClassesAtExit={archive} {QUIET}"
+    return f'"-XX:ArchiveClassesAtExit={archive}" {QUIET}'

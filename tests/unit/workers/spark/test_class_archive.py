@@ -71,5 +71,5 @@ def test_java_uses_only_an_archive_that_is_there(tmp_path: Path) -> None:
     archive = tmp_path / "classes.jsa"
     assert reading(archive) == ""
     archive.touch()
-    assert reading(archive).startswith(f"-XX:SharedArchiveFile={archive} ")
-    assert writing(archive).startswith(f"-XX:ArchiveClassesAtExit={archive} ")
+    assert reading(archive).startswith(f'"-XX:SharedArchiveFile={archive}" ')
+    assert writing(archive).startswith(f'"-XX:ArchiveClassesAtExit={archive}" ')
