@@ -29,8 +29,9 @@ async def set_replica_identities(
 ) -> None:
     """Change each table for which ``captures(schema, table)`` is true and whose identity differs from that of its rule.
 
-    As in Debezium, a table is not changed if several rules match it, or if the connector's role may not change it; the log reports both.
-    Raises CdcError for other errors of the server, such as an index that cannot be used.
+    As in Debezium, a table is not changed if several rules match it, or if the server refuses the change, for example because the role
+    does not own the table, the index cannot be used, or the server is a standby; the log reports each. Raises CdcError if the tables
+    cannot be read or the connection is lost.
     """
     if not rules:
         return
@@ -59,7 +60,10 @@ async def set_replica_identities(
                 remedy=f"let its owner run {change.statement};",
             )
         except psycopg.Error as error:
-            raise source_error(error, f"setting the replica identity of table {change.table} ({change.statement})") from error
+            why = source_error(error, f"setting the replica identity of table {change.table} ({change.statement})")
+            if connection.closed:
+                raise why from error
+            LOG.error("replica identity not changed", table=change.table, identity=change.identity, reason=why)  # noqa: TRY400 (says all)
         else:
             LOG.info("replica identity set", table=change.table, identity=change.identity)
 

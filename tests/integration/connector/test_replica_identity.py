@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,6 +18,7 @@ from connector.io.postgres.connection import Connection
 from connector.io.postgres.replica_identity import set_replica_identities
 from connector.io.postgres.server import slot_xmin
 from tests.fix_pg import Database, PgServer
+from workers.quickstart.embedded.wait import wait_until
 
 pytestmark = pytest.mark.pg_once
 
@@ -70,12 +72,40 @@ async def test_a_table_of_another_owner_is_reported_and_not_changed(pg: PgServer
     assert 'ALTER TABLE "public"."a" REPLICA IDENTITY FULL;' in warning["remedy"]
 
 
-async def test_an_index_that_cannot_be_used_is_an_error(pg: PgServer) -> None:
+@pytest.mark.parametrize(
+    ("preparation", "rules", "reason"),
+    [
+        ("", [rule("public.a", "INDEX", "nothing"), rule("public.b", "FULL")], 'index "nothing" for table "a" does not exist'),
+        ("SET default_transaction_read_only = on", [rule("public.a", "FULL")], "cannot execute ALTER TABLE in a read-only transaction"),
+    ],
+    ids=["no index", "read only"],
+)
+async def test_a_change_that_the_server_refuses_is_reported_and_the_next_is_made(
+    pg: PgServer, caplog: pytest.LogCaptureFixture, preparation: str, rules: list[IdentityRule], reason: str
+) -> None:
+    database = pg.database("identity")
+    database.execute("CREATE TABLE a (id int PRIMARY KEY); CREATE TABLE b (id int PRIMARY KEY)")
+    async with connected(database) as connection:
+        await connection.execute(preparation.encode())
+        await set_replica_identities(connection, rules, every_table)
+    assert identities(database) == {"a": "d", "b": "f" if len(rules) > 1 else "d"}
+    [error] = [record.__dict__["fields"] for record in caplog.records if record.levelno == logging.ERROR]
+    assert (error["table"], error["identity"]) == ("public.a", "USING INDEX nothing" if rules[0].wanted.index else "FULL")
+    assert reason in str(error["reason"])
+
+
+async def test_a_lost_connection_is_an_error(pg: PgServer) -> None:
     database = pg.database("identity")
     database.execute("CREATE TABLE a (id int PRIMARY KEY)")
     async with connected(database) as connection:
-        with pytest.raises(CdcError, match=r"setting the replica identity of table public\.a"):
-            await set_replica_identities(connection, [rule("public.a", "INDEX", "nothing")], every_table)
+        pid = connection.info.backend_pid
+        end = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = {pid} AND wait_event_type = 'Lock'"
+        with psycopg.connect(database.dsn) as other:
+            other.execute("LOCK TABLE a")
+            setting = asyncio.create_task(set_replica_identities(connection, [rule("public.a", "FULL")], every_table))
+            await asyncio.to_thread(wait_until, lambda: database.execute(end) == [(True,)], "the change to wait for the lock")
+            with pytest.raises(CdcError, match=r"setting the replica identity of table public\.a"):
+                await setting
 
 
 async def test_xmin_of_a_slot(pg: PgServer) -> None:
