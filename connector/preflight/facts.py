@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from connector.catalog.table import CatalogTable
 from connector.start.decision import SlotState
+from connector.start.publication_sql import PublicationState
 from connector.types.codec import Types
 
 
@@ -41,16 +42,15 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """The publication. ``tables`` are oids; ``schemas`` are names of completely published schemas.
+    """The publication. ``tables`` are the oids of those that it lists.
 
     ``operations`` is a subset of insert, update, delete and truncate.
     """
 
-    all_tables: bool
+    state: PublicationState
     operations: frozenset[str]
     owned: bool
     tables: frozenset[int]
-    schemas: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from connector.catalog.identifiers import quote_identifier, quote_table
 from connector.preflight.facts import Facts, Publication, Table
 from connector.preflight.finding import counted
 from connector.preflight.requirements import Wish
-from connector.start.publication_sql import no_publication, publication_for_all_tables, publication_on_standby
+from connector.start.publication_sql import lost_schemas, no_publication, publication_for_all_tables, publication_on_standby
 
 _LETTERS = (("c", "insert"), ("u", "update"), ("d", "delete"))
 
@@ -23,7 +23,7 @@ def for_all_tables(wish: Wish, facts: Facts) -> Iterator[str]:
     """The configuration requires a filtered publication, but it is for all tables, which cannot be changed."""
     publication, name = facts.publication, wish.config.publication_name
     filtered = wish.config.publication_autocreate_mode == "filtered"
-    if wish.publishes(facts) and publication is not None and publication.all_tables and filtered:
+    if wish.publishes(facts) and publication is not None and publication.state.all_tables and filtered:
         yield str(publication_for_all_tables(name))
 
 
@@ -57,11 +57,9 @@ def may_not_be_made(wish: Wish, facts: Facts) -> Iterator[str]:
 def may_not_be_changed(wish: Wish, facts: Facts) -> Iterator[str]:
     """A filtered publication must list the captured tables. Only its owner, who must also own the tables, can change it."""
     publication, role = facts.publication, facts.role
-    if publication is None or publication.all_tables or role.superuser or not wish.publishes(facts):
+    if publication is None or role.superuser or not _to_be_changed(wish, facts):
         return
     captured = wish.captured(facts)
-    if wish.config.publication_autocreate_mode != "filtered" or publication.tables == {table.oid for table in captured}:
-        return
     foreign = [table.name for table in captured if not table.owned]
     if not publication.owned or foreign:
         name = quote_identifier(wish.config.publication_name)
@@ -70,6 +68,13 @@ def may_not_be_changed(wish: Wish, facts: Facts) -> Iterator[str]:
             f"User {role.name} may not change publication {wish.config.publication_name}, which lacks or has too many tables:"
             f" it lacks {lacking}. Let a privileged role run ALTER PUBLICATION {name} SET TABLE {_listed(captured)};"
         )
+
+
+def schemas_lost(wish: Wish, facts: Facts) -> Iterator[str]:
+    """The connector makes a publication of whole schemas one of tables."""
+    publication = facts.publication
+    if publication is not None and publication.state.schemas and _to_be_changed(wish, facts):
+        yield lost_schemas(wish.config.publication_name, publication.state.schemas)
 
 
 def operations_left_out(wish: Wish, facts: Facts) -> Iterator[str]:
@@ -105,13 +110,21 @@ def tables_left_out(wish: Wish, facts: Facts) -> Iterator[str]:
 
 def _published(table: Table, publication: Publication, wish: Wish) -> bool:
     # Partitions publish the changes, unless publish_via_partition_root is set.
-    if publication.all_tables or (table.kind == "p" and not wish.config.publish_via_partition_root):
+    if publication.state.all_tables or (table.kind == "p" and not wish.config.publish_via_partition_root):
         return True
-    return table.schema in publication.schemas or not publication.tables.isdisjoint((table.oid, *table.ancestors))
+    return table.schema in publication.state.schemas or not publication.tables.isdisjoint((table.oid, *table.ancestors))
 
 
 def _to_be_made(wish: Wish, facts: Facts) -> bool:
     return wish.publishes(facts) and facts.publication is None and wish.config.publication_autocreate_mode != "disabled"
+
+
+def _to_be_changed(wish: Wish, facts: Facts) -> bool:
+    """Whether a filtered publication is not the one of the captured tables."""
+    if facts.publication is None or not wish.publishes(facts) or wish.config.publication_autocreate_mode != "filtered":
+        return False
+    state, captured = facts.publication.state, wish.captured(facts)
+    return not state.all_tables and not state.fits((table.schema, table.table) for table in captured)
 
 
 def _statement(wish: Wish, facts: Facts) -> str:

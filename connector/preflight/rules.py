@@ -44,6 +44,7 @@ RULES: Final = (
     Rule("publication.name", _ERROR, publication.on_standby),
     Rule("publication.autocreate.mode", _WARNING, publication.may_not_be_made),
     Rule("publication.autocreate.mode", _WARNING, publication.may_not_be_changed),
+    Rule("publication.autocreate.mode", _WARNING, publication.schemas_lost),
     Rule("publication.name", _WARNING, publication.operations_left_out),
     Rule("publication.name", _WARNING, publication.tables_left_out),
     Rule("table.include.list", _WARNING, tables.nothing_matches),

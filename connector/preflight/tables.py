@@ -127,7 +127,7 @@ def _all_published(wish: Wish, facts: Facts) -> bool:
     if not wish.publishes(facts):
         return False
     if facts.publication is not None:
-        return facts.publication.all_tables
+        return facts.publication.state.all_tables
     return wish.config.publication_autocreate_mode == "all_tables"
 
 

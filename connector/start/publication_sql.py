@@ -5,7 +5,7 @@ Pure: this module returns SQL; :mod:`connector.io.postgres.publication_setup` re
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from connector.catalog.identifiers import quote_identifier, quote_table
@@ -17,10 +17,20 @@ _OPERATIONS = (("c", "insert"), ("u", "update"), ("d", "delete"), ("t", "truncat
 
 @dataclass(frozen=True, slots=True)
 class PublicationState:
-    """A publication as ``pg_publication`` and ``pg_publication_rel`` describe it."""
+    """A publication as the catalog describes it.
+
+    ``tables`` are those it lists, and all tables of its ``schemas``. ``published`` are those whose changes are sent under their own names:
+    the partitions instead of their root, or the reverse with publish_via_partition_root. Both are empty if it is for all tables.
+    """
 
     all_tables: bool
     tables: frozenset[TableName]
+    published: frozenset[TableName]
+    schemas: frozenset[str] = frozenset()
+
+    def fits(self, captured: Iterable[TableName]) -> bool:
+        """Return whether the publication need not be changed to publish exactly the tables ``captured``."""
+        return frozenset(captured) in (self.tables, self.published)
 
 
 def publish_list(skipped: Collection[str] | None) -> str | None:
@@ -61,6 +71,16 @@ def publication_on_standby(name: str, statement: str) -> CdcError:
     )
 
 
+def lost_schemas(name: str, schemas: Iterable[str]) -> str:
+    """Return the sentence that warns of ALTER PUBLICATION ... SET TABLE on a publication of whole schemas."""
+    listed = ", ".join(sorted(schemas))
+    return (
+        f"Publication {name} is for whole schemas ({listed}), whose tables are not exactly the captured ones. As"
+        " publication.autocreate.mode is filtered, it becomes one for the captured tables, and nobody receives changes of other tables of"
+        " these schemas, nor of tables created there later. To keep the schemas, set publication.autocreate.mode to disabled"
+    )
+
+
 def plan_publication(
     name: str,
     mode: str,
@@ -95,7 +115,7 @@ def plan_publication(
     _require_tables(name, captured)
     if state.all_tables:
         raise publication_for_all_tables(name)
-    if state.tables == frozenset(captured):
+    if state.fits(captured):
         return None
     return f"ALTER PUBLICATION {quoted} SET TABLE {listed}"
 

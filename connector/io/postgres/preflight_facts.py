@@ -9,6 +9,7 @@ import psycopg
 
 from connector.config.connector_config import ConnectorConfig
 from connector.io.postgres.connection import Connection
+from connector.io.postgres.publication_setup import publication_state
 from connector.io.postgres.server import slot_state
 from connector.preflight.facts import Facts, Publication, Refusal, Role, Server, SignalTable, Table
 from connector.preflight.server import CLOUD_ROLES, OLDEST
@@ -23,18 +24,11 @@ select current_setting('server_version_num')::int, current_setting('wal_level'),
 from pg_catalog.pg_roles r where r.rolname = current_user
 """
 
-# The view pg_publication_tables is not used, because it waits for sessions that have locked one of the tables.
 _PUBLICATION: Final = """
-select p.puballtables, p.pubinsert, p.pubupdate, p.pubdelete, p.pubtruncate, pg_has_role(p.pubowner, 'USAGE'),
-       array(select r.prrelid::bigint from pg_catalog.pg_publication_rel r where r.prpubid = p.oid), {schemas}
+select p.pubinsert, p.pubupdate, p.pubdelete, p.pubtruncate, pg_has_role(p.pubowner, 'USAGE'),
+       array(select r.prrelid::bigint from pg_catalog.pg_publication_rel r where r.prpubid = p.oid)
 from pg_catalog.pg_publication p where p.pubname = %s
 """
-_SCHEMAS_SINCE: Final = 150_000
-_SCHEMAS: Final = (
-    "array(select n.nspname::text from pg_catalog.pg_publication_namespace s join pg_catalog.pg_namespace n on n.oid = s.pnnspid"
-    " where s.pnpubid = p.oid)"
-)
-_NO_SCHEMAS: Final = "array[]::text[]"
 
 _TABLES: Final = """
 select c.oid::bigint, n.nspname::text, c.relname::text, c.relkind::text, c.relreplident::text,
@@ -67,7 +61,7 @@ _OF_NAMES: Final = "42"
 async def read_facts(connection: Connection, config: ConnectorConfig, signal_table: tuple[str, str] | None, *, streams: bool) -> Facts:
     """Read the facts through ``connection``. Without ``streams``, slot, publication, signal table and heartbeat are not read.
 
-    Raises psycopg.Error, and CdcError for the slot.
+    Raises psycopg.Error, and CdcError for the slot and the publication.
     """
     server, role = await _server(connection)
     if server.version < OLDEST:
@@ -80,7 +74,7 @@ async def read_facts(connection: Connection, config: ConnectorConfig, signal_tab
         role,
         tables=facts.tables,
         slot=await slot_state(connection, config.slot_name),
-        publication=await _publication(connection, config.publication_name, server.version),
+        publication=await _publication(connection, config.publication_name),
         signals=None if signal_table is None else await _signals(connection, signal_table),
         heartbeat=await _heartbeat(connection, config.heartbeat_action_query) if config.heartbeat_action_query else None,
     )
@@ -98,14 +92,14 @@ async def _server(connection: Connection) -> tuple[Server, Role]:
     )
 
 
-async def _publication(connection: Connection, name: str, version: int) -> Publication | None:
-    query = _PUBLICATION.format(schemas=_SCHEMAS if version >= _SCHEMAS_SINCE else _NO_SCHEMAS)
-    row = await (await connection.execute(query.encode(), (name,))).fetchone()
-    if row is None:
+async def _publication(connection: Connection, name: str) -> Publication | None:
+    row = await (await connection.execute(_PUBLICATION, (name,))).fetchone()
+    state = None if row is None else await publication_state(connection, name)
+    if row is None or state is None:
         return None
-    every, insert, update, delete, truncate, owned, tables, schemas = row
+    insert, update, delete, truncate, owned, tables = row
     published = {"insert": insert, "update": update, "delete": delete, "truncate": truncate}
-    return Publication(every, frozenset(word for word, is_so in published.items() if is_so), owned, frozenset(tables), frozenset(schemas))
+    return Publication(state, frozenset(word for word, is_so in published.items() if is_so), owned, frozenset(tables))
 
 
 async def _tables(connection: Connection) -> list[Table]:

@@ -12,26 +12,64 @@ from connector.catalog.selection import TableName
 from connector.errors import CdcError, ErrorKind
 from connector.io.postgres.connection import Connection, source_error
 from connector.log import EventLog
-from connector.start.publication_sql import PublicationState, plan_publication, publication_on_standby, publish_list
+from connector.start.publication_sql import PublicationState, lost_schemas, plan_publication, publication_on_standby, publish_list
 
 LOG: Final = EventLog(__name__)
 
 
+# What the view pg_publication_tables shows, without its locks: it waits for sessions that have locked one of the tables. PostgreSQL 12 has
+# no publish_via_partition_root.
+_TABLES: Final = """
+with publication as (
+    select p.oid, coalesce((to_jsonb(p) ->> 'pubviaroot')::boolean, false) as via_root from pg_catalog.pg_publication p where p.pubname = %s
+), listed as (
+    select r.prrelid as oid from pg_catalog.pg_publication_rel r join publication p on p.oid = r.prpubid{of_schemas}
+), published as (
+    select c.oid from publication p, listed l join pg_catalog.pg_class c on c.oid = l.oid
+    where case when p.via_root then
+        not c.relispartition or not exists (
+            select from pg_catalog.pg_partition_ancestors(c.oid) a where a.relid <> c.oid and a.relid in (select oid from listed))
+        else c.relkind <> 'p' end
+    union
+    select t.relid::oid from publication p, listed l join pg_catalog.pg_class c on c.oid = l.oid, pg_catalog.pg_partition_tree(c.oid) t
+    where c.relkind = 'p' and t.isleaf and not p.via_root
+)
+select n.nspname::text, c.relname::text, c.oid in (select oid from listed), c.oid in (select oid from published)
+from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+where c.oid in (select oid from listed union select oid from published)
+"""
+_OF_SCHEMAS: Final = """
+    union
+    select c.oid from publication p join pg_catalog.pg_publication_namespace s on s.pnpubid = p.oid
+    join pg_catalog.pg_class c on c.relnamespace = s.pnnspid where c.relkind in ('r', 'p') and c.relpersistence = 'p'"""
+_SCHEMAS: Final = """
+select n.nspname::text from pg_catalog.pg_publication p join pg_catalog.pg_publication_namespace s on s.pnpubid = p.oid
+join pg_catalog.pg_namespace n on n.oid = s.pnnspid where p.pubname = %s
+"""
+_SCHEMAS_SINCE: Final = 150_000
+
+
 async def publication_state(connection: Connection, name: str) -> PublicationState | None:
     """Return the publication's state; None if it does not exist."""
+    has_schemas = connection.info.server_version >= _SCHEMAS_SINCE
     try:
-        cursor = await connection.execute("select puballtables from pg_publication where pubname = %s", (name,))
+        cursor = await connection.execute("select puballtables from pg_catalog.pg_publication where pubname = %s", (name,))
         row = await cursor.fetchone()
         if row is None:
             return None
-        cursor = await connection.execute(
-            "select n.nspname, c.relname from pg_publication_rel r join pg_publication p on p.oid = r.prpubid"
-            " join pg_class c on c.oid = r.prrelid join pg_namespace n on n.oid = c.relnamespace where p.pubname = %s",
-            (name,),
-        )
-        return PublicationState(row[0], frozenset((schema, table) for schema, table in await cursor.fetchall()))
+        if row[0]:
+            return PublicationState(True, frozenset(), frozenset())
+        cursor = await connection.execute(_TABLES.format(of_schemas=_OF_SCHEMAS if has_schemas else "").encode(), (name,))
+        tables = await cursor.fetchall()
+        schemas = await (await connection.execute(_SCHEMAS.encode(), (name,))).fetchall() if has_schemas else []
     except psycopg.Error as error:
         raise source_error(error, f"looking at publication {name}") from error
+    return PublicationState(
+        False,
+        frozenset((schema, table) for schema, table, listed, _ in tables if listed),
+        frozenset((schema, table) for schema, table, _, published in tables if published),
+        frozenset(schema for (schema,) in schemas),
+    )
 
 
 async def ensure_publication(
@@ -50,6 +88,8 @@ async def ensure_publication(
     statement = plan_publication(name, mode, state, captured, via_root=via_root, publish=publish)
     if statement is None:
         return
+    if state is not None and state.schemas:
+        LOG.warning("publication loses its schemas", publication=name, reason=lost_schemas(name, state.schemas))
     LOG.info("publication changes", publication=name, statement=statement)
     try:
         async with connection.transaction():

@@ -16,6 +16,7 @@ from connector.preflight.finding import LEAD, counted
 from connector.preflight.requirements import Wish
 from connector.preflight.rules import RULES, judge
 from connector.start.decision import SlotState
+from connector.start.publication_sql import PublicationState
 from connector.types.codec import Column
 from tests.support.project import DOCS
 
@@ -36,12 +37,18 @@ ROLE = Role(name="shop", superuser=False, replication=True, creates=True, databa
 ORDERS = Table(1, "public", "orders", "r", "d", keyed=True, logged=True, readable=True, reachable=True, owned=True)
 ITEMS = replace(ORDERS, oid=2, table="items")
 SLOT = SlotState("s", "pgoutput", True, True, "shop", False, "", 1, 1, "reserved")
+
+
+def listing(*listed: Table, all_tables: bool = False, schemas: tuple[str, ...] = ()) -> PublicationState:
+    names = frozenset((table.schema, table.table) for table in listed)
+    return PublicationState(all_tables, names, names, frozenset(schemas))
+
+
 PUBLICATION = Publication(
-    all_tables=False,
+    state=listing(ORDERS, ITEMS),
     operations=frozenset({"insert", "update", "delete", "truncate"}),
     owned=True,
     tables=frozenset({1, 2}),
-    schemas=frozenset(),
 )
 GOOD = Facts(SERVER, ROLE, publication=PUBLICATION, tables=(ORDERS, ITEMS))
 DENIED = Refusal("permission denied to start WAL sender")
@@ -153,7 +160,7 @@ CASES = [
         ),
     ),
     (
-        publication(all_tables=True, tables=frozenset()),
+        publication(state=listing(all_tables=True), tables=frozenset()),
         {"publication__autocreate__mode": "filtered"},
         "publication.autocreate.mode",
         ERROR,
@@ -182,11 +189,18 @@ CASES = [
         "it lacks the ownership of 1 table (public.items)",
     ),
     (
-        publication(owned=False, tables=frozenset({1})),
+        publication(owned=False, state=listing(ORDERS), tables=frozenset({1})),
         {"publication__autocreate__mode": "filtered"},
         "publication.autocreate.mode",
         WARNING,
         'publication\'s ownership. Let a privileged role run ALTER PUBLICATION "p" SET TABLE "public"."orders", "public"."items";',
+    ),
+    (
+        publication(state=listing(ORDERS, ITEMS, schemas=("public",)), tables=frozenset()),
+        {"publication__autocreate__mode": "filtered", "table__include__list": "public.orders"},
+        "publication.autocreate.mode",
+        WARNING,
+        "Publication p is for whole schemas (public), whose tables are not exactly the captured ones.",
     ),
     (
         publication(operations=frozenset({"insert"})),
@@ -196,7 +210,7 @@ CASES = [
         "does not publish update, delete: such changes never arrive. Run ALTER PUBLICATION \"p\" SET (publish = 'insert, update, delete');",
     ),
     (
-        publication(tables=frozenset({1})),
+        publication(state=listing(ORDERS), tables=frozenset({1})),
         {},
         "publication.name",
         WARNING,
@@ -409,12 +423,24 @@ def test_the_reader_of_an_active_slot_may_be_the_connector_itself() -> None:
 def test_a_partition_is_published_with_its_root_or_its_schema() -> None:
     leaf = replace(ITEMS, oid=9, ancestors=(2,))
     assert found(replace(GOOD, tables=(ORDERS, leaf))) == []
-    by_schema = replace(PUBLICATION, tables=frozenset(), schemas=frozenset({"public"}))
+    by_schema = replace(PUBLICATION, tables=frozenset(), state=listing(ORDERS, ITEMS, schemas=("public",)))
     assert found(replace(GOOD, publication=by_schema)) == []
     # A root has no changes, unless its partitions' changes are published under its name.
     root = replace(ITEMS, oid=8, kind="p")
     assert found(replace(GOOD, tables=(ORDERS, root))) == []
     assert found(replace(GOOD, tables=(ORDERS, root)), publish__via__partition__root="true")[0][0] == "publication.name"
+
+
+def test_a_filtered_publication_that_publishes_the_captured_tables_is_not_changed() -> None:
+    by_schema = replace(PUBLICATION, owned=False, tables=frozenset(), state=listing(ORDERS, ITEMS, schemas=("public",)))
+    assert found(replace(GOOD, publication=by_schema), publication__autocreate__mode="filtered") == []
+    names = [(table.schema, table.table) for table in (ORDERS, ITEMS)]
+    by_root = replace(by_schema, state=PublicationState(False, frozenset({("public", "root")}), frozenset(names)))
+    leaves = (replace(ORDERS, ancestors=(7,)), replace(ITEMS, ancestors=(7,)))
+    assert (
+        found(replace(GOOD, publication=replace(by_root, tables=frozenset({7})), tables=leaves), publication__autocreate__mode="filtered")
+        == []
+    )
 
 
 def test_operations_skipped_on_purpose_need_not_be_published() -> None:

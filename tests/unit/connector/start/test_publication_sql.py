@@ -9,11 +9,11 @@ from connector.start.publication_sql import PublicationState, plan_publication, 
 A, B = ("inv", "a"), ('in"v', "B b")
 BOTH = '"in""v"."B b", "inv"."a"'
 LITERAL = "'insert, update'"
-ALL = PublicationState(all_tables=True, tables=frozenset())
+ALL = PublicationState(all_tables=True, tables=frozenset(), published=frozenset())
 
 
 def listed(*tables: TableName) -> PublicationState:
-    return PublicationState(all_tables=False, tables=frozenset(tables))
+    return PublicationState(all_tables=False, tables=frozenset(tables), published=frozenset(tables))
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,14 @@ def test_an_existing_publication_is_left_alone_unless_filtered(mode: str, state:
 def test_filtered_mode_brings_the_tables_up_to_date(state: PublicationState, expected: str | None) -> None:
     assert plan_publication("p", "filtered", state, [A, B], publish="insert", via_root=True) == expected
     assert plan_publication("p", "filtered", state, [B, A]) == expected
+
+
+def test_filtered_mode_leaves_a_publication_that_lists_or_publishes_the_tables() -> None:
+    # Two partitions are published under their own names, because their root is listed.
+    by_root = PublicationState(False, frozenset({("inv", "root")}), frozenset({A, B}), frozenset({"inv"}))
+    assert plan_publication("p", "filtered", by_root, [A, B]) is None
+    assert plan_publication("p", "filtered", by_root, [("inv", "root")]) is None
+    assert plan_publication("p", "filtered", by_root, [A]) == 'ALTER PUBLICATION "p" SET TABLE "inv"."a"'
 
 
 def test_filtered_mode_cannot_narrow_all_tables() -> None:
