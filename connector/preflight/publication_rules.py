@@ -95,8 +95,8 @@ def operations_left_out(wish: Wish, facts: Facts) -> Iterator[str]:
 
 def tables_left_out(wish: Wish, facts: Facts) -> Iterator[str]:
     """The publication lacks captured tables, and the connector does not change it."""
-    publication = facts.publication
-    if publication is None or not wish.publishes(facts) or wish.config.publication_autocreate_mode == "filtered":
+    publication, standby = facts.publication, facts.server.standby
+    if publication is None or not wish.publishes(facts) or (wish.config.publication_autocreate_mode == "filtered" and not standby):
         return
     outside = [table for table in wish.captured(facts) if not _published(table, publication, wish)]
     if outside:
@@ -104,7 +104,7 @@ def tables_left_out(wish: Wish, facts: Facts) -> Iterator[str]:
         lacking = counted([table.name for table in outside], "captured table", "captured tables")
         yield (
             f"Publication {name} lacks {lacking}: their changes never arrive."
-            f" Run ALTER PUBLICATION {quote_identifier(name)} ADD TABLE {_listed(outside)};"
+            f" Run ALTER PUBLICATION {quote_identifier(name)} ADD TABLE {_listed(outside)};{' on the primary' if standby else ''}"
         )
 
 
@@ -120,11 +120,13 @@ def _to_be_made(wish: Wish, facts: Facts) -> bool:
 
 
 def _to_be_changed(wish: Wish, facts: Facts) -> bool:
-    """Whether a filtered publication is not the one of the captured tables."""
+    """Whether the connector changes a filtered publication, because its tables are not the captured ones."""
     if facts.publication is None or not wish.publishes(facts) or wish.config.publication_autocreate_mode != "filtered":
         return False
     state, captured = facts.publication.state, wish.captured(facts)
-    return not state.all_tables and not state.fits((table.schema, table.table) for table in captured)
+    if state.all_tables or not captured or facts.server.standby:
+        return False
+    return not state.fits((table.schema, table.table) for table in captured)
 
 
 def _statement(wish: Wish, facts: Facts) -> str:

@@ -264,7 +264,7 @@ class TaskRun:
         if not decision.stream:
             return None, None
         if self._plugin == PGOUTPUT:
-            await self._publication(query)
+            await self._publication(query, facts)
         await set_replica_identities(query, self._selection.identity_rules, self._selection.filters.captures)
         if decision.drop_slot:
             await pg_server.drop_slot(query, self._config.slot_name)
@@ -304,7 +304,7 @@ class TaskRun:
         sink, self._context = await open_sink(self._context, self._config, stack)
         return sink
 
-    async def _publication(self, query: Connection) -> None:
+    async def _publication(self, query: Connection, facts: pg_server.ServerFacts) -> None:
         config = self._config
         captured = self._selection.captured(await pg_catalog.list_tables(query))
         await ensure_publication(
@@ -315,6 +315,7 @@ class TaskRun:
             via_root=config.publish_via_partition_root,
             skipped=self._selection.skipped_operations,
             timeout_s=config.internal_create_slot_command_timeout,
+            standby=facts.standby,
         )
 
     async def _slot(
@@ -338,7 +339,7 @@ class TaskRun:
                     raise
                 LOG.info("output plugin is missing or not allowed", plugin=self._plugin, used=PGOUTPUT, slot=config.slot_name)
                 self._plugin = PGOUTPUT
-                await self._publication(query)
+                await self._publication(query, facts)
                 created = await replication.create_slot(config.slot_name, PGOUTPUT, failover=failover, timeout_s=timeout)
             LOG.info("slot created", slot=created.name, plugin=self._plugin)
             return replication, created

@@ -89,11 +89,12 @@ def plan_publication(
     *,
     via_root: bool = False,
     publish: str | None = None,
+    standby: bool = False,
 ) -> str | None:
-    """Return the statement that creates or changes the publication; None if it needs no change.
+    """Return the statement that creates or changes the publication; None if it needs no change, or cannot be changed.
 
-    ``captured`` are the tables that the filters select. Raises CdcError if the mode forbids the statement; its remedy names a statement
-    for a privileged role.
+    ``captured`` are the tables that the filters select. On a ``standby``, a publication that exists is not changed. Raises CdcError if the
+    mode forbids the statement, or if a standby would have to create the publication; its remedy names a statement for a privileged role.
     """
     quoted = quote_identifier(name)
     options = [f"publish = '{publish}'"] if publish is not None else []
@@ -104,20 +105,34 @@ def plan_publication(
     if state is None:
         if mode == "disabled":
             raise no_publication(f"CREATE PUBLICATION {quoted} FOR TABLE {listed or '…'}")
-        if mode == "all_tables":
-            return f"CREATE PUBLICATION {quoted} FOR ALL TABLES{clause}"
-        if mode == "no_tables":
-            return f"CREATE PUBLICATION {quoted}{clause}"
-        _require_tables(name, captured)
-        return f"CREATE PUBLICATION {quoted} FOR TABLE {listed}{clause}"
+        if mode == "filtered":
+            _require_tables(name, captured)
+        contents = {"all_tables": " FOR ALL TABLES", "no_tables": ""}.get(mode, f" FOR TABLE {listed}")
+        statement = f"CREATE PUBLICATION {quoted}{contents}{clause}"
+        if standby:
+            raise publication_on_standby(name, statement)
+        return statement
     if mode != "filtered":
         return None
-    _require_tables(name, captured)
     if state.all_tables:
         raise publication_for_all_tables(name)
-    if state.fits(captured):
+    if not captured or standby or state.fits(captured):
         return None
     return f"ALTER PUBLICATION {quoted} SET TABLE {listed}"
+
+
+def why_unchanged(name: str, state: PublicationState, captured: Sequence[TableName], *, standby: bool) -> str | None:
+    """Return the sentence for the log about a filtered publication that exists and is not changed; None if it may stay as it is."""
+    if not captured:
+        return f"No table filters found for filtered publication {name}: no table of the database matches"
+    lacking = sorted(frozenset(captured) - state.tables - state.published)
+    if not standby or not lacking or state.fits(captured):
+        return None
+    listed = ", ".join(quote_table(schema, table) for schema, table in lacking)
+    return (
+        f"Publication {name} lacks captured tables, whose changes do not arrive, and the server is a standby, which cannot change it."
+        f" Run ALTER PUBLICATION {quote_identifier(name)} ADD TABLE {listed}; on the primary"
+    )
 
 
 def _require_tables(name: str, captured: Sequence[TableName]) -> None:

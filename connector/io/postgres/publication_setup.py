@@ -12,7 +12,7 @@ from connector.catalog.selection import TableName
 from connector.errors import CdcError, ErrorKind
 from connector.io.postgres.connection import Connection, source_error
 from connector.log import EventLog
-from connector.start.publication_sql import PublicationState, lost_schemas, plan_publication, publication_on_standby, publish_list
+from connector.start.publication_sql import PublicationState, lost_schemas, plan_publication, publish_list, why_unchanged
 
 LOG: Final = EventLog(__name__)
 
@@ -81,11 +81,17 @@ async def ensure_publication(
     via_root: bool,
     skipped: Collection[str] | None,
     timeout_s: int,
+    standby: bool,
 ) -> None:
-    """Create or change the publication according to ``mode``. The remedy of CdcError(SOURCE_PERMISSION) has the statement for a DBA."""
+    """Create or change the publication according to ``mode``. The remedy of CdcError(SOURCE_PERMISSION) has the statement for a DBA.
+
+    A publication that exists stays as it is if no table is captured, or on a ``standby``; the log says what this means.
+    """
     state = await publication_state(connection, name)
     publish = publish_list(skipped)
-    statement = plan_publication(name, mode, state, captured, via_root=via_root, publish=publish)
+    statement = plan_publication(name, mode, state, captured, via_root=via_root, publish=publish, standby=standby)
+    if state is not None and mode == "filtered" and (reason := why_unchanged(name, state, captured, standby=standby)) is not None:
+        LOG.warning("publication not changed", publication=name, reason=reason)
     if statement is None:
         return
     if state is not None and state.schemas:
@@ -104,10 +110,8 @@ async def ensure_publication(
             f"Let a privileged role run: {statement}; or set publication.autocreate.mode to filtered (needs the tables' owner) or disabled",
             error.diag.message_primary or "",
         ) from error
-    except psycopg.errors.ReadOnlySqlTransaction as error:
-        raise publication_on_standby(name, statement) from error
     except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
         # Another connector created the publication at the same time. The second error occurs if both statements ran concurrently.
-        await ensure_publication(connection, name, mode, captured, via_root=via_root, skipped=skipped, timeout_s=timeout_s)
+        await ensure_publication(connection, name, mode, captured, via_root=via_root, skipped=skipped, timeout_s=timeout_s, standby=standby)
     except psycopg.Error as error:
         raise source_error(error, f"creating or changing publication {name}") from error

@@ -89,6 +89,16 @@ def test_filtered_without_tables_says_so(connector: Connector) -> None:
     connector.delete()
 
 
+async def test_filtered_streams_on_if_its_tables_are_dropped(connector: Connector) -> None:
+    connector.create({"publication.autocreate.mode": "filtered", "table.include.list": "public.one,public.two"})
+    connector.stop()
+    connector.database.execute("DROP TABLE one, two", f"ALTER PUBLICATION {connector.name} SET TABLE three")
+    connector.put("resume")
+    connector.await_phase("streaming")
+    assert published(connector) == ["public.three"]
+    connector.delete()
+
+
 def test_no_tables_makes_an_empty_publication(connector: Connector) -> None:
     connector.create({"publication.autocreate.mode": "no_tables"})
     assert publication(connector.database, connector.name, "puballtables") == (False,)

@@ -80,9 +80,9 @@ async def test_schemas(pg: PgServer) -> None:
     await assert_state_is_the_servers(pg, [publication + option for publication in OF_SCHEMAS for option in ("", VIA_ROOT)])
 
 
-async def ensure(connection: Connection, *captured: str) -> None:
+async def ensure(connection: Connection, *captured: str, standby: bool = False) -> None:
     tables = [("public", table) for table in captured]
-    await ensure_publication(connection, "p", "filtered", tables, via_root=False, skipped=None, timeout_s=30)
+    await ensure_publication(connection, "p", "filtered", tables, via_root=False, skipped=None, timeout_s=30, standby=standby)
 
 
 @pytest.mark.pg(">= 15")
@@ -120,3 +120,41 @@ async def test_schemas_that_a_publication_loses_are_named(pg: PgServer, caplog: 
     assert shown(database) == {("public", "one")}
     [warning] = [record.__dict__["fields"] for record in caplog.records if record.levelno == logging.WARNING]
     assert "(public)" in warning["reason"]
+
+
+@pytest.mark.pg_once
+async def test_a_publication_stays_as_it_is_if_no_table_is_captured(pg: PgServer, caplog: pytest.LogCaptureFixture) -> None:
+    database = pg.database("publication")
+    database.execute(*TABLES[:2], "CREATE PUBLICATION p FOR TABLE one")
+    async with connected(database) as connection:
+        await ensure(connection)
+    assert shown(database) == {("public", "one")}
+    [warning] = [record.__dict__["fields"] for record in caplog.records if record.levelno == logging.WARNING]
+    assert "No table filters found for filtered publication p" in warning["reason"]
+
+
+@pytest.mark.pg_once
+async def test_a_standby_changes_no_publication(pg: PgServer, caplog: pytest.LogCaptureFixture) -> None:
+    database = pg.database("publication")
+    database.execute(*TABLES[:2])
+    async with connected(database) as connection:
+        await connection.execute("SET default_transaction_read_only = on")
+        with pytest.raises(CdcError, match=r"Publication p does not exist, and the server is a standby"):
+            await ensure(connection, "one", standby=True)
+        database.execute("CREATE PUBLICATION p FOR TABLE one, two")
+        await ensure(connection, "one", standby=True)
+        assert caplog.records == []
+        database.execute("ALTER PUBLICATION p DROP TABLE two")
+        await ensure(connection, "one", "two", standby=True)
+    [warning] = [record.__dict__["fields"] for record in caplog.records]
+    assert 'Run ALTER PUBLICATION "p" ADD TABLE "public"."two"; on the primary' in warning["reason"]
+
+
+@pytest.mark.pg_once
+async def test_a_primary_that_refuses_to_write_is_not_called_a_standby(pg: PgServer) -> None:
+    database = pg.database("publication")
+    database.execute(*TABLES[:2], "CREATE PUBLICATION p FOR TABLE one, two")
+    async with connected(database) as connection:
+        await connection.execute("SET default_transaction_read_only = on")
+        with pytest.raises(CdcError, match="cannot execute ALTER PUBLICATION in a read-only transaction"):
+            await ensure(connection, "one")

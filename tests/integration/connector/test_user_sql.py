@@ -171,7 +171,9 @@ async def test_the_stream_finds_a_publication_with_any_name(pg: PgServer, name: 
     async with connected(database) as connection, connected(database, replication=True) as streaming:
         # Found the second time, not made again.
         for _ in range(2):
-            await ensure_publication(connection, name, "filtered", [("public", "a")], via_root=False, skipped=None, timeout_s=30)
+            await ensure_publication(
+                connection, name, "filtered", [("public", "a")], via_root=False, skipped=None, timeout_s=30, standby=False
+            )
         replication = Replication(streaming)
         slot = await replication.create_slot("user_sql", "pgoutput", temporary=True)
         database.execute("INSERT INTO a VALUES (4)")

@@ -443,6 +443,23 @@ def test_a_filtered_publication_that_publishes_the_captured_tables_is_not_change
     )
 
 
+def test_a_standby_does_not_change_a_publication() -> None:
+    filtered = {"publication__autocreate__mode": "filtered"}
+    narrow = replace(PUBLICATION, owned=False, state=listing(ORDERS), tables=frozenset({1}))
+    standby = replace(GOOD, server=replace(SERVER, standby=True), publication=narrow)
+    [(key, warning, text)] = found(standby, **filtered)
+    assert (key, warning) == ("publication.name", WARNING)
+    assert 'Run ALTER PUBLICATION "p" ADD TABLE "public"."items"; on the primary' in text
+    wide = replace(narrow, state=listing(ORDERS, ITEMS, replace(ITEMS, table="more")), tables=frozenset({1, 2, 3}))
+    assert found(replace(standby, publication=wide), **filtered) == []
+
+
+def test_a_publication_is_not_changed_if_no_table_is_captured() -> None:
+    foreign = replace(GOOD, publication=replace(PUBLICATION, owned=False))
+    [(key, _, _)] = found(foreign, publication__autocreate__mode="filtered", table__include__list="public.none")
+    assert key == "table.include.list"
+
+
 def test_operations_skipped_on_purpose_need_not_be_published() -> None:
     inserts = replace(PUBLICATION, operations=frozenset({"insert"}))
     assert found(replace(GOOD, publication=inserts), skipped__operations="u,d,t") == []

@@ -4,7 +4,7 @@ import pytest
 
 from connector.catalog.selection import TableName
 from connector.errors import CdcError, ErrorKind
-from connector.start.publication_sql import PublicationState, plan_publication, publish_list
+from connector.start.publication_sql import PublicationState, plan_publication, publish_list, why_unchanged
 
 A, B = ("inv", "a"), ('in"v', "B b")
 BOTH = '"in""v"."B b", "inv"."a"'
@@ -87,13 +87,40 @@ def test_filtered_mode_cannot_narrow_all_tables() -> None:
     assert 'DROP PUBLICATION "p";' in reported.value.remedy
 
 
-@pytest.mark.parametrize("state", [None, ALL, listed(A)], ids=["none", "all", "some"])
-def test_filtered_mode_needs_a_table(state: PublicationState | None) -> None:
+def test_filtered_mode_needs_a_table_for_a_new_publication() -> None:
     with pytest.raises(CdcError) as reported:
-        plan_publication("p", "filtered", state, [])
+        plan_publication("p", "filtered", None, [])
     assert reported.value.kind is ErrorKind.CONFIG_INVALID
     assert "No table filters found for filtered publication p" in reported.value.message
     assert "table.include.list" in reported.value.remedy
+
+
+@pytest.mark.parametrize("standby", [False, True])
+def test_filtered_mode_without_tables_leaves_a_publication_as_it_is(standby: bool) -> None:
+    assert plan_publication("p", "filtered", listed(A), [], standby=standby) is None
+    assert "No table filters found" in (why_unchanged("p", listed(A), [], standby=standby) or "")
+    with pytest.raises(CdcError, match="is for all tables"):
+        plan_publication("p", "filtered", ALL, [], standby=standby)
+
+
+@pytest.mark.parametrize("mode", ["filtered", "all_tables", "no_tables"])
+def test_a_standby_cannot_create_a_publication(mode: str) -> None:
+    with pytest.raises(CdcError) as reported:
+        plan_publication("p", mode, None, [A], standby=True)
+    assert reported.value.kind is ErrorKind.SOURCE_SETTING
+    assert 'Run CREATE PUBLICATION "p"' in reported.value.remedy
+    assert reported.value.remedy.endswith("; on the primary")
+
+
+@pytest.mark.parametrize(
+    ("state", "lacking"),
+    [(listed(A, B), ""), (listed(A, B, ("inv", "more")), ""), (listed(A), '"in""v"."B b"'), (listed(), '"in""v"."B b", "inv"."a"')],
+)
+def test_a_standby_does_not_change_a_publication(state: PublicationState, lacking: str) -> None:
+    assert plan_publication("p", "filtered", state, [A, B], standby=True) is None
+    warning = why_unchanged("p", state, [A, B], standby=True)
+    assert (f'ALTER PUBLICATION "p" ADD TABLE {lacking}; on the primary' in warning) if warning else not lacking
+    assert why_unchanged("p", state, [A, B], standby=False) is None
 
 
 @pytest.mark.parametrize(
