@@ -39,6 +39,7 @@ class ErrorKind(Enum):
     SLOT_MISMATCH = "slot_mismatch"
     SOURCE_TIMEOUT = "source_timeout"
     SOURCE_INTERNAL = "source_internal"
+    SOURCE_INTERRUPTED = "source_interrupted"
     PROTOCOL = "protocol"
     VALUE = "value"
     SCHEMA = "schema"
@@ -67,6 +68,7 @@ DIRECTIVES: Final[dict[ErrorKind, Directive]] = {
     ErrorKind.SLOT_MISMATCH: Directive.OPERATOR,
     ErrorKind.SOURCE_TIMEOUT: Directive.RETRY,
     ErrorKind.SOURCE_INTERNAL: Directive.RETRY,
+    ErrorKind.SOURCE_INTERRUPTED: Directive.RETRY,
     ErrorKind.PROTOCOL: Directive.FATAL,
     ErrorKind.VALUE: Directive.FATAL,
     ErrorKind.SCHEMA: Directive.OPERATOR,
@@ -108,6 +110,15 @@ class CdcError(Exception):
         It does not help a statement that took too long, nor one at which the server failed inside: it would again.
         """
         return self.directive is Directive.RETRY and self.kind not in (ErrorKind.SOURCE_TIMEOUT, ErrorKind.SOURCE_INTERNAL)
+
+    @property
+    def passes_without_snapshot(self) -> bool:
+        """Whether the task must start again if reading rows for a signal fails like this.
+
+        Only if the cause is outside of the read, such as a lost connection. If the read itself conflicts with recovery or fills the disk,
+        it does so each time: the task would read the same rows again after each start, and never get further.
+        """
+        return self.passes and self.kind is not ErrorKind.SOURCE_INTERRUPTED
 
     def __str__(self) -> str:
         parts = [self.message.rstrip(".") + "."]

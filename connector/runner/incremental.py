@@ -279,7 +279,7 @@ class IncrementalRun:
                 except ValueError:
                     return TableRefused("SQL_EXCEPTION", "a key cannot be kept in the offset")
                 except CdcError as error:
-                    if error.passes:
+                    if error.passes_without_snapshot:
                         raise
                     return TableRefused("SQL_EXCEPTION", str(error))
 

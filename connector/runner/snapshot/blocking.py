@@ -62,9 +62,10 @@ class BlockingSnapshot:
     async def take(self, names: Sequence[str], selects: Mapping[str, str], last: SourceFacts, lsn: int, *, in_bulk: bool = False) -> None:
         """Read the tables ``names`` (schema.table), each completely or with its statement in ``selects``. The caller suspends the stream.
 
-        An error is reported and does not affect the stream. Only an error that may pass, such as a lost connection, is raised (CdcError),
-        because it ends the stream too. The sender of the signal wrote ``selects``, so they run in a transaction that cannot write. ``last``
-        and ``lsn`` belong to the last streamed event; as recorded, the rows' source blocks repeat them.
+        An error is reported and does not affect the stream. Only an error whose cause is outside of the snapshot and may pass, such as a
+        lost connection, is raised (CdcError), because it ends the stream too. The sender of the signal wrote ``selects``, so they run in a
+        transaction that cannot write. ``last`` and ``lsn`` belong to the last streamed event; as recorded, the rows' source blocks repeat
+        them.
         """
         progress = self._context.progress
         notices = SnapshotNotices(self._notifier, in_parts=False)
@@ -77,7 +78,7 @@ class BlockingSnapshot:
         try:
             rows = await self._read(names, selects, last, lsn, notices, self._bulk if in_bulk else None)
         except CdcError as error:
-            if error.passes:
+            if error.passes_without_snapshot:
                 raise
             LOG.error("blocking snapshot was not completed", reason=error)  # noqa: TRY400 (the reason says all; the stream continues)
             tell_aborted(self._custom)

@@ -10,6 +10,7 @@ PASSING = {
     ErrorKind.PROVIDER_UNREACHABLE,
     ErrorKind.SOURCE_UNREACHABLE,
     ErrorKind.SOURCE_CONNECTION_LOST,
+    ErrorKind.SOURCE_INTERRUPTED,
     ErrorKind.SLOT_BUSY,
     ErrorKind.SINK_UNREACHABLE,
     ErrorKind.STORE,
@@ -19,3 +20,8 @@ PASSING = {
 @pytest.mark.parametrize("kind", ErrorKind)
 def test_a_lost_connection_passes_and_a_slow_statement_does_not(kind: ErrorKind) -> None:
     assert CdcError(kind, "x").passes is (kind in PASSING)
+
+
+@pytest.mark.parametrize("kind", ErrorKind)
+def test_an_interrupted_read_of_a_snapshot_is_not_repeated(kind: ErrorKind) -> None:
+    assert CdcError(kind, "x").passes_without_snapshot is (kind in PASSING - {ErrorKind.SOURCE_INTERRUPTED})

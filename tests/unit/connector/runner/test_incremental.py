@@ -23,6 +23,7 @@ READING = ["look_at", "last_row", "rows"]
 STEPS = [*MARKING, *READING]
 LOST = CdcError(ErrorKind.SOURCE_CONNECTION_LOST, "The connection was lost")
 REFUSED = CdcError(ErrorKind.SOURCE_QUERY, "The server refused")
+INTERRUPTED = CdcError(ErrorKind.SOURCE_INTERRUPTED, "The read conflicts with recovery")
 each_step = pytest.mark.parametrize("step", STEPS)
 ALL_A, ALL_B = [1, 2, 3], [1, 2]
 
@@ -70,18 +71,18 @@ async def test_a_row_that_the_stream_brings_meanwhile_is_left_out() -> None:
     assert rig.keys("a") == [1, 3]
 
 
-@each_step
-async def test_after_a_lost_connection_the_offset_continues_at_the_first_unsent_row(step: str) -> None:
+@pytest.mark.parametrize(("step", "error"), [*((step, LOST) for step in STEPS), *((step, INTERRUPTED) for step in MARKING)])
+async def test_after_a_failure_that_ends_the_task_the_offset_continues_at_the_first_unsent_row(step: str, error: CdcError) -> None:
     for nth in range(3):
         rig = IncrementalRig()
-        rig.reader.failures = {step: [*[None] * nth, LOST]}
+        rig.reader.failures = {step: [*[None] * nth, error]}
         async with rig.running():
             rig.ask("a", "b")
             if step in ("look_at", "last_row") and nth == 2:
                 # Each is done once a table.
                 await rig.end()
                 continue
-            assert await rig.failure() is LOST
+            assert await rig.failure() is error
         assert rig.reader.ended
         again = IncrementalRig(offset=rig.run.stored())
         async with again.running():
@@ -106,7 +107,7 @@ async def test_a_cancelled_task_continues_where_it_was(step: str) -> None:
 
 
 @pytest.mark.parametrize("step", READING)
-@pytest.mark.parametrize("error", [REFUSED, KeyError("k"), ValueError("x")])
+@pytest.mark.parametrize("error", [REFUSED, INTERRUPTED, KeyError("k"), ValueError("x")])
 async def test_a_table_that_cannot_be_read_is_left_out_and_the_next_one_is_read(step: str, error: Exception) -> None:
     rig = IncrementalRig()
     rig.reader.failures = {step: [error]}

@@ -122,9 +122,10 @@ async def test_a_lost_connection_at_any_step_ends_the_stream_too() -> None:
 
 
 @pytest.mark.parametrize("raises", [False, True])
-async def test_a_permanent_failure_at_any_step_ends_only_the_snapshot(raises: bool) -> None:
+@pytest.mark.parametrize("kind", [ErrorKind.SOURCE_OBJECT_MISSING, ErrorKind.SOURCE_INTERRUPTED])
+async def test_a_failure_of_the_snapshot_at_any_step_ends_only_the_snapshot(raises: bool, kind: ErrorKind) -> None:
     def fail() -> None:
-        raise CdcError(ErrorKind.SOURCE_OBJECT_MISSING, "The table is gone")
+        raise CdcError(kind, "The table cannot be read")
 
     for at, step in enumerate(await steps()):
         run = Run(raises=raises)
