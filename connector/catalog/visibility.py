@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 _XIDS: Final = 2**32
+_AHEAD: Final = 2**24
+"""How far from ``end`` on an xid counts as newer. All transactions from there to it are open, so they are few, even with subtransactions.
+
+PostgreSQL's own half of all xids is too much, because it compares only xids that are not frozen. The xids of a quiet stream may be older.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,5 +32,5 @@ class Visibility:
 
         ``open`` lists no transaction from ``end`` on, although such a transaction may be in the WAL already.
         """
-        # Xids wrap around, so they are compared modulo 2^32, as PostgreSQL compares them.
-        return any(xid in self.open or (xid - self.end) % _XIDS < _XIDS // 2 for xid in xids)
+        # Xids wrap around.
+        return any(xid in self.open or (xid - self.end) % _XIDS < _AHEAD for xid in xids)

@@ -271,6 +271,15 @@ def test_a_read_misses_the_open_transactions_and_those_from_its_end_on(snapshot:
     assert visible.hides_any(shown) is False
 
 
+@pytest.mark.parametrize("end", [100, 3_000_000_000, 2**32 - 1, 2**33 + 5])
+def test_a_transaction_of_long_ago_is_not_taken_for_a_coming_one(end: int) -> None:
+    visible = Visibility.parse(f"{end - 5}:{end}:")
+    ages = [1, 10, 2**20, 2**31 - 1, 2**31, 2**31 + 10, 2**32 - 2**24 - 1]
+    assert not visible.hides_any([(end - age) % 2**32 for age in ages])
+    # A transaction with millions of subtransactions may begin before one that is delivered.
+    assert all(visible.hides_any([(end + ahead) % 2**32]) for ahead in (0, 1, 5_000_000))
+
+
 def listening(rig: Rig) -> WindowedChunk[bytes]:
     """A chunk of item whose window hears the stream."""
     made = WindowedChunk[bytes]("c")
