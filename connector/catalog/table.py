@@ -28,6 +28,10 @@ class CatalogTable:
     """The planner's estimate of the number of rows (pg_class.reltuples), -1 if the table was never analysed."""
     streamed: bool = False
     """Whether the columns come from a RELATION message; Debezium maps some types differently then."""
+    partial_key: bool = False
+    """Whether the index of ``unique_key`` has a condition, so that other rows may repeat its values."""
+    inherited: bool = False
+    """Whether other tables inherit from this one. They are read with it, and may repeat its keys. Not set for partitions."""
 
     @property
     def name(self) -> str:

@@ -45,7 +45,8 @@ def chunk_order(table: CatalogTable, names: Sequence[str], types: Types) -> Chun
     chosen = [by_name[name] for name in names]
     columns = tuple(OrderColumn(c.name, _type_name(types, c.type_oid), not c.not_null) for c in chosen)
     whole = set(names)
-    unique = any(key and whole >= set(key) for key in (table.primary_key, table.unique_key))
+    keys = (table.primary_key, () if table.partial_key else table.unique_key)
+    unique = not table.inherited and any(key and whole >= set(key) for key in keys)
     return ChunkOrder(columns, unique and not any(column.nullable for column in columns))
 
 

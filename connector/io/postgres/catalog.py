@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Final
 
 import psycopg
@@ -22,14 +23,16 @@ where (t.typrelid = 0 or (select c.relkind from pg_catalog.pg_class c where c.oi
 """
 
 _TABLES: Final = """
-select c.oid, n.nspname, c.relname, c.relkind, c.relreplident, c.reltuples::float8
+select c.oid, n.nspname, c.relname, c.relkind, c.relreplident, c.reltuples::float8,
+       c.relkind = 'r' and c.relhassubclass
 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 where c.relkind in ('r', 'p') and n.nspname !~ '^pg_(toast|temp)'
 order by n.nspname collate "C", c.relname collate "C"
 """
 
 _TABLE: Final = """
-select c.oid, n.nspname, c.relname, c.relkind, c.relreplident, c.reltuples::float8
+select c.oid, n.nspname, c.relname, c.relkind, c.relreplident, c.reltuples::float8,
+       c.relkind = 'r' and c.relhassubclass
 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 where n.nspname = %s and c.relname = %s and c.relkind in ('r', 'p')
 """
@@ -51,7 +54,7 @@ order by a.attrelid, a.attnum
 # Unique indexes are in JDBC's order, which is by name; indexes on expressions cannot be keys. Key columns are in the order of the index,
 # not of the table. JDBC includes the INCLUDE columns of a unique index, but not those of a primary key.
 _KEYS: Final = """
-select i.indrelid, i.indisprimary, ic.relname, a.attname
+select i.indrelid, i.indisprimary, ic.relname, a.attname, i.indpred is not null
 from pg_catalog.pg_index i
 join pg_catalog.pg_class ic on ic.oid = i.indexrelid
 cross join lateral
@@ -90,9 +93,16 @@ async def list_tables(connection: Connection) -> list[CatalogTable]:
 
 
 def _table(row: tuple[object, ...]) -> CatalogTable:
-    oid, schema, table, kind, identity, estimate = row
+    oid, schema, table, kind, identity, estimate, inherited = row
     return CatalogTable(
-        int(str(oid)), str(schema), str(table), (), kind=_letter(kind), identity=_letter(identity), estimate=int(float(str(estimate)))
+        int(str(oid)),
+        str(schema),
+        str(table),
+        (),
+        kind=_letter(kind),
+        identity=_letter(identity),
+        estimate=int(float(str(estimate))),
+        inherited=bool(inherited),
     )
 
 
@@ -113,30 +123,29 @@ async def describe_tables(connection: Connection, tables: Collection[CatalogTabl
     primary: dict[int, list[str]] = {}
     unique: dict[int, list[str]] = {}
     first_index: dict[int, str] = {}
+    partial: set[int] = set()
     try:
         cursor = await connection.execute(_COLUMNS, (oids,))
         for oid, name, type_oid, modifier, not_null, default, generated, comment in await cursor.fetchall():
             serial = default is not None and default.startswith("nextval(")
             columns[oid].append(Column(name, type_oid, modifier, not_null, default, serial, _letter(generated), comment))
         cursor = await connection.execute(_KEYS, (oids,))
-        for oid, is_primary, index, name in await cursor.fetchall():
+        for oid, is_primary, index, name, has_condition in await cursor.fetchall():
             if is_primary:
                 primary.setdefault(oid, []).append(name)
             elif first_index.setdefault(oid, index) == index:
                 unique.setdefault(oid, []).append(name)
+                if has_condition:
+                    partial.add(oid)
     except psycopg.Error as error:
         raise source_error(error, "reading the columns and keys of the tables") from error
     return [
-        CatalogTable(
-            table.oid,
-            table.schema,
-            table.table,
-            tuple(columns[table.oid]),
-            tuple(primary.get(table.oid, ())),
-            tuple(unique.get(table.oid, ())),
-            table.kind,
-            table.identity,
-            table.estimate,
+        replace(
+            table,
+            columns=tuple(columns[table.oid]),
+            primary_key=tuple(primary.get(table.oid, ())),
+            unique_key=tuple(unique.get(table.oid, ())),
+            partial_key=table.oid in partial,
         )
         for table in tables
     ]

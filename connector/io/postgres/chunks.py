@@ -28,8 +28,9 @@ _FACTS: Final = """
 select {snapshot}::text,
        (select string_agg(pg_catalog.concat_ws(':', a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull), ',' order by a.attnum)
         from pg_catalog.pg_attribute a where a.attrelid = %(table)s and a.attnum > 0 and not a.attisdropped)
-       || (select coalesce(string_agg(pg_catalog.concat_ws(':', i.indisprimary, i.indkey), ',' order by i.indexrelid), '')
-           from pg_catalog.pg_index i where i.indrelid = %(table)s and i.indisunique and i.indisvalid)
+       || coalesce((select string_agg(pg_catalog.concat_ws(':', i.indisprimary, i.indkey, i.indpred is null), ',' order by i.indexrelid)
+           from pg_catalog.pg_index i where i.indrelid = %(table)s and i.indisunique and i.indisvalid), '')
+       || (select c.relkind = 'r' and c.relhassubclass from pg_catalog.pg_class c where c.oid = %(table)s)
 """
 
 _POSITION: Final = """

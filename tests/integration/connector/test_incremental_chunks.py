@@ -174,6 +174,49 @@ async def test_a_surrogate_that_ties_loses_no_row(pg: PgServer) -> None:
             assert sorted(map(int, came)) == list(range(200))
 
 
+@pytest.mark.parametrize(
+    ("statements", "key"),
+    [
+        (("CREATE TABLE tied (row int, v int NOT NULL)", "CREATE UNIQUE INDEX ON tied (v) WHERE row = 0"), ("v",)),
+        (
+            (
+                "CREATE TABLE tied (row int, v int PRIMARY KEY)",
+                *(f"CREATE TABLE tied_{child} () INHERITS (tied)" for child in range(3)),
+                *(f"INSERT INTO tied_{child} SELECT 1000 * ({child} + 1) + i, i FROM generate_series(1, 20) i" for child in range(3)),
+            ),
+            ("v",),
+        ),
+    ],
+    ids=["partial index", "inheritance"],
+)
+async def test_a_key_that_rows_may_repeat_loses_no_row(pg: PgServer, statements: tuple[str, ...], key: tuple[str, ...]) -> None:
+    database = pg.database("repeated")
+    database.execute(*statements)
+    if "PRIMARY" not in statements[0]:
+        database.execute("INSERT INTO tied SELECT i, i / 7 FROM generate_series(1, 100) i")
+    wanted = sorted(int(str(row)) for (row,) in database.execute("SELECT row FROM tied"))
+    async with connected(database) as connection:
+        table = await table_of(connection, "public.tied")
+        assert (table.primary_key or table.unique_key) == key
+        order = chunk_order(table, key, await pg_catalog.read_types(connection))
+        for size in (1, 5, 50):
+            came = [int(row) for chunk in await walk(connection, table, order, size) for row in chunk]
+            assert sorted(came) == wanted
+
+
+@pytest.mark.parametrize(
+    "change", ["DROP INDEX v_of_tied; CREATE UNIQUE INDEX v_of_tied ON tied (v) WHERE row = 0", "CREATE TABLE child () INHERITS (tied)"]
+)
+async def test_a_key_that_rows_may_repeat_from_now_on_changes_the_shape(pg: PgServer, change: str) -> None:
+    database = pg.database("reshaped")
+    database.execute("CREATE TABLE tied (row int, v int NOT NULL)", "CREATE UNIQUE INDEX v_of_tied ON tied (v)")
+    async with connected(database) as connection:
+        table = await table_of(connection, "public.tied")
+        before = await pg_chunks.shape(connection, table)
+        database.execute(*change.split("; "))
+        assert await pg_chunks.shape(connection, table) not in (before, None)
+
+
 async def test_an_index_serves_a_chunk(pg: PgServer) -> None:
     database = pg.database("plans")
     database.execute(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,6 +45,18 @@ def test_the_order_is_that_of_the_names_not_of_the_columns() -> None:
 )
 def test_rows_are_unique_only_in_a_whole_key_without_nulls(names: list[str], unique: bool) -> None:
     assert chunk_order(TABLE, names, TYPES).unique is unique
+
+
+def test_rows_are_not_unique_in_the_key_of_a_partial_index() -> None:
+    columns = Column("id", INT4, not_null=True), Column("code", INT4, not_null=True)
+    table = catalog_table("t", *columns, primary_key=["id"], unique_key=["code"])
+    assert chunk_order(table, ["code"], TYPES).unique
+    partial = replace(table, partial_key=True)
+    assert (chunk_order(partial, ["code"], TYPES).unique, chunk_order(partial, ["id"], TYPES).unique) == (False, True)
+
+
+def test_rows_are_not_unique_in_a_key_that_inheriting_tables_may_repeat() -> None:
+    assert not chunk_order(replace(TABLE, inherited=True), ["na me", "id"], TYPES).unique
 
 
 def test_a_column_that_is_not_there_is_a_key_error() -> None:
