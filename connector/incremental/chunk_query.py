@@ -16,7 +16,7 @@ from connector.catalog.table import CatalogTable
 from connector.types.codec import Types
 
 KeyTexts = tuple[str | None, ...]
-"""A position: the texts of the ordering columns' values, None for NULL."""
+"""A position: the texts of the ordering columns' values, None for NULL. In the midst of tied rows, the tiebreak's texts follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +32,29 @@ class OrderColumn:
 class ChunkOrder:
     """How a table is divided into chunks: ``columns`` order its rows; ``unique`` says that no two rows are equal in them.
 
-    Rows that are equal in these columns are always in one chunk: a chunk includes all rows that tie with its last row.
+    Rows that are equal in these columns are in one chunk: a chunk includes all rows that tie with its last row. If they are too many, they
+    are read in the order of ``tiebreak``, the columns of the primary key. It is empty if ``unique``, or if there is no such key.
     """
 
     columns: tuple[OrderColumn, ...]
     unique: bool
+    tiebreak: tuple[OrderColumn, ...] = ()
 
 
 def chunk_order(table: CatalogTable, names: Sequence[str], types: Types) -> ChunkOrder:
     """Return the order by the columns ``names``. Raises KeyError if the table lacks one of them."""
     by_name = {column.name: column for column in table.columns}
-    chosen = [by_name[name] for name in names]
-    columns = tuple(OrderColumn(c.name, _type_name(types, c.type_oid), not c.not_null) for c in chosen)
+
+    def ordered(chosen: Sequence[str]) -> tuple[OrderColumn, ...]:
+        return tuple(OrderColumn(c.name, _type_name(types, c.type_oid), not c.not_null) for c in (by_name[name] for name in chosen))
+
+    columns = ordered(names)
     whole = set(names)
     keys = (table.primary_key, () if table.partial_key else table.unique_key)
     unique = not table.inherited and any(key and whole >= set(key) for key in keys)
-    return ChunkOrder(columns, unique and not any(column.nullable for column in columns))
+    if unique and not any(column.nullable for column in columns):
+        return ChunkOrder(columns, unique=True)
+    return ChunkOrder(columns, unique=False, tiebreak=() if table.inherited else ordered(table.primary_key))
 
 
 def _type_name(types: Types, oid: int) -> str:
@@ -90,17 +97,82 @@ def chunk_statement(
     upto: KeyTexts,
     condition: str | None,
     rows: int,
+    most: int | None = None,
 ) -> str:
-    """Return the query for the first ``rows`` rows after ``after``, up to and including ``upto``, that fulfil ``condition`` (SQL)."""
-    wanted = [f"NOT ({_after(order, upto)})" if _has_null(order, upto) else _bounded(order, "<=", upto)]
+    """Return the query for the first ``rows`` rows after ``after``, up to and including ``upto``, that fulfil ``condition`` (SQL).
+
+    The rows that tie with the last of them follow, but no more than ``most`` rows in all, if it is given.
+    """
+    wanted = _wanted(order, after, upto, condition)
+    if order.unique:
+        return _selected(table, columns, wanted, order.columns, f"LIMIT {rows}")
+    tied = _selected(table, columns, wanted, order.columns, f"FETCH FIRST {rows} ROWS WITH TIES")
+    return tied if most is None else f"SELECT * FROM ({tied}) AS chunk LIMIT {most}"
+
+
+def bound_statement(
+    table: CatalogTable, order: ChunkOrder, *, after: KeyTexts | None, upto: KeyTexts, condition: str | None, rows: int
+) -> str:
+    """Return the query for the key of the row at which :func:`chunk_statement` counts ``rows``. It has no result if there are fewer."""
+    names = ", ".join(quote_identifier(column.name) for column in order.columns)
+    wanted = " AND ".join(_wanted(order, after, upto, condition))
+    return f"SELECT {names} FROM {quote_table(table.schema, table.table)} WHERE {wanted} ORDER BY {names} OFFSET {rows - 1} LIMIT 1"
+
+
+def bounded_statement(
+    table: CatalogTable,
+    columns: Collection[str],
+    order: ChunkOrder,
+    *,
+    after: KeyTexts | None,
+    upto: KeyTexts,
+    condition: str | None,
+    most: int | None,
+) -> str:
+    """Return the query for all rows from ``after`` up to and including ``upto``, but no more than ``most``, if it is given."""
+    return _selected(table, columns, _wanted(order, after, upto, condition), order.columns, "" if most is None else f"LIMIT {most}")
+
+
+def divided_statement(
+    table: CatalogTable,
+    columns: Collection[str],
+    order: ChunkOrder,
+    *,
+    after: KeyTexts | None,
+    upto: KeyTexts,
+    condition: str | None,
+    rows: int,
+) -> str:
+    """Return the query for the same rows as :func:`chunk_statement`, but without those that tie with the last. The tiebreak orders ties."""
+    wanted = _wanted(order, after, upto, condition)
+    return _selected(table, columns, wanted, (*order.columns, *order.tiebreak), f"LIMIT {rows}")
+
+
+def tied_statement(
+    table: CatalogTable, columns: Collection[str], order: ChunkOrder, *, after: KeyTexts, condition: str | None, rows: int
+) -> str:
+    """Return the query for the first ``rows`` rows that tie with ``after`` and follow it in the tiebreak, whose texts are at its end."""
+    ties, width = ChunkOrder(order.tiebreak, unique=True), len(order.columns)
+    wanted = [_equal(column, text) for column, text in zip(order.columns, after[:width], strict=True)]
+    wanted.append(_bounded(ties, ">", after[width:]))
+    if condition:
+        wanted.append(f"({condition}\n)")
+    return _selected(table, columns, wanted, order.tiebreak, f"LIMIT {rows}")
+
+
+def _selected(table: CatalogTable, columns: Collection[str], wanted: Sequence[str], ordered: Sequence[OrderColumn], limit: str) -> str:
+    by = ", ".join(quote_identifier(column.name) for column in ordered)
+    source = quote_table(table.schema, table.table)
+    return f"SELECT {_chosen(table, columns)} FROM {source} WHERE {' AND '.join(wanted)} ORDER BY {by} {limit}".rstrip()
+
+
+def _wanted(order: ChunkOrder, after: KeyTexts | None, upto: KeyTexts, condition: str | None) -> list[str]:
+    wanted = [_not_after(order, upto) if _has_null(order, upto) else _bounded(order, "<=", upto)]
     if after is not None:
         wanted.insert(0, f"({_after(order, after)})" if _has_null(order, after) else _bounded(order, ">", after))
     if condition:
         wanted.append(f"({condition}\n)")
-    ordered = ", ".join(quote_identifier(column.name) for column in order.columns)
-    limit = f"LIMIT {rows}" if order.unique else f"FETCH FIRST {rows} ROWS WITH TIES"
-    chosen, quoted = _chosen(table, columns), quote_table(table.schema, table.table)
-    return f"SELECT {chosen} FROM {quoted} WHERE {' AND '.join(wanted)} ORDER BY {ordered} {limit}"
+    return wanted
 
 
 def _has_null(order: ChunkOrder, position: KeyTexts) -> bool:
@@ -125,6 +197,20 @@ def _after(order: ChunkOrder, position: KeyTexts) -> str:
         above = f"{name} > {_constant(column, text)}"
         ways.append(" AND ".join([*same, f"({above} OR {name} IS NULL)" if column.nullable else above]))
     return " OR ".join(f"({way})" for way in ways) or "FALSE"
+
+
+def _not_after(order: ChunkOrder, position: KeyTexts) -> str:
+    condition = f"NOT ({_after(order, position)})"
+    if position[0] is None:
+        return condition
+    # An index can serve only this.
+    return f"{quote_identifier(order.columns[0].name)} <= {_constant(order.columns[0], position[0])} AND {condition}"
+
+
+def _equal(column: OrderColumn, text: str | None) -> str:
+    """Return a condition that an index can serve, unlike ``IS NOT DISTINCT FROM``."""
+    name = quote_identifier(column.name)
+    return f"{name} IS NULL" if text is None else f"{name} = {_constant(column, text)}"
 
 
 def _same(column: OrderColumn, text: str | None) -> str:

@@ -13,10 +13,14 @@ from connector.incremental.target import Target, Unreadable
 
 @dataclass(frozen=True, slots=True)
 class ChunkRows:
-    """The rows of a chunk as lines of COPY, and which transactions the read could see."""
+    """The rows of a chunk as lines of COPY, and which transactions the read could see.
+
+    ``divided`` says that rows which tie with the last may follow, so its position is one with a tiebreak.
+    """
 
     lines: list[bytes]
     visible: Visibility
+    divided: bool = False
 
 
 class TableChangedError(Exception):

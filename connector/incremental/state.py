@@ -54,7 +54,10 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A row's place in the order of a table's key: ``texts`` for SQL, and ``stored``, the form in the offset."""
+    """A row's place in the order of a table's key: ``texts`` for SQL, and ``stored``, the form in the offset.
+
+    Between tied rows, ``stored`` is the place before them.
+    """
 
     texts: KeyTexts
     stored: str

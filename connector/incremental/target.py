@@ -9,7 +9,7 @@ from typing import Final, Literal
 from connector.catalog.table import CatalogTable, row_places
 from connector.emulation import Emulation
 from connector.events.encoders import TableEncoder
-from connector.incremental.chunk_query import ChunkOrder, KeyTexts
+from connector.incremental.chunk_query import ChunkOrder, KeyTexts, OrderColumn
 from connector.incremental.key_objects import key_from_text, read_array, text_from_key, write_array
 from connector.incremental.state import Collection, Place
 from connector.incremental.window import Key
@@ -48,9 +48,17 @@ class Target:
 
     def place_of(self, row: Sequence[bytes | None]) -> Place:
         """Return the place of a row that was read. Raises ValueError as :meth:`place` does."""
+        return self.place(self._texts(row, self.order.columns))
+
+    def place_between(self, row: Sequence[bytes | None], former: Place | None) -> Place:
+        """Return the place of a row with which others tie. The offset keeps the place ``former``, so that all of them are read again."""
+        texts = self._texts(row, (*self.order.columns, *self.order.tiebreak))
+        return Place(texts, NO_PLACE if former is None else former.stored)
+
+    def _texts(self, row: Sequence[bytes | None], columns: Sequence[OrderColumn]) -> KeyTexts:
         names = [column.name for column in self.encoder.table.columns]
-        cells = [row[names.index(column.name)] for column in self.order.columns]
-        return self.place(tuple(None if cell is None else cell.decode() for cell in cells))
+        cells = [row[names.index(column.name)] for column in columns]
+        return tuple(None if cell is None else cell.decode() for cell in cells)
 
     def keys(self, rows: Sequence[Sequence[bytes | None]]) -> list[Key]:
         """Return the rows' keys as the stream reports them. If the table has no key, each row gets a different one."""

@@ -319,7 +319,8 @@ class IncrementalRun:
                 if not read.lines:
                     return NoRowsLeft()
                 rows: list[Row] = [split_copy_line(line) for line in read.lines]
-                return ChunkRead(rows, target.keys(rows), read.visible, target.place_of(rows[-1]))
+                place = target.place_between(rows[-1], self.state.position) if read.divided else target.place_of(rows[-1])
+                return ChunkRead(rows, target.keys(rows), read.visible, place)
 
     async def _read_visible(self, target: Target, after: KeyTexts | None, upto: KeyTexts, most: int) -> ChunkRows:
         """Read a chunk that shows what the stream has delivered, if that becomes visible soon.

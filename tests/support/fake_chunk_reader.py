@@ -36,6 +36,8 @@ class FakeChunkReader:
         """What a read can see."""
         self.first_visible: list[Visibility] = []
         """What the first reads can see."""
+        self.divided: list[bool] = []
+        """Whether rows that tie with its last row follow each of the first chunks."""
         self.ended = False
         self._reached: dict[str, asyncio.Event] = {}
         self._gates: dict[str, asyncio.Event] = {}
@@ -99,7 +101,7 @@ class FakeChunkReader:
         first, last = -1 if after is None else int(after[0] or 0), int(upto[0] or 0)
         found = sorted((key, value) for key, value in self.tables[target.table.table].items() if first < key <= last)
         visible = self.first_visible.pop(0) if self.first_visible else self.visible
-        return ChunkRows([f"{key}\t{value}".encode() for key, value in found[:most]], visible)
+        return ChunkRows([f"{key}\t{value}".encode() for key, value in found[:most]], visible, bool(self.divided) and self.divided.pop(0))
 
     async def close(self) -> None:
         """End the connection."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection
 from typing import Final
 
@@ -10,11 +9,11 @@ import psycopg
 
 from connector.catalog.table import CatalogTable
 from connector.catalog.visibility import Visibility
-from connector.incremental.chunk_query import ChunkOrder, KeyTexts, chunk_statement, condition_statement, lock_statement, maximum_statement
+from connector.incremental.chunk_query import ChunkOrder, KeyTexts, condition_statement, lock_statement, maximum_statement
 from connector.incremental.chunk_reader import ChunkRows, TableChangedError
 from connector.io.postgres.catalog import describe_tables, list_tables
+from connector.io.postgres.chunk_lines import ChunkLines
 from connector.io.postgres.connection import Connection, source_error
-from connector.io.postgres.copy import copy_rows
 from connector.io.postgres.server import current_snapshot
 from connector.io.postgres.statement import reading, run_alone
 from connector.wire.lsn import parse_lsn
@@ -95,7 +94,7 @@ async def read_chunk(
     condition: str | None,
     rows: int,
 ) -> ChunkRows:
-    """Read a chunk (:func:`connector.incremental.chunk_query.chunk_statement`).
+    """Read a chunk (:class:`connector.io.postgres.chunk_lines.ChunkLines`).
 
     Raises TableChangedError if the table's columns differ from those of ``known_shape``, and CdcError with the server's message.
     """
@@ -111,21 +110,13 @@ async def read_chunk(
             if row is None or row[1] != known_shape:
                 raise TableChangedError(table.name)
             await _check(connection, table, condition)
-            statement = chunk_statement(table, columns, order, after=after, upto=upto, condition=condition, rows=rows)
-            lines: list[bytes] = []
-            async for burst in copy_rows(connection, statement, doing, most=_BURST):
-                lines += burst
-                # If rows are always available, no await above yields to other tasks.
-                await asyncio.sleep(0)
+            lines, divided = await ChunkLines(connection, table, columns, order, condition).read(after, upto, rows)
         finally:
             if not connection.closed:
                 await connection.execute(b"ROLLBACK")
     except psycopg.Error as error:
         raise source_error(error, doing) from error
-    return ChunkRows(lines, Visibility.parse(row[0]))
-
-
-_BURST: Final = 512
+    return ChunkRows(lines, Visibility.parse(row[0]), divided)
 
 
 async def written_position(connection: Connection) -> int:

@@ -12,16 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from connector.catalog.table import CatalogTable
-from connector.config.connector_config import ConnectorConfig
-from connector.incremental.chunk_query import ChunkOrder, KeyTexts, OrderColumn, chunk_order, chunk_statement
+from connector.errors import CdcError
+from connector.incremental.chunk_query import ChunkOrder, OrderColumn, chunk_order, chunk_statement
 from connector.incremental.chunk_reader import ChunkRows, TableChangedError
 from connector.io.postgres import catalog as pg_catalog
+from connector.io.postgres import chunk_lines
 from connector.io.postgres import chunks as pg_chunks
-from connector.io.postgres.connection import Connection, connect
-from connector.snapshot.plan import split_copy_line
 from tests.fix_pg import Database, PgServer
-from tests.support.stream_rig import configured
+from tests.support.chunk_walk import connected, table_of, walk
 from workers.quickstart.embedded.wait import wait_until
 
 COLUMNS = {
@@ -48,48 +46,14 @@ DDL = (
 )
 
 
-def config_of(database: Database) -> ConnectorConfig:
-    return configured(
-        database_hostname=database.host, database_port=str(database.port), database_user=database.user, database_dbname=database.name
-    )
-
-
-@asynccontextmanager
-async def connected(database: Database) -> AsyncIterator[Connection]:
-    connection = await connect(config_of(database), "test")
-    try:
-        yield connection
-    finally:
-        await connection.close()
-
-
-async def table_of(connection: Connection, name: str = "public.many") -> CatalogTable:
-    table = await pg_chunks.find_table(connection, name)
-    assert table is not None
-    return table
-
-
-async def walk(connection: Connection, table: CatalogTable, order: ChunkOrder, size: int, condition: str | None = None) -> list[list[str]]:
-    """The first column's values, chunk by chunk, as the runner reads them."""
-    known = await pg_chunks.shape(connection, table)
-    upto = await pg_chunks.maximum(connection, table, order, condition)
-    names = [column.name for column in table.columns]
-    after: KeyTexts | None = None
-    chunks: list[list[str]] = []
-    while upto is not None:
-        read = await pg_chunks.read_chunk(connection, table, known, names, order, after=after, upto=upto, condition=condition, rows=size)
-        if not read.lines:
-            break
-        rows = [split_copy_line(line) for line in read.lines]
-        after = pg_chunks.texts([rows[-1][names.index(column.name)] for column in order.columns])
-        chunks.append([(row[0] or b"").decode() for row in rows])
-        assert len(chunks) < 500, "the walk does not end"
-    return chunks
-
-
-async def test_every_row_comes_once_and_in_order_for_any_key(pg: PgServer) -> None:
+@pytest.mark.parametrize("divided", [False, True])
+async def test_every_row_comes_once_and_in_order_for_any_key(pg: PgServer, divided: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     database = pg.database("chunks")
     database.execute(*DDL)
+    if divided:
+        # As soon as ties make a chunk larger than wanted.
+        monkeypatch.setattr(chunk_lines, "_MOST_FACTOR", 1)
+        database.execute("ALTER TABLE many ADD PRIMARY KEY (row)")
     async with connected(database) as connection:
         types = await pg_catalog.read_types(connection)
         table = await table_of(connection)
@@ -114,8 +78,9 @@ async def test_every_row_comes_once_and_in_order_for_any_key(pg: PgServer) -> No
             came = [row for chunk in chunks for row in chunk]
             assert sorted(came) == sorted(rank)
             assert [rank[row] for row in came] == sorted(rank.values())
-            # Rows that tie are never parted, and a chunk is no larger than that makes it.
+            # Without a primary key, rows that tie are never parted, and a chunk is no larger than that makes it.
             for chunk in chunks:
+                assert not divided or len(chunk) <= size
                 assert len([row for row in chunk if rank[row] != rank[chunk[-1]]]) < size
 
         @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -215,6 +180,38 @@ async def test_a_key_that_rows_may_repeat_from_now_on_changes_the_shape(pg: PgSe
         before = await pg_chunks.shape(connection, table)
         database.execute(*change.split("; "))
         assert await pg_chunks.shape(connection, table) not in (before, None)
+
+
+@pytest.mark.parametrize("nulls", [False, True])
+async def test_very_many_ties_are_divided_by_the_primary_key(pg: PgServer, nulls: bool) -> None:
+    database = pg.database("many_ties")
+    database.execute(
+        'CREATE TABLE tied (id int, v int, w text COLLATE "C", PRIMARY KEY (w, id))',
+        f"INSERT INTO tied SELECT i, {'NULL' if nulls else '5'}, 'w' || i % 3 FROM generate_series(1, 300) i",
+        "INSERT INTO tied SELECT i, i / 2, 'w' FROM generate_series(1, 20) i",
+    )
+    wanted = [str(row) for (row,) in database.execute("SELECT id FROM tied ORDER BY v, w, id")]
+    async with connected(database) as connection:
+        table = await table_of(connection, "public.tied")
+        order = chunk_order(table, ["v"], await pg_catalog.read_types(connection))
+        chunks = await walk(connection, table, order, 10)
+        assert sorted(row for chunk in chunks for row in chunk) == sorted(wanted)
+        assert max(map(len, chunks)) < 20
+        few = [row for chunk in await walk(connection, table, order, 10, "(w = 'w1')") for row in chunk]
+        assert len(few) == len(set(few)) == 100
+
+
+async def test_ties_that_cannot_be_divided_nor_held_are_refused(pg: PgServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunk_lines, "MOST_TIED_BYTES", 2000)
+    database = pg.database("no_key")
+    database.execute("CREATE TABLE tied (id int, v int)", "INSERT INTO tied SELECT i, i / 1000 FROM generate_series(1, 1500) i")
+    async with connected(database) as connection:
+        table = await table_of(connection, "public.tied")
+        order = chunk_order(table, ["v"], await pg_catalog.read_types(connection))
+        with pytest.raises(CdcError, match=r"Too many rows of public\.tied have equal values in v .* primary key"):
+            await walk(connection, table, order, 10)
+        # The connection still serves.
+        assert len(await walk(connection, table, order, 10, "(id > 1490)")) == 1
 
 
 async def test_an_index_serves_a_chunk(pg: PgServer) -> None:

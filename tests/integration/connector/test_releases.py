@@ -10,9 +10,12 @@ from typing import Any
 import httpx
 import pytest
 
+from connector.incremental.chunk_query import chunk_order
+from connector.io.postgres import catalog as pg_catalog
 from connector.preflight.server import OLDEST
 from tests.fix_pg import PgServer
 from tests.fix_worker import Worker
+from tests.support.chunk_walk import connected, table_of, walk
 from tests.support.connector import SECONDS, Connector
 from tests.support.until import until
 from workers.quickstart.embedded.releases import RELEASES
@@ -93,12 +96,14 @@ async def test_changes_of_all_kinds_come_over_a_restart(connector: Connector) ->
     assert events[-1]["after"] == {"id": 4, "body": "x", "more": 3}
 
 
-@pytest.mark.parametrize("read_only", [False, True])
-async def test_an_incremental_snapshot_reads_every_row(connector: Connector, read_only: bool) -> None:
-    connector.database.execute(SIGNALS, "CREATE TABLE a (id int PRIMARY KEY)", "INSERT INTO a SELECT generate_series(1, 25)")
+@pytest.mark.parametrize(("read_only", "surrogate"), [(False, None), (True, None), (False, "v")])
+async def test_an_incremental_snapshot_reads_every_row(connector: Connector, read_only: bool, surrogate: str | None) -> None:
+    connector.database.execute(
+        SIGNALS, "CREATE TABLE a (id int PRIMARY KEY, v int)", "INSERT INTO a SELECT i, nullif(i / 7, 2) FROM generate_series(1, 25) i"
+    )
     ways = {"read.only": "true", "signal.enabled.channels": "http"} if read_only else {"signal.data.collection": "public.sig"}
     connector.create({**CONFIG, **ways, "snapshot.mode": "no_data", "incremental.snapshot.chunk.size": "10"})
-    data: dict[str, Any] = {"data-collections": ["public.a"]}
+    data: dict[str, Any] = {"data-collections": ["public.a"]} | ({"surrogate-key": surrogate} if surrogate else {})
     if read_only:
         # Signals by REST need a task that streams.
         connector.await_phase("streaming")
@@ -123,6 +128,24 @@ async def test_an_incremental_snapshot_reads_every_row(connector: Connector, rea
     # Not await_confirmed(): a read-only snapshot writes nothing to the WAL, so that its end is confirmed before Kafka has the rows.
     await until(arrived, lambda: f"25 rows in Kafka: {connector.progress()}", SECONDS)
     assert await rows() == set(range(1, 26))
+
+
+@pytest.mark.parametrize("key", ["", "PRIMARY KEY"])
+async def test_rows_that_tie_come_once(pg_release: PgServer, key: str) -> None:
+    database = pg_release.database("ties")
+    database.execute(
+        f"CREATE TABLE tied (id int {key}, v int, w int NOT NULL)",
+        "INSERT INTO tied SELECT i, nullif(i / 50, 1), i / 30 FROM generate_series(1, 200) i",
+    )
+    async with connected(database) as connection:
+        table = await table_of(connection, "public.tied")
+        types = await pg_catalog.read_types(connection)
+        for names in (["v"], ["w"], ["w", "v"]):
+            order = chunk_order(table, names, types)
+            # Ties of 50 rows are divided by a primary key if a chunk is to have 3.
+            for size in (1, 3, 20, 500):
+                came = [int(row) for chunk in await walk(connection, table, order, size) for row in chunk]
+                assert sorted(came) == list(range(1, 201)), (names, size)
 
 
 def test_a_good_configuration_has_no_findings(connector: Connector) -> None:

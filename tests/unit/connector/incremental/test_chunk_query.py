@@ -11,12 +11,16 @@ from hypothesis import strategies as st
 from connector.incremental.chunk_query import (
     ChunkOrder,
     OrderColumn,
+    bound_statement,
+    bounded_statement,
     chunk_order,
     chunk_statement,
     condition_statement,
+    divided_statement,
     lock_statement,
     maximum_statement,
     next_size,
+    tied_statement,
 )
 from connector.types.codec import Column
 from tests.support.stream_rig import INT4, TEXT, TYPES, catalog_table
@@ -79,6 +83,35 @@ def test_the_first_chunk_has_no_lower_bound() -> None:
     statement = chunk_statement(TABLE, ["id"], order, after=None, upto=("9",), condition=None, rows=1)
     assert (
         statement == f"""SELECT "id" FROM {QUOTED} WHERE ("id") <= ('9'::"pg_catalog"."int4") ORDER BY "id" FETCH FIRST 1 ROWS WITH TIES"""
+    )
+    limited = chunk_statement(TABLE, ["id"], order, after=None, upto=("9",), condition=None, rows=1, most=9)
+    assert limited == f"SELECT * FROM ({statement}) AS chunk LIMIT 9"
+
+
+def test_without_ties_in_the_limit_the_key_of_the_last_row_bounds_the_chunk() -> None:
+    order = chunk_order(TABLE, ["note", "id"], TYPES)
+    bound = bound_statement(TABLE, order, after=None, upto=(None, None), condition=None, rows=10)
+    assert bound == f'SELECT "note", "id" FROM {QUOTED} WHERE NOT (FALSE) ORDER BY "note", "id" OFFSET 9 LIMIT 1'
+    # The first comparison is for an index.
+    bounded = bounded_statement(TABLE, ["id"], order, after=None, upto=("n", "3"), condition=None, most=None)
+    text, number = """'n'::"pg_catalog"."text\"""", """'3'::"pg_catalog"."int4\""""
+    assert bounded == (
+        f'SELECT "id" FROM {QUOTED} WHERE "note" <= {text} AND NOT ((("note" > {text} OR "note" IS NULL)) OR '
+        f'("note" IS NOT DISTINCT FROM {text} AND "id" > {number})) ORDER BY "note", "id"'
+    )
+
+
+def test_the_primary_key_divides_ties() -> None:
+    order = chunk_order(TABLE, ["note"], TYPES)
+    assert [column.name for column in order.tiebreak] == ["na me", "id"]
+    assert not chunk_order(TABLE, ["na me", "id"], TYPES).tiebreak
+    assert not chunk_order(replace(TABLE, inherited=True), ["note"], TYPES).tiebreak
+    divided = divided_statement(TABLE, ["id"], order, after=None, upto=(None,), condition=None, rows=10)
+    assert divided == f'SELECT "id" FROM {QUOTED} WHERE NOT (FALSE) ORDER BY "note", "na me", "id" LIMIT 10'
+    tied = tied_statement(TABLE, ["id"], order, after=(None, "x", "7"), condition="(id > 2)", rows=10)
+    assert tied == (
+        f'SELECT "id" FROM {QUOTED} WHERE "note" IS NULL AND ("na me", "id") > '
+        """('x'::"pg_catalog"."text", '7'::"pg_catalog"."int4") AND ((id > 2)\n) ORDER BY "na me", "id" LIMIT 10"""
     )
 
 

@@ -91,6 +91,26 @@ async def test_after_a_failure_that_ends_the_task_the_offset_continues_at_the_fi
         assert rig.keys("b") + again.keys("b") == ALL_B
 
 
+@pytest.mark.parametrize("lost", [False, True])
+async def test_tied_rows_of_several_chunks_are_all_read_again_after_a_failure(lost: bool) -> None:
+    rig = IncrementalRig()
+    rig.reader.divided = [True]
+    if lost:
+        rig.reader.failures = {"rows": [None, LOST]}
+    async with rig.running():
+        rig.ask("a")
+        if not lost:
+            await rig.end()
+            assert rig.keys("a") == ALL_A
+            return
+        assert await rig.failure() is LOST
+    assert rig.keys("a") == [1, 2]
+    again = IncrementalRig(offset=rig.run.stored())
+    async with again.running():
+        await again.end()
+    assert again.keys("a") == ALL_A
+
+
 @each_step
 async def test_a_cancelled_task_continues_where_it_was(step: str) -> None:
     rig = IncrementalRig()
