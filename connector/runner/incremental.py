@@ -2,7 +2,8 @@
 
 A separate asyncio task carries out the orders, which wait for the database. All other effects are carried out at once, in the asyncio task
 that reported the event. Both run on one event loop, and no await separates an event from its effects, so no other event can come between
-them. An error that a restart of the connector's task may remedy is raised. After a restart the snapshot resumes from the stored offset.
+them. An error that a restart of the connector's task may remedy is raised, unless a read of rows may cause it again each time. After a
+restart the snapshot resumes from the stored offset.
 """
 
 from __future__ import annotations
