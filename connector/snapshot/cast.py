@@ -1,7 +1,7 @@
 """Casts the columns of a user's SELECT to the forms that the table's codecs read.
 
 Codecs trust the server's text of the declared type: a numeric(10,2) has two fraction digits, an integer is a JSON number. A SELECT of a
-user may return another type or modifier. Pure: this module does not connect. Source: PostgreSQL manual, 4.2.9 Type Casts; for what becomes
+user may return another type or modifier. Pure: this module does not connect. Source: PostgreSQL manual, 4.2.9 Type Casts; for the results
 of other types, Debezium's documentation, "Data type mappings", and its value converters.
 """
 

@@ -1,4 +1,4 @@
-"""The settings of the connector's connections, and what becomes of a connection that the server ends."""
+"""The settings of the connector's connections, and a connection that the server ends."""
 
 from __future__ import annotations
 
