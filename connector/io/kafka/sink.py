@@ -359,6 +359,7 @@ class KafkaSink:
             ]
             failpoints.reached(failpoints.AFTER_SEND)
             for ack, of_several in acks:
+                # A refusal is that of this batch.
                 several = of_several
                 await ack
             self.delivered += len(batch.records)

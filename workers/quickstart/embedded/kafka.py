@@ -38,7 +38,8 @@ SETTINGS: Final[Mapping[str, str]] = {
     "share.coordinator.state.topic.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",
     # The outbox's records may have times of years ago. By default Kafka looks 30 seconds after its start, and then every five minutes, for
-    # records older than a week, and removes them. Topics keep Kafka's default of retention.ms, which a recording shows.
+    # records older than a week, and removes them. Topics keep Kafka's default of retention.ms, which a recording shows. With this delay the
+    # files of deleted topics stay too, until the broker's folder is removed.
     "log.initial.task.delay.ms": "31536000000",
     # A killed broker can register again only after its old session has expired.
     "broker.session.timeout.ms": "3000",
