@@ -66,7 +66,12 @@ test: test-fast test-servers test-spark ## These and every feature on real serve
 test-servers: setup
 	$(PYTEST) -m 'server and not long' --hypothesis-profile=fast -n $(SERVER_JOBS) --dist loadfile $(SERVERS) $(SPARK:%=--ignore=%)
 
+# The tests start Spark many times; with the archive of its classes each start takes 6 CPU-s less. Writing it takes a minute, once. Tests
+# run without it too.
+CLASSES = $(BIN)/python -P -m workers.bulk prepare
+
 test-spark: setup
+	-$(CLASSES)
 	$(PYTEST) -m 'server and not long' --hypothesis-profile=fast -n $(SPARK_JOBS) --dist loadfile $(SPARK)
 
 test-long: test-long-servers test-long-spark ## The rest: every PostgreSQL, many kills, take-overs, property tests with all their examples
@@ -75,6 +80,7 @@ test-long-servers: setup
 	$(PYTEST) -m 'long or hypothesis' --hypothesis-profile=full -n $(SERVER_JOBS) --dist loadfile $(SPARK:%=--ignore=%)
 
 test-long-spark: setup
+	-$(CLASSES)
 	$(PYTEST) -m 'long or hypothesis' --hypothesis-profile=full -n $(SPARK_JOBS) --dist loadfile $(SPARK)
 
 check: setup ## Lint, format, types and the rules between packages
