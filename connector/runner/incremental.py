@@ -80,7 +80,7 @@ from connector.incremental.coordinator_events import (
 from connector.incremental.key_objects import read_array
 from connector.incremental.state import Collection, IncrementalSnapshot, Place
 from connector.incremental.target import NO_PLACE, Target, Unreadable
-from connector.io.postgres.watermarks import Watermarks
+from connector.io.postgres.incremental.watermarks import Watermarks
 from connector.log import EventLog
 from connector.notifications.key_text import key_text
 from connector.notifications.notification import IncrementalNotifications, Notification

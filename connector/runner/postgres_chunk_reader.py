@@ -12,10 +12,10 @@ from connector.incremental.chunk_reader import ChunkRows
 from connector.incremental.state import Collection
 from connector.incremental.target import Target, Unreadable
 from connector.io.postgres import catalog as pg_catalog
-from connector.io.postgres import chunks as pg_chunks
 from connector.io.postgres.connection import Connection, connect
+from connector.io.postgres.incremental import chunks as pg_chunks
+from connector.io.postgres.incremental.watermarks import Watermarks
 from connector.io.postgres.snapshot_source import execute, lift_timeouts
-from connector.io.postgres.watermarks import Watermarks
 from connector.snapshot.plan import projected
 
 _APPLICATION: Final = "Understudy Incremental"

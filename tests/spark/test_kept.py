@@ -11,7 +11,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quicksta
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from workers.spark.jobs.kept import Kept
+from workers.spark.effects.kept import Kept
 
 pytestmark = pytest.mark.pg_once
 

@@ -14,11 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.support.spark.memory_sink import MemorySink
 from tests.support.spark.topic_log import ID, NAME, Json, TopicLog, cents, frame, price
-from workers.spark.jobs import small_batches
+from workers.spark.effects import small_batches
+from workers.spark.effects.small_batches import Few, Reading, SmallBatches
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.mirror import Mirror
-from workers.spark.jobs.small_batches import Few, Reading, SmallBatches
 from workers.spark.kinds import UNAVAILABLE
 from workers.spark.tables.table import Effects
 from workers.spark.topics.formats import json_format

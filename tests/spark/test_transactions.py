@@ -14,9 +14,9 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 from tests.support.spark.memory_sink import Crash
 from tests.support.spark.mirror_rig import Rig
 from tests.support.spark.topic_log import ID, NAME, TopicLog, frame
+from workers.spark.effects.known_rows import known_rows
 from workers.spark.failure import JobError
 from workers.spark.jobs.done import Done
-from workers.spark.jobs.known_rows import known_rows
 from workers.spark.jobs.mirror_config import MirrorConfig, SinkConfig
 from workers.spark.jobs.stream import transactions_of
 from workers.spark.jobs.transactions import End, Transactions, ended, whole

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from connector.catalog.table import CatalogTable
 from connector.config.connector_config import ConnectorConfig
 from connector.incremental.chunk_query import ChunkOrder, KeyTexts
-from connector.io.postgres import chunks as pg_chunks
 from connector.io.postgres.connection import Connection, connect
+from connector.io.postgres.incremental import chunks as pg_chunks
 from connector.snapshot.plan import split_copy_line
 from tests.fix_pg import Database
 from tests.support.stream_rig import configured

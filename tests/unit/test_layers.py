@@ -73,7 +73,7 @@ BREACHES = [
     ("The rooms of the worker import only rooms below them", "workers.stores.config_store", "workers.herder.herder"),
     ("The rooms of the worker import only rooms below them", "workers.settings.worker_settings", "workers.telemetry.logging"),
     ("The worker does not import what only the repository has", "workers.quickstart.demo.__main__", "workers.lab.bench.orders"),
-    ("The rooms of the Spark jobs know those below them only", "workers.spark.topics.events", "workers.spark.jobs.moves"),
+    ("The rooms of the Spark jobs know those below them only", "workers.spark.topics.events", "workers.spark.effects.moves"),
 ]
 
 

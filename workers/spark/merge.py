@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StringType, StructType
 
+from workers.spark.effects.reduction import after_truncates, folded
 from workers.spark.failure import WRONG, JobError
-from workers.spark.jobs.reduction import after_truncates, folded
 from workers.spark.kinds import Kind
 from workers.spark.tables.table import Column, Effects, Sink, Table
 from workers.spark.topics.known import Truncate

@@ -16,11 +16,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.class_archive import writing
+from workers.spark.effects.small_batches import RECORDS
 from workers.spark.jars import jars_of
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.mirror import Mirror
-from workers.spark.jobs.small_batches import RECORDS
 from workers.spark.kinds import UNAVAILABLE
 from workers.spark.session import JAVA_OPTIONS, find_java, jar_folder, open_session
 from workers.spark.sinks import DeltaPlace, sink_of

@@ -16,8 +16,8 @@ from connector.errors import CdcError
 from connector.incremental.chunk_query import ChunkOrder, OrderColumn, chunk_order, chunk_statement
 from connector.incremental.chunk_reader import ChunkRows, TableChangedError
 from connector.io.postgres import catalog as pg_catalog
-from connector.io.postgres import chunk_lines
-from connector.io.postgres import chunks as pg_chunks
+from connector.io.postgres.incremental import chunk_lines
+from connector.io.postgres.incremental import chunks as pg_chunks
 from tests.fix_pg import Database, PgServer
 from tests.support.chunk_walk import connected, table_of, walk
 from workers.quickstart.embedded.wait import wait_until

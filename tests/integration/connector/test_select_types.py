@@ -14,7 +14,7 @@ from connector.catalog.table import CatalogTable
 from connector.errors import CdcError
 from connector.events.capture import Capture
 from connector.io.postgres.catalog import read_types
-from connector.io.postgres.chunks import find_table
+from connector.io.postgres.incremental.chunks import find_table
 from connector.io.postgres.snapshot_source import PostgresSnapshot
 from connector.ports import Out
 from connector.record.json_converter import ConverterSettings

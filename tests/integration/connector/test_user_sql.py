@@ -17,15 +17,15 @@ from connector.errors import CdcError
 from connector.events.reselect import Reread
 from connector.incremental.chunk_query import ChunkOrder, chunk_order
 from connector.io.postgres import catalog as pg_catalog
-from connector.io.postgres import chunks as pg_chunks
 from connector.io.postgres.connection import Connection, connect
 from connector.io.postgres.copy import copy_rows
+from connector.io.postgres.incremental import chunks as pg_chunks
+from connector.io.postgres.incremental.watermarks import Watermarks
 from connector.io.postgres.publication_setup import ensure_publication
 from connector.io.postgres.replication_connection import Replication
 from connector.io.postgres.reselect import read_again
 from connector.io.postgres.signal_source import PostgresSignalSource
 from connector.io.postgres.statement import run_alone
-from connector.io.postgres.watermarks import Watermarks
 from connector.wire.output_plugin import start_options
 from tests.fix_pg import Database, PgServer
 from tests.support.stream_rig import configured

@@ -18,15 +18,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.compilation import compiled
+from workers.spark.effects.kept import Kept
+from workers.spark.effects.known_rows import known_rows
+from workers.spark.effects.lineage import Lineage
+from workers.spark.effects.moves import filled, fitted, held_columns, images, torn, trails
+from workers.spark.effects.small_batches import Few, SmallBatches, few
 from workers.spark.jobs.checkpoint import TURNS, Checkpoint, State
 from workers.spark.jobs.done import Done, said_of
 from workers.spark.jobs.isolation import Isolation
-from workers.spark.jobs.kept import Kept
-from workers.spark.jobs.known_rows import known_rows
-from workers.spark.jobs.lineage import Lineage
-from workers.spark.jobs.moves import filled, fitted, held_columns, images, torn, trails
 from workers.spark.jobs.ownership import Ownership
-from workers.spark.jobs.small_batches import Few, SmallBatches, few
 from workers.spark.jobs.transactions import Split, Transactions
 from workers.spark.source.missing import Missing
 from workers.spark.tables.table import Effects, Sink, Table

@@ -21,11 +21,11 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StructField, StructType
 
+from workers.spark.effects.reduction import sent
 from workers.spark.failure import TableError
 from workers.spark.jobs.batches import Work
 from workers.spark.jobs.mirror import truncates
 from workers.spark.jobs.ownership import HISTORY
-from workers.spark.jobs.reduction import sent
 from workers.spark.kinds import kind_of
 from workers.spark.tables.casts import at_newest
 from workers.spark.tables.names import quoted

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from workers.spark.effects.places import SNAPSHOT_BEGINS, appended, replaced
+from workers.spark.effects.reduction import after_truncates, folded, last_of_each, softly_deleted
 from workers.spark.jobs.batches import Work
-from workers.spark.jobs.places import SNAPSHOT_BEGINS, appended, replaced
-from workers.spark.jobs.reduction import after_truncates, folded, last_of_each, softly_deleted
 from workers.spark.tables.casts import at_newest
 from workers.spark.tables.rules import NO_RULES, Rules
 from workers.spark.tables.table import Effects, Sink, Table

@@ -15,12 +15,12 @@ from typing import Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from workers.spark.effects.places import SNAPSHOT_BEGINS
 from workers.spark.failure import WRONG, JobError
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import TURNS, Checkpoint, State
 from workers.spark.jobs.done import Done
 from workers.spark.jobs.ownership import HISTORY, check_whole
-from workers.spark.jobs.places import SNAPSHOT_BEGINS
 from workers.spark.topics.broker import Broker, Offsets
 from workers.spark.topics.formats import Format
 from workers.spark.topics.known import TopicState

@@ -20,9 +20,9 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from workers.spark.effects.known_rows import known_rows
 from workers.spark.failure import UNREADABLE, WRONG, JobError
 from workers.spark.jobs.checkpoint import State
-from workers.spark.jobs.known_rows import known_rows
 from workers.spark.jobs.spans import Commit, Span, TopicPartition, held_back, repeating
 from workers.spark.topics.known import Reached
 from workers.spark.topics.patterns import matching

@@ -79,7 +79,7 @@ class TopicState:
     layouts: tuple[Known, ...] = ()
     truncates: tuple[Truncate, ...] = ()
     moved: tuple[tuple[int, int | None], ...] = ()
-    """(Turn, newest value layout at that time) of each turn whose images of moved rows (:mod:`workers.spark.jobs.moves`) are kept."""
+    """(Turn, newest value layout at that time) of each turn whose images of moved rows (:mod:`workers.spark.effects.moves`) are kept."""
     followed: tuple[int, int] | None = None
     """The commit (ts_ms, lsn) up to which the table's columns match those of the events."""
     awaited: tuple[tuple[int, int], ...] = ()

@@ -12,8 +12,8 @@ from connector.catalog.visibility import Visibility
 from connector.incremental.chunk_query import ChunkOrder, KeyTexts, condition_statement, lock_statement, maximum_statement
 from connector.incremental.chunk_reader import ChunkRows, TableChangedError
 from connector.io.postgres.catalog import describe_tables, list_tables
-from connector.io.postgres.chunk_lines import ChunkLines
 from connector.io.postgres.connection import Connection, source_error
+from connector.io.postgres.incremental.chunk_lines import ChunkLines
 from connector.io.postgres.server import current_snapshot
 from connector.io.postgres.statement import reading, run_alone
 from connector.wire.lsn import parse_lsn
@@ -94,7 +94,7 @@ async def read_chunk(
     condition: str | None,
     rows: int,
 ) -> ChunkRows:
-    """Read a chunk (:class:`connector.io.postgres.chunk_lines.ChunkLines`).
+    """Read a chunk (:class:`connector.io.postgres.incremental.chunk_lines.ChunkLines`).
 
     Raises TableChangedError if the table's columns differ from those of ``known_shape``, and CdcError with the server's message.
     """

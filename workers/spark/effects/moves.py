@@ -1,4 +1,4 @@
-"""Reads the values that rows keep when their keys change (:mod:`workers.spark.jobs.lineage`), and fills them in where they are missing.
+"""Reads the values that rows keep when their keys change (:mod:`workers.spark.effects.lineage`), and fills them in where they are missing.
 
 An *image* holds the known values of a move: its ``lsn``, and for each column that can be omitted a struct<v> under :func:`slot`, null if
 the value is unknown or not needed.
@@ -15,8 +15,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import LongType, StructField, StructType
 
-from workers.spark.jobs.known_rows import known_rows
-from workers.spark.jobs.lineage import KeyChange, Pick
+from workers.spark.effects.known_rows import known_rows
+from workers.spark.effects.lineage import KeyChange, Pick
 from workers.spark.tables.table import Column, Table
 
 _PLACED: Final = {"move": "bigint", "number": "int", "p": "int", "o": "bigint"}

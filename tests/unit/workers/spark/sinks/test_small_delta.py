@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
-from workers.spark.jobs.small_batches import _Change as Change
-from workers.spark.jobs.small_batches import _order, _removed
+from workers.spark.effects.small_batches import _Change as Change
+from workers.spark.effects.small_batches import _order, _removed
 from workers.spark.kinds import kind_of
 from workers.spark.sinks.small_delta import _Held as Held
 from workers.spark.sinks.small_delta import _plain, _same_columns

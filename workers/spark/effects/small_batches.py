@@ -20,8 +20,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StructType
 
+from workers.spark.effects.moves import held_columns
 from workers.spark.fallback import Fallbacks
-from workers.spark.jobs.moves import held_columns
 from workers.spark.tables.local_rows import (
     JavaRows,
     NotLocal,
@@ -197,7 +197,7 @@ def _changes(texts: Sequence[str], rows: int) -> Iterator[_Change]:
 
 
 def _removed(change: _Change, truncates: Sequence[Truncate]) -> bool:
-    """Whether an earlier batch's truncate has removed the change (:func:`workers.spark.jobs.reduction.after_truncates`)."""
+    """Whether an earlier batch's truncate has removed the change (:func:`workers.spark.effects.reduction.after_truncates`)."""
     for truncate in truncates:
         if change.partition == truncate.partition:
             if change.offset < truncate.offset:

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
-from workers.spark.jobs.lineage import KeyChange, Lineage, MoveValues, Pick, Source
+from workers.spark.effects.lineage import KeyChange, Lineage, MoveValues, Pick, Source
 
 COLUMNS = ("a", "b")
 

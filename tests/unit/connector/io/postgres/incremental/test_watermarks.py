@@ -9,7 +9,7 @@ import pytest
 
 from connector.errors import CdcError
 from connector.io.postgres.connection import Connection
-from connector.io.postgres.watermarks import Watermarks
+from connector.io.postgres.incremental.watermarks import Watermarks
 from tests.support.log_line import log_text
 
 

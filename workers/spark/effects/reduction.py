@@ -4,7 +4,7 @@ Rules. All changes of a key are in one partition, so their offsets order them. A
 delete of the old key and a create of the new one. A value that was not sent again is the last one sent, in the batch or in the
 target. After a whole image (create, read) earlier values do not count. A truncate removes all rows
 logged before it: it holds the table's exclusive lock, so the LSNs of one table's events show the order across partitions.
-A table without a key only grows: the name of a row is the place of its change (:mod:`workers.spark.jobs.places`).
+A table without a key only grows: the name of a row is the place of its change (:mod:`workers.spark.effects.places`).
 """
 
 from __future__ import annotations
