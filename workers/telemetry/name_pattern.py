@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from workers.telemetry.mbean import MBean
 
 _KEY: Final = re.compile(r'([^,=:*?]+)=("(?:[^"\\]|\\.)*"|[^,=:"]*)')
 _DOMAIN: Final = re.compile(r"[^:\n]*")
-_SIGN: Final = re.compile(r"\\.|.", re.DOTALL)
+_PIECE: Final = re.compile(r"\\.|\*+|.", re.DOTALL)
+_PATTERNS: Final = 256
+"""How many patterns of values are kept for the next request or MBean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,12 @@ class NamePattern:
 
     def matches(self, bean: MBean) -> bool:
         """Whether the pattern matches the name of the MBean."""
-        if not _wild(self.domain).fullmatch(bean.domain):
+        if not _fits(self.domain, bean.domain):
             return False
         named = dict(bean.keys)
         if not self.others and named.keys() != dict(self.keys).keys():
             return False
-        return all(key in named and _wild(value).fullmatch(named[key]) is not None for key, value in self.keys)
+        return all(key in named and _fits(value, named[key]) for key, value in self.keys)
 
 
 def parse_name(text: str) -> NamePattern:
@@ -58,7 +61,7 @@ def parse_name(text: str) -> NamePattern:
         return NamePattern("*", (), others=True)
     if not colon:
         raise ValueError("Key properties cannot be empty" if _DOMAIN.fullmatch(text) else "Domain part must be specified")
-    keys: list[tuple[str, str]] = []
+    keys: dict[str, str] = {}
     others = False
     at = 0
     while at < len(rest):
@@ -69,13 +72,13 @@ def parse_name(text: str) -> NamePattern:
         found = _KEY.match(rest, at)
         if found is None or rest[found.end() : found.end() + 1] not in ("", ","):
             raise ValueError("Invalid character in key or value part of property")
-        if any(key == found[1] for key, _ in keys):
+        if found[1] in keys:
             raise ValueError(f"key `{found[1]}' already defined")
-        keys.append((found[1], found[2]))
+        keys[found[1]] = found[2]
         at = found.end() + 1
     if not keys and not others:
         raise ValueError("Key properties cannot be empty")
-    return NamePattern(domain, tuple(keys), others)
+    return NamePattern(domain, tuple(keys.items()), others)
 
 
 def canonical_name(bean: MBean) -> str:
@@ -88,7 +91,25 @@ def _unescaped(value: str) -> str:
     return re.sub(r"\\.", "", value) if value.startswith('"') else value
 
 
-def _wild(text: str) -> re.Pattern[str]:
-    quoted = text.startswith('"')
-    parts = [{"*": ".*", "?": "."}.get(sign) or re.escape(sign) for sign in (_SIGN.findall(text) if quoted else text)]
-    return re.compile("".join(parts), re.DOTALL)
+def _fits(pattern: str, text: str) -> bool:
+    """Whether a domain or a value fits. Characters that are no wildcards stand for themselves, also those escaped in quotes."""
+    return pattern == text if "*" not in pattern and "?" not in pattern else _wild(pattern).fullmatch(text) is not None
+
+
+@lru_cache(_PATTERNS)
+def _wild(pattern: str) -> re.Pattern[str]:
+    """Return a pattern whose matching takes at most the product of the two lengths.
+
+    What is between two stars is looked for once, from the left: an atomic group does not try the next place if the rest does not match.
+    """
+    pieces = _PIECE.findall(pattern) if pattern.startswith('"') else re.findall(r"\*+|[^*]", pattern)
+    runs = [""]
+    for piece in pieces:
+        if piece[0] == "*":
+            runs.append("")
+        else:
+            runs[-1] += "." if piece == "?" else re.escape(piece)
+    if len(runs) == 1:
+        return re.compile(runs[0], re.DOTALL)
+    first, *inner, last = runs
+    return re.compile("".join([first, *(f"(?>.*?{run})" for run in inner), ".*", last]), re.DOTALL)

@@ -1,6 +1,12 @@
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Callable
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from workers.telemetry.mbean import MBean
 from workers.telemetry.name_pattern import canonical_name, parse_name
@@ -56,3 +62,27 @@ def test_the_canonical_name_has_sorted_keys() -> None:
     assert canonical_name(BEAN) == 'kafka.connect:client-id="connect-10.0.0.1:8083",type=connect-metrics'
     assert parse_name("a:z=1,b=2,*").canonical == "a:b=2,z=1,*"
     assert parse_name("a:z=1,b=2,*").written == "a:z=1,b=2,*"
+
+
+@given(st.text("ab*?\n", max_size=12), st.text("ab\n", max_size=12))
+def test_wildcards_are_those_of_java(wild: str, text: str) -> None:
+    expected = re.fullmatch("".join({"*": ".*", "?": "."}.get(sign, sign) for sign in wild), text, re.DOTALL) is not None
+    named = MBean("d", (("key", text),), {})
+    quoted = MBean("d", (("key", f'"{text}"'),), {})
+    assert parse_name(f"d:key={wild}").matches(named) is expected
+    assert parse_name(f'd:key="{wild}"').matches(quoted) is expected
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda: parse_name(f"d:key={'*?' * 10}*~").matches(MBean("d", (("key", "a" * 60),), {})),
+        lambda: parse_name(f"d:key={'*a' * 100}*~").matches(MBean("d", (("key", "a" * 250),), {})),
+        lambda: parse_name("d:" + ",".join(f"{at}=" for at in range(20_000))),
+    ],
+    ids=["wildcards in turn", "many stars", "many keys"],
+)
+def test_a_name_takes_time_in_proportion_to_its_length(work: Callable[[], object]) -> None:
+    began = time.process_time()
+    work()
+    assert time.process_time() - began < 1
