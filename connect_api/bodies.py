@@ -119,7 +119,7 @@ def parse(body: bytes) -> object:
         raise RequestError(
             f"The request body is not valid JSON at line {failure.lineno}, column {failure.colno}: {failure.msg}. Correct the JSON there."
         ) from None
-    if _deeper(value, DEPTH):
+    if deeper(value, DEPTH):
         raise RequestError(f"The request body nests objects or arrays more than {DEPTH} deep. Configuration values are plain strings.")
     # orjson is strict and names the place of an error. Only the standard parser can return numbers as text; the body is valid by now.
     parsed: object = json.loads(body, parse_int=Number, parse_float=Number)
@@ -167,7 +167,7 @@ def named(name: str, config: dict[str, str | None]) -> dict[str, str | None]:
     return {**config, "name": name}
 
 
-def _deeper(value: object, limit: int) -> bool:
+def deeper(value: object, limit: int) -> bool:
     """Whether objects and arrays in ``value`` are nested more than ``limit`` levels deep. It does not recurse."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(limit):

@@ -204,7 +204,7 @@ def _add_jolokia(app: FastAPI, herder: WorkerHerder, login: Login | None) -> Non
     from workers.telemetry.jolokia.answers import Jolokia  # noqa: PLC0415
 
     server = {"agent_id": f"understudy-{uuid.uuid4().hex[:8]}", "server_product": "understudy", "server_version": _version()}
-    add_jolokia(app, Jolokia(herder.mbeans, time.time, {**server, "secured": login is not None}), login=login)
+    add_jolokia(app, Jolokia(herder.each_mbean, time.time, {**server, "secured": login is not None}), login=login)
 
 
 def _admin_app(http: HttpSettings, herder: Any) -> Any:

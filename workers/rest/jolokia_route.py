@@ -30,10 +30,10 @@ _HEADERS: Final = {"Cache-Control": "no-cache", "Pragma": "no-cache", "X-Content
 class Agent(Protocol):
     """Answers requests; each answer is the HTTP status, the body and its content type."""
 
-    def get(self, path: str, options: Mapping[str, str]) -> tuple[int, bytes, str]:
+    async def get(self, path: str, options: Mapping[str, str]) -> tuple[int, bytes, str]:
         """Answer a request that is all in its path."""
 
-    def post(self, body: bytes, options: Mapping[str, str]) -> tuple[int, bytes, str]:
+    async def post(self, body: bytes, options: Mapping[str, str]) -> tuple[int, bytes, str]:
         """Answer the requests of a body."""
 
     def other_method(self, method: str) -> tuple[int, bytes, str]:
@@ -48,7 +48,7 @@ def add_jolokia(app: FastAPI, agent: Agent, *, login: Login | None) -> None:
             return Response("Jolokia needs the login of the REST interface.\n", status_code=401, media_type="text/plain")
         if _of_another_site(request):
             return Response("The request comes from a page of another site.\n", status_code=403, media_type="text/plain")
-        path = request.path_params.get("rest", "")
+        path = _path(request)
         if request.method in ("GET", "HEAD") and _executes(path) and _of_unknown_page(request):
             return Response("A browser must send an operation by POST.\n", status_code=403, media_type="text/plain")
         options = dict(request.query_params)
@@ -61,9 +61,9 @@ def add_jolokia(app: FastAPI, agent: Agent, *, login: Login | None) -> None:
                 return Response(f"{refused.message}\n", status_code=refused.status, media_type="text/plain")
             if len(body) > _LARGEST:
                 return Response(f"The body is larger than {_LARGEST} bytes.\n", status_code=413, media_type="text/plain")
-            status, content, kind = agent.post(body, options)
+            status, content, kind = await agent.post(body, options)
         elif request.method in ("GET", "HEAD"):
-            status, content, kind = agent.get(path, options)
+            status, content, kind = await agent.get(path, options)
         else:
             status, content, kind = agent.other_method(request.method)
         return Response(content, status_code=status, headers={**_HEADERS, "Content-Type": kind})
@@ -77,6 +77,12 @@ def _of_another_site(request: Request) -> bool:
         return True
     pages = (request.headers.get("origin"), request.headers.get("referer"))
     return any(page is not None and not _is_here(page, request) for page in pages)
+
+
+def _path(request: Request) -> str:
+    """Return the request's path below ``/jolokia/``. Without one it may be in the parameter ``p``, for proxies that change paths."""
+    path: str = request.path_params.get("rest", "")
+    return path if path.strip("/") else request.query_params.get("p", "").removeprefix("/")
 
 
 def _executes(path: str) -> bool:

@@ -21,10 +21,10 @@ async def exposition(accept: str, names: Collection[str]) -> tuple[bytes, str]:
 
 
 class Agent:
-    def get(self, path: str, options: Mapping[str, str]) -> tuple[int, bytes, str]:
+    async def get(self, path: str, options: Mapping[str, str]) -> tuple[int, bytes, str]:
         return 200, f"get {path} {dict(options)}".encode(), "text/x"
 
-    def post(self, body: bytes, options: Mapping[str, str]) -> tuple[int, bytes, str]:
+    async def post(self, body: bytes, options: Mapping[str, str]) -> tuple[int, bytes, str]:
         return 200, b"post " + body, "text/x"
 
     def other_method(self, method: str) -> tuple[int, bytes, str]:
@@ -64,6 +64,8 @@ async def test_requests_of_jolokia() -> None:
     async with client() as http:
         assert (await http.get("/jolokia/read/a:b=c?maxDepth=2")).text == "get read/a:b=c {'maxDepth': '2'}"
         assert (await http.get("/jolokia/")).text == "get  {}"
+        assert (await http.get("/jolokia/?p=/read/a:b=c")).text == "get read/a:b=c {'p': '/read/a:b=c'}"
+        assert (await http.get("/jolokia/version?p=read/a:b=c")).text == "get version {'p': 'read/a:b=c'}"
         assert (await http.post("/jolokia", content=b"{}")).text == "post {}"
         assert (await http.put("/jolokia/")).text == "PUT"
         assert (await http.post("/jolokia", content=b"x" * 2_000_000)).status_code == 413
@@ -95,6 +97,8 @@ async def test_a_page_of_another_site_can_execute_nothing(headers: dict[str, str
         ("exec/a:b=c/signal", {}, 403),
         ("/ex!ec/a:b=c/signal", {}, 403),
         ("EXEC/a:b=c/signal", {}, 403),
+        ("?p=exec/a:b=c/signal", {}, 403),
+        ("?p=//EXEC/a:b=c/signal", {}, 403),
         ("exec/a:b=c/signal", {"Referer": "http://worker:8083/ui"}, 200),
         ("exec/a:b=c/signal", {"Sec-Fetch-Site": "none"}, 200),
         ("exec/a:b=c/signal", {"User-Agent": "curl/8.5"}, 200),

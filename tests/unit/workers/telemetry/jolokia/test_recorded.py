@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -40,15 +39,17 @@ def agent(signals: Signals) -> Jolokia:
     return Jolokia(lambda: beans, lambda: 1795573353.2, {"agent_id": "x"})
 
 
-def call(jolokia: Jolokia, recorded: dict[str, Any]) -> tuple[int, Any]:
+async def call(jolokia: Jolokia, recorded: dict[str, Any]) -> tuple[int, Any]:
     """Status and content of the answer."""
     url = urlsplit(recorded["path"])
     options = dict(parse_qsl(url.query))
-    answers: dict[str, Callable[[], tuple[int, bytes, str]]] = {
-        "GET": lambda: jolokia.get(unquote(url.path).removeprefix("/"), options),
-        "POST": lambda: jolokia.post(body(recorded["body"]), options),
-    }
-    status, content, kind = answers.get(recorded["method"], lambda: jolokia.other_method(recorded["method"]))()
+    match recorded["method"]:
+        case "GET":
+            status, content, kind = await jolokia.get(unquote(url.path).removeprefix("/"), options)
+        case "POST":
+            status, content, kind = await jolokia.post(body(recorded["body"]), options)
+        case other:
+            status, content, kind = jolokia.other_method(other)
     return status, orjson.loads(content) if kind.startswith("application/json") else content.decode()
 
 
@@ -74,8 +75,8 @@ def comparable(answer: Any, *, ordered: bool) -> Any:
 @pytest.mark.parametrize(
     "recorded", RECORDED["calls"], ids=lambda each: f"{each['method']} {each['path']} {json.dumps(each['body'])}"[:150]
 )
-def test_answers_are_the_recorded_ones(recorded: dict[str, Any]) -> None:
-    status, answer = call(agent([]), recorded)
+async def test_answers_are_the_recorded_ones(recorded: dict[str, Any]) -> None:
+    status, answer = await call(agent([]), recorded)
     expected = recorded["answer"]
     if recorded["body"] and isinstance(recorded["body"], dict) and recorded["body"].get("path") == "lsn":
         # The recording had reset the MBean just before.
@@ -83,11 +84,11 @@ def test_answers_are_the_recorded_ones(recorded: dict[str, Any]) -> None:
     assert (status, comparable(answer, ordered=False)) == (recorded["status"], comparable(expected, ordered=False))
 
 
-def test_a_signal_arrives() -> None:
+async def test_a_signal_arrives() -> None:
     signals: Signals = []
     for recorded in RECORDED["calls"]:
         if "signals" in recorded["path"] or (recorded["body"] and "operation" in recorded["body"]):
-            call(agent(signals), recorded)
+            await call(agent(signals), recorded)
     assert signals == [
         ("s1", "log", '{"message":"hello"}'),
         ("s2", "log", '{"message":"hello"}'),
