@@ -17,6 +17,11 @@ OTHERS: Final = "others"
 RAW: Final = "raw"
 _NOT_IN_FORM: Final = frozenset({"name", "connector.class"})
 _OWN_GROUP: Final = "Other"
+_IN_VALUE: Final = {code: f"\\u{code:04x}" for code in (*range(32), 127)} | str.maketrans(
+    {"\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f"}
+)
+_IN_NAME: Final = _IN_VALUE | str.maketrans({separator: f"\\{separator}" for separator in " =:#!"})
+"""What ends a name in a line of properties, or makes the line a comment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,11 @@ class Field:
     stored: bool
     secret: bool
     choices: Sequence[str]
+
+    @property
+    def multiline(self) -> bool:
+        """Whether the value has line breaks, which only a text area keeps."""
+        return "\n" in self.value or "\r" in self.value
 
     @property
     def id(self) -> str:
@@ -76,7 +86,7 @@ def others(keys: Iterable[ConfigKey], config: Mapping[str, str]) -> str:
     """The properties that the table does not have, such as those of transforms, as lines ``name=value``."""
     known = {key.name for key in keys} | _NOT_IN_FORM
     left = {name: value for name, value in public(config).items() if name not in known}
-    return "".join(f"{name}={_escaped(value)}\n" for name, value in left.items())
+    return "".join(f"{name.translate(_IN_NAME)}={_escaped(value)}\n" for name, value in left.items())
 
 
 def public(config: Mapping[str, str]) -> dict[str, str]:
@@ -118,7 +128,7 @@ def _of_fields(form: Mapping[str, str], stored: Mapping[str, str]) -> dict[str, 
     for field, value in form.items():
         name = field.removeprefix(PREFIX)
         if field.startswith(PREFIX) and (value or f"keep.{name}" in form):
-            config[name] = value or stored.get(name, "")
+            config[name] = _entered(value, stored.get(name, ""))
     try:
         return config | parse_properties(form.get(OTHERS, "").replace("\r\n", "\n"))
     except ValueError as problem:
@@ -135,6 +145,16 @@ def _of_json(text: str) -> dict[str, str]:
     return given
 
 
+def _entered(value: str, stored: str) -> str:
+    """The value of a field. A browser sends each line break as CRLF, so that a value that differs in nothing else is the stored one."""
+    lines = _lines(value)
+    return stored if not lines or lines == _lines(stored) else lines
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def _escaped(value: str) -> str:
-    lines = value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
-    return "\\" + lines if lines[:1].isspace() else lines
+    escaped = value.translate(_IN_VALUE)
+    return f"\\{escaped}" if escaped.startswith(" ") else escaped
