@@ -20,7 +20,7 @@ from connect_api.login import Login
 from connector.delivery.progress import Progress, TableProgress
 from connector.preflight.slot_health import SlotHealth
 from connector.start.decision import SlotState
-from tests.support.fake_herder import WORKER, FakeHerder
+from tests.support.fake_herder import VERSION, WORKER, FakeHerder
 from workers.console.events import ReadLatest
 from workers.console.flow import Flow
 from workers.console.group_flows import Ask
@@ -63,6 +63,9 @@ class FakeWorker(FakeHerder):
         """The other worker's answer; None while it is silent."""
         assert url == f"http://{OTHER}"
         return None if self.silent else self.elsewhere
+
+    def version_for(self, config: Mapping[str, str]) -> str:
+        return config.get("connector.plugin.version", VERSION)
 
     async def resolved_config(self, name: str) -> Mapping[str, str]:
         return self.connector_info(name).config

@@ -46,10 +46,17 @@ def keep_token(request: Request, answer: Response, value: str) -> None:
 
 def refusal(request: Request, given: str) -> str | None:
     """Why an action must be refused, in one sentence; None if it comes from the console's own page. ``given`` is the form's token."""
-    origin = request.headers.get("origin", "")
-    if not origin or urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower():
+    if not _comes_from_here(request):
         return "The request does not come from a page of this console. Open the console by this worker's own address and try again."
     known = request.cookies.get(COOKIE, "")
     if not _TOKEN.fullmatch(known) or not hmac.compare_digest(known.encode(), given.encode()):
         return "The page is too old, or the browser refuses the console's cookie. Load the page and try again."
     return None
+
+
+def _comes_from_here(request: Request) -> bool:
+    origin = request.headers.get("origin", "")
+    try:
+        return bool(origin) and urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()
+    except ValueError:
+        return False

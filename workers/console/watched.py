@@ -19,6 +19,9 @@ class WatchedWorker(Herder, Protocol):
     def members(self) -> Sequence[Member]:
         """The workers of the group, this one too; empty before the first assignment."""
 
+    def version_for(self, config: Mapping[str, str]) -> str:
+        """The emulated version of the connector for ``config``: the worker's if the configuration chooses none, or none that exists."""
+
     async def resolved_config(self, name: str) -> Mapping[str, str]:
         """The configuration with its references resolved, for a connection. Never show or log it.
 

@@ -204,10 +204,10 @@ class WorkerHerder:
         return own if connectors_only else (*own, *others())
 
     def plugin_config(self, plugin: str, version: str | None) -> Sequence[ConfigKey]:
-        """The properties in the connector's table."""
+        """The properties in the connector's table, by default in the worker's version of the connector."""
         from workers.herder.plugin_config import plugin_config  # noqa: PLC0415 (every transform; rarely asked for)
 
-        return plugin_config(plugin, version)
+        return plugin_config(plugin, version, self._planner.connector_version)
 
     def revision(self) -> object:
         """The revisions of the config and the status topic."""
@@ -278,6 +278,10 @@ class WorkerHerder:
     def members(self) -> Sequence[Member]:
         """The workers of the group, as this worker knows them."""
         return self._ownership.members()
+
+    def version_for(self, config: Mapping[str, str]) -> str:
+        """The emulated version of the connector for ``config``."""
+        return self._planner.version(config)
 
     async def resolved_config(self, name: str) -> Mapping[str, str]:
         """The configuration as the task reads it. Never show or log it.

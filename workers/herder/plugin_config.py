@@ -9,7 +9,7 @@ from connect_api.herder import ConfigInfos, ConfigKey, ConfigValue, HerderError
 from connector.config.keys import CONNECTOR_CLASS, DEFAULT_VERSION, BadVersionError, Key, keys_in, order_in_group, select_version
 from connector.config.keys.converters import keys_of
 from connector.config.keys.plugin_classes import class_version
-from connector.config.keys.versions import newest
+from connector.config.keys.versions import LATEST, newest
 from connector.config.validation import FieldValidation, Validation
 from connector.configdef.class_names import find_class
 from connector.transforms import catalog
@@ -41,8 +41,10 @@ def _kinds(name: str) -> int:
     return sum(each.class_name == name for each in others())
 
 
-def plugin_config(plugin: str, version: str | None) -> Sequence[ConfigKey]:
+def plugin_config(plugin: str, version: str | None, default: str = DEFAULT_VERSION) -> Sequence[ConfigKey]:
     """The properties of ``plugin`` in the version that ``version`` chooses, in Connect's order: its own, then Connect's.
+
+    ``default`` is the connector's version where ``version`` is None or ``latest``.
 
     Raises HerderError: 404 for an unknown plugin, 400 for an unknown version.
     """
@@ -51,7 +53,7 @@ def plugin_config(plugin: str, version: str | None) -> Sequence[ConfigKey]:
         raise HerderError(404, f"Unknown plugin {plugin}.")
     try:
         others = (class_version(found, DEFAULT_VERSION),) * _kinds(found)
-        chosen = select_version(version) if found == CONNECTOR_CLASS else newest(version, found, others)
+        chosen = _of_connector(version, default) if found == CONNECTOR_CLASS else newest(version, found, others)
     except BadVersionError as problem:
         raise HerderError(400, str(problem)) from problem
     if found != CONNECTOR_CLASS:
@@ -62,6 +64,10 @@ def plugin_config(plugin: str, version: str | None) -> Sequence[ConfigKey]:
     in_order = [*(key for key in keys if not key.framework), *(key for key in keys if key.framework)]
     # Connect shows no default for converters, because without a configuration it does not know the worker's choice.
     return [_key_info(key, key.name, orders[key.name], chosen, with_default=not _of_converter(key)) for key in in_order]
+
+
+def _of_connector(version: str | None, default: str) -> str:
+    return default if version is None or version.strip() == LATEST else select_version(version)
 
 
 def _own_keys(name: str) -> Sequence[Key]:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.support.herder_bench import CLASS
 from workers.console import config_form
 from workers.herder.plugin_config import plugin_config
+from workers.telemetry.logging import HIDDEN
 
 KEYS = plugin_config("PostgresConnector", None)
 NAMES = [
@@ -64,4 +65,4 @@ def test_every_password_of_the_table_is_hidden_by_its_name() -> None:
     # The mark of a configuration holds what may be shown.
     passwords = {key.name: "pa55" for key in KEYS if key.type == "PASSWORD"}
     assert passwords
-    assert set(config_form.public(passwords).values()) == {config_form.HIDDEN}
+    assert set(config_form.public(passwords).values()) == {HIDDEN}

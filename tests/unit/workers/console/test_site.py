@@ -8,10 +8,11 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
-from connect_api.herder import SignalRequest
+from connect_api.herder import Offset, SignalRequest
 from connect_api.login import Login
 from connector.errors import CdcError, ErrorKind
 from tests.support.console_site import FakeWorker, shop, site
+from workers.console import config_form
 from workers.records.latest import StoredRecord
 
 HOST = "http://console.example:8083"
@@ -26,6 +27,13 @@ async def browser(worker: FakeWorker, *, login: Login | None = None, read_only: 
 
 async def token(client: httpx.AsyncClient, path: str = "/ui/connectors/orders") -> str:
     found = re.search(r'name="csrf" value="([^"]+)"', (await client.get(path)).text)
+    assert found is not None
+    return found[1]
+
+
+async def base_of(client: httpx.AsyncClient) -> str:
+    """The mark of the configuration in the form that is opened now."""
+    found = re.search(r'name="base" value="([^"]+)"', (await client.get("/ui/connectors/orders/config")).text)
     assert found is not None
     return found[1]
 
@@ -100,7 +108,7 @@ async def test_a_snapshot_of_tables_is_a_signal() -> None:
     assert (empty.status_code, "Name at least one table" in empty.text) == (400, True)
 
 
-@pytest.mark.parametrize("headers", [{}, {"Origin": "http://evil.example"}, {"Origin": "null"}])
+@pytest.mark.parametrize("headers", [{}, {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": "http://[::1"}])
 async def test_an_action_from_elsewhere_is_refused(headers: dict[str, str]) -> None:
     worker = shop()
     async with browser(worker) as client:
@@ -146,6 +154,7 @@ async def test_a_review_shows_the_difference_and_the_save_keeps_hidden_values() 
     worker = shop()
     async with browser(worker) as client:
         form = {
+            "base": await base_of(client),
             "p.topic.prefix": "shop",
             "p.database.hostname": "db2",
             "keep.database.password": "1",
@@ -166,6 +175,76 @@ async def test_a_review_shows_the_difference_and_the_save_keeps_hidden_values() 
     assert (config["database.password"], config["database.hostname"], config["transforms"]) == ("pa55", "db2", "a")
     assert "slot.name" not in config
     assert late.status_code == 409
+
+
+async def test_a_change_since_the_form_was_opened_is_not_lost() -> None:
+    worker = shop()
+    async with browser(worker) as client:
+        form = {"base": await base_of(client), "p.topic.prefix": "shop"}
+        worker.known["orders"].config["table.include.list"] = "public.b"
+        review = await act(client, "/ui/connectors/orders/config", **form)
+        save = await act(client, "/ui/connectors/orders/save", base=form["base"], raw="{}")
+    assert (review.status_code, save.status_code) == (409, 409)
+    assert "has changed since the form was opened" in review.text
+    assert worker.known["orders"].config["table.include.list"] == "public.b"
+
+
+async def test_the_mark_of_a_form_says_nothing_about_secrets() -> None:
+    worker = shop()
+    async with browser(worker) as client:
+        before = await base_of(client)
+        worker.known["orders"].config["database.password"] = "other"
+        assert await base_of(client) == before
+
+
+@pytest.mark.parametrize(
+    ("chosen", "there", "mode"),
+    [("2.3.4.Final", False, ["always", "never", "initial_only", "initial", "custom"]), ("3.6.3.Final", True, ["always", "initial_only"])],
+)
+async def test_the_form_is_that_of_the_chosen_version(chosen: str, there: bool, mode: list[str]) -> None:
+    worker = shop()
+    worker.known["orders"].config["connector.plugin.version"] = chosen
+    async with browser(worker) as client:
+        text = (await client.get("/ui/connectors/orders/config")).text
+    assert ('name="p.slot.failover"' in text) is there
+    select = re.search(r'<select id="f-snapshot-mode".*?</select>', text, re.DOTALL)
+    assert select is not None
+    assert re.findall(r"<option>(\w+)", select[0])[: len(mode)] == mode
+
+
+async def test_a_choice_in_capital_letters_stays_as_it_is_written() -> None:
+    worker = shop()
+    worker.known["orders"].config["snapshot.mode"] = "Initial"
+    async with browser(worker) as client:
+        text = (await client.get("/ui/connectors/orders/config")).text
+    assert '<option value="Initial" selected>initial</option>' in text
+
+
+async def test_read_only_checks_stored_configurations_only() -> None:
+    worker = shop()
+    raw = config_form.raw(worker.known["orders"].config)
+    async with browser(worker, read_only=True) as client:
+        form = {"csrf": await token(client, "/ui/connectors/orders/config"), "connector": "orders"}
+        same = await client.post("/ui/validate", data={**form, "raw": raw}, headers={"Origin": HOST})
+        changed = raw.replace('"db"', '"elsewhere"')
+        other = await client.post("/ui/validate", data={**form, "raw": changed}, headers={"Origin": HOST})
+        new = await client.post(
+            "/ui/new", data={"csrf": form["csrf"], "raw": '{"database.password": "${env:PW}"}'}, headers={"Origin": HOST}
+        )
+    assert "accept this configuration" in same.text
+    assert "It checks stored configurations only." in other.text
+    assert (new.status_code, "It checks stored configurations only." in new.text) == (403, True)
+
+
+async def test_the_name_of_a_new_connector_has_no_blanks_around_it_and_can_be_opened() -> None:
+    worker = shop()
+    async with browser(worker) as client:
+        made = await act(client, "/ui/create", raw='{"name": " new ", "connector.class": "x"}')
+        dots = [await act(client, path, raw='{"name": ".."}') for path in ("/ui/new", "/ui/create")]
+        checked = await act(client, "/ui/validate", raw='{"name": "."}')
+    assert (made.status_code, made.headers["location"], worker.known["new"].config["name"]) == (303, "/ui/connectors/new", "new")
+    assert [answer.status_code for answer in dots] == [400, 400]
+    assert "A browser cannot open a connector named ." in checked.text
 
 
 async def test_a_new_connector_is_created_after_its_review() -> None:
@@ -234,3 +313,11 @@ async def test_a_topic_that_cannot_be_read_is_named_with_the_remedy() -> None:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(site(shop(), read=refuse)), base_url=HOST) as client:
         part = await client.get("/ui/connectors/orders/events/latest", params={"topic": "orders.public.orders"})
     assert "The topic orders.public.orders cannot be read. Check that the brokers run." in part.text
+
+
+async def test_offsets_are_shown_as_json() -> None:
+    worker = shop()
+    worker.known["orders"].offsets = [Offset({"server": "orders"}, {"snapshot": True, "xmin": None, "last": "INITIAL"})]
+    async with browser(worker) as client:
+        text = (await client.get("/ui/connectors/orders/offsets")).text
+    assert re.findall(r"<dd><code>(.*?)</code>", text) == ["true", "null", "INITIAL"]

@@ -56,6 +56,13 @@ def test_a_plugin_has_short_names_and_its_latest_version_counts(alias: str) -> N
     assert plugin_config(alias, "[2.3,2.4)") == plugin_config(CLASS, "2.3.4.Final") != plugin_config(CLASS, None)
 
 
+async def test_the_worker_s_version_is_the_default() -> None:
+    async with worker(properties={"connector.plugin.version": "2.3.4.Final"}) as bench:
+        assert bench.herder.plugin_config(CLASS, None) == bench.herder.plugin_config(CLASS, "latest") == plugin_config(CLASS, "2.3.4.Final")
+        assert bench.herder.plugin_config(CLASS, "3.6.3.Final") == plugin_config(CLASS, None)
+        assert bench.herder.version_for({"connector.plugin.version": "[3.7,)"}) == "3.7.0.Final"
+
+
 # One worker here emulates a version that is newer than the recorded one.
 @pytest.mark.parametrize(("plugin", "version", "status", "message"), [case for case in RECORDED["refused"] if case[1] != "(3.6.3,)"])
 def test_unknown_plugins_and_versions_are_refused_as_recorded(plugin: str, version: str | None, status: int, message: str) -> None:
