@@ -66,5 +66,13 @@ class EventPages:
 
 
 def _place(record: StoredRecord) -> str:
-    at = datetime.fromtimestamp(record.timestamp / 1000, UTC)
-    return f"{at:%H:%M:%S}.{record.timestamp % 1000:03} UTC · partition {record.partition}, offset {record.offset}"
+    return f"{_time(record.timestamp)} · partition {record.partition}, offset {record.offset}"
+
+
+def _time(timestamp: int) -> str:
+    try:
+        at = datetime.fromtimestamp(timestamp // 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        # A producer may set any number.
+        return f"timestamp {timestamp}"
+    return f"{at:%Y-%m-%d %H:%M:%S}.{timestamp % 1000:03} UTC"

@@ -42,29 +42,29 @@ class EventView:
 
 
 def event_view(key: bytes | None, value: bytes | None, hidden: re.Pattern[str]) -> EventView:
-    """What the record says. Values of columns whose name contains a match of ``hidden`` are not shown, also in the key."""
+    """What the record says. Values of members whose name contains a match of ``hidden`` are not shown, on any level, also in the key."""
     shown_key = _key(key, hidden)
     if value is None:
         return EventView("tombstone", "", shown_key, ())
     try:
         decoded = payload(orjson.loads(value))
     except orjson.JSONDecodeError:
-        return EventView("record", "", shown_key, (), f"{len(value)} bytes that are not JSON")
+        return EventView("record", "", shown_key, (), _unreadable(value))
     if is_event(decoded):
         return EventView(operation(decoded), table_of(decoded), shown_key, _columns(row_changes(decoded), hidden))
     if isinstance(decoded, Mapping):
         # A row without an envelope, such as ExtractNewRecordState writes.
         return EventView("record", "", shown_key, _columns(changes(None, decoded), hidden))
-    return EventView("record", "", shown_key, (), _text(decoded))
+    return EventView("record", "", shown_key, (), _text(decoded, hidden))
 
 
 def _columns(found: Iterable[ColumnChange], hidden: re.Pattern[str]) -> Sequence[ColumnView]:
-    return [_column(change, secret=hidden.search(change.name) is not None) for change in found]
+    return [_column(change, hidden) for change in found]
 
 
-def _column(change: ColumnChange, *, secret: bool) -> ColumnView:
-    before = "" if change.kind in ("present", "added") else HIDDEN if secret else _text(change.before)
-    after = "" if change.kind == "removed" else HIDDEN if secret else _text(change.after)
+def _column(change: ColumnChange, hidden: re.Pattern[str]) -> ColumnView:
+    before = "" if change.kind in ("present", "added") else _member(change.name, change.before, hidden)
+    after = "" if change.kind == "removed" else _member(change.name, change.after, hidden)
     return ColumnView(change.name, before, after, change.kind)
 
 
@@ -74,14 +74,43 @@ def _key(key: bytes | None, hidden: re.Pattern[str]) -> str:
     try:
         decoded = payload(orjson.loads(key))
     except orjson.JSONDecodeError:
-        return _cut(key.decode(errors="replace"))
+        return _plain_key(key, hidden)
     if not isinstance(decoded, Mapping):
-        return _text(decoded)
-    return ", ".join(f"{name}={HIDDEN if hidden.search(name) else _text(value)}" for name, value in decoded.items())
+        return _text(decoded, hidden)
+    return ", ".join(f"{name}={_member(name, value, hidden)}" for name, value in decoded.items())
 
 
-def _text(value: Any) -> str:
-    return _cut(json.dumps(value, ensure_ascii=False))
+def _plain_key(key: bytes, hidden: re.Pattern[str]) -> str:
+    """A key of other converters. The text of StringConverter has the names of columns in it, as ``Struct{iban=…}``; binary ones have none."""
+    try:
+        text = key.decode()
+    except UnicodeDecodeError:
+        return _unreadable(key)
+    if not text.isprintable():
+        return _unreadable(key)
+    return HIDDEN if hidden.search(text) else _cut(text)
+
+
+def _unreadable(data: bytes) -> str:
+    return f"{len(data)} bytes that are not JSON"
+
+
+def _member(name: str, value: Any, hidden: re.Pattern[str]) -> str:
+    return HIDDEN if hidden.search(name) else _text(value, hidden)
+
+
+def _text(value: Any, hidden: re.Pattern[str]) -> str:
+    try:
+        return _cut(json.dumps(_masked(value, hidden), ensure_ascii=False))
+    except RecursionError:
+        return "JSON of too many levels"
+
+
+def _masked(value: Any, hidden: re.Pattern[str]) -> Any:
+    """``value`` with the values of hidden members replaced on every level, such as in CloudEvents' ``data``."""
+    if isinstance(value, Mapping):
+        return {name: HIDDEN if hidden.search(name) else _masked(member, hidden) for name, member in value.items()}
+    return [_masked(each, hidden) for each in value] if isinstance(value, list) else value
 
 
 def _cut(text: str) -> str:

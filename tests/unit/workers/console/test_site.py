@@ -306,6 +306,20 @@ async def test_no_rows_are_shown_where_they_are_switched_off() -> None:
     assert part.status_code == 404
 
 
+async def test_a_record_shows_its_moment_or_the_number_that_is_none() -> None:
+    async def read(_topic: str, _count: int) -> Sequence[StoredRecord]:
+        return [StoredRecord(0, number, at, None, b"{}") for number, at in enumerate((1_795_000_020_345, -1, 2**63 - 1, -(2**63)))]
+
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(site(shop(), read=read)), base_url=HOST) as client:
+        part = (await client.get("/ui/connectors/orders/events/latest", params={"topic": "orders.public.orders"})).text
+    assert re.findall(r'class="small">(.*?) ·', part) == [
+        "2026-11-18 11:07:00.345 UTC",
+        "1969-12-31 23:59:59.999 UTC",
+        f"timestamp {2**63 - 1}",
+        f"timestamp {-(2**63)}",
+    ]
+
+
 async def test_a_topic_that_cannot_be_read_is_named_with_the_remedy() -> None:
     async def refuse(topic: str, _count: int) -> Sequence[StoredRecord]:
         raise CdcError(ErrorKind.STORE, f"The topic {topic} cannot be read", "Check that the brokers run.")

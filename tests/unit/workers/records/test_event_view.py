@@ -72,9 +72,33 @@ def test_other_values_are_named(value: bytes, note: str) -> None:
     assert event_view(None, value, SECRET) == EventView("record", "", "", (), note)
 
 
-@pytest.mark.parametrize("key", [b"plain text", "\ufffd".encode()])
-def test_a_key_that_is_not_json_is_shown_as_text(key: bytes) -> None:
-    assert event_view(key, None, SECRET).key == key.decode()
+@pytest.mark.parametrize(
+    ("key", "shown"),
+    [
+        (b"plain text", "plain text"),
+        ("größe".encode(), "größe"),
+        (b"Struct{id=7,token=k1}", "[hidden]"),
+        (b"\0\0\0\0\1\4k1", "8 bytes that are not JSON"),
+        (b"k1\xff", "3 bytes that are not JSON"),
+        (b'[{"token": "k1"}]', '[{"token": "[hidden]"}]'),
+        (b'{"row": {"token": "k1", "id": 7}}', 'row={"token": "[hidden]", "id": 7}'),
+    ],
+)
+def test_a_key_of_other_converters_and_forms(key: bytes, shown: str) -> None:
+    assert event_view(key, None, SECRET).key == shown
+
+
+def test_hidden_columns_are_hidden_on_every_level() -> None:
+    cloud = view({"id": "1", "data": {"payload": event("c", None, [{"id": 1, "token": "k1"}])}})
+    nested = view(event("c", None, {"row": {"token": {"k": "k1"}}}))
+    assert "k1" not in str(cloud)
+    assert '"token": "[hidden]"' in cloud.columns[1].after
+    assert nested.columns == [ColumnView("row", "", '{"token": "[hidden]"}', "added")]
+
+
+def test_a_value_of_many_levels_is_named() -> None:
+    [column] = event_view(None, b'{"a":' + b"[" * 1000 + b"]" * 1000 + b"}", SECRET).columns
+    assert column.after == "JSON of too many levels"
 
 
 def test_hidden_columns_show_that_they_changed_and_nothing_else() -> None:
