@@ -81,7 +81,7 @@ def _key(key: bytes | None, hidden: re.Pattern[str]) -> str:
 
 
 def _plain_key(key: bytes, hidden: re.Pattern[str]) -> str:
-    """A key of other converters. The text of StringConverter has the names of columns in it, as ``Struct{iban=…}``; binary ones have none."""
+    """A key of other converters. The text of StringConverter holds the names of columns, as ``Struct{iban=…}``."""
     try:
         text = key.decode()
     except UnicodeDecodeError:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from aiokafka.conn import create_conn, get_ip_port_afi
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
+from aiokafka.errors import UnknownTopicOrPartitionError, for_code
 from aiokafka.producer import sender
 from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.protocol.group import LeaveGroupRequest
@@ -32,6 +33,7 @@ __all__ = [
     "member_assignment",
     "member_id",
     "member_metadata",
+    "partitions_of",
     "request_rejoin",
     "set_pause_between_transactions",
     "take_back",
@@ -139,6 +141,21 @@ async def topic_code(admin: Any, topic: str) -> int:
     response = await admin._send_request(MetadataRequest([topic], allow_auto_topic_creation=False))  # noqa: SLF001
     code: int = response.topics[0][0]
     return code
+
+
+async def partitions_of(consumer: Any, topic: str) -> list[int] | None:
+    """Return the numbers of the partitions of ``topic``, None if it does not exist. Raises KafkaError.
+
+    A subscription to a topic that does not exist makes the broker create it.
+    """
+    client = consumer._client  # noqa: SLF001
+    response = await client.send(client.get_random_node(), MetadataRequest([topic], allow_auto_topic_creation=False))
+    code, *_, partitions = response.topics[0]
+    if code == UnknownTopicOrPartitionError.errno:
+        return None
+    if code:
+        raise for_code(code)(topic)
+    return sorted(number for _, number, *_ in partitions)
 
 
 def member_metadata(topics: Iterable[str], user_data: bytes) -> Any:

@@ -47,6 +47,18 @@ async def test_aborted_records_are_left_out(kafka_bootstrap: str) -> None:
     assert [record.value for record in found] == [b"kept"]
 
 
+async def test_a_topic_that_does_not_exist_is_named_and_not_created(kafka_bootstrap: str) -> None:
+    topic = f"deleted-{uuid.uuid4().hex[:8]}"
+    for _ in range(2):
+        with pytest.raises(CdcError) as caught:
+            await latest_records({"bootstrap.servers": kafka_bootstrap}, topic, 5)
+        assert (caught.value.kind, caught.value.message) == (ErrorKind.STORE, f"The topic {topic} does not exist")
+    async with AIOKafkaProducer(bootstrap_servers=kafka_bootstrap) as producer:
+        # Proves that the broker creates topics that a client asks for.
+        await producer.send_and_wait(topic, b"created")
+    assert [record.value for record in await latest_records({"bootstrap.servers": kafka_bootstrap}, topic, 5)] == [b"created"]
+
+
 async def test_a_broker_that_does_not_answer_is_an_error_that_names_the_topic() -> None:
     with pytest.raises(CdcError) as caught:
         await latest_records({"bootstrap.servers": "127.0.0.1:1"}, "orders", 5)

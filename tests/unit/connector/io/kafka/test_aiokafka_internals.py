@@ -19,7 +19,7 @@ from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
 from aiokafka.producer import message_accumulator, sender
 from aiokafka.producer.message_accumulator import BatchBuilder, MessageBatch
-from aiokafka.protocol.metadata import MetadataResponse_v1, MetadataResponse_v5
+from aiokafka.protocol.metadata import MetadataRequest_v4, MetadataResponse_v1, MetadataResponse_v5
 from aiokafka.record.default_records import DefaultRecordBatch
 from aiokafka.structs import TopicPartition
 
@@ -99,6 +99,26 @@ def test_an_admin_client_sends_requests() -> None:
     for version in (MetadataResponse_v1, MetadataResponse_v5):
         topics = dict(zip(version.SCHEMA.names, version.SCHEMA.fields, strict=True))["topics"]
         assert topics.array_of.names[0] == "error_code"
+        assert topics.array_of.names[-1] == "partitions"
+        assert topics.array_of.fields[-1].array_of.names[1].startswith("partition")
+
+
+@pytest.mark.parametrize(("code", "found"), [(0, [0, 1]), (3, None)])
+async def test_partitions_are_asked_for_without_creating_a_topic(code: int, found: list[int] | None) -> None:
+    asked: list[object] = []
+
+    class Client:
+        def get_random_node(self) -> int:
+            return 7
+
+        async def send(self, node: int, request: Any) -> Any:
+            asked.append((node, request.build(MetadataRequest_v4).allow_auto_topic_creation))
+            return SimpleNamespace(topics=[(code, "orders", False, [(0, 1, 7, [7], [7]), (0, 0, 7, [7], [7])])])
+
+    assert await internals.partitions_of(SimpleNamespace(_client=Client()), "orders") == found
+    assert asked == [(7, False)]
+    assert list(inspect.signature(AIOKafkaClient.send).parameters)[:3] == ["self", "node_id", "request"]
+    assert hasattr(AIOKafkaClient, "get_random_node")
 
 
 class Coordinator:
