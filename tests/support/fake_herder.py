@@ -47,7 +47,7 @@ class Connector:
     config: dict[str, str]
     target: TargetState = "STARTED"
     trace: str | None = None
-    """Set: task 0 has failed."""
+    """Set: task 0 has failed, or the connector, if it has no task."""
     offsets: list[Offset] = field(default_factory=list)
     topics: list[str] = field(default_factory=list)
 
@@ -105,6 +105,8 @@ class FakeHerder:
     def connector_status(self, name: str) -> Status:
         connector = self._find(name, f"No status found for connector {name}")
         state = State(STATES[connector.target], WORKER, VERSION)
+        if connector.trace is not None and not connector.tasks:
+            state = State("FAILED", WORKER, VERSION, connector.trace)
         return Status(name, state, {task: self.task_status(name, task) for task in connector.tasks}, "source")
 
     def task_status(self, name: str, task: int) -> State:

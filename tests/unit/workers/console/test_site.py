@@ -329,6 +329,16 @@ async def test_a_topic_that_cannot_be_read_is_named_with_the_remedy() -> None:
     assert "The topic orders.public.orders cannot be read. Check that the brokers run." in part.text
 
 
+async def test_a_connector_that_cannot_start_shows_why() -> None:
+    worker = shop()
+    # It has no tasks.
+    worker.add("broken", target="STOPPED", trace="The class x is unknown. Check connector.class\nCaused by: y")
+    async with browser(worker) as client:
+        text = (await client.get("/ui/connectors/broken/live")).text
+    assert '<p class="error">The class x is unknown. Check connector.class</p>' in text
+    assert "Caused by: y</pre>" in text
+
+
 async def test_offsets_are_shown_as_json() -> None:
     worker = shop()
     worker.known["orders"].offsets = [Offset({"server": "orders"}, {"snapshot": True, "xmin": None, "last": "INITIAL"})]
