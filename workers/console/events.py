@@ -53,7 +53,10 @@ class EventPages:
             records = await self._read(topic, SHOWN)
         except CdcError as problem:
             return visit.page("latest_events.html", events=[], problem=f"{problem.message}. {problem.remedy}")
-        events = [(_place(record), event_view(record.key, record.value, self._hidden)) for record in records]
+        events = [
+            (f"r-{record.partition}-{record.offset}", _place(record), event_view(record.key, record.value, self._hidden))
+            for record in records
+        ]
         return visit.page("latest_events.html", events=events, problem="")
 
     def _topics(self, visit: Visit) -> list[str]:

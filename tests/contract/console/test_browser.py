@@ -159,6 +159,105 @@ def test_a_field_that_was_not_visited_shows_no_error(chromium: Browser, shown: t
     context.close()
 
 
+POLL_MS = 5000
+"""How often a part of a page is loaded again."""
+
+
+def poll(page: Page, path: str) -> None:
+    """Let the page load its part again."""
+    with page.expect_event("requestfinished", lambda request: request.url.endswith(path)):
+        page.clock.run_for(POLL_MS)
+
+
+def test_a_page_says_that_it_is_not_updated(chromium: Browser) -> None:
+    worker = shop()
+    with served(worker) as address:
+        context = chromium.new_context()
+        page = context.new_page()
+        page.clock.install()
+        opened(page, f"{address}/ui")
+        alert = page.get_by_role("alert")
+        page.route("**/ui/overview", lambda route: route.abort())
+        page.clock.run_for(POLL_MS)
+        alert.wait_for()
+        told = [alert.inner_text()]
+        page.unroute("**/ui/overview")
+        poll(page, "/overview")
+        alert.wait_for(state="detached")
+        opened(page, f"{address}/ui/connectors/orders")
+        del worker.known["orders"]
+        poll(page, "/live")
+        alert.wait_for()
+        told.append(alert.inner_text())
+        context.close()
+    assert [text[:18] + text[26:] for text in told] == [
+        "Not updated since : The worker does not answer.",
+        "Not updated since : Connector orders not found",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "part", "waits"),
+    [("connectors/orders/config", "validate", "Checking …"), ("connectors/orders/events", "events/latest*", "Reading the topic …")],
+)
+def test_a_part_that_was_never_loaded_does_not_wait(
+    path: str, part: str, waits: str, chromium: Browser, shown: tuple[str, FakeWorker]
+) -> None:
+    context = chromium.new_context()
+    page = context.new_page()
+    page.route(f"**/{part}", lambda route: route.fulfill(status=503))
+    page.goto(f"{shown[0]}/{path}")
+    page.get_by_role("alert").get_by_text("The worker answered with the status 503.").wait_for()
+    waiting = page.get_by_text(waits).count()
+    context.close()
+    assert waiting == 0
+
+
+def test_a_page_that_is_loaded_again_keeps_what_is_open_and_focused(chromium: Browser) -> None:
+    worker = shop()
+    failed = worker.known["<b>returns</b>"]
+    failed.trace = "first line\n" * 100
+    with served(worker) as address:
+        context = chromium.new_context()
+        page = context.new_page()
+        page.clock.install()
+        opened(page, f"{address}/ui/connectors/%3Cb%3Ereturns%3C%2Fb%3E")
+        trace = page.locator("#task-0-trace")
+        trace.focus()
+        trace.evaluate("trace => trace.scrollTop = 300")
+        failed.trace += "the last line"
+        poll(page, "/live")
+        trace.get_by_text("the last line").wait_for()
+        kept = trace.evaluate("trace => [trace.parentElement.open, trace.scrollTop, document.activeElement === trace]")
+
+        opened(page, f"{address}/ui")
+        link = page.locator("#c-orders")
+        link.focus()
+        worker.add("young")
+        poll(page, "/overview")
+        page.locator("#c-young").wait_for()
+        focused = link.evaluate("link => document.activeElement === link")
+        # If the answer is the same, the elements stay.
+        page.route("**/ui/overview", lambda route: route.fulfill(body='<a id="same">same</a>', content_type="text/html"))
+        poll(page, "/overview")
+        page.locator("#same").evaluate("element => { element.dataset.marked = 'yes' }")
+        poll(page, "/overview")
+        same = page.locator("#same").get_attribute("data-marked")
+        context.close()
+    assert (kept, focused, same) == ([True, 300, True], True, "yes")
+
+
+def test_a_value_of_several_lines_stays_as_it_is(chromium: Browser) -> None:
+    worker = shop()
+    worker.known["orders"].config["database.initial.statements"] = "SET a TO 1;\nSET b TO 2"
+    with served(worker) as address:
+        context = chromium.new_context()
+        page = reviewed(context.new_page(), f"{address}/ui")
+        changed = page.locator(".changes tbody th").all_inner_texts()
+        context.close()
+    assert changed == ["database.hostname"]
+
+
 def test_read_only_shows_no_action(chromium: Browser) -> None:
     with served(shop(), read_only=True) as address:
         context = chromium.new_context()
