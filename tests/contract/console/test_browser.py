@@ -259,10 +259,22 @@ def test_a_value_of_several_lines_stays_as_it_is(chromium: Browser) -> None:
 
 
 def test_read_only_shows_no_action(chromium: Browser) -> None:
-    with served(shop(), read_only=True) as address:
+    worker = shop()
+    worker.known["orders"].config |= {
+        "snapshot.mode": "Initial",
+        "database.initial.statements": "a\nb",
+        "x=y": " \t",
+        "tombstones.on.delete": "",
+    }
+    with served(worker, read_only=True) as address:
         context = chromium.new_context()
         page = opened(context.new_page(), f"{address}/ui/connectors/orders")
         page.get_by_text("PostgreSQL answers at db:5432/shop.").wait_for()
         buttons = page.get_by_role("button").all_inner_texts()
+        # The form as it is opened is the stored configuration, the only one that is checked.
+        opened(page, f"{address}/ui/connectors/orders/config")
+        page.get_by_text("accept this configuration").wait_for()
+        page.locator("[name='p.database.hostname']").fill("elsewhere.example")
+        page.get_by_text("It checks stored configurations only.").wait_for()
         context.close()
     assert buttons == ["Look again"]
