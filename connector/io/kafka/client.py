@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+from connector.configdef.checks import java_int, java_long
 from connector.errors import CdcError, ErrorKind
 from connector.io.kafka.sasl import sasl_arguments
 from connector.io.kafka.tls import client_context
@@ -14,11 +16,12 @@ _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _TIMES: Final = {
     "request.timeout.ms": "request_timeout_ms",
     "metadata.max.age.ms": "metadata_max_age_ms",
-    "connections.max.idle.ms": "connections_max_idle_ms",
     "retry.backoff.ms": "retry_backoff_ms",
 }
-_MOST_DIGITS: Final = 18
-"""The most digits of a number, because Python's int() raises for very long ones."""
+_IDLE: Final = "connections.max.idle.ms"
+_SERVER: Final = re.compile(r"(?:[0-9a-zA-Z\-%._]*://)?\[?([0-9a-zA-Z\-%._:]*)\]?:([0-9]+)")
+"""``host:port`` as Kafka's clients read it: with any prefix ``protocol://``, which has no meaning, and IPv6 with or without brackets."""
+_MOST_PORT: Final = 65_535
 _OF_A_CONNECTION: Final = ("client_id", "request_timeout_ms", "ssl_context", "security_protocol")
 
 
@@ -31,14 +34,18 @@ def client_arguments(properties: Mapping[str, str]) -> dict[str, Any]:
     if protocol not in _PROTOCOLS:
         raise invalid("security.protocol", protocol, f"choose one of {', '.join(_PROTOCOLS)}")
     options: dict[str, Any] = {
-        "bootstrap_servers": [part.strip() for part in properties.get("bootstrap.servers", "localhost:9092").split(",") if part.strip()],
+        "bootstrap_servers": _servers(properties.get("bootstrap.servers", "localhost:9092")),
         "security_protocol": protocol,
     }
     if client_id := properties.get("client.id", "").strip():
         options["client_id"] = client_id
     for key, argument in _TIMES.items():
         if key in properties:
-            options[argument] = whole_number(properties, key)
+            options[argument] = whole_number(properties, key, kind="INT" if key == "request.timeout.ms" else "LONG")
+    if _IDLE in properties:
+        # A negative time is no limit in Kafka.
+        idle = whole_number(properties, _IDLE, kind="LONG", least=None)
+        options["connections_max_idle_ms"] = None if idle < 0 else idle
     if protocol.startswith("SASL"):
         options.update(sasl_arguments(properties))
     if protocol.endswith("SSL"):
@@ -46,12 +53,37 @@ def client_arguments(properties: Mapping[str, str]) -> dict[str, Any]:
     return options
 
 
-def whole_number(properties: Mapping[str, str], key: str, default: int = 0) -> int:
-    """Return a property's value as a non-negative integer. Raises CdcError(CONFIG_INVALID) for another text."""
+def _servers(text: str) -> list[str]:
+    """Return the servers as ``host:port``, with brackets around IPv6 addresses."""
+    given = [entry for part in text.split(",") if (entry := part.strip())]
+    if not given:
+        raise invalid("bootstrap.servers", text, "write at least one server as host:port")
+    found: list[str] = []
+    for entry in given:
+        match = _SERVER.fullmatch(entry)
+        port = None if match is None else java_int(match[2])
+        if match is None or port is None or port > _MOST_PORT:
+            raise invalid("bootstrap.servers", entry, f"write each server as host:port, with a port of at most {_MOST_PORT}")
+        # As in Java an empty name is this machine.
+        host = match[1] or "localhost"
+        found.append(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+    return found
+
+
+def whole_number(
+    properties: Mapping[str, str], key: str, default: int = 0, *, kind: Literal["INT", "LONG"] = "INT", least: int | None = 0
+) -> int:
+    """Return a property's value as Kafka reads a number of the type ``kind``.
+
+    Raises CdcError(CONFIG_INVALID), in Kafka's words, for another text and for less than ``least``.
+    """
     text = properties.get(key, str(default)).strip()
-    if not text.isdecimal() or len(text) > _MOST_DIGITS:
-        raise invalid(key, text, "write a whole number")
-    return int(text)
+    number = java_int(text) if kind == "INT" else java_long(text)
+    if number is None:
+        raise invalid(key, text, f"Not a number of type {kind}")
+    if least is not None and number < least:
+        raise invalid(key, text, f"Value must be at least {least}")
+    return number
 
 
 def invalid(key: str, value: str, remedy: str) -> CdcError:

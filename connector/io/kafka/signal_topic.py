@@ -82,7 +82,7 @@ def _arguments(properties: Mapping[str, str]) -> dict[str, Any]:
                 raise invalid(key, properties[key], f"choose one of {', '.join(choices)}")
     for key, argument in _NUMBERS.items():
         if key in properties:
-            arguments[argument] = whole_number(properties, key)
+            arguments[argument] = whole_number(properties, key, least=1 if key.startswith("max.poll.") else 0)
     for key, argument in (("client.rack", "client_rack"), ("group.instance.id", "group_instance_id")):
         if properties.get(key, "").strip():
             arguments[argument] = properties[key].strip()

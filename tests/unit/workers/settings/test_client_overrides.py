@@ -67,6 +67,7 @@ def test_the_list_of_a_jvm_counts() -> None:
     ("config", "key", "reported"),
     [
         ({"producer.override.acks": "2"}, "producer.override.acks", "acks"),
+        ({"producer.override.bootstrap.servers": "kafka:abc"}, "producer.override.bootstrap.servers", "kafka:abc"),
         ({"producer.override.compression.type": "brotli"}, "producer.override.compression.type", "brotli"),
         ({"admin.override.security.protocol": "TLS"}, "admin.override.security.protocol", "TLS"),
         ({"producer.override.sasl.mechanism": "GSSAPI", "producer.override.security.protocol": "SASL_SSL"}, "sasl.mechanism", "Kerberos"),

@@ -13,6 +13,7 @@ from connector.io.kafka.client import client_arguments
 from connector.io.kafka.compression import compressor_of
 from connector.io.kafka.producer_settings import producer_arguments
 from connector.io.kafka.sasl import jaas_options
+from connector.io.kafka.signal_topic import SignalTopic
 from connector.io.kafka.tls import client_context
 from tests.support.project import TLS
 
@@ -35,6 +36,54 @@ def test_connections() -> None:
         "request_timeout_ms": 5000,
         "metadata_max_age_ms": 1,
     }
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("PLAINTEXT://kafka:9092,SASL_SSL://b:9093", ["kafka:9092", "b:9093"]),
+        ("://kafka:9092", ["kafka:9092"]),
+        ("[::1]:9092, fe80::1:9093", ["[::1]:9092", "[fe80::1]:9093"]),
+        ("[::1]:00065535", ["[::1]:65535"]),
+        ("my_broker-1.example%2:1", ["my_broker-1.example%2:1"]),
+        (":9092", ["localhost:9092"]),
+        (",a:1,,", ["a:1"]),
+    ],
+)
+def test_servers_are_read_as_kafka_s_clients_read_them(given: str, read: list[str]) -> None:
+    assert client_arguments({"bootstrap.servers": given})["bootstrap_servers"] == read
+
+
+@pytest.mark.parametrize(
+    "given", ["kafka", "kafka:abc", "kafka:", "kafka:-1", "kafka:65536", "kafka:" + "9" * 5000, "a b:1", "a:1;b:2", "a:1,b", "", " , "]
+)
+def test_servers_that_cannot_be_used_are_reported(given: str) -> None:
+    with pytest.raises(CdcError, match=r"configuration bootstrap\.servers: write"):
+        client_arguments({"bootstrap.servers": given})
+
+
+def test_numbers_are_read_as_java_reads_them() -> None:
+    def read(key: str, value: str) -> object:
+        return client_arguments({key: value})[key.replace(".", "_")]
+
+    assert read("retry.backoff.ms", " +5 ") == 5
+    assert read("metadata.max.age.ms", str(2**63 - 1)) == 2**63 - 1
+    assert read("request.timeout.ms", "007") == 7
+    assert read("connections.max.idle.ms", "540000") == 540_000
+    assert read("connections.max.idle.ms", "-1") is None
+    for key, value, problem in (
+        ("request.timeout.ms", str(2**31), "Not a number of type INT"),
+        ("retry.backoff.ms", str(2**63), "Not a number of type LONG"),
+        ("retry.backoff.ms", "1_000", "Not a number of type LONG"),
+        ("retry.backoff.ms", "-1", "Value must be at least 0"),
+    ):
+        with pytest.raises(CdcError, match=f"Invalid value {value} for configuration {key}: {problem}"):
+            read(key, value)
+
+
+def test_a_consumer_reads_one_record_or_more() -> None:
+    with pytest.raises(CdcError, match=r"max\.poll\.records: Value must be at least 1"):
+        SignalTopic("signals", {"group.id": "g", "max.poll.records": "0"}, 1)
 
 
 @pytest.mark.parametrize(
