@@ -17,6 +17,7 @@ LOG: Final = EventLog(__name__)
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _PEM_MARK: Final = re.compile(r"-----(BEGIN|END) ([A-Z0-9 ]+)-----")
 """The lines around a PEM block (RFC 7468). A pattern for a whole block would search the rest of the text for each BEGIN without an END."""
+_PAIR: Final = ("ssl.keystore.key", "ssl.keystore.certificate.chain")
 _CONVERT: Final = {
     "keystore": "Convert it: openssl pkcs12 -in store.p12 -nodes -out store.pem (a JKS store becomes PKCS12 by keytool -importkeystore "
     "-srckeystore store.jks -destkeystore store.p12 -deststoretype PKCS12), then name store.pem and set {key}.type=PEM",
@@ -28,8 +29,9 @@ _CONVERT: Final = {
 def client_context(properties: Mapping[str, str]) -> ssl.SSLContext:
     """Return a client's TLS context: the trusted authorities (without a truststore the system's) and the client's certificate, if any.
 
-    Raises CdcError(CONFIG_INVALID), which names the property, for a store that is not PEM or cannot be read. Connectors can name such files
-    too, so the error's text does not depend on what is wrong with a file. Only the log has the reason.
+    Raises CdcError(CONFIG_INVALID), which names the property, for a store that is not PEM or cannot be read, for trusted certificates
+    without a PEM block, and for a key or a chain without the other. Connectors can name such files too, so the error's text does not depend
+    on what is wrong with a file. Only the log has the reason.
     """
     for store in ("truststore", "keystore"):
         key = f"ssl.{store}"
@@ -41,13 +43,26 @@ def client_context(properties: Mapping[str, str]) -> ssl.SSLContext:
                 f"Invalid value {kind} for configuration {key}.type: Only PEM can be read here",
                 _CONVERT[store].format(key=key),
             )
+    key, chain = (properties.get(name, "").strip() for name in _PAIR)
+    if bool(key) != bool(chain):
+        given, missing = _PAIR if key else reversed(_PAIR)
+        raise CdcError(ErrorKind.CONFIG_INVALID, f"The property {given} is set without {missing}", "Set both, or neither.")
+    trusted = properties.get("ssl.truststore.certificates", "")
+    authorities = _blocks(trusted)
+    if trusted.strip() and not authorities:
+        # Without authorities the context would trust those of the system.
+        raise CdcError(
+            ErrorKind.CONFIG_INVALID,
+            "The property ssl.truststore.certificates holds no certificate in PEM form",
+            "Write each certificate with its lines -----BEGIN CERTIFICATE----- and -----END CERTIFICATE-----.",
+        )
     try:
-        for key in ("ssl.truststore.location", "ssl.keystore.location"):
-            if location := properties.get(key, "").strip():
+        for name in ("ssl.truststore.location", "ssl.keystore.location"):
+            if location := properties.get(name, "").strip():
                 check_regular(location)
         context = ssl.create_default_context(
             cafile=properties.get("ssl.truststore.location", "").strip() or None,
-            cadata=_blocks(properties.get("ssl.truststore.certificates", "")) or None,
+            cadata=authorities or None,
         )
         _load_own_certificate(context, properties)
     except (OSError, ValueError) as problem:
@@ -83,8 +98,8 @@ def _load_own_certificate(context: ssl.SSLContext, properties: Mapping[str, str]
     if location := properties.get("ssl.keystore.location", "").strip():
         context.load_cert_chain(location, password=password)
         return
-    key, chain = properties.get("ssl.keystore.key", ""), properties.get("ssl.keystore.certificate.chain", "")
-    if key.strip() and chain.strip():
+    key, chain = (properties.get(name, "") for name in _PAIR)
+    if key.strip():
         # The ssl module reads only files, so the inline PEM (KIP-651) is written to a private temporary file.
         with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
             file.write(_blocks(f"{key}\n{chain}"))

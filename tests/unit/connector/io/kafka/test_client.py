@@ -176,6 +176,10 @@ def test_tls_text(one_line: bool) -> None:
         ({"ssl.keystore.type": "PKCS12"}, r"Invalid value PKCS12"),
         ({"ssl.truststore.type": "PEM", "ssl.truststore.location": "/nowhere"}, r"ssl\.truststore\.\*.*The worker's log says"),
         ({"ssl.truststore.certificates": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"}, r"ssl\.truststore\.\*"),
+        ({"ssl.truststore.certificates": "MIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG"}, r"ssl\.truststore\.certificates holds no certificate"),
+        ({"ssl.truststore.certificates": "-----BEGIN CERTIFICATE-----\nAAAA"}, r"ssl\.truststore\.certificates holds no certificate"),
+        ({"ssl.keystore.key": "x"}, r"ssl\.keystore\.key is set without ssl\.keystore\.certificate\.chain"),
+        ({"ssl.keystore.certificate.chain": "x"}, r"ssl\.keystore\.certificate\.chain is set without ssl\.keystore\.key"),
         ({"ssl.enabled.protocols": "TLSv1.1"}, r"ssl\.enabled\.protocols"),
     ],
 )
