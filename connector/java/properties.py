@@ -2,16 +2,19 @@ r"""Parser of Java's ``.properties`` text, the format of Kafka's configuration f
 
 The rules are those of ``java.util.Properties.load``. A key ends at the first unescaped ``=``, ``:`` or white space. A line that ends in an
 odd number of backslashes continues on the next one. ``#`` and ``!`` begin a comment. ``\t \n \r \f \uXXXX`` are escapes; any other escaped
-character stands for itself.
+character stands for itself. Two ``\uXXXX`` that are a surrogate pair are one character. A surrogate without its other half becomes ``?``,
+which is what Java writes for it as UTF-8.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 _BLANK: Final = " \t\f"
 _ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_SURROGATES: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
 
 
 def parse_properties(text: str) -> dict[str, str]:
@@ -80,4 +83,8 @@ def _unescape(raw: str) -> str:
             continue
         parts.append(_ESCAPES.get(escaped, escaped))
         at += 2
-    return "".join(parts)
+    return _SURROGATES.sub(_character, "".join(parts))
+
+
+def _character(surrogates: re.Match[str]) -> str:
+    return surrogates[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le") if len(surrogates[0]) > 1 else "?"

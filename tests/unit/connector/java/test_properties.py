@@ -27,6 +27,8 @@ from connector.java.properties import parse_properties
         ("a\\ b\\=c\\:d=e", {"a b=c:d": "e"}),
         (r"a=\t\n\r\f\q\\", {"a": "\t\n\r\fq\\"}),
         (r"a=\u00e9\u20AC", {"a": "é€"}),
+        (r"\uD83D\uDE00=a\uD83D\uDE00b", {"😀": "a😀b"}),
+        (r"a=\uD83D \uDE00\uD83D\uD83D\uDE00", {"a": "? ??😀"}),
         (r"path=C:\\kafka\\x", {"path": r"C:\kafka\x"}),
         ("a=1\na=2", {"a": "2"}),
         ("=b", {"": "b"}),
