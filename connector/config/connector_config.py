@@ -13,8 +13,8 @@ from typing import Any, Final
 from connector.config.driver_settings import idle_settings
 from connector.config.keys import ALIASES, BY_NAME, FORMER_VALUES, KEYS, Key, family_of
 from connector.config.keys.families import NAMED
-from connector.config.keys.named_classes import of_named_class
-from connector.config.keys.post_processors import ReselectRule, incomplete, of_post_processor, post_processor_notices, reselect_rules
+from connector.config.keys.named_classes import NamedClasses
+from connector.config.keys.post_processors import ReselectRule, incomplete, post_processor_notices, reselect_rules
 from connector.config.packed import (
     ColumnMask,
     FamilyProblem,
@@ -431,6 +431,7 @@ def _idle_notices(settings: Mapping[str, str]) -> list[str]:
     notices: list[str] = []
     unknown = 0
     listed = {listing: {entry.strip() for entry in settings.get(listing, "").split(",")} for listing in ("transforms", "predicates")}
+    named = [NamedClasses(settings.get(listing)) for listing in ("converters", "post.processors")]
     for name in settings:
         if name in _FORMER_NAMES:
             # rename() has reported it.
@@ -439,7 +440,7 @@ def _idle_notices(settings: Mapping[str, str]) -> list[str]:
             notices.append(f"Property {name} has no effect: {unlisted}.")
             continue
         key = BY_NAME.get(name)
-        about = key or (NAMED if of_named_class(name, settings) or of_post_processor(name, settings) else family_of(name))
+        about = key or (NAMED if any(names.owners(name) for names in named) else family_of(name))
         if about is None:
             unknown += 1
             if unknown > _MOST_UNKNOWN:

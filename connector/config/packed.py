@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from connector.config.keys import BY_NAME, FAMILIES
 from connector.config.keys.families import DRIVER, HASH, HASH_V2, MASK, SELECT_OVERRIDE, THREADS, TOPIC_CREATION, TRUNCATE
-from connector.config.keys.named_classes import named_classes
+from connector.config.keys.named_classes import NamedClasses
 from connector.configdef.checks import KEY_COLUMNS_READ, REPLICA_IDENTITY, java_int
 from connector.configdef.patterns import regex_problem, split_regexes
 from connector.java.regex.translation import too_long
@@ -82,8 +82,12 @@ class NamedConverter:
 
 def column_converters(settings: Mapping[str, str]) -> tuple[NamedConverter, ...]:
     """Read ``converters``, in the order of the names. Validation reports a type that does not name a Python class."""
-    named = [(name, prefixed(settings, f"{name}.")) for name in named_classes(settings.get("converters"))]
-    found = tuple(NamedConverter(name, own.get("type", "").strip(), own) for name, own in named)
+    names = NamedClasses(settings.get("converters"))
+    named: dict[str, dict[str, str]] = {name: {} for name in names}
+    for setting, value in settings.items():
+        for name in names.owners(setting):
+            named[name][setting[len(name) + 1 :]] = value
+    found = tuple(NamedConverter(name, own.get("type", "").strip(), MappingProxyType(own)) for name, own in named.items())
     _raise(
         [
             f"The '{entry.name}.type' value is invalid: A Python class is expected, for converters names {entry.name}"
@@ -237,7 +241,7 @@ def statements(text: str) -> tuple[str, ...]:
 
 def topic_creation(settings: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
     """Read ``topic.creation.<group>.<setting>`` of the group ``default`` and of the named groups (KIP-158)."""
-    named = [group.strip() for group in settings.get("topic.creation.groups", "").split(",") if group.strip()]
+    named = dict.fromkeys(filter(None, map(str.strip, settings.get("topic.creation.groups", "").split(","))))
     found: dict[str, dict[str, str]] = {}
     problems: list[str] = []
     pattern = re.compile(TOPIC_CREATION)

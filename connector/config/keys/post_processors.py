@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from connector.config.keys.named_classes import named_classes
+from connector.config.keys.named_classes import NamedClasses
 from connector.configdef.key import Key, Settings
 from connector.configdef.patterns import regex_problem, split_regexes
 from connector.emulation import emulation_of
@@ -43,7 +43,7 @@ def reselect_rules(settings: Mapping[str, str], version: str) -> tuple[ReselectR
     """Read the post processors, in the order in which they apply; none if ``version`` has none. Validation reports malformed settings."""
     if not emulation_of(version).has_post_processors:
         return ()
-    return tuple(_rule(name, settings) for name in named_classes(settings.get("post.processors")))
+    return tuple(_rule(name, settings) for name in NamedClasses(settings.get("post.processors")))
 
 
 def _rule(name: str, settings: Mapping[str, str]) -> ReselectRule:
@@ -58,7 +58,7 @@ def _rule(name: str, settings: Mapping[str, str]) -> ReselectRule:
 
 def reselecting(_key: Key, value: str | None, settings: Settings) -> Iterator[str]:
     """Require that ``<name>.type`` names the supported class, and that lists are readable. :func:`incomplete` reports a missing type."""
-    for name in named_classes(value):
+    for name in NamedClasses(value):
         setting, named = f"{name}.type", settings.get(f"{name}.type", "").strip()
         if named and named != RESELECT:
             yield f"{setting} names {named}, a class that is not supported; use {RESELECT}"
@@ -77,19 +77,15 @@ def incomplete(settings: Settings, version: str) -> list[str]:
     ]
 
 
-def of_post_processor(setting: str, settings: Settings) -> bool:
-    """Return whether the property ``setting`` belongs to a name in ``post.processors``."""
-    return any(setting.startswith(f"{name}.") for name in named_classes(settings.get("post.processors")))
-
-
 def post_processor_notices(settings: Settings, version: str) -> list[str]:
     """Return notices about settings that have no effect or are malformed."""
-    names = named_classes(settings.get("post.processors"))
-    if names and not emulation_of(version).has_post_processors:
+    names = NamedClasses(settings.get("post.processors"))
+    if any(names) and not emulation_of(version).has_post_processors:
         return [f"Property post.processors has no effect: {version} knows no post processors."]
     notices = []
     for setting, value in settings.items():
-        name, own = next(((name, setting[len(name) + 1 :]) for name in names if setting.startswith(f"{name}.")), ("", ""))
+        name = next(iter(names.owners(setting)), "")
+        own = setting[len(name) + 1 :] if name else ""
         word = value.strip().lower()
         if own in _SWITCHES and word not in ("true", "false"):
             notices.append(f"Property {setting} is malformed; its default counts: {str(_SWITCHES[own]).lower()}.")

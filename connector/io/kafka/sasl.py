@@ -64,8 +64,8 @@ def jaas_options(text: str, mechanism: str) -> tuple[str, dict[str, str]]:
     if entry is None:
         raise _invalid(f"The property sasl.jaas.config is {'malformed' if text.strip() else 'missing'}", mechanism)
     options: dict[str, str] = {}
-    at, body = 0, entry[2]
-    while body[at:].strip():
+    at, body = 0, entry[2].rstrip()
+    while at < len(body):
         option = _OPTION.match(body, at)
         if option is None:
             raise _invalid("The property sasl.jaas.config is malformed", mechanism)
