@@ -15,7 +15,7 @@ from typing import Final, Literal
 from connector.config.keys import BY_NAME, FAMILIES
 from connector.config.keys.families import DRIVER, HASH, HASH_V2, MASK, SELECT_OVERRIDE, THREADS, TOPIC_CREATION, TRUNCATE
 from connector.config.keys.named_classes import NamedClasses
-from connector.configdef.checks import KEY_COLUMNS_READ, REPLICA_IDENTITY, java_int
+from connector.configdef.checks import KEY_COLUMNS_READ, REPLICA_IDENTITY, java_int, java_short
 from connector.configdef.patterns import regex_problem, split_regexes
 from connector.java.regex.translation import too_long
 
@@ -270,7 +270,7 @@ def topic_creation(settings: Mapping[str, str]) -> Mapping[str, Mapping[str, str
 
 def _creation_problem(setting: str, value: str) -> str | None:
     if setting in ("partitions", "replication.factor"):
-        number = java_int(value.strip())
+        number = (java_int if setting == "partitions" else java_short)(value.strip())
         if number is None:
             return "Not a number of type " + ("INT" if setting == "partitions" else "SHORT")
         return None if number == -1 or number >= 1 else "Value must be -1, for the broker's default, or at least 1"

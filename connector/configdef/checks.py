@@ -16,6 +16,7 @@ from connector.configdef.key import Check, Key, Settings
 from connector.configdef.patterns import regex_problem, split_regexes
 from connector.java.regex.translation import too_long
 
+_SHORT: Final = 2**15
 _INT: Final = 2**31
 _LONG: Final = 2**63
 _MOST_DIGITS: Final = 19
@@ -49,6 +50,11 @@ def java_int(text: str, limit: int = _INT) -> int | None:
 def java_long(text: str) -> int | None:
     """Return ``text`` as Java's ``Long.valueOf`` reads it; None if Java refuses it."""
     return java_int(text, _LONG)
+
+
+def java_short(text: str) -> int | None:
+    """Return ``text`` as Java's ``Short.valueOf`` reads it; None if Java refuses it."""
+    return java_int(text, _SHORT)
 
 
 def integer(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:

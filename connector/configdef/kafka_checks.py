@@ -5,6 +5,7 @@ A check gets the trimmed value; None means that the value is unreadable or null.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
@@ -26,7 +27,7 @@ def connector_name(key: Key, value: str | None, _settings: Settings) -> Iterator
     if not value:
         yield _line(key, value, "String may not be empty")
         return
-    control = [str(ord(letter)) for letter in value if ord(letter) < 32 or ord(letter) == 127]
+    control = [str(ord(letter)) for letter in value if unicodedata.category(letter) == "Cc"]
     if control:
         yield _line(key, value, f"String may not contain control sequences but had the following ASCII chars: {', '.join(control)}")
 

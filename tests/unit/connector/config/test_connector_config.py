@@ -316,6 +316,7 @@ def test_topic_creation_is_read_by_group() -> None:
         ({"topic.creation.default.partitions": "1"}, 'Missing required configuration "topic.creation.default.replication.factor"'),
         ({"topic.creation.default.partitions": "x"}, "topic.creation.default.partitions: Not a number of type INT"),
         ({"topic.creation.default.replication.factor": "0"}, "Value must be -1"),
+        ({"topic.creation.default.replication.factor": "32768"}, "replication.factor: Not a number of type SHORT"),
     ],
 )
 def test_topic_creation_is_checked(settings: dict[str, str], reported: str) -> None:

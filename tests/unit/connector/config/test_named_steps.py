@@ -147,6 +147,32 @@ def test_the_admin_clients_overrides_are_listed_if_topics_are_created() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "shown", "wrong"),
+    [
+        ("refresh.buffer.seconds", " +300", "300", "99999"),
+        ("refresh.min.period.seconds", "60", "60", "1.5"),
+        ("refresh.window.factor", "8e-1", "0.8", "abc"),
+        ("refresh.window.jitter", ".05d", "0.05", ""),
+        ("refresh.window.jitter", "NaN", "NaN", "nan"),
+    ],
+)
+def test_small_and_broken_numbers_have_their_types(name: str, value: str, shown: str, wrong: str) -> None:
+    key = f"producer.override.sasl.login.{name}"
+    [field] = named(validate({**MINIMAL, key: value}), key).values()
+    assert (field.value, field.errors) == (shown, ())
+    kind = "SHORT" if name.endswith("seconds") else "DOUBLE"
+    assert error_lines(validate({**MINIMAL, key: wrong})) == [f"Invalid value {wrong} for configuration {key}: Not a number of type {kind}"]
+
+
+@pytest.mark.parametrize("letter", [0, 31, 127, 128, 159])
+def test_a_name_without_control_characters(letter: int) -> None:
+    problem = f"String may not contain control sequences but had the following ASCII chars: {letter}"
+    [line] = error_lines(validate({**MINIMAL, "name": f"a{chr(letter)}b"}))
+    assert line.endswith(problem)
+    assert error_lines(validate({**MINIMAL, "name": "a\u00a0b"})) == []
+
+
+@pytest.mark.parametrize(
     ("wrong", "current", "former"),
     [
         ({"tasks.max": "0"}, True, True),
