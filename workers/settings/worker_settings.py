@@ -7,13 +7,13 @@ environment and Connect's defaults.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from connector.config.keys.versions import BadVersionError, select_version
+from connector.configdef.patterns import regex_problem
 from connector.errors import CdcError
 from connector.java.properties import parse_properties
 from connector.plugins.allowed import PROPERTY as PLUGIN_PACKAGES
@@ -345,11 +345,8 @@ def _allowed_paths(properties: Mapping[str, str], key: str) -> tuple[str, ...] |
 
 def _pattern(properties: Mapping[str, str], key: str) -> str | None:
     pattern = properties.get(key)
-    if pattern is not None:
-        try:
-            re.compile(pattern)
-        except re.error as problem:
-            raise SettingsError(f"Invalid value {pattern} for the worker property {key}: {problem}") from None
+    if pattern is not None and (problem := regex_problem(pattern)) is not None:
+        raise SettingsError(f"Invalid value {pattern} for the worker property {key}: {problem}")
     return pattern
 
 

@@ -314,6 +314,13 @@ def test_allowed_names_are_kept(pattern: str, allowed: bool, monkeypatch: pytest
     assert secrets.resolve({"a": "${env:HOME}"}) == {"a": "/root" if allowed else "${env:HOME}"}
 
 
+def test_a_worker_reads_patterns_in_java_s_syntax(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {"config.providers": "e", "config.providers.e.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider"}
+    monkeypatch.setenv("HOME", "/root")
+    settings = WorkerSettings.from_properties({**given, "config.providers.e.param.allowlist.pattern": r"\p{Upper}+"})
+    assert settings.secrets.resolve({"a": "${e:HOME}"}) == {"a": "/root"}
+
+
 def test_a_worker_does_not_start_with_a_malformed_pattern() -> None:
     given = {"config.providers": "e", "config.providers.e.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider"}
     with pytest.raises(SettingsError, match=r"param\.allowlist\.pattern"):
