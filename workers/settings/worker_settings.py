@@ -16,6 +16,7 @@ from connector.config.keys.versions import BadVersionError, select_version
 from connector.configdef.patterns import regex_problem
 from connector.errors import CdcError
 from connector.java.properties import parse_properties
+from connector.java.trim import trim
 from connector.plugins.allowed import PROPERTY as PLUGIN_PACKAGES
 from connector.plugins.allowed import AllowedPlugins
 from workers.rest.http_settings import HttpSettings
@@ -36,6 +37,8 @@ from workers.settings.preflight import Preflight
 OVERRIDE_POLICIES: Final = ("All", "None", "Principal")
 
 _STORES: Final = ("config", "offset", "status")
+_AS_WRITTEN: Final = ("config.providers.", "header.converter.", "key.converter.", "value.converter.")
+"""The properties that Connect hands over as they are. It trims the values of all others, as the clients do (``ConfigDef.parseType``)."""
 _STORE_OWN_KEYS: Final = frozenset({"topic", "partitions", "replication.factor", "file.filename"})
 _IMAGE_VARIABLES: Final = (
     "BOOTSTRAP_SERVERS",
@@ -119,7 +122,9 @@ class WorkerSettings:
             raise SettingsError("\n".join(problems))
         try:
             secrets = Secrets(_providers(given))
-            properties = secrets.look_up(given).values
+            properties = {
+                key: value if key.startswith(_AS_WRITTEN) else trim(value) for key, value in secrets.look_up(given).values.items()
+            }
             classes, plugins = class_map(properties), _plugins(properties)
             for side in ("key", "value", "header"):
                 check_converter({f"{side}.converter": default_class(side), **properties}, side, classes)
@@ -176,11 +181,19 @@ def worker_properties(file: Path | None, environment: Mapping[str, str]) -> dict
 
 def _from_file(file: Path) -> dict[str, str]:
     try:
-        return parse_properties(file.read_text(encoding="utf-8"))
+        return parse_properties(_text(file.read_bytes()))
     except OSError as problem:
         raise SettingsError(f"Cannot read the worker properties {file}: {problem.strerror}") from problem
     except ValueError as problem:
         raise SettingsError(f"Cannot read the worker properties {file}: {problem}") from problem
+
+
+def _text(content: bytes) -> str:
+    """Read UTF-8, and what is no UTF-8 as Java reads every such file."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return content.decode("iso-8859-1")
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:

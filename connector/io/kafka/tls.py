@@ -10,6 +10,7 @@ from typing import Final
 
 from connector.errors import CdcError, ErrorKind
 from connector.io.regular_file import check_regular
+from connector.java.trim import trim
 from connector.log import EventLog
 
 LOG: Final = EventLog(__name__)
@@ -94,7 +95,7 @@ def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVer
 
 def _load_own_certificate(context: ssl.SSLContext, properties: Mapping[str, str]) -> None:
     # Without a password OpenSSL would ask for one on the terminal.
-    password = properties.get("ssl.key.password", "")
+    password = trim(properties.get("ssl.key.password", ""))
     if location := properties.get("ssl.keystore.location", "").strip():
         context.load_cert_chain(location, password=password)
         return

@@ -54,6 +54,28 @@ def test_distributed_file(tmp_path: Path) -> None:
     assert settings.unknown == ("my.own.key",)
 
 
+def test_values_are_trimmed_as_java_trims_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUP", "shop\u00a0\n")
+    given = {
+        "config.providers": "env",
+        "config.providers.env.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
+        "group.id": "${env:GROUP}",
+        "ssl.key.password": " secret\t",
+        "value.converter.basic.auth.user.info": "user:pass ",
+    }
+    settings = WorkerSettings.from_properties(given)
+    assert settings.group_id == "shop\u00a0"
+    assert settings.properties["ssl.key.password"] == "secret"
+    assert settings.properties["value.converter.basic.auth.user.info"] == "user:pass "
+
+
+@pytest.mark.parametrize(("encoding", "line"), [("utf-8", "group.id=café €"), ("iso-8859-1", "group.id=café")])
+def test_the_encoding_of_a_file(tmp_path: Path, encoding: str, line: str) -> None:
+    file = tmp_path / "worker.properties"
+    file.write_text(line, encoding=encoding)
+    assert worker_properties(file, {}) == {"group.id": line.removeprefix("group.id=")}
+
+
 def test_settings_of_header_converters_and_python_classes_are_honoured() -> None:
     settings = WorkerSettings.from_properties(
         {

@@ -152,7 +152,8 @@ def test_tls_files(tmp_path: Path) -> None:
     assert client_context({**trust, "ssl.enabled.protocols": "TLSv1.3"}).minimum_version is ssl.TLSVersion.TLSv1_3
     shutil.copy(PEM / "server_encrypted.pem", tmp_path / "own.pem")
     locked = {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(tmp_path / "own.pem")}
-    assert client_context({**locked, "ssl.key.password": "changeit"})
+    for password in ("changeit", " changeit\n"):
+        assert client_context({**locked, "ssl.key.password": password})
     with pytest.raises(CdcError, match=r"ssl\.key\.password"):
         client_context(locked)
 
