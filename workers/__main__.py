@@ -24,6 +24,7 @@ from connector.ports import Backtracking
 from connector.preflight.finding import Finding
 from connector.runner.context import TaskContext
 from workers.rest.http_settings import HttpSettings
+from workers.settings.image_variables import honoured_otherwise
 from workers.settings.worker_settings import SettingsError, WorkerSettings, current_environment, log_format, log_level, worker_properties
 from workers.telemetry.logging import configure
 
@@ -60,6 +61,8 @@ def run_worker(words: list[str]) -> int:
         configure(log_level(environment), log_format=log_format(properties))
         settings = WorkerSettings.from_properties(properties)
         _log_ineffective(settings)
+        for line in honoured_otherwise(environment) if chosen.properties is None else ():
+            LOG.warning("a variable has another effect here", variable=line)
         _run(settings)
     except (SettingsError, CdcError) as problem:
         sys.stderr.write(f"understudy: {problem}\n")

@@ -28,6 +28,7 @@ from workers.settings.client_overrides import ALLOWED
 from workers.settings.config_providers import PROVIDER_CLASSES, Provider, Secrets
 from workers.settings.console import ConsoleSettings
 from workers.settings.converters import Converters, boolean, check_converter, converters, default_class
+from workers.settings.image_variables import from_environment
 from workers.settings.keys import sort_out
 from workers.settings.log_format import LogFormat
 from workers.settings.metrics import AGENT, JOLOKIA, PER_TABLE, MetricsSettings
@@ -40,17 +41,6 @@ _STORES: Final = ("config", "offset", "status")
 _AS_WRITTEN: Final = ("config.providers.", "header.converter.", "key.converter.", "value.converter.")
 """The properties that Connect hands over as they are. It trims the values of all others, as the clients do (``ConfigDef.parseType``)."""
 _STORE_OWN_KEYS: Final = frozenset({"topic", "partitions", "replication.factor", "file.filename"})
-_IMAGE_VARIABLES: Final = (
-    "BOOTSTRAP_SERVERS",
-    "GROUP_ID",
-    "CONFIG_STORAGE_TOPIC",
-    "OFFSET_STORAGE_TOPIC",
-    "STATUS_STORAGE_TOPIC",
-    "KEY_CONVERTER",
-    "VALUE_CONVERTER",
-    "OFFSET_FLUSH_INTERVAL_MS",
-)
-"""Variables that Debezium's Connect image takes without the ``CONNECT_`` prefix, named as the property they set."""
 
 
 class SettingsError(Exception):
@@ -194,32 +184,6 @@ def _text(content: bytes) -> str:
         return content.decode()
     except UnicodeDecodeError:
         return content.decode("iso-8859-1")
-
-
-def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The worker properties in the variables of the usual Connect images.
-
-    ``CONNECT_A_B`` is ``a.b`` (with ``__`` for ``_`` and ``___`` for ``-``, as in Confluent's image). Debezium's image also has
-    short names (``BOOTSTRAP_SERVERS`` and others), ``HOST_NAME``, ``ADVERTISED_HOST_NAME``, ``ADVERTISED_PORT``, ``REST_HOST_NAME`` and
-    ``REST_PORT``. A ``CONNECT_`` variable wins over a short one.
-    """
-    properties: dict[str, str] = {}
-    for variable in _IMAGE_VARIABLES:
-        if environment.get(variable):
-            properties[variable.lower().replace("_", ".")] = environment[variable]
-    host = environment.get("HOST_NAME", "")
-    rest_host, rest_port = environment.get("REST_HOST_NAME", host), environment.get("REST_PORT", "")
-    if rest_host or rest_port:
-        properties["listeners"] = f"http://{rest_host}:{rest_port or 8083}"
-    if advertised := environment.get("ADVERTISED_HOST_NAME", host):
-        properties["rest.advertised.host.name"] = advertised
-    if advertised_port := environment.get("ADVERTISED_PORT", rest_port):
-        properties["rest.advertised.port"] = advertised_port
-    for variable, value in environment.items():
-        if variable.startswith("CONNECT_"):
-            words = variable.removeprefix("CONNECT_").lower()
-            properties[words.replace("___", "-").replace("__", "\0").replace("_", ".").replace("\0", "_")] = value
-    return properties
 
 
 def _integer(properties: Mapping[str, str], key: str, default: int, least: int) -> int:

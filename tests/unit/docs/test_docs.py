@@ -23,8 +23,8 @@ from connector.wire import pgoutput
 from tests.support.project import ROOT
 from workers.secret_stores.classes import STORE_CLASSES
 from workers.settings.config_providers import PROVIDER_CLASSES
+from workers.settings.image_variables import from_environment
 from workers.settings.keys import HONOURED, REFUSED
-from workers.settings.worker_settings import from_environment
 from workers.telemetry.loggers import JAVA
 
 DOCS: Final = ROOT / "docs"
@@ -50,6 +50,7 @@ SHORT_VARIABLES: Final = {
     "KEY_CONVERTER": "key.converter",
     "VALUE_CONVERTER": "value.converter",
     "OFFSET_FLUSH_INTERVAL_MS": "offset.flush.interval.ms",
+    "SHUTDOWN_TIMEOUT": "task.shutdown.graceful.timeout.ms",
     "REST_HOST_NAME": "listeners",
     "REST_PORT": "listeners",
     "ADVERTISED_HOST_NAME": "rest.advertised.host.name",

@@ -13,7 +13,8 @@ from connector.config.connector_config import parse
 from tests.support.project import ROOT
 from workers.quickstart.demo import shop
 from workers.quickstart.demo.stack import STANDARD_WORKER
-from workers.settings.worker_settings import WorkerSettings, from_environment
+from workers.settings.image_variables import from_environment
+from workers.settings.worker_settings import WorkerSettings
 
 DATABASE = {"HOST": "127.0.0.1", "PORT": "5432", "USER": "shop", "PASSWORD": "shop", "NAME": "shop"}
 

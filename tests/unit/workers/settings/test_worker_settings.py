@@ -7,7 +7,9 @@ import pytest
 from connector.record.json_converter import ConverterSettings
 from workers.rest.listeners import Listener
 from workers.settings.converters import json_settings
-from workers.settings.worker_settings import SettingsError, StoreTopic, WorkerSettings, from_environment, log_format, worker_properties
+from workers.settings.image_variables import from_environment, honoured_otherwise
+from workers.settings.metrics import MetricsAgent
+from workers.settings.worker_settings import SettingsError, StoreTopic, WorkerSettings, log_format, worker_properties
 
 DISTRIBUTED = """
 # As it comes with Kafka, shortened.
@@ -129,6 +131,7 @@ def test_environment_of_debeziums_image() -> None:
             "HOST_NAME": "10.0.0.7",
             "ADVERTISED_HOST_NAME": "connect",
             "REST_PORT": "8085",
+            "SHUTDOWN_TIMEOUT": "60000",
             "PATH": "/usr/bin",
         }
     )
@@ -140,6 +143,10 @@ def test_environment_of_debeziums_image() -> None:
         "status.storage.topic": "my_connect_statuses",
         "key.converter": "org.apache.kafka.connect.json.JsonConverter",
         "offset.flush.interval.ms": "5000",
+        "task.shutdown.graceful.timeout.ms": "60000",
+        "config.storage.replication.factor": "1",
+        "offset.storage.replication.factor": "1",
+        "status.storage.replication.factor": "1",
         "listeners": "http://10.0.0.7:8085",
         "rest.advertised.host.name": "connect",
         "rest.advertised.port": "8085",
@@ -148,6 +155,39 @@ def test_environment_of_debeziums_image() -> None:
     settings = WorkerSettings.from_properties(properties)
     assert settings.worker_id == "connect:8085"
     assert json_settings(settings.converters.key, "key.converter") == ConverterSettings(schemas_enable=False)
+
+
+TOPICS = {"CONFIG_STORAGE_TOPIC": "c", "OFFSET_STORAGE_TOPIC": "o"}
+
+
+def test_defaults_of_debeziums_image() -> None:
+    settings = WorkerSettings.from_properties(from_environment({**TOPICS, "CONNECT_OFFSET_STORAGE_REPLICATION_FACTOR": "3"}))
+    topics = (settings.config_topic, settings.offset_topic, settings.status_topic)
+    assert [topic.replication_factor for topic in topics] == [1, 3, 1]
+    assert settings.graceful_shutdown == 10
+    assert WorkerSettings.from_properties(from_environment({"CONNECT_CONFIG_STORAGE_TOPIC": "c"})).config_topic.replication_factor == 3
+
+
+def test_agents_of_debeziums_image(tmp_path: Path) -> None:
+    given = {**TOPICS, "ENABLE_JOLOKIA": "true", "ENABLE_JMX_EXPORTER": "true", "KAFKA_HOME": str(tmp_path)}
+    metrics = WorkerSettings.from_properties(worker_properties(None, given)).metrics
+    assert metrics.jolokia
+    assert metrics.agent == MetricsAgent(Listener("", 9404), "debezium")
+    (tmp_path / "config").mkdir()
+    rules = tmp_path / "config" / "metrics.yaml"
+    rules.touch()
+    assert worker_properties(None, given)["metrics.agent"] == f"9404:{rules}"
+    options = {"KAFKA_OPTS": "-javaagent:jmx_prometheus_javaagent.jar=1:/own.yml"}
+    assert worker_properties(None, {**given, **options})["metrics.agent"] == "1:/own.yml"
+    assert worker_properties(None, {**given, "CONNECT_JOLOKIA_ENABLED": "false"})["jolokia.enabled"] == "false"
+    disabled = {"ENABLE_JOLOKIA": "false", "ENABLE_JMX_EXPORTER": "false"}
+    assert worker_properties(None, disabled) == {}
+
+
+def test_variables_with_another_effect_are_named() -> None:
+    assert honoured_otherwise({"ENABLE_JOLOKIA": "false", "JMXPORT": "", "SHUTDOWN_TIMEOUT": "1"}) == []
+    given = {"ENABLE_JOLOKIA": "true", "JMXPORT": "9012", "APICURIO_REGISTRY": "http://registry:8080"}
+    assert [line.partition(":")[0] for line in honoured_otherwise(given)] == list(given)
 
 
 def test_environment_of_confluents_image() -> None:
