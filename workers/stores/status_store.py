@@ -66,6 +66,8 @@ class StatusStore:
         self._failed: set[bytes] = set()
         """The keys in ``_unwritten`` whose write failed."""
         self._repeating: asyncio.Task[None] | None = None
+        self._read_meanwhile: dict[bytes, Entry] = {}
+        """Key → the last record that was read while the key's value was being written."""
 
     @property
     def problem(self) -> str:
@@ -165,7 +167,11 @@ class StatusStore:
                 value = self._unwritten[key]
                 await self._log.write([Entry(key, value)])
                 if self._unwritten[key] is value:
+                    last = self._read_meanwhile.get(key)
                     self._written(key)
+                    if last is not None and last.value != value:
+                        # The write has applied its own record, so the last one is another worker's, written after it.
+                        self._apply([last])
                     return
         except CdcError as problem:
             if key not in self._failed:
@@ -181,6 +187,7 @@ class StatusStore:
 
     def _written(self, key: bytes) -> None:
         self._unwritten.pop(key, None)
+        self._read_meanwhile.pop(key, None)
         self._failed.discard(key)
 
     async def _repeat(self) -> None:
@@ -201,6 +208,7 @@ class StatusStore:
             # Until the acknowledgement memory is newer than the topic.
             waits = entry.key in self._failed and entry.key not in self._writers
             if entry.key in self._unwritten and not waits:
+                self._read_meanwhile[entry.key] = entry
                 continue
             try:
                 key, value = key_text(entry.key), json_object(entry.value)

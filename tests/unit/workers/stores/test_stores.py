@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -311,6 +312,29 @@ async def test_another_worker_s_status_is_followed() -> None:
     store, log = await status_store()
     log.topic.append([Entry(b"status-connector-shop", RUNNING)])
     assert store.connector("shop") is not None
+
+
+async def test_another_worker_s_later_status_counts_when_both_are_read_before_the_acknowledgement() -> None:
+    class LateAcknowledgement(MemoryLog):
+        def __init__(self) -> None:
+            super().__init__()
+            self.acknowledged = asyncio.Event()
+
+        async def write(self, entries: Sequence[Entry]) -> None:
+            await super().write(entries)
+            await self.acknowledged.wait()
+
+    log = LateAcknowledgement()
+    store = StatusStore(log)
+    await store.start()
+    store.put_connector("shop", StatusEntry("UNASSIGNED", "w", 1, None))
+    await asyncio.sleep(0)
+    assert len(log.topic.entries) == 1
+    log.topic.append([Entry(b"status-connector-shop", RUNNING)])
+    assert store.connector("shop") == StatusEntry("UNASSIGNED", "w", 1, None)
+    log.acknowledged.set()
+    await store.flush()
+    assert store.connector("shop") == StatusEntry("RUNNING", "127.0.0.1:18083", 11, "3.6.3.Final")
 
 
 async def test_a_status_that_cannot_be_written_still_counts_here() -> None:
