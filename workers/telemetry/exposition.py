@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from dataclasses import replace
@@ -27,7 +26,6 @@ LOG: Final = EventLog(__name__)
 BUILT_IN: Final = ("debezium", "strimzi")
 """The values of ``metrics.rules`` that name a rule file of this package."""
 _LONGEST: Final = 4_194_304
-_MANY: Final = 1_000
 _TURN_S: Final = 0.005
 """How long a scrape works before it lets other asyncio tasks run, the time of one burst of events."""
 
@@ -91,17 +89,12 @@ class Exposition:
         async with self._turn:
             form = content_type(accept)
             parts: list[bytes] = []
-            known = self._rules.evaluations
             since = time.perf_counter()
             for part in self._parts(form, names):
                 parts.append(part)
                 if time.perf_counter() - since > _TURN_S:
                     await asyncio.sleep(0)
                     since = time.perf_counter()
-            if self._rules.evaluations - known > _MANY:
-                # The results are kept as long as their connectors exist. With 200 connectors of 20 tables a full collection would spend
-                # 80 ms of the event loop on them, at each scrape.
-                gc.freeze()
         return b"".join(parts), form
 
     def __call__(self, accept: str, names: Collection[str] = ()) -> tuple[bytes, str]:

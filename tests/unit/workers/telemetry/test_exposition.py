@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import logging
+import weakref
 from pathlib import Path
 
 import pytest
@@ -133,3 +136,19 @@ def test_boards_of_strimzi_find_totals_with_and_without_the_ending() -> None:
     body, _ = Exposition(load_rules("strimzi", no_backtracking), lambda: (sent,))("application/openmetrics-text")
     samples = {sample.name for family in open_metrics(body.decode()) for sample in family.samples}  # type: ignore[no-untyped-call]
     assert {"kafka_producer_outgoing_byte", "kafka_producer_outgoing_byte_total"} <= samples
+
+
+def test_a_scrape_of_many_lines_keeps_no_former_run_of_a_task_in_memory() -> None:
+    class Run:
+        def __init__(self) -> None:
+            self.itself = self
+
+    async def scrape(exposition: Exposition) -> weakref.ref[Run]:
+        run = Run()
+        await exposition.scrape("")
+        return weakref.ref(run)
+
+    tables = MBean("debezium.postgres", STREAMING.keys, {"RowsScanned": {f"public.t{number}": number for number in range(1_500)}})
+    ended = asyncio.run(scrape(Exposition(load_rules("debezium", no_backtracking), lambda: [tables])))
+    gc.collect()
+    assert ended() is None
