@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 import yaml
@@ -18,6 +21,11 @@ from workers.telemetry.process_figures import process_families
 
 BOARD = json.loads((ROOT / "docs/grafana/understudy.json").read_text())
 ALERTS = yaml.safe_load((ROOT / "docs/grafana/alerts.yml").read_text())["groups"][0]["rules"]
+PROMTOOL: Final = shutil.which("promtool")
+RUNNING: Final = 'understudy_task_state{connector="shop",state="running"}'
+PAUSED: Final = 'understudy_task_state{connector="shop",state="paused"}'
+WAL: Final = {'understudy_server_wal_position_bytes{connector="shop"}': "0+100000000x40"}
+SENT: Final = 'understudy_sent_records_total{connector="shop",topic="%s"}'
 OWN: Sequence[Figure[Any]] = (*CONNECTOR, *WORKER)
 SERIES = re.compile(r"\b(?:understudy|debezium|kafka|process|jmx)_\w+")
 LABELS = re.compile(r"\b((?:understudy|debezium)_\w+)\{([^}]*)\}")
@@ -79,3 +87,29 @@ def test_an_alert_is_described(rule: dict[str, object]) -> None:
     assert f"| `{rule['alert']}` |" in (ROOT / "docs/monitoring.md").read_text()
     assert {"summary", "description"} == set(rule["annotations"])  # type: ignore[call-overload]
     assert rule["labels"] in ({"severity": "warning"}, {"severity": "critical"})
+
+
+@pytest.mark.skipif(PROMTOOL is None, reason="needs Debian's package prometheus")
+@pytest.mark.parametrize(
+    ("series", "fires"),
+    [
+        pytest.param({RUNNING: "1x40"}, True, id="never sent anything"),
+        pytest.param({RUNNING: "1x40", SENT % "a": "5x40"}, True, id="sent nothing for long"),
+        pytest.param({RUNNING: "1x40", SENT % "a": "5x40", SENT % "b": "0+1x40"}, False, id="sends"),
+        pytest.param({PAUSED: "1x40"}, False, id="paused"),
+    ],
+)
+def test_the_alert_for_silence_fires_only_for_a_running_task_that_sends_nothing(
+    series: dict[str, str], fires: bool, tmp_path: Path
+) -> None:
+    [rule] = (rule for rule in ALERTS if rule["alert"] == "UnderstudyNoEvents")
+    (tmp_path / "rules.yml").write_text(yaml.safe_dump({"groups": [{"name": "one", "rules": [{**rule, "annotations": {}}]}]}))
+    expected = [{"exp_labels": {"connector": "shop", **rule["labels"]}}] if fires else []
+    case = {
+        "interval": "1m",
+        "input_series": [{"series": name, "values": values} for name, values in {**WAL, **series}.items()],
+        "alert_rule_test": [{"eval_time": "35m", "alertname": rule["alert"], "exp_alerts": expected}],
+    }
+    (tmp_path / "case.yml").write_text(yaml.safe_dump({"rule_files": ["rules.yml"], "tests": [case]}))
+    done = subprocess.run([str(PROMTOOL), "test", "rules", "case.yml"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
