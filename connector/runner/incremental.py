@@ -166,6 +166,8 @@ class IncrementalRun:
     def resume(self, offset: Mapping[str, object]) -> None:
         """Resume the snapshot of ``offset``, if it has one. Call it once, before all other methods."""
         self._handle(Resumed(offset))
+        if self.state.running:
+            self._context.meters.snapshot.begins()
 
     def add(self, collections: Sequence[Collection], correlation_id: str) -> None:
         """Add tables to the snapshot."""
@@ -240,9 +242,9 @@ class IncrementalRun:
             case Notify(notice):
                 if isinstance(notice, TableCompleted):
                     self._trace(notice)
+                self._count(notice)
                 self._notifier.send(_notification(self._notifier.incremental, notice))
                 if isinstance(notice, Started):
-                    self._context.meters.snapshot.incremental_begins(notice.tables)
                     self._notifier.send(self._notifier.incremental.resolved(notice.correlation_id, notice.tables))
             case Log(level, event, fields):
                 getattr(LOG, level)(event, **fields)
@@ -255,6 +257,27 @@ class IncrementalRun:
         shown = self._context.progress.incremental
         seconds = shown.table.seconds if shown is not None and shown.table.table == notice.table else 0.0
         self._context.tracing.passed("incremental snapshot table", seconds, table=notice.table, rows=notice.rows, status=notice.status)
+
+    def _count(self, notice: Notice) -> None:
+        """Count what happens as Debezium's metrics do. A table that is empty or cannot be read remains for them."""
+        meter, shown = self._context.meters.snapshot, self._context.progress.incremental
+        match notice:
+            case Started(tables=tables):
+                meter.incremental_begins(tables)
+            case Paused():
+                meter.pauses()
+            case Continued():
+                meter.begins()
+            case Completed():
+                meter.ends(completed=True)
+            case TableCompleted(table=table, status="SUCCEEDED"):
+                meter.table_read(table)
+            case Aborted(tables=tables):
+                if shown is not None and shown.table.table in tables:
+                    meter.table_read(shown.table.table)
+                if not self.state.running and meter.state in ("running", "paused"):
+                    # When a stop removes all tables, the notice of the end comes first, and the snapshot counts as completed.
+                    meter.ends(completed=False)
 
     async def _obey(self, order: Order) -> Event[Row] | None:
         match order:

@@ -176,7 +176,7 @@ class TaskRun:
                 # The temporary slot would retain WAL as long as the stream runs.
                 await self._exporting.close()
         else:
-            self._context.meters.snapshot.outcome = "skipped"
+            self._context.meters.snapshot.skipped = True
             self._notifier.send(self._notifier.initial.skipped())
             if decision.stream and start == FROM_SNAPSHOT:
                 # As in Debezium, no offset is stored before the first event. Until then only the slot holds the position.
@@ -388,17 +388,18 @@ class TaskRun:
             custom=self._custom,
             bulk=bulk,
         )
+        self._context.meters.snapshot.begins()
         span = self._context.tracing.begin("snapshot")
         try:
             point = await run.run(created.snapshot if created else None, created.consistent_point if created else None)
         except BaseException as problem:
             span.end(problem)
-            self._context.meters.snapshot.outcome = "aborted"
+            self._context.meters.snapshot.ends(completed=False)
             tell_aborted(self._custom)
             await self._notifier.send_last(self._notifier.initial.aborted())
             raise
         span.end()
-        self._context.meters.snapshot.outcome = "completed"
+        self._context.meters.snapshot.ends(completed=True)
         self._custom.completed()
         if decision.stream and config.streaming_delay_ms:
             LOG.info("streaming delayed", ms=config.streaming_delay_ms)

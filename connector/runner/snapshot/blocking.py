@@ -67,14 +67,16 @@ class BlockingSnapshot:
         transaction that cannot write. ``last`` and ``lsn`` belong to the last streamed event; as recorded, the rows' source blocks repeat
         them.
         """
-        progress = self._context.progress
+        progress, meter = self._context.progress, self._context.meters.snapshot
         notices = SnapshotNotices(self._notifier, in_parts=False)
         former = progress.phase
         progress.phase = "snapshot"
         progress.snapshot_started_at = time.monotonic()
         # After a crash these rows and the waiting records before them are sent again, so they need not wait for a mark.
         self._sink.bind(to_marks=False)
+        meter.begins()
         notices.begins()
+        completed = False
         try:
             rows = await self._read(names, selects, last, lsn, notices, self._bulk if in_bulk else None)
         except CdcError as error:
@@ -84,10 +86,12 @@ class BlockingSnapshot:
             tell_aborted(self._custom)
             self._notifier.send(self._notifier.initial.aborted())
         else:
+            completed = True
             LOG.info("blocking snapshot ends", rows=rows)
             self._custom.completed()
             notices.ends()
         finally:
+            meter.ends(completed=completed)
             progress.snapshot_seconds = time.monotonic() - progress.snapshot_started_at
             progress.phase = former
 

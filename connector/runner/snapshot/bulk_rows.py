@@ -122,6 +122,7 @@ class _Watch:
             case TableDone(table):
                 shown = self._tables[table]
                 shown.done = True
+                self._context.meters.snapshot.table_read(shown.table)
                 LOG.info("table read", table=shown.table, rows=shown.rows, seconds=round(shown.seconds, 1))
                 self._notices.table_ends(table)
             case TableFailed(table):

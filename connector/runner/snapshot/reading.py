@@ -180,10 +180,10 @@ class SnapshotReading:
         left, statements = given_statements(self._custom, self._capture, tables, selects)
         chosen = ChosenTables(tuple(left), statements)
         shown = self._context.progress.tables
+        former = {table.table: table.rows for table in shown}
         shown[:] = [TableProgress(table.name, estimate=table.estimate) for table in chosen.tables]
         self._notices.reads(list(shown), signal_table)
-        read = [table.name for table in chosen.tables]
-        self._context.meters.snapshot.tables = sorted({*read, signal_table} if signal_table else read)
+        self._context.meters.snapshot.reads([table.name for table in chosen.tables], signal_table, former)
         return chosen
 
     async def read(self, source: SnapshotSource, chosen: ChosenTables, place: RowPlace, *, read_only: bool = False) -> int:
@@ -251,5 +251,6 @@ class SnapshotReading:
 def table_ends(shown: TableProgress, context: TaskContext) -> None:
     """Mark the table as read, log it, and trace it."""
     shown.done = True
+    context.meters.snapshot.table_read(shown.table)
     context.tracing.passed("snapshot table", shown.seconds, table=shown.table, rows=shown.rows)
     LOG.info("table read", table=shown.table, rows=shown.rows, seconds=round(shown.seconds, 1))

@@ -15,44 +15,51 @@ _NO_PARTS: Final = "always empty: the progress of parts is shown by `GET /connec
 
 
 def _rows(facts: TaskFacts) -> Attribute:
-    """Rows by table. As recorded, an incremental snapshot's rows replace those of an earlier snapshot of the table."""
+    """Rows by table. As recorded, the rows of a later snapshot of a table replace those of an earlier one."""
     initial = {table.table: table.rows for table in facts.progress.tables if table.rows or table.done}
-    return {**initial, **facts.meters.snapshot.incremental_rows}
-
-
-def _remaining(facts: TaskFacts) -> int:
-    return len(facts.meters.snapshot.tables) - sum(table.done for table in facts.progress.tables)
-
-
-def _running(facts: TaskFacts) -> bool:
-    incremental = facts.progress.incremental
-    return facts.progress.phase == "snapshot" or (incremental is not None and not incremental.paused)
+    meter = facts.meters.snapshot
+    return {**meter.earlier_rows, **initial, **meter.latest_incremental_rows}
 
 
 TABLE: Final[tuple[Row[TaskFacts], ...]] = (
-    Row("CapturedTables", "exact", "the tables of the snapshot and the signal table", lambda facts: list(facts.meters.snapshot.tables)),
-    Row("TotalTableCount", "exact", "their number", lambda facts: len(facts.meters.snapshot.tables)),
-    Row("RemainingTableCount", "exact", "those not read; the signal table never is", _remaining),
-    Row("RowsScanned", "exact", "rows by table", _rows),
-    Row("SnapshotRunning", "exact", "whether a snapshot reads, initial or incremental", _running),
     Row(
-        "SnapshotPaused",
+        "CapturedTables",
         "exact",
-        "whether the incremental snapshot is paused",
-        lambda facts: facts.progress.incremental is not None and facts.progress.incremental.paused,
+        "the tables of all snapshots of this run of the task, and the signal table",
+        lambda facts: sorted(facts.meters.snapshot.tables),
     ),
+    Row("TotalTableCount", "exact", "their number", lambda facts: len(facts.meters.snapshot.tables)),
+    Row(
+        "RemainingTableCount",
+        "exact",
+        "those not read; as in Debezium, the signal table remains, and tables that an incremental snapshot found empty or could not read",
+        lambda facts: len(facts.meters.snapshot.remaining),
+    ),
+    Row("RowsScanned", "exact", "rows by table", _rows),
+    Row(
+        "SnapshotRunning",
+        "exact",
+        "whether the snapshot that began last, initial, blocking or incremental, reads",
+        lambda facts: facts.meters.snapshot.state == "running",
+    ),
+    Row("SnapshotPaused", "exact", "whether it is paused", lambda facts: facts.meters.snapshot.state == "paused"),
     Row(
         "SnapshotCompleted",
         "exact",
-        "whether the initial snapshot of this run of the task ended well",
-        lambda facts: facts.meters.snapshot.outcome == "completed",
+        "whether it ended well; as in Debezium, also after a signal has removed its last table",
+        lambda facts: facts.meters.snapshot.state == "completed",
     ),
-    Row("SnapshotAborted", "exact", "whether it was broken off", lambda facts: facts.meters.snapshot.outcome == "aborted"),
-    Row("SnapshotSkipped", "exact", "whether none was due", lambda facts: facts.meters.snapshot.outcome == "skipped"),
+    Row("SnapshotAborted", "exact", "whether it was broken off", lambda facts: facts.meters.snapshot.state == "aborted"),
+    Row(
+        "SnapshotSkipped",
+        "exact",
+        "whether no initial snapshot was due, until another one begins",
+        lambda facts: facts.meters.snapshot.skipped,
+    ),
     Row(
         "SnapshotDurationInSeconds",
         "nearest",
-        "the initial snapshot's duration, known at its end",
+        "the duration of the last initial or blocking snapshot, known at its end",
         lambda facts: int(facts.progress.snapshot_seconds),
     ),
     Row("SnapshotPausedDurationInSeconds", "no meaning here", "always 0: the time of pauses is not kept", lambda _facts: 0),
@@ -74,7 +81,11 @@ TABLE: Final[tuple[Row[TaskFacts], ...]] = (
         "TotalNumberOfEventsSeen",
         "exact",
         "rows of all snapshots",
-        lambda facts: sum(table.rows for table in facts.progress.tables) + facts.meters.snapshot.incremental_events,
+        lambda facts: (
+            facts.meters.snapshot.earlier_events
+            + sum(table.rows for table in facts.progress.tables)
+            + facts.meters.snapshot.incremental_events
+        ),
     ),
     Row("TotalNumberOfCreateEventsSeen", "exact", "0: a row that is read is no insert", lambda _facts: 0),
     Row("TotalNumberOfUpdateEventsSeen", "exact", "0", lambda _facts: 0),

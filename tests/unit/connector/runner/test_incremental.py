@@ -54,6 +54,45 @@ async def test_every_row_is_sent_once(read_only: bool) -> None:
     assert rig.reader.ended
 
 
+def counted(rig: IncrementalRig) -> tuple[str, set[str], set[str]]:
+    meter = rig.context.meters.snapshot
+    return meter.state, meter.tables, meter.remaining
+
+
+async def test_the_state_of_the_snapshot_is_counted_as_in_debezium() -> None:
+    rig, both = IncrementalRig(), {"public.a", "public.b"}
+    rig.context.meters.snapshot.skipped = True
+    rig.reader.held = {"rows"}
+    async with rig.running():
+        rig.ask("a", "b")
+        assert counted(rig) == ("running", both, both)
+        assert rig.context.meters.snapshot.skipped is False
+        await rig.reader.reached("rows")
+        rig.run.pause()
+        rig.reader.release("rows")
+        await rig.windows.get()
+        assert counted(rig) == ("paused", both, both)
+        rig.run.resume_reading()
+        assert counted(rig) == ("running", both, both)
+        await rig.end()
+    assert counted(rig) == ("completed", both, set())
+
+
+async def test_a_table_without_rows_stays_among_the_remaining_ones_as_in_debezium() -> None:
+    rig = IncrementalRig({"a": {}, "b": {1: "x"}})
+    async with rig.running():
+        rig.ask("a", "b")
+        await rig.end()
+    assert counted(rig) == ("completed", {"public.a", "public.b"}, {"public.a"})
+
+
+async def test_a_snapshot_that_a_restart_continues_runs() -> None:
+    first = IncrementalRig()
+    first.ask("a")
+    again = IncrementalRig(offset=first.run.stored())
+    assert counted(again) == ("running", set(), set())
+
+
 async def test_a_row_that_the_stream_brings_meanwhile_is_left_out() -> None:
     rig, wal = IncrementalRig(), WalScript()
     rig.reader.held = {"write_closing"}
@@ -152,6 +191,7 @@ async def test_a_watermark_that_is_refused_ends_the_snapshot_and_not_the_next_on
         rig.reader.release(step)
         await rig.end()
         assert rig.reported[-1] == "ABORTED"
+        assert counted(rig)[0] == "aborted"
         assert rig.run.stored() == {}
         assert rig.keys("a") == []
         rig.ask("a", "b", id="t")
@@ -285,6 +325,9 @@ async def test_a_stop_at_any_step_waits_for_the_next_chunk(step: str, entries: l
     assert rig.keys("a") == (ALL_A if entries == ["public.b"] else [1, 2])
     assert rig.keys("b") == rows
     assert "ABORTED" in rig.reported
+    # As in Debezium, a snapshot whose last table is removed counts as completed, and only a table that was being read is done with.
+    assert counted(rig)[0] == "completed"
+    assert counted(rig)[2] == (set() if entries == ["public.a"] else {"public.b"})
     assert rig.run.stored() == {}
 
 

@@ -82,6 +82,8 @@ async def test_tables_come_in_the_order_they_were_asked_for_and_nothing_is_store
         "COMPLETED",
     ]
     assert run.watching.reported == ["completed"]
+    meter = run.world.context.meters.snapshot
+    assert (meter.state, meter.tables, meter.remaining) == ("completed", {"public.a", "public.b"}, set())
     run.assert_the_stream_can_go_on()
 
 
@@ -135,6 +137,7 @@ async def test_a_failure_of_the_snapshot_at_any_step_ends_only_the_snapshot(rais
         assert run.world.reported[-1] == "ABORTED", step
         assert "COMPLETED" not in run.world.reported, step
         assert run.watching.reported == ["aborted"], step
+        assert run.world.context.meters.snapshot.state == "aborted", step
         run.assert_the_stream_can_go_on(step)
 
 

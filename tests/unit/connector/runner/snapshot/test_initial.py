@@ -123,6 +123,7 @@ async def test_all_rows_are_in_kafka_before_the_offset_says_so() -> None:
         ("public.c", 130, True),
     ]
     assert world.sink.bound is False
+    assert (world.context.meters.snapshot.tables, world.context.meters.snapshot.remaining) == ({"public.a", "public.b", "public.c"}, set())
 
 
 async def test_a_snapshot_after_a_failed_one_streams_from_the_slot_s_position() -> None:

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from connector.delivery.progress import IncrementalProgress, Progress, TableProgress
+from connector.delivery.progress import Progress, TableProgress
 from connector.events.stream import StreamSettings
 from connector.meters.task_meters import MeterSettings, TaskMeters
 from connector.types.codec import Column
@@ -139,8 +139,11 @@ def snapshot(progress: Progress, meters: TaskMeters) -> dict[str, Any]:
 def taken() -> tuple[Progress, TaskMeters]:
     progress = Progress(phase="streaming", tables=[TableProgress("public.a", 5, done=True), TableProgress("public.b", 3, done=True)])
     meters = TaskMeters(SETTINGS)
-    meters.snapshot.tables = ["public.a", "public.b", "public.sig"]
-    meters.snapshot.outcome = "completed"
+    meters.snapshot.begins()
+    meters.snapshot.reads(["public.a", "public.b"], "public.sig", {})
+    for table in ("public.a", "public.b"):
+        meters.snapshot.table_read(table)
+    meters.snapshot.ends(completed=True)
     return progress, meters
 
 
@@ -157,6 +160,8 @@ def test_after_an_incremental_snapshot_its_rows_replace_the_table_s_former_rows(
     meters.snapshot.incremental_begins(["public.a"])
     for rows in (2, 2, 2, 2):
         meters.snapshot.incremental_sent("public.a", rows, 4_000)
+    meters.snapshot.table_read("public.a")
+    meters.snapshot.ends(completed=True)
     ours, theirs = snapshot(progress, meters), recorded("incremental", "snapshot")
     assert {name: ours[name] for name in ours if name not in TIMES} == {name: theirs[name] for name in ours if name not in TIMES}
     assert ours["MilliSecondsSinceLastEvent"] == 1_000
@@ -164,9 +169,17 @@ def test_after_an_incremental_snapshot_its_rows_replace_the_table_s_former_rows(
     assert (snapshot(progress, meters)["RowsScanned"]["public.a"], snapshot(progress, meters)["TotalNumberOfEventsSeen"]) == (5, 16)
 
 
-def test_a_paused_incremental_snapshot() -> None:
+def test_a_blocking_snapshot_replaces_the_rows_of_its_tables_only() -> None:
     progress, meters = taken()
-    for paused in (False, True):
-        progress.incremental = IncrementalProgress(TableProgress("public.a"), 1, 2, [], paused)
-        shown = snapshot(progress, meters)
-        assert (shown["SnapshotRunning"], shown["SnapshotPaused"]) == (not paused, paused)
+    meters.snapshot.incremental_begins(["public.a", "public.b"])
+    for table in ("public.a", "public.b"):
+        meters.snapshot.incremental_sent(table, 9, 4_000)
+    meters.snapshot.reads(["public.a"], None, {table.table: table.rows for table in progress.tables})
+    progress.tables = [TableProgress("public.a", 7, done=True)]
+    shown = snapshot(progress, meters)
+    assert shown["RowsScanned"] == {"public.a": 7, "public.b": 9}
+    assert shown["TotalNumberOfEventsSeen"] == 5 + 3 + 9 + 9 + 7
+    assert shown["CapturedTables"] == ["public.a", "public.b", "public.sig"]
+    meters.snapshot.incremental_begins(["public.a"])
+    meters.snapshot.incremental_sent("public.a", 2, 4_000)
+    assert snapshot(progress, meters)["RowsScanned"] == {"public.a": 2, "public.b": 9}
