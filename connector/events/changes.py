@@ -122,9 +122,15 @@ class ChangeWriter:
         """Tables with a run, in the order of their first rows."""
         self.records = 0
         """The number of records made."""
+        self._messages_made = 0
         self.asked: Reread | None = None
         """A row that must be read again. :meth:`answer` must be called before the next change."""
         self._held: _Held | None = None
+
+    @property
+    def seen(self) -> int:
+        """A number that changes with each event that Debezium's metrics count: all but logical decoding messages."""
+        return self.records - self._messages_made + self.meter.filtered.total + self.meter.erroneous
 
     def burst(self, now_ns: int) -> bytes:
         """Set the time (in ns since 1970) of the following events. Returns the end of a create event without transaction block.
@@ -229,6 +235,7 @@ class ChangeWriter:
             block = self._counts_messages.block(MESSAGES, lsn)
         messages.send(message, SourceText(messages.source, self._facts), lsn, block, self._now_ms)
         self.records += 1
+        self._messages_made += 1
 
     def end_runs(self) -> None:
         """Encode and append all waiting rows."""

@@ -109,6 +109,7 @@ class Stream:
     ) -> None:
         self._changes = ChangeWriter(settings, warn=warn, transactions=transactions, messages=messages, meter=meter)
         self._meter = self._changes.meter
+        self._seen = self._changes.seen
         self._transactions = transactions
         self._signed_names = settings.form.emulation.misreads_streamed_names and settings.pgoutput_names
         # As recorded, Debezium ignores signals if it skips inserts.
@@ -275,7 +276,8 @@ class Stream:
         try:
             used = self._work(frames, self._changes.burst(now_ns))
             self._changes.end_runs()
-            self._meter.burst_ends(now_ns // 1_000_000)
+            former, self._seen = self._seen, self._changes.seen
+            self._meter.burst_ends(now_ns // 1_000_000, events=self._seen != former)
         except BaseException:
             # Records of this burst may be missing. The position stays before the burst, and idle_position() must not move it.
             self.position, self._broken = reached, True

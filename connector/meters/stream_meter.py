@@ -24,7 +24,7 @@ class OperationCounts:
 
 
 class StreamMeter:
-    """The counters of one run of the stream. Only the stream writes them."""
+    """The counters of one run of the stream. Only the stream writes them, and incremental snapshots the time of their rows."""
 
     def __init__(self) -> None:
         self.tables: dict[str, OperationCounts] = {}
@@ -43,7 +43,7 @@ class StreamMeter:
         """The id of the last of these transactions, and the LSN of its last change."""
         self.last_lsn: int | None = None
         self.last_event_ms: int | None = None
-        """When it was read, in ms since 1970."""
+        """When the last event was seen, also a filtered or erroneous one and the row of an incremental snapshot, in ms since 1970."""
         self._commit_ms: int | None = None
         """When the last transaction of the present burst was committed; None if the burst has none so far."""
         self.lag = LagMeter()
@@ -62,9 +62,13 @@ class StreamMeter:
         self.commits_ms += commit_ms
         self.last_txid, self.last_lsn, self._commit_ms = txid, lsn, commit_ms
 
-    def burst_ends(self, now_ms: int) -> None:
-        """Add the lag of the burst's last transaction, if it had one; ``now_ms`` is when the burst was read."""
-        if self._commit_ms is not None:
+    def burst_ends(self, now_ms: int, *, events: bool) -> None:
+        """Add the lag of the burst's last transaction, if it had one.
+
+        ``now_ms`` is when the burst was read, and ``events`` says whether it had any.
+        """
+        if events:
             self.last_event_ms = now_ms
+        if self._commit_ms is not None:
             self.lag.add(now_ms - self._commit_ms)
             self._commit_ms = None

@@ -374,7 +374,9 @@ class IncrementalRun:
         work = TableWork(target.encoder, self._capture.source(target.table), out, direct=row_taker(out, target.encoder))
         writer.send_rows(work, rows, any(None in row for row in rows), "incremental", now_ns)
         self._context.progress.events += len(rows)
-        self._context.meters.snapshot.incremental_sent(target.table.name, len(rows), now_ns // 1_000_000)
+        meters, now_ms = self._context.meters, now_ns // 1_000_000
+        meters.snapshot.incremental_sent(target.table.name, len(rows), now_ms)
+        meters.stream.last_event_ms = now_ms
 
 
 def _notification(made: IncrementalNotifications, notice: Notice) -> Notification:

@@ -56,7 +56,12 @@ TABLE: Final[tuple[Row[TaskFacts], ...]] = (
         "the last transaction with an event of a captured table, known at its commit",
         lambda facts: None if facts.meters.stream.last_txid is None else str(facts.meters.stream.last_txid),
     ),
-    Row("MilliSecondsSinceLastEvent", "exact", "-1 before the first event", lambda facts: facts.since(facts.meters.stream.last_event_ms)),
+    Row(
+        "MilliSecondsSinceLastEvent",
+        "exact",
+        "since the last event of any kind; -1 before the first",
+        lambda facts: facts.since(facts.meters.stream.last_event_ms),
+    ),
     Row("MilliSecondsBehindSource", "nearest", f"the last value {_LAG}; -1 before the first", lambda facts: _lag(facts).last),
     Row("MilliSecondsBehindSourceMinValue", "nearest", f"the least value {_LAG}", lambda facts: _lag(facts).least),
     Row("MilliSecondsBehindSourceMaxValue", "nearest", f"the largest value {_LAG}", lambda facts: _lag(facts).largest),

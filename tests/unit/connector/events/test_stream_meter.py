@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from connector.events.stream import StreamSettings
 from connector.types.codec import Column
-from tests.support.stream_rig import INT4, NOW_NS, TEXT, StreamRig, catalog_table, relation_of
+from tests.support.stream_rig import INT4, NOW_NS, TEXT, StreamRig, catalog_table, configured, relation_of
 from tests.support.wal_script import WalScript
 
 ID = Column("id", INT4, not_null=True)
@@ -82,3 +82,46 @@ def test_a_run_with_an_event_that_is_left_out_is_counted_row_by_row() -> None:
     rig.feed(wal.take())
     assert shown(rig, "public.keyed") == (2, 1, 0, 0)
     assert rig.meter.erroneous == 1
+
+
+def seen_in(rig: StreamRig, wal: WalScript) -> bool:
+    """Whether the burst has an event for the time of the last event."""
+    rig.meter.last_event_ms = None
+    rig.feed(wal.take())
+    return rig.meter.last_event_ms == NOW_MS
+
+
+def test_each_burst_with_an_event_sets_the_time_of_the_last_event() -> None:
+    secret = catalog_table("secret", ID, oid=7000, primary_key=["id"])
+    rig, wal = (
+        StreamRig(A, secret, config=configured(table_include_list="public.a"), settings=StreamSettings(skipped=frozenset())),
+        WalScript(),
+    )
+    wal.begin(7)
+    wal.relation(R)
+    assert not seen_in(rig, wal)
+    wal.insert(R, "1", "x")
+    assert seen_in(rig, wal), "within a transaction"
+    wal.commit()
+    assert not seen_in(rig, wal)
+    wal.begin(8)
+    wal.relation(relation_of(secret))
+    wal.insert(relation_of(secret), "1")
+    assert seen_in(rig, wal), "a filtered event"
+    wal.truncate(R)
+    assert seen_in(rig, wal)
+    wal.commit()
+    wal.keepalive(0)
+    assert not seen_in(rig, wal)
+
+
+def test_an_event_that_is_left_out_sets_the_time_and_a_message_does_not() -> None:
+    keyed = catalog_table("keyed", Column("n", 1700, 655366, not_null=True), V, primary_key=["n"])
+    rig, wal = StreamRig(keyed, settings=StreamSettings(processing_failure="skip"), messages=True), WalScript()
+    wal.begin(7)
+    wal.relation(relation_of(keyed))
+    wal.insert(relation_of(keyed), "NaN", "x")
+    assert seen_in(rig, wal)
+    wal.message("p", b"x")
+    assert not seen_in(rig, wal)
+    assert rig.stream.events == 1

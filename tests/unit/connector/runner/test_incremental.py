@@ -76,6 +76,7 @@ async def test_the_state_of_the_snapshot_is_counted_as_in_debezium() -> None:
         assert counted(rig) == ("running", both, both)
         await rig.end()
     assert counted(rig) == ("completed", both, set())
+    assert rig.context.meters.stream.last_event_ms == rig.context.meters.snapshot.last_event_ms
 
 
 async def test_a_table_without_rows_stays_among_the_remaining_ones_as_in_debezium() -> None:

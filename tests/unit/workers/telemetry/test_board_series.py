@@ -33,7 +33,7 @@ async def test_every_series_of_the_boards_is_there(board: str) -> None:
         context.meters.settings = MeterSettings("shop")
         context.progress.tables = [TableProgress("public.a", rows=5, done=True)]
         context.meters.stream.committed(1, 1, 1)
-        context.meters.stream.burst_ends(2)
+        context.meters.stream.burst_ends(2, events=True)
         context.meters.producer.packed("shop.public.a", 5, 100, 50, time.monotonic())
         context.meters.source.batch_read(5, 1.0, 5, time.monotonic())
         bench.herder.meter.watch(lambda: {connection: Traffic(9, 8, 7)}, dict, dict.fromkeys(bench.herder.meter.consumers, dict))

@@ -40,7 +40,7 @@ async def test_every_recorded_series_is_there(rules: str) -> None:
         context.meters.settings = MeterSettings("shop")
         context.progress.tables = [TableProgress("public.a", rows=5, done=True)]
         context.meters.stream.committed(1, 1, 1)
-        context.meters.stream.burst_ends(2)
+        context.meters.stream.burst_ends(2, events=True)
         for topic in ("shop.public.a", "shop.public.sig"):
             context.meters.producer.packed(topic, 5, 100, 50, time.monotonic())
         for store, topic in STORES.items():
