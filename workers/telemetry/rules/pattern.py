@@ -38,6 +38,8 @@ _NO_COLON: Final = re.compile(
     r"|\[\^[^\[\]\\]*:[^\[\]\\]*\]|\[-?(?:[A-Za-z]-[A-Za-z]|[0-9]-[0-9]|[A-Za-z0-9_.])+-?\])*"
 )
 r"""Text of a pattern, no part of which can match a colon. ``\W`` and ``\D`` can, and are excluded by :func:`_reaches_no_colon`."""
+_ESCAPE: Final = re.compile(r"\\(?:[pPxN]\{[^}]*\}|[pP].|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|0[0-7]{1,3}|c.|k<\w+>|[1-9][0-9]*|.)", re.DOTALL)
+"""An escape with all of its characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,23 +150,33 @@ def _literal(source: str) -> str:
     runs = [""]
     depth = at = 0
     while at < len(source):
-        char = source[at]
-        escaped = char == "\\" and source[at + 1 : at + 2] in '.-$()[]{}<>:"/'
-        if depth == 0 and (escaped or char not in "\\.^$*+?()[]{}|"):
-            runs[-1] += source[at + 1] if escaped else char
-        else:
-            if char in "*?{+":
+        char, end = source[at], at + 1
+        literal = char not in ".^$*+?()[]{}|"
+        if char == "\\":
+            end = _end_of_escape(source, at)
+            char = source[at + 1 : end]
+            literal = not char[:1].isalnum()
+        if literal and depth == 0:
+            runs[-1] += char
+        elif not literal:
+            if char in ("*", "?", "+", "{"):
+                # The atom before it may be absent, or its last character may be another one.
                 runs[-1] = runs[-1][:-1]
-            runs.append("")
-            if char == "[":
-                end = _end_of_class(source, at)
-                if end is None:
+            if char in ("[", "{"):
+                last = _end_of_class(source, at) if char == "[" else source.find("}", at)
+                if last is None or last < 0:
                     return ""
-                at = end
+                end = last + 1
             depth += (char == "(") - (char == ")")
-            at += char == "\\"
-        at += 1 + escaped
+            runs.append("")
+        at = end
     return max(runs, key=len)
+
+
+def _end_of_escape(source: str, at: int) -> int:
+    """Return the place after the escape that begins with the backslash at ``at``."""
+    found = _ESCAPE.match(source, at)
+    return at + 1 if found is None else found.end()
 
 
 def _at_top(source: str, sign: str) -> list[int]:
@@ -174,7 +186,7 @@ def _at_top(source: str, sign: str) -> list[int]:
     while at < len(source):
         match source[at]:
             case "\\":
-                at += 1
+                at = _end_of_escape(source, at) - 1
             case "[":
                 end = _end_of_class(source, at)
                 if end is None:
