@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from workers.telemetry.open_telemetry.session import OpenTelemetry
     from workers.telemetry.own.slot_watch import SlotWatch
     from workers.telemetry.own.text_family import TextFamily
+    from workers.telemetry.rules.family import Family
 
 LOG: Final = EventLog("workers")
 
@@ -145,20 +146,22 @@ def _metrics_app(settings: WorkerSettings, herder: WorkerHerder) -> Any:
 
 
 def _exposition(rules: str, herder: WorkerHerder) -> Exposition:
-    """Answer scrapes by these rules. A file is read now, so that the worker does not start with one that cannot be used."""
+    """Answer scrapes by these rules. A file is read now too, so that the worker does not start with one that cannot be used."""
     from workers.telemetry.exposition import BUILT_IN  # noqa: PLC0415
 
     @cache
     def found() -> Exposition:
-        from workers.telemetry.exposition import Exposition, load_rules  # noqa: PLC0415
+        from workers.telemetry.exposition import Exposition  # noqa: PLC0415
         from workers.telemetry.own.text_family import OwnFamilies  # noqa: PLC0415
+        from workers.telemetry.watched_rules import WatchedRules  # noqa: PLC0415
 
-        watch, families = _slot_watch(herder), OwnFamilies()
+        watched, watch, families = WatchedRules(rules, _backtracking()), _slot_watch(herder), OwnFamilies()
 
-        def ours() -> Iterator[TextFamily]:
-            return families(herder.figures.worker(), herder.figures.connectors(watch.of))
+        def ours() -> Iterator[Family | TextFamily]:
+            yield from watched.families()
+            yield from families(herder.figures.worker(), herder.figures.connectors(watch.of))
 
-        return Exposition(load_rules(rules, _backtracking()), herder.each_mbean, ours, watch.fresh).scrape
+        return Exposition(watched.first, herder.each_mbean, ours, watch.fresh, watched.renewed).scrape
 
     if rules not in BUILT_IN:
         found()

@@ -62,20 +62,23 @@ def _unusable(named: str, reason: str) -> CdcError:
 class Exposition:
     """Answers scrapes by one rule file.
 
-    ``beans`` returns the present MBeans. ``ours`` returns families that no rule file names. ``fresh`` is awaited before them.
+    ``beans`` returns the present MBeans. ``ours`` returns families that no rule file names. ``fresh`` is awaited before them. ``renewed``
+    is awaited before each scrape; the rules that it returns replace the former ones.
     """
 
     def __init__(
         self,
         rules: RuleFile,
         beans: Callable[[], Iterable[MBean | MBeanTable]],
-        ours: Callable[[], Iterable[TextFamily]] = tuple,
+        ours: Callable[[], Iterable[Family | TextFamily]] = tuple,
         fresh: Callable[[], Awaitable[None]] | None = None,
+        renewed: Callable[[], Awaitable[RuleFile | None]] | None = None,
     ) -> None:
         self._rules = RuleSet(rules)
         self._beans = beans
         self._ours = ours
         self._fresh = fresh
+        self._renewed = renewed
         self._turn = asyncio.Lock()
         """Held by a scrape: the first one evaluates each rule, and a second one beside it would repeat that."""
 
@@ -87,6 +90,8 @@ class Exposition:
         if self._fresh is not None:
             await self._fresh()
         async with self._turn:
+            if self._renewed is not None and (rules := await self._renewed()) is not None:
+                self._rules = RuleSet(rules)
             form = content_type(accept)
             parts: list[bytes] = []
             since = time.perf_counter()

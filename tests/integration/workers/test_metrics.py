@@ -143,6 +143,10 @@ def _seen_by_others(pg: PgServer, worker: Callable[..., Worker], tmp_path: Path,
     assert polled is not None
     assert float(polled[1]) >= 6
     assert 'sent{client="connector-producer-dbz-0"}' in there
+    rules.write_text("rules: [{pattern: 'kafka.connect<type=connect-worker-metrics><>connector-count', name: changed}]")
+    there = httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).text
+    assert "\nchanged 1.0\n" in there
+    assert "\njmx_config_reload_success_total 1.0\n" in there
     families = text_string_to_metric_families(started.rest("GET", "/metrics").text)
     found = {sample.name for family in families for sample in family.samples}
     assert {re.split(r"[{ ]", series)[0] for series in RECORDED} - found == set()
