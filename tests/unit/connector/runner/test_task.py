@@ -201,6 +201,7 @@ async def test_a_first_start_makes_the_slot_takes_the_snapshot_and_streams_from_
     assert server.journal == ["publication and identities"] * 2 + ["make slot pgoutput", f"start at {LSN}", f"stream from {LSN}"]
     assert world.reported[0] == "STARTED"
     assert world.reported[-1] == "COMPLETED"
+    assert (world.context.meters.snapshot.state, world.context.meters.snapshot.skipped) == ("completed", False)
     assert (world.offsets.stored or {})["snapshot_completed"] is True
     task.stop.set()
     await running
@@ -235,6 +236,8 @@ async def test_with_a_complete_offset_nothing_is_read(started: Started) -> None:
     task.server.world.offsets.stored = {"lsn": LSN, "lsn_commit": LSN, "lsn_proc": LSN, "messageType": "COMMIT"}
     running = await task.until_it_streams()
     assert task.server.world.reported == ["SKIPPED"]
+    meter = task.server.world.context.meters.snapshot
+    assert (meter.state, meter.skipped) == ("", True)
     assert task.server.world.sources == []
     assert task.server.journal[-1] == f"stream from {LSN} inside of the offset"
     task.stop.set()
