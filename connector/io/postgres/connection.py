@@ -16,6 +16,7 @@ from psycopg.rows import TupleRow
 from connector.config.connector_config import ConnectorConfig
 from connector.config.driver_settings import connection_settings, cut_values
 from connector.errors import CdcError, ErrorKind
+from connector.io.postgres.environment import ignore_environment, own_defaults
 from connector.io.regular_file import check_regular
 from connector.log import EventLog
 from connector.preflight.server import no_replication_protocol, no_replication_role, refuses_replication
@@ -89,11 +90,16 @@ async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = 
 
 
 def connection_arguments(config: ConnectorConfig, purpose: str, timeout_s: int) -> dict[str, object]:
-    """Return libpq's parameters for a connection of ``config``. Raises CdcError(CONFIG_INVALID) for a value that libpq would cut."""
+    """Return libpq's parameters for a connection of ``config``, and hide libpq's environment variables from it.
+
+    Raises CdcError(CONFIG_INVALID) for a value that libpq would cut.
+    """
     if cut := cut_values(config.raw):
         raise CdcError(ErrorKind.CONFIG_INVALID, f"The value of {cut[0]} holds a NUL character, where libpq would cut it", "Remove it.")
+    ignore_environment()
     driver = connection_settings(config.driver)
     arguments: dict[str, object] = {
+        **own_defaults(),
         "host": config.database_hostname,
         "port": config.database_port,
         "user": config.database_user,

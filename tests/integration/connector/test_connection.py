@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import psycopg
 import pytest
 
 from connector.config.connector_config import ConnectorConfig
 from connector.errors import CdcError, Directive, ErrorKind
 from connector.io.postgres.connection import connect
+from connector.io.postgres.environment import ignore_environment
 from connector.runner.heartbeat import act
 from tests.fix_pg import Database, PgServer
 from tests.support.stream_rig import configured
@@ -24,6 +27,35 @@ def config_of(database: Database, **properties: str) -> ConnectorConfig:
         database_dbname=database.name,
         **properties,
     )
+
+
+SHOWN = ("DateStyle", "TimeZone", "client_encoding", "default_transaction_read_only")
+HOSTILE = {
+    "PGTZ": "Asia/Tokyo",
+    "PGDATESTYLE": "German",
+    "PGCLIENTENCODING": "LATIN1",
+    "PGHOSTADDR": "192.0.2.1",
+    "PGOPTIONS": "-c default_transaction_read_only=on",
+    "PGSERVICE": "missing",
+    "PGREQUIREAUTH": "gss",
+    "PGTARGETSESSIONATTRS": "standby",
+    "PGSSLROOTCERT": "/missing.pem",
+}
+
+
+@pytest.mark.parametrize("replication", [False, True])
+async def test_the_environment_changes_neither_the_server_nor_the_text_of_values(
+    pg: PgServer, monkeypatch: pytest.MonkeyPatch, replication: bool
+) -> None:
+    config = config_of(pg.database("environment"))
+    for name, value in HOSTILE.items():
+        monkeypatch.setenv(name, value)
+    async with await connect(config, "test", replication=replication) as connection:
+        # Replication takes one SHOW at a time.
+        found = [await (await connection.execute(f"SHOW {name}".encode())).fetchone() for name in SHOWN]
+    assert found == [("ISO, MDY",), ("UTC",), ("UTF8",), ("off",)]
+    assert set(ignore_environment()) == set(HOSTILE)
+    assert os.environ["PGTZ"] == "Asia/Tokyo", "configurations may refer to a variable"
 
 
 async def test_initial_statements_do_not_change_the_text_of_values(pg: PgServer) -> None:

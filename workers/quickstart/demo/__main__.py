@@ -19,6 +19,7 @@ from typing import Final
 
 import psycopg
 
+from connector.io.postgres.environment import ignore_environment
 from workers.quickstart.demo import record, shop
 from workers.quickstart.demo.files import IN_REPOSITORY, PROJECT, call, example
 from workers.quickstart.demo.stack import Stack
@@ -36,6 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
     command = parser.parse_args(arguments).command
     # SIGTERM ends the demo and its servers, as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # The servers and the connections to them are the demo's own.
+    ignore_environment()
     try:
         return {"run": run, "up": up, "down": down}[command]()
     except (EmbeddedError, TimeoutError, psycopg.Error) as problem:
