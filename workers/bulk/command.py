@@ -106,14 +106,14 @@ async def _run(options: argparse.Namespace, name: str, config: Mapping[str, str]
         if config is not None:
             await connector.create_stopped(config)
         elif (state := await connector.state()) != "STOPPED":
-            raise JobError(UNREADABLE, f"Connector {name} is {state}. Stop it first (PUT {options.connect}/connectors/{name}/stop).")
+            raise JobError(UNREADABLE, f"Connector {name} is {state}. Stop it first (PUT {connector.url}/connectors/{name}/stop).")
         context = await _context(name, await connector.config(), worker, connector)
         try:
             await take_initial_snapshot(context, spark)
         except CdcError as error:
-            raise JobError(UNREADABLE, f"{error} {_go_on(context, options)}") from error
+            raise JobError(UNREADABLE, f"{error} {_go_on(context, connector.url)}") from error
         except asyncio.CancelledError:
-            raise JobError(UNREADABLE, f"The snapshot was broken off. {_go_on(context, options)}") from None
+            raise JobError(UNREADABLE, f"The snapshot was broken off. {_go_on(context, connector.url)}") from None
         rows = sum(table.rows for table in context.progress.tables)
         seconds = context.progress.snapshot_seconds
         _say(f"{rows} rows of {len(context.progress.tables)} tables in {seconds:.1f} s, {rows / max(seconds, 0.001):.0f} rows/s.")
@@ -133,10 +133,10 @@ async def _context(name: str, config: Mapping[str, str], worker: WorkerSettings,
     return replace(planned, offsets=connector, exactly_once=None, backtrack=BacktrackingProcess())
 
 
-def _go_on(context: TaskContext, options: argparse.Namespace) -> str:
+def _go_on(context: TaskContext, url: str) -> str:
     slot = context.config.get("slot.name", "debezium")
     return (
-        f"What was sent and the slot {slot}, if it was made, stay: run the command again ({options.connect}, --name {context.connector}), "
+        f"What was sent and the slot {slot}, if it was made, stay: run the command again ({url}, --name {context.connector}), "
         "or resume the connector, which then takes the snapshot itself; either way streaming begins where the slot stands. "
         f"To give up, DELETE the connector's offsets and SELECT pg_drop_replication_slot('{slot}')."
     )

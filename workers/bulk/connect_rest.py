@@ -12,19 +12,30 @@ import httpx
 
 from connector.errors import CdcError, ErrorKind
 from connector.ports import JsonObject
-from workers.spark.failure import UNREADABLE, JobError
+from workers.settings.worker_address import AddressError, check_url, netrc_login, shown_url
+from workers.spark.failure import UNREADABLE, WRONG, JobError
 
 _SECONDS: Final = 60.0
 """The limit of a call. A worker answers late during a rebalance."""
 
 
 class Connector:
-    """One connector of the worker at ``url``, which may be Kafka Connect or Understudy. The file ``netrc`` holds the login, if any."""
+    """One connector of the worker at ``url``, which may be Kafka Connect or Understudy. ``url`` or the file ``netrc`` may hold the login.
+
+    The attribute ``url`` is for messages and has no login.
+    """
 
     def __init__(self, url: str, name: str, netrc: Path | None = None) -> None:
-        auth = None if netrc is None else httpx.NetRCAuth(str(netrc))
-        self._client = httpx.AsyncClient(base_url=url.rstrip("/"), auth=auth, timeout=_SECONDS, trust_env=False)
-        self._url = url
+        """Raises JobError if the address or the file cannot be used."""
+        self.url = shown_url(url)
+        try:
+            check_url(url)
+            auth = None if netrc is None else netrc_login(netrc)
+            self._client = httpx.AsyncClient(base_url=url.rstrip("/"), auth=auth, timeout=_SECONDS, trust_env=False)
+        except AddressError as problem:
+            raise JobError(WRONG, f"--connect or --netrc cannot be used: {problem}. Check them.") from None
+        except httpx.InvalidURL:
+            raise JobError(WRONG, f"--connect {self.url} cannot be used. Check the address.") from None
         self._path = f"/connectors/{quote(name, safe='')}"
         self.name = name
 
@@ -68,9 +79,9 @@ class Connector:
         try:
             answer = await self._client.request(method, path, json=body)
         except httpx.HTTPError as error:
-            raise JobError(UNREADABLE, f"{self._url} does not answer ({type(error).__name__}). Check --connect.") from error
+            raise JobError(UNREADABLE, f"{self.url} does not answer ({type(error).__name__}). Check --connect.") from error
         if answer.is_error:
-            raise JobError(UNREADABLE, f"{self._url} answers {answer.status_code} to {method} {path}: {_said(answer)}")
+            raise JobError(UNREADABLE, f"{self.url} answers {answer.status_code} to {method} {path}: {_said(answer)}")
         return answer.json() if answer.content else None
 
 

@@ -7,11 +7,12 @@ import ssl
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import click
 
 from workers.cli.failure import CommandError
+from workers.settings.worker_address import check_url, netrc_login, shown_url
 
 if TYPE_CHECKING:
     import httpx
@@ -33,7 +34,11 @@ class RefusedError(CommandError):
 
 
 class Rest:
-    """A worker at ``url``. ``user``: name and password of the login. ``netrc``: a file with the login. ``ca_file``: whom https trusts."""
+    """A worker at ``url``, which may hold a login.
+
+    ``user``: name and password of the login. ``netrc``: a file with the login. ``ca_file``: whom https trusts. The attribute ``url`` is for
+    messages and has no login.
+    """
 
     def __init__(
         self,
@@ -46,14 +51,15 @@ class Rest:
     ) -> None:
         import httpx  # noqa: PLC0415 (the import takes 60 ms)
 
-        self.url = url.rstrip("/")
+        base = url.rstrip("/")
+        self.url = shown_url(base)
         try:
-            parts = urlsplit(url)
-            if parts.scheme not in ("http", "https") or not parts.hostname:
-                raise ValueError(f"{url} is no http or https address")  # noqa: TRY301 (the text is one for all)
-            auth = httpx.NetRCAuth(str(netrc)) if netrc is not None else user
+            check_url(url)
+            auth = netrc_login(netrc) if netrc is not None else user
             verify = True if ca_file is None else ssl.create_default_context(cafile=str(ca_file))
-            self._client = httpx.Client(base_url=self.url, auth=auth, verify=verify, timeout=_SECONDS, trust_env=False, transport=transport)
+            self._client = httpx.Client(base_url=base, auth=auth, verify=verify, timeout=_SECONDS, trust_env=False, transport=transport)
+        except httpx.InvalidURL:
+            raise click.UsageError(f"The worker's address {self.url} cannot be used") from None
         except (OSError, ValueError) as problem:
             raise click.UsageError(f"The worker's address or login cannot be used: {problem}") from problem
         self._error = httpx.HTTPError

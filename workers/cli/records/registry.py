@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from workers.cli.failure import CommandError
+from workers.settings.worker_address import shown_url
 
 if TYPE_CHECKING:
     import httpx
@@ -21,7 +22,7 @@ class Registry:
 
         self._client = httpx.Client(base_url=url.rstrip("/"), timeout=_SECONDS, trust_env=False, transport=transport)
         self._error = httpx.HTTPError
-        self._shown = httpx.URL(url).copy_with(userinfo=b"")
+        self._shown = shown_url(url)
 
     def close(self) -> None:
         """Close the connections."""

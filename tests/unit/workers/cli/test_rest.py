@@ -73,7 +73,22 @@ def test_the_password_is_the_environments(monkeypatch: pytest.MonkeyPatch) -> No
     assert given == [("ann", "geheim"), ("ann", "other:one")]
 
 
-@pytest.mark.parametrize("url", ["http://[", "localhost:8083", "ftp://w", "http://"])
+def test_messages_do_not_have_the_login_of_the_address() -> None:
+    transport, seen = answering(403, text="no")
+    rest = Rest("http://ann:geheim@w/", transport=transport)
+    assert rest.url == "http://w"
+    with pytest.raises(RefusedError, match=r"^The worker at http://w answers 403: no$"):
+        rest.get("/")
+    assert seen[0].headers["authorization"] == basic("ann", "geheim")
+
+
+def test_a_malformed_netrc_file_is_a_wrong_call(tmp_path: Path) -> None:
+    (tmp_path / "netrc").write_text("machine w\ngeheim x\n")
+    with pytest.raises(click.UsageError, match=r"netrc has an error in line 2$"):
+        Rest("http://w", netrc=tmp_path / "netrc")
+
+
+@pytest.mark.parametrize("url", ["http://w:99999", "http://[", "localhost:8083", "ftp://w", "http://"])
 def test_an_address_that_is_none_is_a_wrong_call(url: str) -> None:
     with pytest.raises(click.UsageError, match="address or login"):
         Rest(url)
