@@ -74,6 +74,48 @@ def test_a_stopped_demo_leaves_nothing(short_tmp: Path, number: signal.Signals, 
     assert list((short_tmp / "t").iterdir()) == []
 
 
+@pytest.mark.parametrize("number", [signal.SIGHUP, pytest.param(signal.SIGKILL, marks=pytest.mark.long)])
+def test_no_server_outlives_the_demo(short_tmp: Path, number: signal.Signals) -> None:
+    with demo(short_tmp) as (process, output):
+        wait_until(lambda: len(servers(short_tmp)) >= 3, lambda: f"the servers:\n{output.read_text()}", 120)
+        process.send_signal(number)
+        process.wait(60)
+    wait_until(lambda: not servers(short_tmp), lambda: f"the end of {servers(short_tmp)}", 60)
+
+
+UP = """
+import sys, threading
+from pathlib import Path
+from workers.quickstart.demo import __main__ as demo, record
+
+record.cache_folder = lambda: Path(sys.argv[2])
+if "hang" in sys.argv:
+    record.write = lambda *_: threading.Event().wait()
+sys.exit(demo.main([sys.argv[1]]))
+"""
+
+
+def test_up_leaves_only_recorded_servers_running(short_tmp: Path) -> None:
+    (short_tmp / "t").mkdir()
+    short_tmp.chmod(0o755)
+    (short_tmp / "t").chmod(0o777)
+    environment = {**os.environ, "TMPDIR": str(short_tmp / "t")}
+
+    def command(*words: str) -> list[str]:
+        return [sys.executable, "-P", "-c", UP, words[0], str(short_tmp), *words[1:]]
+
+    with subprocess.Popen(command("up", "hang"), cwd=ROOT, env=environment, start_new_session=True) as process:
+        wait_until(lambda: len(servers(short_tmp)) >= 3, "the servers", 120)
+        process.kill()
+    wait_until(lambda: not servers(short_tmp), lambda: f"the end of {servers(short_tmp)}", 60)
+    subprocess.run(command("up"), cwd=ROOT, env=environment, check=True, timeout=120)
+    try:
+        assert len(servers(short_tmp)) >= 3
+    finally:
+        subprocess.run(command("down"), cwd=ROOT, env=environment, check=True, timeout=60)
+    assert servers(short_tmp) == []
+
+
 @pytest.mark.long
 def test_the_demo_shows_every_change_and_ends_well(short_tmp: Path) -> None:
     with demo(short_tmp) as (process, output):

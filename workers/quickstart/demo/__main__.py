@@ -24,6 +24,7 @@ from workers.quickstart.demo import record, shop
 from workers.quickstart.demo.files import IN_REPOSITORY, PROJECT, call, example
 from workers.quickstart.demo.stack import Stack
 from workers.quickstart.demo.watch import Watch
+from workers.quickstart.embedded import watch
 from workers.quickstart.embedded.failure import EmbeddedError
 
 EXAMPLE: Final = example("shop.json")
@@ -31,16 +32,22 @@ NO_JAVA_FOR_SPARK: Final = 3
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command. Returns the exit code: 0 on success, 1 with a message on failure, 130 on Ctrl-C."""
+    """Run a command. Returns the exit code: 0 on success, 1 with a message on failure, 130 on Ctrl-C.
+
+    However the command ends, the servers that it started end too, except those that ``up`` has recorded for ``down``.
+    """
     parser = argparse.ArgumentParser(prog="python -m workers.quickstart.demo", description="A small shop whose changes can be watched.")
     parser.add_argument("command", nargs="?", choices=("run", "up", "down"), default="run")
     command = parser.parse_args(arguments).command
-    # SIGTERM ends the demo and its servers, as Ctrl-C does.
+    # SIGTERM and a closed terminal end the demo and its servers, as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup does
+        signal.signal(signal.SIGHUP, signal.default_int_handler)
     # The servers and the connections to them are the demo's own.
     ignore_environment()
     try:
-        return {"run": run, "up": up, "down": down}[command]()
+        with watch.watched():
+            return {"run": run, "up": up, "down": down}[command]()
     except (EmbeddedError, TimeoutError, psycopg.Error) as problem:
         print(f"\nThe demo failed: {problem}", file=sys.stderr)
         return 1
@@ -60,7 +67,8 @@ def run() -> int:
         code = _mirror(stack)
     finally:
         # A second Ctrl-C must not leave servers running.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
         stack.stop()
     if code == 0:
         print("\nAll servers are stopped and their files removed. Next:")
@@ -80,7 +88,13 @@ def up() -> int:
         record.end(known)
     stack = Stack(familiar=True).start()
     addresses = _addresses(stack)
-    record.write(stack, addresses)
+    try:
+        record.write(stack, addresses)
+    except BaseException:
+        stack.stop()
+        raise
+    for _, pid, _, _ in stack.processes():
+        watch.left_running(pid)
     psql = stack.postgres.programs.program("psql")
     print(f"{addresses}\n\nTry:")
     print(f"  {' '.join(_curl(stack))}")

@@ -50,6 +50,11 @@ def ended(pid: int) -> None:
         line.write(f"-{pid}\n".encode())
 
 
+def left_running(pid: int) -> None:
+    """Report that the group may outlive this process."""
+    ended(pid)
+
+
 def _watch(lines: Iterable[bytes], quit_seconds: float) -> None:
     """Read ``lines`` to its end, then stop the remaining groups."""
     left: set[int] = set()
