@@ -33,8 +33,9 @@ USER 1001
 EXPOSE 8083
 STOPSIGNAL SIGTERM
 # 503 while the worker reads its topics and 500 when it cannot go on raise here, so that both count as unhealthy.
+# No proxy of the environment leads to the container's own address.
 HEALTHCHECK --interval=5s --timeout=3s --start-period=20s \
-    CMD ["python", "-I", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8083/health', timeout=2)"]
+    CMD ["python", "-I", "-c", "import urllib.request as r; r.build_opener(r.ProxyHandler({})).open('http://127.0.0.1:8083/health', timeout=2)"]
 # Settings come as for the usual Connect images (BOOTSTRAP_SERVERS, GROUP_ID, CONNECT_...), or as a file: `worker FILE.properties`.
 ENTRYPOINT ["understudy"]
 CMD ["worker"]

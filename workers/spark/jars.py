@@ -20,6 +20,7 @@ from typing import Final
 import pyspark
 
 from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.java_proxy import proxy_options
 from workers.spark.s3_jars import MODULES, OTHERS, SDK
 
 
@@ -129,7 +130,7 @@ def _fetch(java: Path, cache: Path, jars: Iterable[Jar]) -> None:
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=cache) as place:
         module = Path(place) / "ivy.xml"
         module.write_text(f'<ivy-module version="2.0">{info}<dependencies>{"".join(lines)}</dependencies></ivy-module>', encoding="utf-8")
-        command = [str(java), "-jar", str(ivy), *(["-settings", settings] if settings else []), "-ivy", str(module)]
+        command = [str(java), *proxy_options(), "-jar", str(ivy), *(["-settings", settings] if settings else []), "-ivy", str(module)]
         command += ["-cache", str(Path(place) / "cache"), "-types", "jar", "-warn"]
         command += ["-retrieve", str(Path(place) / "jars" / "[organisation]_[artifact]-[revision].[ext]")]
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - a fixed program with our own arguments

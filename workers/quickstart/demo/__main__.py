@@ -12,11 +12,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Final
+from urllib.request import getproxies, proxy_bypass
 
+import httpx
 import psycopg
 
 from connector.io.postgres.environment import ignore_environment
@@ -98,7 +98,7 @@ def up() -> int:
     psql = stack.postgres.programs.program("psql")
     print(f"{addresses}\n\nTry:")
     print(f"  {' '.join(_curl(stack))}")
-    print(f"  curl -s {stack.rest}/connectors/shop/status")
+    print(f"  {' '.join(_own_curl())} {stack.rest}/connectors/shop/status")
     print(f"  {psql} '{stack.dsn}' -c \"UPDATE products SET price = price + 1\"")
     print(f"End it with: {call('down')}")
     return 0
@@ -130,7 +130,13 @@ async def _play(stack: Stack) -> None:
 
 
 def _curl(stack: Stack) -> list[str]:
-    return ["curl", "-sS", "-X", "POST", "-H", "'Content-Type: application/json'", "-d", f"@{EXAMPLE}", f"{stack.rest}/connectors"]
+    return [*_own_curl(), "-X", "POST", "-H", "'Content-Type: application/json'", "-d", f"@{EXAMPLE}", f"{stack.rest}/connectors"]
+
+
+def _own_curl() -> list[str]:
+    """The begin of a curl command for this machine's own address, to which no proxy leads."""
+    needs = not getproxies().keys().isdisjoint(("http", "all")) and not proxy_bypass("127.0.0.1")
+    return ["curl", "-sS", *(["--noproxy", "127.0.0.1"] if needs else [])]
 
 
 def _post(stack: Stack) -> str:
@@ -141,12 +147,9 @@ def _post(stack: Stack) -> str:
         answer = done.stdout or done.stderr
     else:
         headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(f"{stack.rest}/connectors", (PROJECT / EXAMPLE).read_bytes(), headers)  # noqa: S310 - our own address
-        try:
-            with urllib.request.urlopen(request) as response:  # noqa: S310 - the same
-                answer = response.read().decode()
-        except urllib.error.HTTPError as refused:
-            answer = refused.read().decode()
+        content = (PROJECT / EXAMPLE).read_bytes()
+        # As long as curl waits: a worker that starts holds calls for up to 90 s.
+        answer = httpx.post(f"{stack.rest}/connectors", content=content, headers=headers, timeout=None, trust_env=False).text  # noqa: S113
     try:
         created = "name" in json.loads(answer)
     except ValueError:

@@ -16,6 +16,7 @@ from typing import Final
 from workers.quickstart.embedded.failure import EmbeddedError
 from workers.quickstart.embedded.java import Java
 from workers.quickstart.embedded.java_truststore import PASSWORD, certificates, key_store, machine_bundle
+from workers.spark.java_proxy import proxy_options
 
 WITHOUT_POMS: Final = """<ivysettings><settings defaultResolver="public"/>
 <resolvers><ibiblio name="public" m2compatible="true" usepoms="false"/></resolvers></ivysettings>
@@ -60,7 +61,7 @@ def _retrieve(java: Java, name: str, lines: str, types: Sequence[str], folder: P
         f"<dependencies>{lines}</dependencies></ivy-module>",
         encoding="utf-8",
     )
-    command: list[str | Path] = [java.program, f"-Duser.home={folder}", *_trust(java, folder)]
+    command: list[str | Path] = [java.program, f"-Duser.home={folder}", *proxy_options(), *_trust(java, folder)]
     command += ["-jar", _ivy_jar(), *(["-settings", settings] if settings else [])]
     command += ["-ivy", module, "-cache", ivy_cache, "-types", *types, "-warn"]
     command += ["-retrieve", str(folder / "libs" / "[artifact]-[revision].[ext]")]
