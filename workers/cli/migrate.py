@@ -6,14 +6,14 @@ import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from workers.cli.check import check, lines, look
 from workers.cli.failure import FOUND, OK, CommandError
 from workers.cli.output import Output, with_output
-from workers.cli.takeover.comparison import Comparison
+from workers.cli.takeover.comparison import ABSENT, Comparison
 from workers.settings.worker_settings import WorkerSettings, current_environment, worker_properties
 
 if TYPE_CHECKING:
@@ -167,6 +167,10 @@ def _slot(plan: Plan) -> str:
     return f"{slot.name}: {slot.plugin}, WAL {slot.wal_status}, {used}, confirmed up to {slot.confirmed}{where}"
 
 
+def _shown(value: Any) -> str:
+    return "absent" if value is ABSENT else json.dumps(value, ensure_ascii=False)
+
+
 def _show_rehearsal(out: Output, name: str, count: int, found: Comparison) -> None:
     if not out.text:
         out.json(
@@ -183,8 +187,8 @@ def _show_rehearsal(out: Output, name: str, count: int, found: Comparison) -> No
         return
     for one in found.different[:_DIFFERENCES]:
         out.line(f"{one.topic} {json.dumps(one.key, ensure_ascii=False)} {one.path}", "bold")
-        out.line(f"  here    {json.dumps(one.here, ensure_ascii=False)}", "green")
-        out.line(f"  connect {json.dumps(one.connect, ensure_ascii=False)}", "yellow")
+        out.line(f"  here    {_shown(one.here)}", "green")
+        out.line(f"  connect {_shown(one.connect)}", "yellow")
     for said, samples in (("Only here", found.missing), ("Only written by Kafka Connect", found.additional)):
         if samples:
             out.line(f"{said}: {len(samples)} records of {', '.join(sorted({sample.topic for sample in samples}))}", "red")

@@ -16,6 +16,10 @@ _CONTEXT: Final = "__debezium.context."
 """The beginning of headers about the task."""
 
 
+ABSENT: Final = object()
+"""In place of the value of a member that one side does not have. A member that is null has None."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """A record of either side."""
@@ -28,7 +32,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A member that differs: its path in the record, and both values."""
+    """A member that differs: its path in the record, and both values, of which one may be :data:`ABSENT`."""
 
     topic: str
     key: Any
@@ -37,8 +41,8 @@ class Difference:
     connect: Any
 
     def as_json(self) -> dict[str, Any]:
-        """The difference as a JSON object."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        """The difference as a JSON object, in which an absent value is left out."""
+        return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not ABSENT}
 
 
 @dataclass(slots=True)
@@ -110,33 +114,69 @@ def _differences(here: Sample, connect: Sample, reader: ReaderFields) -> Iterato
     parts = (
         ("key", _read(here.key), _read(connect.key)),
         ("value", _read(here.value), _read(connect.value)),
-        ("headers", _headers(here, reader), _headers(connect, reader)),
     )
     for name, one, other in parts:
+        if _is_json(getattr(here, name)) != _is_json(getattr(connect, name)):
+            # A text may look like the string of JSON, and a tombstone like its null.
+            yield Difference(here.topic, key, name, _text(getattr(here, name)), _text(getattr(connect, name)))
+            continue
         if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys() == {"schema", "payload"}:
-            if one["schema"] != other["schema"]:
+            if not _same(one["schema"], other["schema"]):
                 yield Difference(here.topic, key, f"{name}.schema", one["schema"], other["schema"])
             one, other = one["payload"], other["payload"]  # noqa: PLW2901 (the schema is done)
         for path, ours, theirs in _members(one, other, ""):
             if path not in reader.members or name != "value":
                 yield Difference(here.topic, key, f"{name}.{path}".rstrip("."), ours, theirs)
+    for path, ours, theirs in _headers_that_differ(_headers(here, reader), _headers(connect, reader)):
+        yield Difference(here.topic, key, path, ours, theirs)
 
 
 def _members(here: Any, connect: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
     """The innermost members that differ, with their paths."""
     if isinstance(here, dict) and isinstance(connect, dict):
         for name in [*here, *(name for name in connect if name not in here)]:
-            yield from _members(here.get(name), connect.get(name), f"{path}.{name}" if path else name)
-    elif here != connect:
+            yield from _members(here.get(name, ABSENT), connect.get(name, ABSENT), f"{path}.{name}" if path else name)
+    elif not _same(here, connect):
         yield path, here, connect
 
 
-def _headers(sample: Sample, reader: ReaderFields) -> dict[str, Any]:
-    return {
-        name: None if value is None else value.decode("utf-8", "replace")
-        for name, value in sample.headers
-        if not name.startswith(_CONTEXT) and name not in reader.headers
-    }
+def _same(here: Any, connect: Any) -> bool:
+    """Whether both are the same JSON. Python's ``==`` would take true, 1 and 1.0 for the same."""
+    if here is ABSENT or connect is ABSENT:
+        return here is connect
+    return orjson.dumps(here, option=orjson.OPT_SORT_KEYS) == orjson.dumps(connect, option=orjson.OPT_SORT_KEYS)
+
+
+Header = tuple[str, str | None]
+
+
+def _headers(sample: Sample, reader: ReaderFields) -> list[Header]:
+    return [(name, _text(value)) for name, value in sample.headers if not name.startswith(_CONTEXT) and name not in reader.headers]
+
+
+def _headers_that_differ(here: list[Header], connect: list[Header]) -> Iterator[tuple[str, Any, Any]]:
+    """The names whose values differ. If only the order of the names differs, all headers. A name may occur more than once."""
+    if here == connect:
+        return
+    ours, theirs = _by_name(here), _by_name(connect)
+    if ours == theirs:
+        yield "headers", here, connect
+    for name in dict.fromkeys((*ours, *theirs)):
+        if ours.get(name) != theirs.get(name):
+            yield f"headers.{name}", _shown(ours.get(name)), _shown(theirs.get(name))
+
+
+def _by_name(headers: list[Header]) -> dict[str, list[str | None]]:
+    found: dict[str, list[str | None]] = defaultdict(list)
+    for name, value in headers:
+        found[name].append(value)
+    return found
+
+
+def _shown(values: list[str | None] | None) -> Any:
+    if values is None:
+        return ABSENT
+    return values[0] if len(values) == 1 else values
 
 
 def _read(data: bytes | None) -> Any:
@@ -145,4 +185,19 @@ def _read(data: bytes | None) -> Any:
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
-        return data.decode("utf-8", "backslashreplace")
+        return _text(data)
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", "backslashreplace")
+
+
+def _is_json(data: bytes | None) -> bool | None:
+    """None for no data at all."""
+    if data is None:
+        return None
+    try:
+        orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return False
+    return True

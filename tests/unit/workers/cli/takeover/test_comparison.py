@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from workers.cli.takeover.comparison import Comparison, Difference, Sample
 from workers.cli.takeover.comparison import compare as compare_as
 from workers.cli.takeover.reader_fields import ReaderFields
@@ -41,6 +43,48 @@ def test_schemas_and_headers_are_compared() -> None:
     ours, theirs = change(1, 10, schema=True, headers=(("h", b"1"),)), change(1, 10, schema=True)
     theirs = Sample(theirs.topic, theirs.key, (theirs.value or b"").replace(b"struct", b"map"), ())
     assert [one.path for one in compare([ours], [theirs]).different] == ["value.schema", "headers.h"]
+
+
+@pytest.mark.parametrize(
+    ("here", "connect"),
+    [(True, 1), (1.0, 1), (0.0, -0.0), ({"x": None}, {}), ({}, {"x": None}), ([True], [1]), ({"a": [{"x": None}]}, {"a": [{}]})],
+)
+def test_what_python_takes_for_the_same_differs(here: Any, connect: Any) -> None:
+    found = compare([change(1, 10, after=here)], [change(1, 10, after=connect)])
+    assert len(found.different) == 1
+    json.dumps(found.different[0].as_json())
+
+
+def test_schemas_differ_by_types_too() -> None:
+    ours = Sample("s.t", b"1", change(1, 10, schema=True).value)
+    theirs = Sample("s.t", b"1", (ours.value or b"").replace(b'"struct"', b"1"))
+    ours = Sample("s.t", b"1", (ours.value or b"").replace(b'"struct"', b"true"))
+    assert [one.path for one in compare([ours], [theirs]).different] == ["value.schema"]
+
+
+def test_an_absent_member_is_not_null() -> None:
+    [one] = compare([change(1, 10, after={"x": None})], [change(1, 10, after={})]).different
+    assert one.as_json() == {"topic": "s.t", "key": {"id": 1}, "path": "value.after.x", "here": None}
+
+
+@pytest.mark.parametrize(
+    ("connect", "path"),
+    [
+        ((("h", b"1"),), "headers.h"),
+        ((("h", b"2"), ("h", b"1"), ("i", b"")), "headers.h"),
+        ((("h", b"1"), ("i", b""), ("h", b"2")), "headers"),
+        ((("h", b"1"), ("h", b"\xff"), ("i", b"")), "headers.h"),
+    ],
+)
+def test_headers_are_a_list(connect: tuple[tuple[str, bytes], ...], path: str) -> None:
+    headers = (("h", b"1"), ("h", b"2"), ("i", b""))
+    assert compare([change(1, 10, headers=headers)], [change(1, 10, headers=headers)]).agrees
+    assert compare([change(1, 10, headers=headers)], [change(1, 10, headers=connect)]).different[0].path == path
+
+
+def test_a_text_is_not_a_string_of_json_and_null_is_no_tombstone() -> None:
+    found = compare([Sample("s.t", b"k", None)], [Sample("s.t", b'"k"', b"null")])
+    assert [(one.path, one.here, one.connect) for one in found.different] == [("key", "k", '"k"'), ("value", None, "null")]
 
 
 def test_what_only_one_side_has() -> None:
