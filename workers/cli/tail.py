@@ -10,7 +10,9 @@ from typing import Any, Final, Literal
 
 import click
 
+from connector.catalog.identifiers import split_name
 from connector.errors import CdcError, ErrorKind
+from connector.events.topic_names import TopicNames, sanitize_topic
 from workers.cli.failure import CommandError
 from workers.cli.kafka import topic_partitions, with_kafka
 from workers.cli.output import Output, with_output
@@ -50,7 +52,7 @@ def command(
     ca_file: Path | None,
     out: Output,
 ) -> None:
-    """Show the records of TOPIC, or those of TABLE (schema.table) of CONNECTOR, as they come. Ctrl-C ends it.
+    """Show the records of TOPIC, or those of TABLE (schema.table, without a schema in public) of CONNECTOR, as they come. Ctrl-C ends it.
 
     A terminal shows what changed in each row. A pipe gets one JSON object for each record. The command joins no consumer group.
     """
@@ -93,11 +95,18 @@ def topic_of(config: Mapping[str, str], table: str, used: list[str]) -> str:
 
     Raises CommandError if several topics could be meant.
     """
-    delimiter = config.get("topic.delimiter", ".")
-    named = f"{config.get('topic.prefix', '')}{delimiter}{table.replace('.', delimiter)}"
+    strategy = config.get("topic.naming.strategy", "")
+    names = TopicNames(
+        config.get("topic.prefix", ""),
+        config.get("topic.delimiter", "."),
+        with_schema=not strategy.endswith(".DefaultTopicNamingStrategy"),
+    )
+    first, *others = split_name(table)
+    schema, name = (first, ".".join(others)) if others else ("public", first)
+    named = names.table(schema, name)
     if named in used or not config.get("transforms"):
         return named
-    last = table.rpartition(".")[2]
+    last = sanitize_topic(name.rpartition(".")[2])
     meant = [topic for topic in used if topic == last or topic.endswith((f".{last}", f"-{last}", f"_{last}"))]
     if len(meant) == 1:
         return meant[0]

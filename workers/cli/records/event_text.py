@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from workers.records.change_event import ColumnChange, is_event, operation, row_changes, table_of
 
+_DAY: Final = 24 * 60 * 60 * 1000
 _STYLES: Final = {"c": "green", "u": "yellow", "d": "red", "r": "blue", "t": "bold red", "m": "magenta"}
 
 
@@ -23,7 +23,7 @@ class Line:
 
 def lines(place: str, timestamp: int, key: Any, value: Any) -> Iterator[Line]:
     """The lines of one record. ``place`` is its topic, partition and offset; ``timestamp`` is in milliseconds."""
-    at = f"{datetime.fromtimestamp(timestamp / 1000, UTC):%H:%M:%S.%f}"[:-3]
+    at = _time_of_day(timestamp)
     if value is None:
         yield Line(f"{at} tombstone {_key(key)}  {place}", "dim")
     elif is_event(value):
@@ -33,6 +33,13 @@ def lines(place: str, timestamp: int, key: Any, value: Any) -> Iterator[Line]:
     else:
         yield Line(f"{at} {_key(key)}  {place}", "bold")
         yield Line(f"  {_shown(value)}")
+
+
+def _time_of_day(timestamp: int) -> str:
+    """The time in UTC. A record's timestamp may be beyond the years that ``datetime`` has."""
+    seconds, milliseconds = divmod(timestamp % _DAY, 1000)
+    minutes, second = divmod(seconds, 60)
+    return f"{minutes // 60:02}:{minutes % 60:02}:{second:02}.{milliseconds:03}"
 
 
 def _column(change: ColumnChange) -> Line:

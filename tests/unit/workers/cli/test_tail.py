@@ -18,11 +18,18 @@ ROUTED = {"topic.prefix": "shop", "transforms": "route"}
 def test_the_connectors_own_rule() -> None:
     assert topic_of({"topic.prefix": "shop"}, "public.t", []) == "shop.public.t"
     assert topic_of({"topic.prefix": "shop", "topic.delimiter": "-"}, "public.t", []) == "shop-public-t"
+    assert topic_of({"topic.prefix": "shop"}, "t", []) == "shop.public.t"
+    assert topic_of({"topic.prefix": "shop"}, "public.my table", []) == "shop.public.my_table"
+    assert topic_of({"topic.prefix": "shop"}, 'public."größe"', []) == "shop.public.gr__e"
+    assert topic_of({"topic.prefix": "shop", "topic.delimiter": "-"}, "public.a.b", []) == "shop-public-a.b"
+    default = {"topic.prefix": "shop", "topic.naming.strategy": "io.debezium.schema.DefaultTopicNamingStrategy"}
+    assert topic_of(default, "public.t", []) == "shop.t"
     assert topic_of(ROUTED, "public.t", ["shop.public.t", "t"]) == "shop.public.t"
 
 
 def test_transforms_send_records_elsewhere() -> None:
     assert topic_of(ROUTED, "public.t", ["cdc-t", "cdc-u", "t.old"]) == "cdc-t"
+    assert topic_of(ROUTED, "public.my table", ["cdc-my_table"]) == "cdc-my_table"
     for used in (["a.t", "b.t"], []):
         with pytest.raises(CommandError, match=r"The transforms decide the topic of public\.t\. Name the topic itself"):
             topic_of(ROUTED, "public.t", used)
