@@ -32,6 +32,15 @@ def parse_properties(text: str) -> dict[str, str]:
     return result
 
 
+def read_properties(content: bytes) -> dict[str, str]:
+    """Return :func:`parse_properties` of a file's content, which is UTF-8 or else ISO-8859-1, as Java's tools write such files."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")
+    return parse_properties(text)
+
+
 def _logical_lines(text: str) -> Iterator[str]:
     """Return the lines without comments and blank lines, with continuations joined."""
     pending: str | None = None

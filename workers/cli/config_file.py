@@ -10,7 +10,7 @@ import click
 from connect_api import bodies
 from connect_api.errors import RequestError
 from connect_api.herder import HerderError
-from connector.java.properties import parse_properties
+from connector.java.properties import read_properties
 
 
 def read_config(file: str, name: str | None = None) -> tuple[str, dict[str, str | None]]:
@@ -37,7 +37,7 @@ def parse_config(content: bytes, name: str, *, properties: bool, forced: str | N
     Raises RequestError, HerderError and ValueError as the worker does for such a body.
     """
     if properties or not content.lstrip().removeprefix(b"\xef\xbb\xbf").startswith(b"{"):
-        text: Mapping[str, str | None] = parse_properties(content.decode())
+        text: Mapping[str, str | None] = read_properties(content)
         if not text:
             raise ValueError("It has no property.")
         return _named(dict(text), name, forced)

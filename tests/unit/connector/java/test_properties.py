@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from connector.java.properties import parse_properties
+from connector.java.properties import parse_properties, read_properties
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,8 @@ def test_order_is_the_files() -> None:
 def test_malformed_escape_names_the_key(escape: str) -> None:
     with pytest.raises(ValueError, match=r"'some\.key'"):
         parse_properties(f"some.key={escape}")
+
+
+def test_a_file_is_utf_8_or_latin_1() -> None:
+    assert read_properties("a=größe €".encode()) == {"a": "größe €"}
+    assert read_properties("a=größe".encode("latin-1")) == {"a": "größe"}
