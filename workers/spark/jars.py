@@ -96,7 +96,11 @@ def jars_of(java: Path, cache: Path, groups: Iterable[str]) -> list[Path]:
     folder = cache / "jars"
     missing = [jar for jar in wanted if not (folder / jar.file_name).is_file()]
     if missing:
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            remedy = "Set UNDERSTUDY_CACHE to a folder that you may write to."
+            raise JobError(UNREADABLE, f"{folder} cannot be written ({problem.strerror}). {remedy}") from problem
         _fetch(java, cache, missing)
     absent = [jar.file_name for jar in wanted if not (folder / jar.file_name).is_file()]
     if absent:

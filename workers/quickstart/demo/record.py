@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from workers.quickstart.demo.stack import Stack
-from workers.quickstart.embedded.place import cache_folder
+from workers.quickstart.embedded.failure import EmbeddedError
+from workers.quickstart.embedded.place import cache_folder, unwritable
 from workers.quickstart.embedded.process import command_line, stop_recorded
 
 
@@ -37,17 +38,30 @@ class Record:
 
 
 def write(stack: Stack, addresses: str) -> None:
-    """Store a record of a running stack. It replaces the former record."""
+    """Store a record of a running stack. It replaces the former record as a whole or not at all. Raises EmbeddedError."""
     servers = tuple(Running(name, pid, str(folder), int(number)) for name, pid, folder, number in stack.processes())
-    _file().write_text(json.dumps(asdict(Record(servers, addresses)), indent=2) + "\n", encoding="utf-8")
+    file = _file()
+    unfinished = file.with_suffix(".new")
+    try:
+        unfinished.write_text(json.dumps(asdict(Record(servers, addresses)), indent=2) + "\n", encoding="utf-8")
+        unfinished.replace(file)
+    except OSError as problem:
+        raise unwritable(file, problem) from problem
 
 
 def read() -> Record | None:
-    """The stored record, None without one."""
-    if not _file().exists():
+    """The stored record, None without one. Raises EmbeddedError with the remedy for a file that is no record."""
+    file = _file()
+    try:
+        read = json.loads(file.read_text(encoding="utf-8"))
+        return Record(tuple(Running(**server) for server in read["servers"]), read["addresses"])
+    except FileNotFoundError:
         return None
-    read = json.loads(_file().read_text(encoding="utf-8"))
-    return Record(tuple(Running(**server) for server in read["servers"]), read["addresses"])
+    except (OSError, ValueError, TypeError, KeyError) as problem:
+        raise EmbeddedError(
+            f"{file} does not say which servers were started. If any run, end their processes, whose arguments contain understudy-worker-, "
+            "understudy-kafka- and understudy-pg-. Then remove the file."
+        ) from problem
 
 
 def end(record: Record) -> list[str]:

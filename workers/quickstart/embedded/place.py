@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from workers.quickstart.embedded.account import Account
+from workers.quickstart.embedded.failure import EmbeddedError
 
 SOCKET_ROOM: Final = 70
 """The most characters of a folder. PostgreSQL's socket name must fit the 108 bytes of sun_path too (103 on macOS)."""
@@ -22,12 +23,20 @@ SOCKET_ROOM: Final = 70
 def cache_folder(*parts: str) -> Path:
     """A folder in ``UNDERSTUDY_CACHE`` if that is set, else in the project's ``.cache``. It is created if missing.
 
-    An installed wheel has no project; its cache is where the user's caches are.
+    An installed wheel has no project; its cache is where the user's caches are. Raises EmbeddedError if it cannot be created.
     """
     root = os.environ.get("UNDERSTUDY_CACHE")
     folder = (Path(root) if root else _default_cache(Path(__file__).resolve().parents[3])).joinpath(*parts)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise unwritable(folder, problem) from problem
     return folder
+
+
+def unwritable(place: Path, problem: OSError) -> EmbeddedError:
+    """The failure to write a file or a folder of the cache."""
+    return EmbeddedError(f"{place} cannot be written ({problem.strerror}). Set UNDERSTUDY_CACHE to a folder that you may write to.")
 
 
 def _default_cache(project: Path) -> Path:
@@ -57,8 +66,12 @@ def fresh_folder(prefix: str, account: Account | None = None) -> Path:
 
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
-    """Hold an exclusive lock on ``file``. The kernel releases it when the process ends."""
-    with file.open("ab") as held:
+    """Hold an exclusive lock on ``file``, creating it if missing. The kernel releases it when the process ends. Raises EmbeddedError."""
+    try:
+        opened = file.open("ab")
+    except OSError as problem:
+        raise unwritable(file, problem) from problem
+    with opened as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield
 

@@ -14,6 +14,8 @@ from workers.quickstart.embedded.account import Account
 from workers.quickstart.embedded.wait import wait_until
 
 LAST_LINES: Final = 15
+_PROCESSES: Final = Path("/proc/self")
+"""It exists where the system shows processes as files, as Linux does and macOS does not."""
 
 
 class Process:
@@ -88,6 +90,12 @@ def stop_recorded(pid: int, marker: str, number: Signals, seconds: float = 15.0)
 
 
 def command_line(pid: int) -> str:
-    """The arguments of a process as ``ps`` shows them; empty when it has ended."""
+    """The arguments of a process, separated by blanks; empty when it has ended."""
+    if _PROCESSES.is_dir():
+        # Small images have no ps.
+        try:
+            return (_PROCESSES.parent / str(pid) / "cmdline").read_bytes().rstrip(b"\0").replace(b"\0", b" ").decode("utf-8", "replace")
+        except (FileNotFoundError, ProcessLookupError):
+            return ""
     shown = subprocess.run(["ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, text=True, check=False)  # noqa: S603, S607
     return shown.stdout.strip()

@@ -26,6 +26,15 @@ from workers.quickstart.embedded.wait import wait_until
 READY = "import sys, time; print('ready', flush=True); time.sleep(60)"
 
 
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="without /proc the arguments come from ps")
+def test_the_arguments_of_a_process_need_no_ps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    process = Process([sys.executable, "-c", READY, "an argument"], tmp_path / "log")
+    wait_until(lambda: command_line(process.pid).endswith("time.sleep(60) an argument"), "the arguments")
+    process.stop(signal.SIGTERM)
+    assert command_line(process.pid) == ""
+
+
 def test_wait_until_answers_what_was_found() -> None:
     looks = iter([None, False, "found"])
     assert wait_until(lambda: next(looks), "a look", pause=0) == "found"

@@ -33,7 +33,8 @@ def start(manner: str, mark: Path, *programs: str) -> tuple[subprocess.Popen[str
     starter = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert starter.stdout is not None
     pids = [int(word) for word in starter.stdout.readline().split()]
-    assert all(str(mark) in command_line(pid) for pid in pids)
+    # A process that has just begun its program has no arguments for a moment.
+    wait_until(lambda: all(str(mark) in command_line(pid) for pid in pids), "the arguments of the processes")
     return starter, pids
 
 
