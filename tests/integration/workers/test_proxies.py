@@ -17,6 +17,8 @@ from workers.quickstart.embedded.failure import EmbeddedError
 from workers.quickstart.embedded.ivy import fetch_jars
 from workers.quickstart.embedded.java import find_java
 
+pytestmark = pytest.mark.server
+
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 

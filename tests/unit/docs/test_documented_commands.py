@@ -55,7 +55,7 @@ RUN: Final[Mapping[str, str]] = {
     "pip install": f"{WHEEL}test_the_command_starts",
     "python -m tests.support.counted_workload": "tests/integration/workers/test_boards.py::test_the_counts_are_those_of_debezium",
     "python -m tests.support.compare_counts": "tests/unit/workers/telemetry/test_counts_recorded.py::test_the_recorded_counts_are_equal",
-    "python3 -m build": f"{WHEEL}test_the_wheel_has_every_file_of_the_packages_and_no_other",
+    "python -m build": f"{WHEEL}test_the_wheel_has_every_file_of_the_packages_and_no_other",
     "python3 -m venv": f"{WHEEL}test_the_command_starts",
     "curl": CALLS,
 }
