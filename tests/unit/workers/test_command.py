@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.__main__ import main
+from workers.__main__ import _log_hidden_variables, main
 
 
 @pytest.fixture(autouse=True)
@@ -42,3 +42,14 @@ def test_the_log_format_holds_before_the_other_settings_are_read(tmp_path: Path,
     line = json.loads(logged)
     assert (line["msg"], line["property"], line["reference"]) == ("reference not resolved", "group.id", "${env:UNDERSTUDY_NOT_SET}")
     assert refused == "understudy: Invalid value nonsense for the worker property preflight: It must be warn, refuse or off"
+
+
+def test_libpqs_variables_are_named_without_their_values(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    for name, value in (("PGTZ", "Asia/Tokyo"), ("PGPASSWORD", "geheim"), ("PGPASSFILE", "/passwords")):
+        monkeypatch.setenv(name, value)
+    _log_hidden_variables()
+    [record] = caplog.records
+    assert record.levelname == "WARNING"
+    assert {"PGTZ", "PGPASSWORD"} <= set(record.fields["names"].split(","))  # type: ignore[attr-defined]
+    assert "PGPASSFILE" not in record.fields["names"]  # type: ignore[attr-defined]
+    assert "geheim" not in caplog.text
