@@ -15,7 +15,7 @@ from typing import Final
 from connector.config.keys.versions import BadVersionError, select_version
 from connector.configdef.patterns import regex_problem
 from connector.errors import CdcError
-from connector.java.properties import parse_properties
+from connector.java.properties import read_properties
 from connector.java.trim import trim
 from connector.plugins.allowed import PROPERTY as PLUGIN_PACKAGES
 from connector.plugins.allowed import AllowedPlugins
@@ -171,19 +171,11 @@ def worker_properties(file: Path | None, environment: Mapping[str, str]) -> dict
 
 def _from_file(file: Path) -> dict[str, str]:
     try:
-        return parse_properties(_text(file.read_bytes()))
+        return read_properties(file.read_bytes())
     except OSError as problem:
         raise SettingsError(f"Cannot read the worker properties {file}: {problem.strerror}") from problem
     except ValueError as problem:
         raise SettingsError(f"Cannot read the worker properties {file}: {problem}") from problem
-
-
-def _text(content: bytes) -> str:
-    """Read UTF-8, and what is no UTF-8 as Java reads every such file."""
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        return content.decode("iso-8859-1")
 
 
 def _integer(properties: Mapping[str, str], key: str, default: int, least: int) -> int:
