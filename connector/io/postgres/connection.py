@@ -163,7 +163,7 @@ _KINDS: Final = {
     "40": (ErrorKind.SOURCE_INTERRUPTED, "See what the server says"),
     "53": (ErrorKind.SOURCE_INTERRUPTED, "Give the server the memory or the disk space that it lacks"),
     "53300": (ErrorKind.SOURCE_UNREACHABLE, "Raise max_connections, max_wal_senders or the role's connection limit"),
-    "53400": (ErrorKind.SOURCE_SETTING, "Raise max_replication_slots on the server, or drop a slot that nobody uses"),
+    "53400": (ErrorKind.SOURCE_SETTING, "Raise the limit that the server names"),
     "57": (ErrorKind.SOURCE_CONNECTION_LOST, ""),
     "57P03": (ErrorKind.SOURCE_UNREACHABLE, ""),
     "57014": (ErrorKind.SOURCE_TIMEOUT, "Raise database.query.timeout.ms, or find what blocks the statement"),
@@ -175,6 +175,16 @@ _KINDS: Final = {
 """The kind of error and the remedy for a SQLSTATE or its class (PostgreSQL manual, appendix A). Debezium retries all classes except 28.
 
 A state without an entry is a statement's own fault, which a new attempt repeats."""
+
+_NO_ROOM: Final = ("max_wal_senders", "too many clients", "too many connections", "remaining connection slots")
+"""Words of the server's message when it has no free connection, which libpq reports without the SQLSTATE (53300)."""
+
+_LIMIT_EXCEEDED: Final = "53400"
+_LIMITS: Final = {
+    "max_replication_slots": "Raise max_replication_slots on the server, or drop a slot that nobody uses",
+    "temp_file_limit": "Raise temp_file_limit or work_mem (ALTER ROLE or ALTER DATABASE ... SET), or let the statement sort and join less",
+}
+"""The remedy by the setting that the message or the hint of SQLSTATE 53400 names. No translation changes the names."""
 
 
 def source_error(error: psycopg.Error, doing: str) -> CdcError:
@@ -190,10 +200,15 @@ def source_error(error: psycopg.Error, doing: str) -> CdcError:
             kind, remedy = _KINDS["28"] if "database" not in text.split("fatal:")[-1] else _KINDS["3D000"]
         elif "permission denied" in text:
             kind, remedy = _KINDS["42501"]
+        elif any(words in text for words in _NO_ROOM):
+            kind, remedy = _KINDS["53300"]
         elif isinstance(error, psycopg.OperationalError):
             kind, remedy = ErrorKind.SOURCE_UNREACHABLE, "Check database.hostname, database.port and that PostgreSQL runs"
         else:
             kind, remedy = ErrorKind.SOURCE_QUERY, ""
     else:
         kind, remedy = _KINDS.get(state) or _KINDS.get(state[:2]) or (ErrorKind.SOURCE_QUERY, "")
+        if state == _LIMIT_EXCEEDED:
+            told = f"{reason} {error.diag.message_hint or ''}"
+            remedy = next((words for setting, words in _LIMITS.items() if setting in told), remedy)
     return CdcError(kind, f"PostgreSQL refused while {doing}: {reason}", remedy, f"SQLSTATE {state}" if state else "")

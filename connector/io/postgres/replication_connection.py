@@ -5,6 +5,7 @@ PostgreSQL manual, 55.4 Streaming Replication Protocol.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -30,6 +31,17 @@ class CreatedSlot:
     snapshot: str | None
 
 
+def _slot_not_ready(name: str, seconds: int, *, standby: bool) -> CdcError:
+    """Return the error for a slot whose creation took too long: on a ``standby`` it needs WAL that an idle primary does not write."""
+    message = f"Replication slot {name} was not ready within {seconds} s"
+    if standby:
+        message += ": the server is a standby, and its primary has not written the list of its open transactions"
+        remedy = "Run SELECT pg_log_standby_snapshot(); on the primary while the task waits"
+    else:
+        remedy = "End old transactions (pg_stat_activity, pg_prepared_xacts), or raise internal.create.slot.command.timeout"
+    return CdcError(ErrorKind.SOURCE_TIMEOUT, message, remedy)
+
+
 class Replication:
     """A connection in ``replication=database`` mode. After :meth:`start` it is a :class:`connector.ports.ReplicationStream`."""
 
@@ -44,7 +56,8 @@ class Replication:
     ) -> CreatedSlot:
         """Run ``CREATE_REPLICATION_SLOT`` with an exported snapshot, which is valid until this connection's next command.
 
-        The server waits for the end of open transactions. Raises CdcError: SOURCE_TIMEOUT after ``timeout_s``, or the server's error.
+        The server waits for the end of open transactions. Raises CdcError: SOURCE_TIMEOUT after ``timeout_s`` (0 sets no limit), or the
+        server's error.
         """
         options = " ".join(("TEMPORARY" if temporary else "", "LOGICAL", plugin)).strip()
         tail = " (FAILOVER)" if failover else " EXPORT_SNAPSHOT"
@@ -53,8 +66,13 @@ class Replication:
             await self._connection.execute(f"SET statement_timeout = {timeout_s * 1000}".encode())
             # The exported snapshot is an open and idle transaction until another session has imported it.
             await self._connection.execute(b"SET idle_in_transaction_session_timeout = 0")
-            cursor = await self._connection.execute(f"CREATE_REPLICATION_SLOT {quote_identifier(name)} {options}{tail}".encode())
+            # A standby that waits for its primary's WAL heeds neither timeout, but it can be cancelled.
+            async with asyncio.timeout(timeout_s or None):
+                cursor = await self._connection.execute(f"CREATE_REPLICATION_SLOT {quote_identifier(name)} {options}{tail}".encode())
             row = await cursor.fetchone()
+        except (TimeoutError, psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled) as error:
+            standby = self._connection.info.parameter_status("in_hot_standby") == "on"
+            raise _slot_not_ready(name, timeout_s, standby=standby) from error
         except (psycopg.errors.UndefinedFile, psycopg.errors.InsufficientPrivilege) as error:
             unlisted = "output_plugin_libraries" in (error.diag.message_hint or "")
             if not unlisted and isinstance(error, psycopg.errors.InsufficientPrivilege):

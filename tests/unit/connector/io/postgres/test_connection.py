@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
 import pytest
 
 from connector.config.connector_config import parse
-from connector.errors import CdcError, Directive
+from connector.errors import CdcError, Directive, ErrorKind
 from connector.io.postgres import connection as pg_connection
 from tests.support.stream_rig import configured
 
@@ -65,6 +66,46 @@ class Reported(psycopg.Error):
 def test_states_that_pass_are_tried_again(state: str, directive: Directive, passes: bool) -> None:
     error = pg_connection.source_error(Reported(state), "reading")
     assert (error.directive, error.passes) == (directive, passes)
+
+
+class Limited(psycopg.errors.ConfigurationLimitExceeded):
+    """SQLSTATE 53400 with the server's message and hint, which may be in any language."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+    @property
+    def diag(self) -> Any:
+        return SimpleNamespace(message_primary=str(self), message_hint=self.hint)
+
+
+@pytest.mark.parametrize(
+    ("error", "begins"),
+    [
+        (Limited("la taille du fichier temporaire dépasse « temp_file_limit » (100 Ko)"), "Raise temp_file_limit or work_mem"),
+        (Limited("all replication slots are in use", 'Free one or increase "max_replication_slots".'), "Raise max_replication_slots"),
+        (Limited("out of logical replication worker slots"), "Raise the limit that the server names"),
+    ],
+)
+def test_a_limit_has_the_remedy_of_the_setting_that_the_server_names(error: psycopg.Error, begins: str) -> None:
+    found = pg_connection.source_error(error, "reading")
+    assert (found.kind, found.remedy.startswith(begins)) == (ErrorKind.SOURCE_SETTING, True), found
+
+
+@pytest.mark.parametrize(
+    "reported",
+    [
+        'FATAL:  number of requested standby connections exceeds "max_wal_senders" (currently 1)',
+        "FATAL:  sorry, too many clients already",
+        'FATAL:  too many connections for role "u"',
+        "FATAL:  remaining connection slots are reserved for roles with the SUPERUSER attribute",
+    ],
+)
+def test_a_server_without_a_free_connection_has_the_remedy_for_that(reported: str) -> None:
+    found = pg_connection.source_error(psycopg.OperationalError(f"{AT}{reported}"), "connecting")
+    assert found.kind is ErrorKind.SOURCE_UNREACHABLE
+    assert "max_wal_senders or the role's connection limit" in found.remedy
 
 
 async def arguments(monkeypatch: pytest.MonkeyPatch, properties: Mapping[str, str]) -> dict[str, Any]:
