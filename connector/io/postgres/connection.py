@@ -84,7 +84,7 @@ async def connect(config: ConnectorConfig, purpose: str, *, replication: bool = 
         if "to start wal" in reason:
             # "permission denied to start WAL sender"; before 16 "must be superuser or replication role to start walsender".
             raise replace(no_replication_role(config.database_user), detail=reason.splitlines()[0]) from error
-        shown = _without_file_facts(error)
+        shown = without_file_facts(error)
         raise source_error(shown, f"connecting to {address}/{config.database_dbname}") from shown
     return connection
 
@@ -134,7 +134,7 @@ def check_files(arguments: Mapping[str, object]) -> None:
             raise psycopg.OperationalError(SENTENCES[name]) from None
 
 
-def _without_file_facts(error: psycopg.Error) -> psycopg.Error:
+def without_file_facts(error: psycopg.Error) -> psycopg.Error:
     """Return ``error``. If it says what is wrong with a file, log the reason and return an error that does not say it."""
     name = property_of(str(error))
     if name is None:

@@ -13,7 +13,7 @@ import psycopg
 
 from connector.config.connector_config import parse
 from connector.errors import CdcError, ErrorKind
-from connector.io.postgres.connection import check_files, connection_arguments
+from connector.io.postgres.connection import check_files, connection_arguments, source_error, without_file_facts
 from connector.transforms.debezium.timescaledb import AGGREGATES, CHUNKS, Table
 
 _SECONDS: Final = 5
@@ -23,7 +23,7 @@ _PURPOSE: Final = "Understudy TimescaleDB"
 class PostgresTimescale:
     """The catalog of the database that the transform's options ``database.*`` and ``driver.*`` name; the others are the connector's own.
 
-    Its methods raise CdcError(SOURCE_UNREACHABLE, SOURCE_QUERY).
+    Its methods raise CdcError: SOURCE_QUERY if the catalog cannot be read, else what :func:`source_error` makes of a refused connection.
     """
 
     def __init__(self, options: Mapping[str, str], connector: Mapping[str, str]) -> None:
@@ -51,11 +51,12 @@ class PostgresTimescale:
                     connection.execute(statement.encode())
                 return connection.execute(query.encode()).fetchall()
         except psycopg.OperationalError as error:
+            cause = source_error(without_file_facts(error), "connecting")
             raise CdcError(
-                ErrorKind.SOURCE_UNREACHABLE,
+                cause.kind,
                 "The transform TimescaleDb cannot reach the database",
                 "Set the options database.* of the transform, or check the database.",
-                type(error).__name__,
+                cause.message,
             ) from None
         except psycopg.Error as error:
             raise CdcError(
