@@ -33,6 +33,8 @@ PARTITIONED = (
 ROOTS_SINCE = 13
 """The first version that publishes partitioned tables (PostgreSQL 13's release notes, "Logical Replication")."""
 MESSAGES_SINCE = 14
+SCHEMAS_SINCE = 15
+"""The first version with publications of whole schemas (PostgreSQL 15's release notes, "Logical Replication")."""
 TYPES = {
     "i": ("int", "7", 7),
     "n": ("numeric(8,2)", "12.30", "BM4="),
@@ -186,3 +188,63 @@ async def test_logical_messages_come_where_the_server_sends_them(connector: Conn
     assert await connector.seen("public.t") == [("c", 1)]
     message = await connector.raw(f"{connector.name}.message") if pg_release.major >= MESSAGES_SINCE else []
     assert len(message) == (pg_release.major >= MESSAGES_SINCE)
+
+
+def published(connector: Connector) -> list[str]:
+    query = f"SELECT tablename::text FROM pg_publication_tables WHERE pubname = '{connector.name}' ORDER BY 1"
+    return [str(name) for (name,) in connector.database.execute(query)]
+
+
+PAIR = ("CREATE TABLE a (id int PRIMARY KEY)", "CREATE TABLE b (id int PRIMARY KEY)")
+
+
+async def both_seen(connector: Connector, number: int) -> list[list[Any]]:
+    """Insert the number into both tables; what their topics have of it."""
+    connector.database.execute(f"INSERT INTO a VALUES ({number})", f"INSERT INTO b VALUES ({number})")
+    connector.await_confirmed(connector.lsn())
+    return [[event for event in await connector.seen(table) if event[1] == number] for table in ("public.a", "public.b")]
+
+
+async def test_a_filtered_publication_follows_the_captured_tables(connector: Connector) -> None:
+    connector.database.execute(*PAIR)
+    filtered = {**CONFIG, "publication.autocreate.mode": "filtered", "skipped.operations": "t,d"}
+    connector.create({**filtered, "table.include.list": "public.a"})
+    assert published(connector) == ["a"]
+    assert await both_seen(connector, 1) == [[("c", 1)], []]
+    connector.stop()
+    changed = connector.config({**filtered, "table.include.list": "public.a,public.b"})
+    assert connector.worker.rest("PUT", f"/connectors/{connector.name}/config", changed).is_success
+    connector.put("resume")
+    connector.await_phase("streaming")
+    assert published(connector) == ["a", "b"]
+    assert await both_seen(connector, 2) == [[("c", 2)], [("c", 2)]]
+    operations = f"SELECT pubinsert, pubupdate, pubdelete, pubtruncate FROM pg_publication WHERE pubname = '{connector.name}'"
+    assert connector.database.execute(operations) == [(True, True, False, False)]
+
+
+async def test_a_publication_of_all_tables_has_tables_that_are_made_later(connector: Connector) -> None:
+    connector.database.execute(PAIR[0])
+    connector.create({**CONFIG, "publication.autocreate.mode": "all_tables"})
+    connector.database.execute(PAIR[1])
+    assert published(connector) == ["a", "b"]
+    assert await both_seen(connector, 1) == [[("c", 1)], [("c", 1)]]
+
+
+async def test_a_publication_of_no_tables_has_those_that_are_added(connector: Connector) -> None:
+    connector.database.execute(*PAIR)
+    connector.create({**CONFIG, "publication.autocreate.mode": "no_tables"})
+    assert published(connector) == []
+    assert await both_seen(connector, 1) == [[], []]
+    connector.database.execute(f"ALTER PUBLICATION {connector.name} ADD TABLE b")
+    assert await both_seen(connector, 2) == [[], [("c", 2)]]
+
+
+@pytest.mark.parametrize("mode", ["filtered", "all_tables", "no_tables", "disabled"])
+async def test_a_publication_that_fits_is_left_alone_in_every_mode(connector: Connector, pg_release: PgServer, mode: str) -> None:
+    schemas = pg_release.major >= SCHEMAS_SINCE
+    connector.database.execute(*PAIR, f"CREATE PUBLICATION {connector.name} FOR {'TABLES IN SCHEMA public' if schemas else 'TABLE a, b'}")
+    made = "SELECT p.oid, p.xmin::text, (SELECT count(*) FROM pg_publication_rel WHERE prpubid = p.oid) FROM pg_publication p"
+    before = connector.database.execute(made)
+    connector.create({**CONFIG, "publication.autocreate.mode": mode})
+    assert connector.database.execute(made) == before
+    assert await both_seen(connector, 1) == [[("c", 1)], [("c", 1)]]

@@ -23,6 +23,11 @@ TABLES = (
     "CREATE TABLE wide (id int PRIMARY KEY, v text NOT NULL)",
     f"INSERT INTO wide SELECT i, repeat(md5(i::text), 8) FROM generate_series(1, {ROWS}) i",
     "CREATE TABLE small (id int PRIMARY KEY)",
+    "CREATE SEQUENCE room",
+    # A statement that finds no room on the disk, until there is.
+    """CREATE FUNCTION written() RETURNS bool LANGUAGE plpgsql AS $$ BEGIN
+    IF NOT (SELECT is_called FROM room) THEN RAISE 'No space left on device' USING ERRCODE = 'disk_full'; END IF; RETURN true;
+    END $$""",
 )
 CONFIG = {
     "signal.data.collection": "public.sig",
@@ -61,12 +66,7 @@ async def test_a_chunk_that_needs_too_many_temporary_files_ends_only_its_snapsho
     data = json.dumps({"data-collections": ["public.wide"], "surrogate-key": "v"})
     ask = f"INSERT INTO sig VALUES (gen_random_uuid()::text, 'execute-snapshot', '{data}')"
     connector.database.execute(ask)
-
-    def refused() -> bool:
-        lines = [line for line in connector.worker.log.splitlines() if f"connector={connector.name}" in line]
-        return any("public.wide" in line and "temp_file_limit" in line and REMEDY in line for line in lines)
-
-    wait_until(refused, lambda: f"the refusal\n{connector.worker.log[-4000:]}", SECONDS)
+    await_line(connector, "public.wide", "temp_file_limit", REMEDY)
     connector.database.execute("INSERT INTO small VALUES (1)")
     connector.await_confirmed(connector.lsn())
     assert await connector.seen("public.small") == [("c", 1)]
@@ -78,14 +78,42 @@ async def test_a_chunk_that_needs_too_many_temporary_files_ends_only_its_snapsho
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'Understudy Incremental'",
         ask,
     )
-
-    def complete() -> bool:
-        return f'table ends" table=public.wide rows={ROWS} status=SUCCEEDED' in connector.worker.log
-
-    wait_until(complete, lambda: f"the snapshot: {connector.progress()}\n{connector.worker.log[-4000:]}", SECONDS)
+    await_line(connector, f'table ends" table=public.wide rows={ROWS} status=SUCCEEDED')
     connector.await_confirmed(connector.lsn())
     rows = {value["after"]["id"] for _, value in await connector.events("public.wide")}
     assert rows == set(range(1, ROWS + 1))
+
+
+def await_line(connector: Connector, *parts: str) -> None:
+    """Wait for a line of the connector in the log."""
+
+    def look() -> bool:
+        lines = (line for line in connector.worker.log.splitlines() if f"connector={connector.name}" in line)
+        return any(all(part in line for part in parts) for line in lines)
+
+    wait_until(look, lambda: f"{parts} in the log\n{connector.worker.log[-4000:]}", SECONDS)
+
+
+async def test_a_snapshot_on_a_full_disk_is_taken_again_until_there_is_room(connector: Connector) -> None:
+    override = "snapshot.select.statement.overrides"
+    writing = {override: "public.wide", f"{override}.public.wide": "SELECT * FROM wide WHERE written()"}
+    connector.post({**CONFIG, **writing, "table.include.list": "public.wide"})
+    for failures in (1, 2):
+        await_line(connector, "No space left on device", "disk space that it lacks", "source_interrupted", f"failures={failures}")
+    connector.database.execute("SELECT nextval('room')")
+    connector.await_phase("streaming")
+    assert len(await connector.raw(f"{connector.name}.public.wide")) == ROWS
+
+
+async def test_a_chunk_on_a_full_disk_ends_only_its_snapshot(connector: Connector) -> None:
+    connector.create({**CONFIG, "snapshot.mode": "no_data"})
+    data = {"data-collections": ["public.wide"], "additional-conditions": [{"data-collection": "public.wide", "filter": "written()"}]}
+    connector.database.execute(f"INSERT INTO sig VALUES ('s', 'execute-snapshot', '{json.dumps(data)}')")
+    await_line(connector, "public.wide", "No space left on device", "disk space that it lacks")
+    connector.database.execute("INSERT INTO small VALUES (1)")
+    connector.await_confirmed(connector.lsn())
+    assert await connector.seen("public.small") == [("c", 1)]
+    connector.worker.await_state(connector.name, "RUNNING")
 
 
 @pytest.mark.long
@@ -102,12 +130,7 @@ async def test_a_server_without_free_slots_and_senders(shared_worker: Worker) ->
             database.execute("SELECT pg_drop_replication_slot('other')")
             with psycopg.connect(server.dsn, replication="database", autocommit=True):
                 assert connector.worker.rest("POST", f"/connectors/{connector.name}/restart?includeTasks=true").is_success
-
-                def told() -> bool:
-                    lines = [line for line in connector.worker.log.splitlines() if f"connector={connector.name}" in line]
-                    return any("standby connections exceeds" in line and "Raise max_connections, max_wal_senders" in line for line in lines)
-
-                wait_until(told, lambda: f"a refused connection\n{connector.worker.log[-4000:]}", SECONDS)
+                await_line(connector, "standby connections exceeds", "Raise max_connections, max_wal_senders")
             # The task tries by itself until a sender is free.
             wait_until(lambda: connector.progress().get("phase") == "streaming", lambda: f"{connector.progress()}", SECONDS)
             database.execute("INSERT INTO t VALUES (1)")
