@@ -32,6 +32,9 @@ class SnapshotSource(Protocol):
     async def sizes(self, tables: Sequence[CatalogTable]) -> list[TableSize]:
         """Return the sizes of the tables, in their order. A table that was dropped meanwhile has no size."""
 
+    async def in_recovery(self) -> bool:
+        """Return whether the server is a standby. Call it before the transaction begins."""
+
     async def txid(self) -> int | None:
         """Return the transaction's id, 32 bits; None on a standby."""
 

@@ -107,6 +107,9 @@ class FakeSource:
         await self._step("sizes")
         return [TableSize(len(self._world.lines(table)), 1) for table in tables]
 
+    async def in_recovery(self) -> bool:
+        return self._world.standby
+
     async def txid(self) -> int | None:
         await self._step("txid")
         return 77
@@ -273,6 +276,7 @@ class SnapshotWorld:
         self.tables = [replace(one, table=replace(one.table, oid=100 + number)) for number, one in enumerate(tables)]
         self.dropped: set[str] = set()
         """Tables (``schema.table``) that are dropped once they have been listed."""
+        self.standby = False
         self.steps = Steps()
         self.sink = FakeSink(self.steps)
         self.offsets = FakeOffsets(self.steps, self.sink)

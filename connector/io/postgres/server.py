@@ -122,6 +122,16 @@ async def current_lsn(connection: Connection) -> int:
     return parse_lsn(row[0]) if row and row[0] else 0
 
 
+async def in_recovery(connection: Connection) -> bool:
+    """Return whether the server is a standby."""
+    try:
+        cursor = await connection.execute("select pg_catalog.pg_is_in_recovery()")
+        row = await cursor.fetchone()
+    except psycopg.Error as error:
+        raise source_error(error, "asking whether the server is a standby") from error
+    return row is not None and bool(row[0])
+
+
 async def current_txid(connection: Connection) -> int | None:
     """Return the current transaction's id with 32 bits, as in change messages; None on a standby, which assigns none."""
     try:

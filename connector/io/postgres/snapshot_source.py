@@ -46,6 +46,9 @@ class PostgresSnapshot:
     async def sizes(self, tables: Sequence[CatalogTable]) -> list[TableSize]:
         return await table_sizes(self.connection, [table.oid for table in tables])
 
+    async def in_recovery(self) -> bool:
+        return await server.in_recovery(self.connection)
+
     async def txid(self) -> int | None:
         return await server.current_txid(self.connection)
 

@@ -159,7 +159,11 @@ class SnapshotReading:
         source = await self._edges.open_source(purpose)
         try:
             await source.lift_timeouts()
-            for statement in begin_statements(self._config.snapshot_isolation_mode, exported):
+            isolation = self._config.snapshot_isolation_mode
+            if exported is None and isolation == "serializable" and await source.in_recovery():
+                # A standby has no serializable transactions (PostgreSQL manual, "Hot Standby").
+                isolation = "repeatable_read"
+            for statement in begin_statements(isolation, exported):
                 await source.execute(statement)
             yield source
         finally:

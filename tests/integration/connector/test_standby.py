@@ -106,21 +106,41 @@ async def test_a_standby_is_read_and_still_is_after_its_promotion(pair: Pair, sh
         signal = {"type": "execute-snapshot", "data": {"data-collections": ["public.many"]}}
         assert connector.worker.rest("POST", f"/connectors/{connector.name}/signals", signal).is_success
 
-        async def read_again() -> bool:
-            primary.execute("UPDATE t SET v = v + 1 WHERE id = 1")
-            return len(await connector.seen("public.many")) >= 50
-
-        await until(read_again, lambda: f"the incremental snapshot: {connector.progress()}\n{connector.worker.log[-6000:]}", SECONDS)
+        await await_count(connector, pair, 50)
         assert sorted(await connector.seen("public.many")) == sorted(("r", number) for number in range(1, 26) for _ in range(2))
 
+        await read_without_a_slot(connector, pair)
         pair.primary.halt(immediate=True)
         pair.standby.promote()
         connector.database.execute("INSERT INTO many VALUES (100)")
         connector.await_confirmed(connector.lsn())
-        assert (await connector.seen("public.many"))[50:] == [("c", 100)]
+        assert (await connector.seen("public.many"))[75:] == [("c", 100)]
         connector.worker.await_state(connector.name, "RUNNING")
     finally:
         remove(connector)
+
+
+async def read_without_a_slot(connector: Connector, pair: Pair) -> None:
+    """Take a blocking snapshot, and one of initial_only by two processes: no slot exports them."""
+    signal = {"type": "execute-snapshot", "data": {"type": "blocking", "data-collections": ["public.many"]}}
+    assert connector.worker.rest("POST", f"/connectors/{connector.name}/signals", signal).is_success
+    await await_count(connector, pair, 75)
+    only = Connector(connector.worker, connector.database, f"{connector.name}_only")
+    try:
+        only.post({**CONFIG, "snapshot.mode": "initial_only", "snapshot.max.threads": "2", "table.include.list": "public.many"})
+        await await_seen(only, "public.many", [("r", number) for number in range(1, 26)])
+    finally:
+        remove(only)
+
+
+async def await_count(connector: Connector, pair: Pair, count: int) -> None:
+    """Wait for so many records of the table, while the primary writes something."""
+
+    async def look() -> bool:
+        pair.on_primary().execute("UPDATE t SET v = v + 1 WHERE id = 1")
+        return len(await connector.seen("public.many")) >= count
+
+    await until(look, lambda: f"{count} records: {connector.progress()}\n{connector.worker.log[-6000:]}", SECONDS)
 
 
 def take_over(pair: Pair) -> None:
@@ -199,5 +219,38 @@ def test_a_slot_that_waits_for_an_idle_primary_says_so(pair: Pair, shared_worker
             SECONDS,
         )
         await_streaming(connector, pair)
+    finally:
+        remove(connector)
+
+
+async def test_a_snapshot_that_conflicts_with_recovery_is_taken_again(pair: Pair, shared_worker: Worker) -> None:
+    primary = pair.on_primary()
+    connector = named(shared_worker, pair.on_standby())
+    pair.on_standby().execute("ALTER SYSTEM SET max_standby_streaming_delay = '100ms'", "SELECT pg_reload_conf()")
+    primary.execute(
+        "CREATE TABLE pace (seconds int)",
+        "INSERT INTO pace VALUES (600)",
+        "CREATE TABLE t (id int PRIMARY KEY)",
+        "INSERT INTO t VALUES (1)",
+        f"CREATE PUBLICATION {connector.name} FOR TABLE t",
+    )
+    pair.standby.caught_up()
+    override = "snapshot.select.statement.overrides"
+    slow = {override: "public.t", f"{override}.public.t": "SELECT * FROM t WHERE pg_sleep((SELECT seconds FROM pace)) IS NOT NULL"}
+    try:
+        connector.post({**CONFIG, **slow, "table.include.list": "public.t"})
+
+        def reading() -> bool:
+            primary.execute("SELECT pg_log_standby_snapshot()")
+            return bool(connector.database.execute("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"))
+
+        wait_until(reading, lambda: f"the snapshot to read\n{connector.worker.log[-6000:]}", SECONDS)
+        # The standby cannot replay this while somebody reads the table.
+        primary.execute("UPDATE pace SET seconds = 0", "ALTER TABLE t ADD v int")
+        await_streaming(connector, pair)
+        assert "conflict with recovery" in next(
+            line for line in connector.worker.log.splitlines() if connector.name in line and "trying again" in line
+        )
+        assert await connector.seen("public.t") == [("r", 1)]
     finally:
         remove(connector)

@@ -126,6 +126,15 @@ async def test_all_rows_are_in_kafka_before_the_offset_says_so() -> None:
     assert (world.context.meters.snapshot.tables, world.context.meters.snapshot.remaining) == ({"public.a", "public.b", "public.c"}, set())
 
 
+@pytest.mark.parametrize(("standby", "isolation"), [(False, "SERIALIZABLE, READ ONLY, DEFERRABLE"), (True, "REPEATABLE READ")])
+async def test_a_standby_that_has_no_serializable_transactions_is_not_asked_for_one(standby: bool, isolation: str) -> None:
+    run = Run()
+    run.world.standby = standby
+    await run.snapshot.run(None, None)
+    [source] = run.world.sources
+    assert source.statements[0] == f"BEGIN ISOLATION LEVEL {isolation}"
+
+
 async def test_a_snapshot_after_a_failed_one_streams_from_the_slot_s_position() -> None:
     run = Run(stream_from=LSN - 1000)
     assert await run.take() == SnapshotPoint(LSN, LSN - 1000)
