@@ -51,7 +51,8 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
 @pytest.fixture
 def failover_pair() -> Iterator[Pair]:
     """With the first version whose standbys can copy the slots of their primary."""
-    with EmbeddedPostgres(release_programs(17)) as primary, Standby(primary) as standby:
+    own = {"sync_replication_slots": "on"}
+    with EmbeddedPostgres(release_programs(17)) as primary, Standby(primary, settings=own) as standby:
         yield Pair(primary, standby)
 
 
@@ -161,25 +162,21 @@ async def test_a_failover_slot_continues_on_the_new_primary(failover_pair: Pair,
 
         def copied() -> bool:
             # The copy stays when the slot has moved past the standby's own position.
-            primary.execute("INSERT INTO t DEFAULT VALUES")
+            primary.execute("SELECT pg_log_standby_snapshot()", "INSERT INTO t DEFAULT VALUES")
             connector.await_confirmed(connector.lsn())
             failover_pair.standby.caught_up()
-            standby.execute("SELECT pg_sync_replication_slots()")
             return standby.execute("SELECT synced AND NOT temporary FROM pg_replication_slots WHERE slot_type = 'logical'") == [(True,)]
 
         wait_until(copied, lambda: f"the standby to have the slot: {connector.slot()}", SECONDS)
         primary.execute("INSERT INTO t DEFAULT VALUES")
-        connector.await_confirmed(connector.lsn())
-        connector.stop()
-        primary.execute("INSERT INTO t DEFAULT VALUES")
+        # Kafka need not have the row when the primary is lost, but the standby has.
         failover_pair.standby.caught_up()
         take_over(failover_pair)
-        connector.put("resume")
-        connector.await_phase("streaming")
         primary.execute("INSERT INTO t SELECT max(id) + 1 FROM t")
         connector.await_confirmed(connector.lsn())
         rows = sorted(int(str(row)) for (row,) in primary.execute("SELECT id FROM t"))
-        assert await connector.seen("public.t") == [("r", 1), *(("c", number) for number in rows[1:])]
+        # The last rows before the failover may come twice.
+        assert list(dict.fromkeys(await connector.seen("public.t"))) == [("r", 1), *(("c", number) for number in rows[1:])]
     finally:
         remove(connector)
 
