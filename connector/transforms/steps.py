@@ -71,11 +71,17 @@ def _step(
     prefix = f"transforms.{alias}."
     wanted = config.get(f"{prefix}type", "").strip()
     transform = _transform(wanted, under(config, prefix, without=_OF_STEPS), f"{prefix}type", emulation, plugins, report)
-    named = config.get(f"{prefix}predicate", "").strip()
-    if named and named not in predicates:
-        raise _invalid(f"{prefix}predicate", f"it names {named}, which predicates does not list", "Add it to predicates, or leave it out.")
-    negate = config.get(f"{prefix}negate", "false").strip().lower() == "true"
-    return Step(alias, wanted.replace("$", ".").rpartition(".")[2], transform, predicates[named] if named else None, negate)
+    name = wanted.replace("$", ".").rpartition(".")[2]
+    if f"{prefix}predicate" not in config:
+        if f"{prefix}negate" in config:
+            # A step that was to leave most records alone must not be applied to all.
+            raise _invalid(f"{prefix}negate", f"there is no {prefix}predicate that it negates", "Add the predicate, or leave negate out.")
+        return Step(alias, name, transform)
+    named = config[f"{prefix}predicate"].strip()
+    if named not in predicates:
+        reason = f"it names {named}, which predicates does not list" if named else "it is empty"
+        raise _invalid(f"{prefix}predicate", reason, "Add it to predicates, or leave it out.")
+    return Step(alias, name, transform, predicates[named], config.get(f"{prefix}negate", "false").strip().lower() == "true")
 
 
 def _transform(

@@ -76,14 +76,14 @@ def _step(
     trimmed = (wanted or "").strip()
     if ":" in trimmed:
         # A class of the user's own: it is loaded when the task starts, and lists no properties.
-        return [StepRow(_type_key(prefix, group, noun, name, known), trimmed, ())]
+        return [StepRow(_type_key(prefix, group, noun, name, known), trimmed, _negate_errors(prefix, noun, settings))]
     found = find_class(trimmed, (*known, *_unlisted(noun, emulated)), noun)
     # Kafka finds a class despite blanks around its name, but then shows neither its versions nor its properties.
     described = found is not None and wanted == trimmed
     asked = settings.get(f"{prefix}.plugin.version")
     problem = version_problem(found, emulated, asked) if found is not None and described else None
     mismatch = () if problem is None else (problem,)
-    errors = _type_errors(prefix, noun, found, emulated, settings)
+    errors = (*_type_errors(prefix, noun, found, emulated, settings), *_negate_errors(prefix, noun, settings))
     release = None if found is None else class_version(found, emulated)
     version = _version_key(prefix, group, noun, name, release, default=release if described else None)
     shown = trimmed if is_there(trimmed, emulated) else found
@@ -150,6 +150,14 @@ def _type_errors(prefix: str, noun: str, found: str | None, emulated: str, setti
     newer = _RENAMED.get(wanted.strip())
     hint = f" Debezium renamed it to {newer}; use that name." if newer else ""
     return (f"Invalid value {wanted} for configuration {key}: Class {wanted} could not be found.{hint}",)
+
+
+def _negate_errors(prefix: str, noun: str, settings: Mapping[str, str | None]) -> tuple[str, ...]:
+    """Return Connect's error message about a ``negate`` without the predicate that it negates. It belongs to the step's class."""
+    negate, predicate = f"{prefix}.negate", f"{prefix}.predicate"
+    if noun != "Transformation" or negate not in settings or predicate in settings:
+        return ()
+    return (f"Config '{negate}' was provided but there is no config '{predicate}' defining a predicate to be negated.",)
 
 
 def _type_key(prefix: str, group: str, noun: str, name: str, known: tuple[str, ...]) -> Key:

@@ -54,12 +54,23 @@ def test_a_known_class_brings_its_options(wanted: str) -> None:
 
 def test_a_wrong_option_is_named_as_kafka_names_it() -> None:
     config = {**MINIMAL, **ROUTE, "transforms.route.type": ROUTER, "transforms.route.regex": "(", "transforms.route.negate": "x"}
+    config |= {"transforms.route.predicate": "p"}
     del config["transforms.route.replacement"]
     assert error_lines(validate(config)) == [
         "Invalid value ( for configuration regex: Invalid regex: Unclosed group near index 1\n(",
         'Missing required configuration "transforms.route.replacement" which has no default value.',
         "Invalid value x for configuration transforms.route.negate: Expected value to be either true or false",
     ]
+
+
+@pytest.mark.parametrize("kind", [ROUTER, "shop.transforms:Mine"])
+@pytest.mark.parametrize("negate", ["true", "false"])
+def test_negate_without_a_predicate_is_an_error_of_the_class(kind: str, negate: str) -> None:
+    config = {**MINIMAL, **ROUTE, "transforms.route.type": kind, "transforms.route.negate": negate}
+    assert error_lines(validate(config)) == [
+        "Config 'transforms.route.negate' was provided but there is no config 'transforms.route.predicate' defining a predicate to be negated."
+    ]
+    assert error_lines(validate({**config, "transforms.route.predicate": "p"})) == []
 
 
 def test_a_class_of_the_users_own_is_not_looked_for() -> None:

@@ -54,6 +54,8 @@ def test_an_alias_counts_once() -> None:
     [
         ({"transforms.one.type": "no.such.Smt"}, "Property transforms.one.type cannot be used: there is no transformation no.such.Smt"),
         ({"transforms.two.predicate": "q"}, "Property transforms.two.predicate cannot be used: it names q"),
+        ({"transforms.two.predicate": " "}, "Property transforms.two.predicate cannot be used: it is empty"),
+        ({"transforms.one.negate": "true"}, "Property transforms.one.negate cannot be used: there is no transforms.one.predicate"),
         ({"predicates.p.type": "no.such.P"}, "Property predicates.p.type cannot be used: there is no predicate no.such.P"),
         ({"transforms.one.regex": "("}, "Property transforms.one cannot be used"),
         ({"predicates.p.pattern": "("}, "Property predicates.p cannot be used"),
