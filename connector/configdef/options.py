@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from connector.configdef.key import Key
 from connector.emulation import DEFAULT, Emulation
+from connector.ports import Backtracking, no_backtracking
 
 Report = Callable[[str], None]
 """Takes the full name of a property that a step does not know."""
@@ -22,7 +23,14 @@ class OptionError(ValueError):
 class Options:
     """The options of one step: those that are set, else the defaults of its ``keys``. Names are without the step's prefix."""
 
-    def __init__(self, keys: Iterable[Key], values: Mapping[str, str], emulation: Emulation = DEFAULT) -> None:
+    def __init__(
+        self,
+        keys: Iterable[Key],
+        values: Mapping[str, str],
+        emulation: Emulation = DEFAULT,
+        prefix: str = "",
+        backtrack: Backtracking = no_backtracking,
+    ) -> None:
         self._keys = {key.name: key for key in keys}
         self._values = values
         self._read: set[str] = set()
@@ -30,6 +38,10 @@ class Options:
         self._forwarded: set[str] = set()
         """Prefixes of options that the step passes on."""
         self.emulation = emulation
+        self.prefix = prefix
+        """What stands before the names in the configuration, where it is known."""
+        self.backtrack = backtrack
+        """Matches the patterns of a step that RE2 cannot match."""
 
     def __contains__(self, name: str) -> bool:
         """Whether the option is set."""

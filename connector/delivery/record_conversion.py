@@ -29,6 +29,7 @@ from connector.emulation import DEFAULT, Emulation
 from connector.errors import CdcError, ErrorKind
 from connector.log import Warn
 from connector.plugins.allowed import NO_PLUGINS, AllowedPlugins
+from connector.ports import Backtracking, no_backtracking
 from connector.record.batch import NO_HEADERS, encode_headers, read_headers
 from connector.record.connect_record import ConnectRecord, DataError, Header
 from connector.record.json_converter import ConverterSettings
@@ -206,14 +207,22 @@ def _header(name: str, value: bytes | None, key: _Shape | None) -> Header:
 class RecordConversion:
     """The chain and the converters of one task. Raises CdcError(CONFIG_INVALID) when they cannot be made."""
 
-    def __init__(self, plan: ConversionPlan, warn: Warn, error: Warn | None = None, failed: RecordFailed = ignore_failure) -> None:
+    def __init__(
+        self,
+        plan: ConversionPlan,
+        warn: Warn,
+        error: Warn | None = None,
+        failed: RecordFailed = ignore_failure,
+        backtrack: Backtracking = no_backtracking,
+    ) -> None:
         """Make them. ``error`` writes what a transform reports with this level; without it ``warn`` does.
 
-        ``failed`` is called for each record that a transform or converter fails on.
+        ``failed`` is called for each record that a transform or converter fails on. ``backtrack`` matches the steps' patterns for which
+        RE2 does not suffice.
         """
         self._failed = failed
         unused: list[str] = []
-        self.chain = Chain(make_steps(plan.config, plan.emulation, plan.plugins, unused.append))
+        self.chain = Chain(make_steps(plan.config, plan.emulation, plan.plugins, unused.append, backtrack))
         for step in self.chain.steps:
             if isinstance(step.transform, Reporting):
                 step.transform.reports.bind(step.alias, warn, warn if error is None else error)

@@ -57,4 +57,4 @@ async def rehearse(
     async with contextlib.AsyncExitStack() as stack:
         sink = KeptSink(take)
         stack.push_async_callback(sink.stop)
-        await run.rehearse(stop, await converted(sink, context.conversion, config, stack), opened)
+        await run.rehearse(stop, await converted(sink, context.conversion, config, stack, context.backtrack), opened)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from connector.configdef.class_names import find_class
 from connector.configdef.options import OptionError, Options, Report, discard
 from connector.emulation import Emulation
 from connector.errors import CdcError, ErrorKind
 from connector.plugins.allowed import AllowedPlugins
+from connector.ports import Backtracking, no_backtracking
 from connector.transforms.catalog import PREDICATES, TRANSFORMS
 from connector.transforms.chain import Step
 from connector.transforms.custom import custom_transform
@@ -31,13 +32,21 @@ def under(config: Mapping[str, str], prefix: str, *, without: frozenset[str] = f
     return {name: value for name, value in found.items() if name not in without}
 
 
-def make_steps(config: Mapping[str, str], emulation: Emulation, plugins: AllowedPlugins, report: Report = discard) -> tuple[Step, ...]:
+def make_steps(
+    config: Mapping[str, str],
+    emulation: Emulation,
+    plugins: AllowedPlugins,
+    report: Report = discard,
+    backtrack: Backtracking = no_backtracking,
+) -> tuple[Step, ...]:
     """Make every step of a configuration, in order, and ``report`` each property below a step's prefix that the step does not know.
 
+    ``backtrack`` matches patterns for which RE2 does not suffice; who only looks at the steps needs none.
     A user's own class gets all its options, so none of them is reported. Raises CdcError(CONFIG_INVALID) that names the property.
     """
-    predicates = {alias: _predicate(config, alias, emulation, report) for alias in listed(config, "predicates")}
-    return tuple(_step(config, alias, emulation, plugins, predicates, report) for alias in listed(config, "transforms"))
+    making = _Making(emulation, plugins, report, backtrack)
+    predicates = {alias: _predicate(config, alias, making) for alias in listed(config, "predicates")}
+    return tuple(_step(config, alias, making, predicates) for alias in listed(config, "transforms"))
 
 
 def refused_steps(config: Mapping[str, str], emulation: Emulation) -> list[tuple[str, str]]:
@@ -60,17 +69,19 @@ def refused_steps(config: Mapping[str, str], emulation: Emulation) -> list[tuple
     return found
 
 
-def _step(
-    config: Mapping[str, str],
-    alias: str,
-    emulation: Emulation,
-    plugins: AllowedPlugins,
-    predicates: Mapping[str, Predicate],
-    report: Report,
-) -> Step:
+class _Making(NamedTuple):
+    """What all steps are made with."""
+
+    emulation: Emulation
+    plugins: AllowedPlugins
+    report: Report
+    backtrack: Backtracking
+
+
+def _step(config: Mapping[str, str], alias: str, making: _Making, predicates: Mapping[str, Predicate]) -> Step:
     prefix = f"transforms.{alias}."
     wanted = config.get(f"{prefix}type", "").strip()
-    transform = _transform(wanted, under(config, prefix, without=_OF_STEPS), f"{prefix}type", emulation, plugins, report)
+    transform = _transform(wanted, under(config, prefix, without=_OF_STEPS), prefix, making)
     name = wanted.replace("$", ".").rpartition(".")[2]
     if f"{prefix}predicate" not in config:
         if f"{prefix}negate" in config:
@@ -84,11 +95,10 @@ def _step(
     return Step(alias, name, transform, predicates[named], config.get(f"{prefix}negate", "false").strip().lower() == "true")
 
 
-def _transform(
-    wanted: str, values: Mapping[str, str], setting: str, emulation: Emulation, plugins: AllowedPlugins, report: Report
-) -> Transform:
+def _transform(wanted: str, values: Mapping[str, str], prefix: str, making: _Making) -> Transform:
+    setting, emulation = f"{prefix}type", making.emulation
     if ":" in wanted:
-        return custom_transform(wanted, values, setting, plugins)
+        return custom_transform(wanted, values, setting, making.plugins)
     available = [name for name, definition in TRANSFORMS.items() if emulation.version in definition.versions]
     name = find_class(wanted, available, "Transformation")
     if name is None:
@@ -99,28 +109,28 @@ def _transform(
             f"class.map.{wanted or '<class>'}=package.module:Class (docs/extending.md).",
         )
     definition = TRANSFORMS[name]
-    options = Options(definition.keys_in(emulation.version), values, emulation)
+    options = Options(definition.keys_in(emulation.version), values, emulation, prefix, making.backtrack)
     try:
         made = definition.make(options)
     except OptionError as problem:
-        raise _invalid(setting.removesuffix(".type"), str(problem), "Correct the options of this transformation.") from None
-    options.report_unused(setting.removesuffix("type"), report)
+        raise _invalid(prefix.removesuffix("."), str(problem), "Correct the options of this transformation.") from None
+    options.report_unused(prefix, making.report)
     return made
 
 
-def _predicate(config: Mapping[str, str], alias: str, emulation: Emulation, report: Report) -> Predicate:
+def _predicate(config: Mapping[str, str], alias: str, making: _Making) -> Predicate:
     prefix = f"predicates.{alias}."
     wanted = config.get(f"{prefix}type", "").strip()
     name = find_class(wanted, PREDICATES, "Predicate")
     if name is None:
         raise _invalid(f"{prefix}type", f"there is no predicate {wanted}", "Correct the class name.")
     definition = PREDICATES[name]
-    options = Options(definition.keys, under(config, prefix, without=_NOT_OPTIONS), emulation)
+    options = Options(definition.keys, under(config, prefix, without=_NOT_OPTIONS), making.emulation, prefix, making.backtrack)
     try:
         made = definition.make(options)
     except OptionError as problem:
         raise _invalid(f"predicates.{alias}", str(problem), "Correct the options of this predicate.") from None
-    options.report_unused(prefix, report)
+    options.report_unused(prefix, making.report)
     return made
 
 

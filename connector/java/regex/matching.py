@@ -1,13 +1,13 @@
 """A Java pattern that is matched, with its groups and replacements (``java.util.regex.Matcher``).
 
-Matching is done by :mod:`re` and backtracks as Java does: use it for short texts that come seldom (topic names), or where the caller
-bounds the work. Patterns over many names are matched by :mod:`connector.catalog.name_matcher`.
+Matching is done by :mod:`re` and backtracks, which may take hours where Java takes milliseconds: use it only where the caller bounds the
+work. Topics are matched by :mod:`connector.transforms.routing_pattern`, names of tables by :mod:`connector.catalog.name_matcher`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Self
@@ -44,10 +44,6 @@ class Pattern:
         """Whether a part of the text matches (``Matcher.find``)."""
         return self.program.search(text) is not None
 
-    def replace_whole(self, text: str, replacement: str) -> str | None:
-        """Return what Kafka's routers make of a whole match (``matches`` and then ``replaceFirst``); None where the text does not match."""
-        return self.replace_first(text, replacement) if self.matches(text) else None
-
     def replace_first(self, text: str, replacement: str) -> str:
         """Replace the first match. Raises ReplacementError."""
         return self._replace(text, replacement, count=1)
@@ -57,11 +53,14 @@ class Pattern:
         return self._replace(text, replacement, count=0)
 
     def _replace(self, text: str, replacement: str, count: int) -> str:
-        return self.program.sub(lambda found: self._expanded(found, replacement), text, count)
+        def replaced(found: re.Match[str]) -> str:
+            return self.expanded(lambda number: found[f"g{number}" if number else 0], replacement)
 
-    def _expanded(self, found: re.Match[str], replacement: str) -> str:
-        parts = parse_replacement(replacement, self.program.groups, self.names)
-        return expand(parts, lambda number: found[f"g{number}" if number else 0])
+        return self.program.sub(replaced, text, count)
+
+    def expanded(self, text_of: Callable[[int], str | None], replacement: str) -> str:
+        """Return the replacement of a match, given the text of each group; of group 0, the match itself. Raises ReplacementError."""
+        return expand(parse_replacement(replacement, self.program.groups, self.names), text_of)
 
 
 @lru_cache(maxsize=256)

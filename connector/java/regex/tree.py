@@ -113,6 +113,18 @@ def dots(node: Node) -> int:
             return 0
 
 
+def repeats_nothing(node: Node) -> bool:
+    """Whether a repetition repeats what may match the empty text. Engines differ in the groups of such a match."""
+    match node:
+        case Repeat(part, _, high):
+            return (high != 1 and width(part)[0] == 0) or repeats_nothing(part)
+        case Sequence(parts) | Either(parts):
+            return any(map(repeats_nothing, parts))
+        case Group(part) | Atomic(part) | Look(part):
+            return repeats_nothing(part)
+    return False
+
+
 def width(node: Node) -> tuple[int, int | None]:
     """Return the fewest and the most characters that ``node`` matches; None if there is no bound, as for a back reference."""
     match node:

@@ -18,7 +18,7 @@ from connector.io.kafka.topic_creation import TopicCreator
 from connector.io.kafka.transactional_sink import OffsetTarget, TransactionalSink
 from connector.io.postgres.timescale import PostgresTimescale
 from connector.log import EventLog
-from connector.ports import JsonObject
+from connector.ports import Backtracking, JsonObject
 from connector.runner.context import ExactlyOnce, TaskContext
 from connector.runner.sinks.converting_sink import ConvertingSink
 from connector.runner.sinks.retried_requests import RetriedRequests
@@ -85,7 +85,9 @@ async def open_sink(context: TaskContext, config: ConnectorConfig, stack: AsyncE
     meters.admin.watch(creator.traffic)
     meters.in_flight = lambda: sink.waiting
     await sink.start()
-    found = await converted(sink, context.conversion, config, stack, context.topic_described, bound(_count_failure, context))
+    found = await converted(
+        sink, context.conversion, config, stack, context.backtrack, context.topic_described, bound(_count_failure, context)
+    )
     if isinstance(found, ConvertingSink) and (unused := found.conversion.unused):
         # The processes that read a snapshot make the same steps; only the task reports.
         LOG.warning("properties unknown to their step, they have no effect", properties=", ".join(unused))
@@ -121,13 +123,14 @@ async def converted(
     plan: ConversionPlan | None,
     config: ConnectorConfig,
     stack: AsyncExitStack,
+    backtrack: Backtracking,
     report_topic: ReportTopic | None = None,
     failed: RecordFailed = ignore_failure,
 ) -> Sink:
     """Return the sink itself, or one in front of it that does what ``plan`` says. The stack closes it. Raises CdcError(CONFIG_INVALID).
 
-    ``report_topic`` is what the transform OpenLineage calls. ``failed`` is called for each record that a
-    transform or converter fails on.
+    ``backtrack`` matches patterns for which RE2 does not suffice. ``report_topic`` is what the transform OpenLineage calls.
+    ``failed`` is called for each record that a transform or converter fails on.
     """
     if plan is None:
         return sink
@@ -136,7 +139,7 @@ async def converted(
 
     clients = RegistryClients()
     stack.push_async_callback(clients.close)
-    conversion = RecordConversion(plan, LOG.warning, _error, failed)
+    conversion = RecordConversion(plan, LOG.warning, _error, failed, backtrack)
     conversion.chain = Chain([_connected(step, plan, report_topic) for step in conversion.chain.steps])
     resolve = RetriedRequests(clients.resolve, config.errors_retry_timeout, config.errors_retry_delay_max_ms)
     found = ConvertingSink(sink, conversion, resolve)

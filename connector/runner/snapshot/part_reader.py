@@ -181,5 +181,5 @@ async def open_part_reader(stack: contextlib.AsyncExitStack, job: Job, report: C
         sink = TransactionalSink(kafka, creator, job.transactional_id, None)
     stack.push_async_callback(sink.stop)
     await sink.start()
-    rows = await converted(sink, job.conversion, config, stack)
+    rows = await converted(sink, job.conversion, config, stack, backtrack)
     return PartReader(job, config, TableReader(config, capture, rows, source, job.statements), rows, source, report)

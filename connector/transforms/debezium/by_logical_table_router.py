@@ -13,7 +13,7 @@ from typing import Any, Final
 from connector.configdef.checks import java_int
 from connector.configdef.key import SINCE_3_7, VERSIONS, Key
 from connector.configdef.options import OptionError, Options
-from connector.java.regex.matching import Pattern, ReplacementError
+from connector.java.regex.matching import ReplacementError
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.name_adjustment import NameAdjuster, name_adjuster
 from connector.record.schema import STRING, Field, Schema
@@ -22,6 +22,7 @@ from connector.transforms.debezium.differences import differences_of
 from connector.transforms.debezium.envelope import copied, filled, is_change_event, with_defaults
 from connector.transforms.debezium.new_record_state.extract_new_record_state_keys import option
 from connector.transforms.reports import Reports
+from connector.transforms.routing_pattern import RoutingPattern
 from connector.transforms.transform import TransformDefinition
 
 _SIZE: Final = "logical.destination.cache.size"
@@ -67,11 +68,11 @@ class Routed:
 class ByLogicalTableRouter:
     """Renames topics that ``topic`` matches as a whole, and the schemas of their records."""
 
-    topic: Pattern
+    topic: RoutingPattern
     topic_replacement: str
     key_field: str | None
     """None: keys get no field."""
-    key_regex: Pattern | None
+    key_regex: RoutingPattern | None
     key_replacement: str
     adjusted: NameAdjuster
     fills: bool
@@ -97,10 +98,10 @@ class ByLogicalTableRouter:
         if key_regex and not key_replacement:
             raise _invalid("key.field.replacement", "key.field.replacement must be non-empty if key.field.regex is set.")
         return cls(
-            _regex("topic.regex", _required(options, "topic.regex")),
+            _regex("topic.regex", _required(options, "topic.regex"), options),
             _required(options, "topic.replacement"),
             options.raw.get("key.field.name", key_field) if unique else None,
-            _regex("key.field.regex", key_regex) if key_regex else None,
+            _regex("key.field.regex", key_regex, options) if key_regex else None,
             key_replacement,
             name_adjuster(mode, dots=True),
             differences_of(options.emulation).fills_defaults,
@@ -193,7 +194,7 @@ class ByLogicalTableRouter:
         return out
 
     @staticmethod
-    def _replaced(pattern: Pattern, topic: str, replacement: str) -> str | None:
+    def _replaced(pattern: RoutingPattern, topic: str, replacement: str) -> str | None:
         try:
             return pattern.replace_whole(topic, replacement)
         except ReplacementError as error:
@@ -211,9 +212,9 @@ def _required(options: Options, name: str) -> str:
     return value
 
 
-def _regex(name: str, text: str) -> Pattern:
+def _regex(name: str, text: str, options: Options) -> RoutingPattern:
     try:
-        return Pattern.compile(text)
+        return RoutingPattern(text, options, name)
     except ValueError as error:
         raise _invalid(name, f"A valid regular expressions is expected, but {error}") from None
 

@@ -8,10 +8,10 @@ from typing import Final
 from connector.configdef.kafka_checks import not_empty
 from connector.configdef.key import Check, Key
 from connector.configdef.options import Options
-from connector.java.regex.matching import Pattern
 from connector.record.connect_record import ConnectRecord
 from connector.transforms.kafka.definitions import PACKAGE, check_options
 from connector.transforms.kafka.regex_checks import compiled, some_regex
+from connector.transforms.routing_pattern import RoutingPattern
 from connector.transforms.transform import PredicateDefinition
 
 
@@ -50,13 +50,13 @@ class RecordIsTombstone:
 class TopicNameMatches:
     """Whether a regular expression matches the whole name of a record's topic."""
 
-    pattern: Pattern
+    pattern: RoutingPattern
 
     @classmethod
     def of(cls, options: Options) -> TopicNameMatches:
         """Make it of its options. Raises OptionError."""
         check_options(TOPIC_KEYS, options)
-        return cls(compiled("pattern", options.needed("pattern")))
+        return cls(compiled("pattern", options))
 
     def test(self, record: ConnectRecord) -> bool:
         """Whether the topic matches."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from connector.configdef.kafka_checks import valid_regex
 from connector.configdef.key import Key, Settings
-from connector.configdef.options import OptionError
-from connector.java.regex.matching import Pattern
+from connector.configdef.options import OptionError, Options
+from connector.transforms.routing_pattern import RoutingPattern
 
 
 def regex(key: Key, value: str | None, settings: Settings) -> Iterator[str]:
@@ -26,9 +26,10 @@ def some_regex(key: Key, value: str | None, settings: Settings) -> Iterator[str]
         yield from regex(key, value, settings)
 
 
-def compiled(name: str, value: str) -> Pattern:
+def compiled(name: str, options: Options) -> RoutingPattern:
     """Compile the expression of an option. Raises OptionError, also for one that Java compiles and this worker cannot match."""
+    value = options.needed(name)
     try:
-        return Pattern.compile(value)
+        return RoutingPattern(value, options, name)
     except ValueError as error:
         raise OptionError(f"Invalid value {value} for configuration {name}: Invalid regex: {error}") from None

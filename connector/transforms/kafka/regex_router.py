@@ -7,23 +7,24 @@ from typing import Final
 
 from connector.configdef.key import Key
 from connector.configdef.options import Options
-from connector.java.regex.matching import Pattern, ReplacementError
+from connector.java.regex.matching import ReplacementError
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.transforms.kafka.definitions import definition
 from connector.transforms.kafka.regex_checks import compiled, regex
+from connector.transforms.routing_pattern import RoutingPattern
 
 
 @dataclass(frozen=True, slots=True)
 class RegexRouter:
     """Renames the topic when ``regex`` matches its whole name; ``replacement`` may refer to groups (``$1``)."""
 
-    regex: Pattern
+    regex: RoutingPattern
     replacement: str
 
     @classmethod
     def of(cls, options: Options) -> RegexRouter:
         """Make it of its options. Raises OptionError."""
-        return cls(compiled("regex", options.needed("regex")), options.needed("replacement"))
+        return cls(compiled("regex", options), options.needed("replacement"))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Return the record with its new topic. Raises DataError for a replacement that refers to a group which is not there."""

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from connector.configdef.key import Key
 from connector.configdef.options import OptionError, Options
-from connector.java.regex.matching import Pattern
 from connector.record.connect_record import ConnectRecord
+from connector.transforms.routing_pattern import RoutingPattern
 from connector.transforms.scripting.engine import Engine, engine_of
 
 NULL_HANDLING: Final = ("drop", "keep", "evaluate")
@@ -19,7 +19,7 @@ class Script:
     """A script with the records that it is for."""
 
     engine: Engine
-    topics: Pattern | None
+    topics: RoutingPattern | None
     null_handling: str
 
     @classmethod
@@ -33,7 +33,7 @@ class Script:
             raise OptionError(f"The 'null.handling.mode' value is invalid: Value must be one of {', '.join(NULL_HANDLING)}")
         regex = options.text("topic.regex")
         try:
-            topics = Pattern.compile(regex) if regex else None
+            topics = RoutingPattern(regex, options, "topic.regex") if regex else None
         except ValueError as error:
             raise OptionError(f"The 'topic.regex' value is invalid: A valid regular expression is expected, but {error}") from None
         return cls(engine_of(options.needed("language"), options.raw[expression]), topics, handling)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from connector.configdef.key import VERSIONS
 from connector.configdef.options import OptionError, Options
-from connector.java.regex.matching import Pattern, ReplacementError
+from connector.java.regex.matching import ReplacementError
 from connector.record.connect_record import ConnectRecord, DataError, Header
 from connector.record.schema import Field, Schema
 from connector.record.struct import SchemaCache, field_of, get
@@ -24,6 +24,7 @@ from connector.transforms.debezium.outbox.json_payload import PayloadSchemas, Un
 from connector.transforms.debezium.outbox.keys import KEYS
 from connector.transforms.debezium.outbox.placement import Placements
 from connector.transforms.reports import Reports
+from connector.transforms.routing_pattern import RoutingPattern
 from connector.transforms.transform import TransformDefinition
 
 MILLISECONDS: Final[Mapping[str, int]] = {
@@ -59,7 +60,7 @@ class EventRouter:
         nulls = _choice(options, "table.json.payload.null.behavior", ("ignore", "optional_bytes"))
         skips_missing = differences.may_miss_fields and _choice(options, "table.field.additional.missing", ("ignore", "error")) == "ignore"
         self.route_column: Final = raw("route.by.field", "aggregatetype")
-        self._regex: Final = _pattern("route.topic.regex", raw("route.topic.regex", "(?<routedByValue>.*)"))
+        self._regex: Final = _pattern(options)
         self._replacement: Final = raw("route.topic.replacement", "outbox.event.${routedByValue}")
         self.tombstones: Final = _flag(options, "route.tombstone.on.empty.payload")
         self.placements: Final = Placements.read(options, differences, skips_missing=skips_missing)
@@ -236,9 +237,11 @@ def _flag(options: Options, name: str) -> bool:
     return value.lower() == "true"
 
 
-def _pattern(name: str, text: str) -> Pattern:
+def _pattern(options: Options) -> RoutingPattern:
+    name = "route.topic.regex"
+    text = options.raw.get(name, "(?<routedByValue>.*)")
     try:
-        return Pattern.compile(text)
+        return RoutingPattern(text, options, name)
     except ValueError as error:
         raise _invalid(name, text, f"A valid regular expressions is expected, but {error}") from None
 

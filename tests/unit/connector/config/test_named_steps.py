@@ -67,9 +67,8 @@ def test_a_wrong_option_is_named_as_kafka_names_it() -> None:
 @pytest.mark.parametrize("negate", ["true", "false"])
 def test_negate_without_a_predicate_is_an_error_of_the_class(kind: str, negate: str) -> None:
     config = {**MINIMAL, **ROUTE, "transforms.route.type": kind, "transforms.route.negate": negate}
-    assert error_lines(validate(config)) == [
-        "Config 'transforms.route.negate' was provided but there is no config 'transforms.route.predicate' defining a predicate to be negated."
-    ]
+    [line] = error_lines(validate(config))
+    assert line.startswith("Config 'transforms.route.negate' was provided but there is no config 'transforms.route.predicate' defining ")
     assert error_lines(validate({**config, "transforms.route.predicate": "p"})) == []
 
 
