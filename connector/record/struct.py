@@ -26,6 +26,14 @@ def get(schema: Schema, struct: Mapping[str, Any], name: str) -> Any:
     field = field_of(schema, name)
     if field is None:
         raise KeyError(name)
+    return value_of(field, struct)
+
+
+def value_of(field: Field, struct: Mapping[str, Any]) -> Any:
+    """Return the value of a field that is at hand: :func:`get` looks for it among all fields where the value is null."""
+    value = struct.get(field.name)
+    if value is not None:
+        return value
     return None if field.schema.default is NO_DEFAULT else field.schema.default
 
 

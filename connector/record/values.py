@@ -15,7 +15,7 @@ from connector.java.floats import java_double, java_float
 from connector.record.connect_record import DataError
 from connector.record.java_date import JavaDate
 from connector.record.schema import CONNECT_DATE, CONNECT_TIME, CONNECT_TIMESTAMP, Schema
-from connector.record.struct import get
+from connector.record.struct import value_of
 
 DAY_MS: Final = 86_400_000
 DATE_FORMAT: Final = DateFormat.compile("yyyy-MM-dd")
@@ -71,7 +71,7 @@ def _integer(schema: Schema | None, value: int) -> str:
 
 def _collection(schema: Schema | None, value: Any) -> str:
     if schema is not None and schema.type == "struct":
-        members = (f"{_quote(each.name)}:{_text(each.schema, get(schema, value, each.name), quoted=True)}" for each in schema.fields)
+        members = (f"{_quote(each.name)}:{_text(each.schema, value_of(each, value), quoted=True)}" for each in schema.fields)
         return f"{{{','.join(members)}}}"
     if isinstance(value, Mapping):
         keys, values = (None, None) if schema is None else (schema.keys, schema.values)

@@ -17,7 +17,7 @@ from connector.java.properties import parse_properties
 from connector.record.connect_record import ConnectRecord, DataError, Header
 from connector.record.java_string import java_string
 from connector.record.schema import STRING, Schema
-from connector.record.struct import field_of, get
+from connector.record.struct import field_of, value_of
 from connector.transforms.debezium.envelope_name import change_event
 from connector.transforms.transform import TransformDefinition
 
@@ -118,7 +118,7 @@ class ActivateTracingSpan:
 
 def _members(schema: Schema, source: Mapping[str, Any]) -> dict[str, tuple[Schema, Any]]:
     """The members that are not null, with their schemas."""
-    every = ((each.name, (each.schema, get(schema, source, each.name))) for each in schema.fields)
+    every = ((each.name, (each.schema, value_of(each, source))) for each in schema.fields)
     return {name: member for name, member in every if member[1] is not None}
 
 

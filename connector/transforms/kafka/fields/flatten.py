@@ -12,7 +12,7 @@ from connector.configdef.options import Options
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.java_date import JavaDate
 from connector.record.schema import NO_DEFAULT, Field, Schema
-from connector.record.struct import SchemaCache, get
+from connector.record.struct import SchemaCache, value_of
 from connector.transforms.kafka.definitions import both_sides
 from connector.transforms.kafka.requirements import require_map_or_null, require_struct_or_null
 from connector.transforms.kafka.schemas import has_default, struct_schema
@@ -68,9 +68,9 @@ class Flatten:
         for each in schema.fields:
             full = self._name(prefix, each.name)
             if each.schema.type == "struct":
-                yield from self._members(each.schema, get(schema, struct, each.name), full)
+                yield from self._members(each.schema, value_of(each, struct), full)
             else:
-                yield full, get(schema, struct, each.name)
+                yield full, value_of(each, struct)
 
     def _flat(self, schema: Schema) -> Schema:
         default = schema.default if has_default(schema) else None
@@ -80,7 +80,7 @@ class Flatten:
         for each in schema.fields:
             full = self._name(prefix, each.name)
             nullable = optional or each.schema.optional
-            own = each.schema.default if has_default(each.schema) else None if default is None else get(schema, default, each.name)
+            own = each.schema.default if has_default(each.schema) else None if default is None else value_of(each, default)
             if each.schema.type == "struct":
                 yield from self._fields(each.schema, full, nullable, own)
             elif each.schema.type == "map":
