@@ -92,6 +92,10 @@ def quote_base64(data: bytes) -> bytes:
     return b'"' + binascii.b2a_base64(data, newline=False) + b'"'
 
 
+_LARGEST_SHIFT: Final = 200_000
+"""Zeros that are added to a number. No number of PostgreSQL has as many digits; to work out a billion of them would take minutes."""
+
+
 def unscaled(value: Decimal, scale: int) -> int:
     """Return ``value`` times ten to the power of ``scale``. Raises ValueError if that is not an integer."""
     sign, digits, exponent = value.as_tuple()
@@ -99,6 +103,12 @@ def unscaled(value: Decimal, scale: int) -> int:
         raise ValueError("Decimal is NaN or an infinity, which its schema cannot hold")  # noqa: TRY004 - it is a value, not a type
     # Decimal converts any length, while int() of a string refuses more than 4300 digits.
     magnitude, shift = int(Decimal((0, digits, 0))), exponent + scale
+    if not magnitude:
+        return 0
+    if shift > _LARGEST_SHIFT:
+        raise ValueError("Decimal has more digits than can be written")
+    if -shift > len(digits):
+        raise ValueError("Decimal has more fraction digits than the scale of its schema")
     if shift >= 0:
         magnitude *= int(10**shift)
     else:

@@ -27,7 +27,7 @@ from connector.transforms.kafka.fields import (
 from connector.transforms.kafka.headers import drop_headers, header_from, insert_header
 from connector.transforms.transform import PredicateDefinition, TransformDefinition
 from tests.support.each_case import each_case
-from tests.support.recorded_transforms import fits, of_checks, problems, record_of, reported
+from tests.support.recorded_transforms import UNREADABLE, fits, is_unreadable, of_checks, problems, record_of, reported
 
 RECORDED: Final[dict[str, Any]] = json.loads((Path(__file__).parent / "kafka_recorded.json").read_text(encoding="utf-8"))
 PACKAGE: Final = "org.apache.kafka.connect.transforms."
@@ -53,6 +53,8 @@ DEFINITIONS: Final[dict[str, TransformDefinition | PredicateDefinition]] = {
     each.name.removeprefix(PACKAGE): each for each in (*(one for module in MODULES for one in module.DEFINITIONS), *predicates.PREDICATES)
 }
 RECORDS: Final = {name: record_of(spec) for name, spec in RECORDED["records"].items()}
+WORK_HERE: Final = frozenset({"Cast$Value", "MaskField$Value"})
+"""Transforms whose result none of Connect's converters can write in some cases: docs/differences.md lists them."""
 TEXTS: Final = {text: place for place, text in enumerate(RECORDED["texts"])}
 
 
@@ -121,6 +123,11 @@ def test_answers_are_those_of_the_reference(
                 pytest.fail(f"{each} should fail: {RECORDED['texts'][wanted]}, not {reported(step.apply(record), TEXTS)}")
         else:
             after = step.apply(record)
+            if name in WORK_HERE and is_unreadable(wanted):
+                assert after is not None
+                assert reported(after, TEXTS)["value"][0] == wanted["value"][0]
+                assert reported(after, TEXTS)["value"][1] != UNREADABLE
+                continue
             assert fits(wanted, record, after, TEXTS), (each, wanted, after and reported(after, TEXTS))
 
 
