@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from connector.java.calendar import DAY_MS, civil, day_of_year, week_of_month, week_of_year, weekday, weekday_of_month
+from connector.java.calendar import DAY_MS, civil, day_of_year, days_of, week_of_month, week_of_year, weekday, weekday_of_month
 from connector.java.date_parsing import parse
 from connector.java.date_tokens import DAYS, ERAS, HALVES, LETTERS, MONTHS, ZONE_NAME, Token
+
+_YEARS_BEFORE: Final = 80
 
 
 class PatternError(ValueError):
@@ -34,11 +36,15 @@ class DateFormat:
 
     pattern: str
     tokens: tuple[Token, ...]
+    century: int
+    """The time at which the century of years of two digits begins."""
 
     @classmethod
-    def compile(cls, pattern: str) -> DateFormat:
-        """Compile a pattern. Raises PatternError."""
-        return cls(pattern, tuple(_tokens(pattern)))
+    def compile(cls, pattern: str, now: int = 0) -> DateFormat:
+        """Compile a pattern. Raises PatternError. ``now`` in ms counts only for texts whose years have two digits."""
+        days, ms = divmod(now, DAY_MS)
+        year, month, day = civil(days)
+        return cls(pattern, tuple(_tokens(pattern)), days_of(year - _YEARS_BEFORE, month, day) * DAY_MS + ms)
 
     def format(self, ms: int) -> str:
         """Return the text of a time."""
@@ -49,9 +55,9 @@ class DateFormat:
     def parse(self, text: str) -> int | None:
         """Return the time that a text begins with, or None where it does not go with the pattern. Anything may follow.
 
-        A year of two digits lies in 1946 to 2045: the 80 years before 2026 and the 20 years after it.
+        A year of two digits lies in the 80 years before the moment at which the pattern was compiled, or in the 20 years after it.
         """
-        return parse(self.tokens, text)
+        return parse(self.tokens, text, self.century)
 
 
 def _tokens(pattern: str) -> list[Token]:

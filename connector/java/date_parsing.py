@@ -10,13 +10,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from connector.java.calendar import CUTOVER, CUTOVER_YEAR, DAY_MS, days_of, gregorian_days, julian_days, weekday_on_or_before
+from connector.java.calendar import CUTOVER, CUTOVER_YEAR, DAY_MS, civil, days_of, gregorian_days, julian_days, weekday_on_or_before
 from connector.java.date_tokens import DAYS, ERAS, HALVES, MONTHS, ZONE_NAME, Token
 from connector.java.numbers import wrap
 
 _LONG: Final = 2**63
 _MOST_DIGITS: Final = 1_000
-CENTURY_START: Final = 1946
 _BLANKS: Final = " \t"
 _DIGITS: Final = re.compile(r"-?\d+")
 _OFFSET: Final = re.compile(r"([+-])(\d{2})(\d{2})")
@@ -29,9 +28,11 @@ Found = dict[str, tuple[int, int]]
 """Letter of a field → its value, and its place in the order of reading."""
 
 
-def parse(tokens: Sequence[Token], text: str) -> int | None:
-    """Return the time in ms since 1970-01-01, or None."""
+def parse(tokens: Sequence[Token], text: str, century: int) -> int | None:
+    """Return the time in ms since 1970-01-01, or None. A year of two digits lies in the hundred years from ``century`` (ms) on."""
     found: Found = {}
+    first_year = civil(century // DAY_MS)[0]
+    ambiguous = False
     at = 0
     for place, token in enumerate(tokens):
         if token.letter is None:
@@ -48,10 +49,20 @@ def parse(tokens: Sequence[Token], text: str) -> int | None:
         read = _number(token, text, at, begin + token.count if abuts else None) if token.numeric else _named(token, text, begin, at)
         if read is None:
             return None
-        value, at = read
+        value, end = read
+        if token.letter in ("y", "Y") and token.count <= 2 and end - at == 2 and text[at:end].isdigit():
+            ambiguous = value == first_year % 100
+            value += first_year // 100 * 100 + (100 if value < first_year % 100 else 0)
+        at = end
         found[_MEANT.get(token.letter, token.letter)] = value, place
-    # Java reports no success where nothing was read.
-    return _time(found) if at else None
+    if not at:
+        # Java reports no success where nothing was read.
+        return None
+    time = _time(found)
+    if ambiguous and time < century:
+        # The year begins before the century does.
+        time = _time(found | {letter: (found[letter][0] + 100, found[letter][1]) for letter in "yY" if letter in found})
+    return time
 
 
 _MEANT: Final = {"L": "M", "k": "H", "h": "K", "u": "E", "X": "Z", "z": "Z"}
@@ -86,9 +97,6 @@ def _number(token: Token, text: str, at: int, end: int | None) -> tuple[int, int
         return None
     value = _int(read[0])
     match token.letter:
-        case "y" | "Y" if token.count <= 2 and len(read[0]) == 2 and read[0].isdigit():
-            century = CENTURY_START // 100 * 100
-            value += century + (100 if value < CENTURY_START % 100 else 0)
         case "k":
             value = 0 if value == 24 else value
         case "h":

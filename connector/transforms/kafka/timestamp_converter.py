@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from connector.configdef.kafka_checks import one_of
@@ -23,6 +24,10 @@ from connector.transforms.kafka.timestamps import TARGETS, UNITS, Timestamps
 _PURPOSE: Final = "converting timestamp formats"
 
 
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
 @dataclass(frozen=True, slots=True)
 class TimestampConverter:
     """Converts one field, or the whole key or value where ``name`` is empty. What a time is now, its schema tells."""
@@ -34,13 +39,13 @@ class TimestampConverter:
     schemas: SchemaCache[Schema] = field(default_factory=SchemaCache)
 
     @classmethod
-    def of(cls, options: Options, side: Side) -> TimestampConverter:
-        """Make it of its options. Raises OptionError."""
+    def of(cls, options: Options, side: Side, clock: Callable[[], datetime] = _now) -> TimestampConverter:
+        """Make it of its options. Raises OptionError. What years of two digits mean depends on the moment."""
         target, pattern = options.needed("target.type"), options.text("format") or ""
         if target == "string" and not pattern:
             raise OptionError("TimestampConverter requires format option to be specified when using string timestamps")
         try:
-            compiled = DateFormat.compile(pattern) if pattern else None
+            compiled = DateFormat.compile(pattern, int(clock().timestamp() * 1000)) if pattern else None
         except PatternError as error:
             raise OptionError(
                 f"TimestampConverter requires a SimpleDateFormat-compatible pattern for string timestamps: {pattern}: {error}"

@@ -1,0 +1,19 @@
+"""Times that the recorded cases do not hold: those that depend on the moment at which the transform is made."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from connector.configdef.options import Options
+from connector.record.connect_record import ConnectRecord
+from connector.record.schema import STRING
+from connector.transforms.kafka.timestamp_converter import KEYS, TimestampConverter
+
+
+@pytest.mark.parametrize(("year", "expected"), [(2026, 915148800000), (2080, 4070908800000)])
+def test_years_of_two_digits_lie_around_the_moment_at_which_it_is_made(year: int, expected: int) -> None:
+    options = Options(KEYS, {"target.type": "unix", "format": "yy-MM-dd"})
+    converter = TimestampConverter.of(options, "value", lambda: datetime(year, 6, 1, tzinfo=UTC))
+    assert converter.apply(ConnectRecord("t", value_schema=STRING, value="99-01-01")).value == expected
