@@ -95,7 +95,7 @@ def _step(
         return rows
     own = _own_keys(found, noun, emulated)
     orders = {key.name: order for order, key in enumerate(sorted_keys(own), start=2)}
-    return rows + [_own_row(key, prefix, group, orders[key.name], settings, present) for key in sorted_keys(own)]
+    return rows + [_own_row(key, prefix, group, orders[key.name], emulated, settings, present) for key in sorted_keys(own)]
 
 
 def _unlisted(noun: str, emulated: str) -> tuple[str, ...]:
@@ -115,26 +115,28 @@ _RENAMED: Final = {"io.debezium.transforms.UnwrapFromEnvelope": "io.debezium.tra
 """Classes that no emulated version has any more (renamed in Debezium 0.10). Their options differ too, so the name is not an alias."""
 
 
-def _own_row(key: Key, prefix: str, group: str, order: int, settings: Mapping[str, str | None], present: Mapping[str, str]) -> StepRow:
+def _own_row(
+    key: Key, prefix: str, group: str, order: int, emulated: str, settings: Mapping[str, str | None], present: Mapping[str, str]
+) -> StepRow:
     """Return the row of one property of a step's class. Kafka checks it under its short name and reads it under its full one."""
     name = f"{prefix}.{key.name}"
     shown = replace(key, name=name, group=group, fixed_order=order, versions=())
     if name not in settings:
         if key.required:
             missing = f'Missing required configuration "{name}" which has no default value.'
-            return StepRow(shown, None, (missing, *_problems(key, None, present)))
+            return StepRow(shown, None, (missing, *_problems(key, None, emulated, present)))
         return StepRow(shown, shown_value(key, key.default), ())
     raw = settings[name]
     if raw is None:
-        return StepRow(shown, None, (*_problems(key, None, present), NULL_VALUE))
+        return StepRow(shown, None, (*_problems(key, None, emulated, present), NULL_VALUE))
     value = raw.strip()
     if (problem := unreadable(key, value)) is not None:
         return StepRow(shown, None, (f"Invalid value {raw} for configuration {name}: {problem}",))
-    return StepRow(shown, shown_value(key, value), tuple(_problems(key, value, present)))
+    return StepRow(shown, shown_value(key, value), tuple(_problems(key, value, emulated, present)))
 
 
-def _problems(key: Key, value: str | None, present: Mapping[str, str]) -> Iterable[str]:
-    return [problem for check in key.checks for problem in check(key, value, present)]
+def _problems(key: Key, value: str | None, emulated: str, present: Mapping[str, str]) -> Iterable[str]:
+    return [problem for check in key.checks_in(emulated) for problem in check(key, value, present)]
 
 
 def _type_errors(prefix: str, noun: str, found: str | None, emulated: str, settings: Mapping[str, str | None]) -> tuple[str, ...]:

@@ -215,3 +215,20 @@ def test_a_former_name_is_answered_with_the_present_one() -> None:
     assert error.endswith(
         f"Class {name} could not be found. Debezium renamed it to io.debezium.transforms.ExtractNewRecordState; use that name."
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("ReplaceField$Value", {"exclude": "a,a"}),
+        ("ReplaceField$Value", {"exclude": "a,"}),
+        ("MaskField$Value", {"fields": "x,x"}),
+        ("MaskField$Value", {"fields": "id,"}),
+        ("DropHeaders", {"headers": "h,h"}),
+    ],
+)
+def test_lists_are_checked_as_the_emulated_connect_does(kind: str, options: dict[str, str]) -> None:
+    config = {**MINIMAL, "transforms": "t", "transforms.t.type": f"org.apache.kafka.connect.transforms.{kind}"}
+    config |= {f"transforms.t.{name}": value for name, value in options.items()}
+    assert len(error_lines(validate(config))) == 1
+    assert error_lines(validate({**config, "connector.plugin.version": EARLIER})) == []
