@@ -8,6 +8,7 @@ from typing import Final
 
 from connector.configdef.key import Key, Settings
 from connector.configdef.options import Options
+from connector.java.splitting import java_split
 from connector.record.connect_record import ConnectRecord
 from connector.record.schema import Field, Schema
 from connector.record.struct import SchemaCache
@@ -78,15 +79,15 @@ def _with_default(source: Schema, schema: Schema, kind: str) -> Schema:
 
 def _pair(entry: str) -> tuple[str | None, str]:
     """Return a field's name, or None for the whole value, and JsonConverter's word for the type."""
-    name, colon, kind = entry.partition(":")
-    return (name.strip(), TARGETS[kind.strip().lower()]) if colon else (None, TARGETS[entry.strip().lower()])
+    *name, kind = java_split(entry, ":")
+    return name[0].strip() if name else None, TARGETS[kind.strip().lower()]
 
 
 def _valid_spec(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
     """Require pairs ``field:type``, or a single type."""
     listed = entries(value)
     problem = next(filter(None, map(_spec_problem, listed)), None) if listed else "Must specify at least one field to cast."
-    if problem is None and len(listed) > 1 and any(":" not in entry for entry in listed):
+    if problem is None and len(listed) > 1 and any(len(java_split(entry, ":")) == 1 for entry in listed):
         problem = "Cast transformations that specify a type to cast the entire value to may only specify a single cast in their spec"
     if problem is not None:
         yield problem
@@ -94,9 +95,7 @@ def _valid_spec(_key: Key, value: str | None, _settings: Settings) -> Iterator[s
 
 def _spec_problem(entry: str) -> str | None:
     """Return what is wrong with a pair or a type; in part in words that Connect took from other checks."""
-    parts = entry.split(":")
-    while len(parts) > 1 and not parts[-1]:
-        parts.pop()
+    parts = java_split(entry, ":") or [""]
     if len(parts) > 2:
         return f"Invalid value [{entry}] for configuration renames: Invalid rename mapping: {entry}"
     kind = parts[-1].strip()

@@ -9,6 +9,7 @@ from typing import Any, Final
 from connector.configdef.key import UNTIL_2, Check, Key, Settings
 from connector.configdef.options import Options
 from connector.java.hash_map import java_order
+from connector.java.splitting import java_split
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.schema import Field, Schema
 from connector.record.struct import SchemaCache, field_of
@@ -49,7 +50,7 @@ class ReplaceField:
             side,
             frozenset(_names(options, "exclude", "blacklist", former=former)),
             frozenset(_names(options, "include", "whitelist", former=former)),
-            dict(_renames(options.names("renames"))),
+            dict(map(_rename, options.names("renames"))),
             FieldReader.of(options),
         )
 
@@ -90,20 +91,16 @@ def _names(options: Options, name: str, former_name: str, *, former: bool) -> tu
     return options.names(former_name if former and former_name in options and name not in options else name)
 
 
-def _renames(entries: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    for entry in entries:
-        old, _, new = entry.partition(":")
-        yield old, new
+def _rename(entry: str) -> tuple[str, str]:
+    old, new = java_split(entry, ":")
+    return old, new
 
 
 def _rename_pairs(key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
     """Require pairs ``old:new``."""
     listed = entries(value)
     for entry in listed:
-        parts = entry.split(":")
-        while len(parts) > 1 and not parts[-1]:
-            parts.pop()
-        if len(parts) != 2:
+        if len(java_split(entry, ":")) != 2:
             yield f"Invalid value {shown(listed)} for configuration {key.name}: Invalid rename mapping: {entry}"
             return
 

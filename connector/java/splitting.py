@@ -1,0 +1,11 @@
+"""How ``String.split`` splits a text at a character."""
+
+from __future__ import annotations
+
+
+def java_split(text: str, sign: str) -> list[str]:
+    """Return the parts between the signs, without the empty ones at the end. A text without the sign is one part, also if it is empty."""
+    parts = text.split(sign)
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return [] if sign in text and parts == [""] else parts
