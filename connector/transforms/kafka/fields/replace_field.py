@@ -12,9 +12,10 @@ from connector.java.hash_map import java_order
 from connector.java.splitting import java_split
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.schema import Field, Schema
-from connector.record.struct import SchemaCache, field_of
+from connector.record.struct import SchemaCache
 from connector.transforms.kafka.definitions import both_sides
 from connector.transforms.kafka.fields.field_values import REPLACE_NULL, FieldReader
+from connector.transforms.kafka.fields.moved_value import moved
 from connector.transforms.kafka.list_checks import distinct_names, entries, shown
 from connector.transforms.kafka.requirements import require_map, require_struct
 from connector.transforms.kafka.schemas import struct_schema
@@ -29,6 +30,8 @@ class _Plan:
 
     schema: Schema
     fields: tuple[tuple[str, str], ...]
+    moved: tuple[tuple[str, Schema, Schema], ...]
+    """The new names of the fields whose values come from fields of other schemas: that schema, and their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,8 @@ class ReplaceField:
         plan = self.plans.get(schema, self._plan)
         values = self.read.every(schema, struct)
         updated: dict[str, Any] = {new: values[old] for old, new in plan.fields}
+        for name, source, target in plan.moved:
+            updated[name] = moved(source, target, updated[name], name)
         return with_part(record, self.side, plan.schema, updated)
 
     def _keeps(self, name: str) -> bool:
@@ -78,13 +83,14 @@ class ReplaceField:
         # Connect looks for the value of a field by its new name, whichever field that was.
         former = {self.renames[old]: old for old in java_order(self.renames)}
         pairs = [(former.get(each.name, each.name), each.name) for each in fields]
+        sources = {each.name: each.schema for each in schema.fields}
+        others: list[tuple[str, Schema, Schema]] = []
         for (old, new), each in zip(pairs, fields, strict=True):
-            source = field_of(schema, old)
-            if source is None:
+            if old not in sources:
                 raise DataError(f"{old} is not a valid field name")
-            if source.schema != each.schema:
-                raise DataError(f"Two fields are renamed to {new} and have different types")
-        return _Plan(struct_schema(schema, fields), tuple(pairs))
+            if sources[old] != each.schema:
+                others.append((new, sources[old], each.schema))
+        return _Plan(struct_schema(schema, fields), tuple(pairs), tuple(others))
 
 
 def _names(options: Options, name: str, former_name: str, *, former: bool) -> tuple[str, ...]:
