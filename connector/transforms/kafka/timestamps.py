@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from connector.java.date_format import DateFormat
+from connector.java.numbers import wrap
 from connector.record.connect_record import DataError
 from connector.record.java_date import JavaDate
 from connector.record.schema import CONNECT_DATE, CONNECT_TIME, CONNECT_TIMESTAMP, INT64, STRING, Schema
@@ -47,7 +48,7 @@ class Timestamps:
         ms = self._ms(form, value)
         match self.target:
             case "Date":
-                return ms // _DAY_MS
+                return wrap(ms // _DAY_MS, 32)
             case "Time":
                 return ms % _DAY_MS
             case _:

@@ -8,7 +8,7 @@ import pytest
 
 from connector.configdef.options import Options
 from connector.record.connect_record import ConnectRecord
-from connector.record.schema import STRING
+from connector.record.schema import INT64, STRING
 from connector.transforms.kafka.timestamp_converter import KEYS, TimestampConverter
 
 
@@ -17,3 +17,18 @@ def test_years_of_two_digits_lie_around_the_moment_at_which_it_is_made(year: int
     options = Options(KEYS, {"target.type": "unix", "format": "yy-MM-dd"})
     converter = TimestampConverter.of(options, "value", lambda: datetime(year, 6, 1, tzinfo=UTC))
     assert converter.apply(ConnectRecord("t", value_schema=STRING, value="99-01-01")).value == expected
+
+
+@pytest.mark.parametrize(
+    ("ms", "day"),
+    [
+        (2**63 - 1, -622191233),
+        (185542587187199999, 2147483647),
+        (185542587187200000, -2147483648),
+        (-185542587187200000, -2147483648),
+        (-185542587187200001, 2147483647),
+    ],
+)
+def test_a_day_keeps_its_lowest_bits(ms: int, day: int) -> None:
+    converter = TimestampConverter.of(Options(KEYS, {"target.type": "Date"}), "value")
+    assert converter.apply(ConnectRecord("t", value_schema=INT64, value=ms)).value == day
