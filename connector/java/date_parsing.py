@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Final
 
 from connector.java.calendar import CUTOVER, CUTOVER_YEAR, DAY_MS, civil, days_of, gregorian_days, julian_days, weekday_on_or_before
-from connector.java.date_tokens import DAYS, ERAS, HALVES, MONTHS, ZONE_NAME, Token
+from connector.java.date_tokens import DAYS, ERAS, HALVES, MONTHS, Token
 from connector.java.numbers import wrap
+from connector.java.zone_names import OFFSETS
 
 _LONG: Final = 2**63
 _MOST_DIGITS: Final = 1_000
@@ -21,7 +23,6 @@ _DIGITS: Final = re.compile(r"-?\d+")
 _OFFSET: Final = re.compile(r"([+-])(\d{2})(\d{2})")
 _GMT_OFFSET: Final = re.compile(r"gmt([+-])(\d{1,2}):(\d{2})", re.IGNORECASE)
 _HOURS: Final = re.compile(r"([+-])(\d{2})")
-_ZONES: Final = {ZONE_NAME.lower(): 0, "utc": 0, "gmt": 0}
 
 Days = Callable[[int, int, int], int]
 Found = dict[str, tuple[int, int]]
@@ -142,14 +143,20 @@ def _iso_zone(count: int, text: str, at: int) -> tuple[int, int] | None:
 
 
 def _zone(text: str, at: int) -> tuple[int, int] | None:
-    """Read an offset in ms as RFC 822 writes it, or after GMT, or the name of UTC."""
+    """Read an offset in ms as RFC 822 writes it, or after GMT, or the name of a zone."""
     read = _OFFSET.match(text, at) or _GMT_OFFSET.match(text, at)
     if read is not None and int(read[2]) <= 23 and int(read[3]) <= 59:
         return _offset(read[1], int(read[2]), int(read[3])), read.end()
-    for name in sorted(_ZONES, key=len, reverse=True):
-        if text[at : at + len(name)].lower() == name:
-            return _ZONES[name], at + len(name)
-    return None
+    if text[at : at + 3].lower() == "gmt":
+        return None if text[at + 3 : at + 4] in ("+", "-") else (0, at + 3)
+    named = _zone_names().match(text, at)
+    return None if named is None else (OFFSETS[named[0].lower()], named.end())
+
+
+@cache
+def _zone_names() -> re.Pattern[str]:
+    # Longer names first: some begin with others.
+    return re.compile("|".join(map(re.escape, sorted(OFFSETS, key=len, reverse=True))), re.IGNORECASE | re.ASCII)
 
 
 def _offset(sign: str, hours: int, minutes: int) -> int:

@@ -61,3 +61,28 @@ def test_texts_are_read_as_java_reads_them(pattern: str, answers: list[Any]) -> 
 def test_years_of_two_digits_lie_around_the_moment(now: int, pattern: str, text: str, ms: int) -> None:
     """Answers of Java for a pattern that was made at this moment."""
     assert DateFormat.compile(pattern, now).parse(text) == ms
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "ms"),
+    [
+        ("EEE MMM dd HH:mm:ss zzz yyyy", "Mon Jan 01 10:00:00 CET 2024", 1704099600000),
+        ("EEE MMM dd HH:mm:ss zzzz yyyy", "Mon Jan 01 10:00:00 Central European Summer Time 2024", 1704096000000),
+        ("yyyy-MM-dd HH:mm Z", "2024-01-01 10:00 PDT", 1704128400000),
+        ("yyyy-MM-dd HH:mm z", "2024-01-01 10:00 est", 1704121200000),
+        ("yyyy-MM-dd HH:mm z", "2024-01-01 10:00 EST5EDT", 1704121200000),
+        ("yyyy-MM-dd HH:mm z", "2024-01-01 10:00 MSK", 1704092400000),
+        ("yyyy-MM-dd HH:mm z", "2024-01-01 10:00 IST", 1704096000000),
+        ("yyyy-MM-dd HH:mm z", "2024-01-01 10:00 WEST", 1704099600000),
+        ("yyyy-MM-dd HH:mm z", "2024-01-01 10:00 WITA", 1704070800000),
+        ("z HH:mm", "PETT 10:00", None),
+        ("yyyy-MM-dd HH:mm z", "2024-01-01 10:00 Greenwich Mean Time", 1704103200000),
+        ("yyyy-MM-dd HH:mm z", "2024-01-01 10:00 GMT+02:00", 1704096000000),
+        ("yyyy-MM-dd HH:mm z", "2024-01-01 10:00 GMT+2", None),
+        ("yyyy-MM-dd HH:mm z", "2024-01-01 10:00 Pacific Time", None),
+        ("yyyy-MM-dd HH:mm z", "2024-01-01 10:00 America/New_York", None),
+    ],
+)
+def test_names_of_zones_are_read(pattern: str, text: str, ms: int | None) -> None:
+    """Answers of Java 17."""
+    assert DateFormat.compile(pattern).parse(text) == ms
