@@ -129,6 +129,7 @@ def cases() -> Iterator[Case]:
     for number in (0, 2**31 - 1, -(2**31), -1):
         yield routed("after.id", event(after={**FULL, "id": number}))
         yield routed("after.id", event(after={**FULL, "id": number}), function="murmur")
+        yield routed("after.id", event(after={**FULL, "id": number}), count="7")
     yield from _others()
 
 

@@ -153,10 +153,10 @@ def record(version: str, asked: Reference, name: str) -> None:
     for case in CASES[name]:
         reported = shared.reported(case)
         former = kept.get(json.dumps(case.plain(), sort_keys=True), {})
-        answers = {at: known.opened(former.get(at, former.get("all"))) for at in case.versions if former}
+        answers = {at: known.opened(former[at] if at in former else former["all"]) for at in case.versions if {at, "all"} & former.keys()}
         if version in case.versions:
             answers[version] = changed(case.record, asked.answer(case))
-        if len(answers) > 1 and len({json.dumps(answer, sort_keys=True) for answer in answers.values()}) == 1:
+        if len(answers) == len(case.versions) > 1 and len({json.dumps(answer, sort_keys=True) for answer in answers.values()}) == 1:
             answers = {"all": answers[version]}
         cases.append([*reported, {at: shared.closed(answers[at]) for at in sorted(answers)}])
     rows = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in cases)

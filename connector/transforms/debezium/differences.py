@@ -49,6 +49,10 @@ class Differences:
     names_nested_arrays_null: bool
     """Structs below an array of arrays have names that begin with ``null.``."""
 
+    # PartitionRouting
+    skips_null_structs: bool
+    """A field of a struct that is null does not count. Otherwise the record fails."""
+
 
 _UNTIL_2: Final = Differences(
     names_delete_and_tombstone_together=False,
@@ -65,6 +69,7 @@ _UNTIL_2: Final = Differences(
     may_miss_fields=False,
     may_keep_empty_arrays=False,
     names_nested_arrays_null=True,
+    skips_null_structs=False,
 )
 _SINCE_3: Final = Differences(
     names_delete_and_tombstone_together=True,
@@ -81,11 +86,12 @@ _SINCE_3: Final = Differences(
     may_miss_fields=True,
     may_keep_empty_arrays=False,
     names_nested_arrays_null=False,
+    skips_null_structs=False,
 )
 _DIFFERENCES: Final = {
     DEBEZIUM_2_3_4.version: _UNTIL_2,
     DEBEZIUM_3_6_3.version: _SINCE_3,
-    DEBEZIUM_3_7_0.version: replace(_SINCE_3, routes_to_destinations=True, may_keep_empty_arrays=True),
+    DEBEZIUM_3_7_0.version: replace(_SINCE_3, routes_to_destinations=True, may_keep_empty_arrays=True, skips_null_structs=True),
 }
 
 

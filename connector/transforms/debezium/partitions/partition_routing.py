@@ -16,6 +16,7 @@ from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.hash_code import hash_code
 from connector.record.schema import Schema
 from connector.record.struct import field_of, get
+from connector.transforms.debezium.differences import differences_of
 from connector.transforms.debezium.envelope_name import change_event
 from connector.transforms.transform import TransformDefinition
 
@@ -35,6 +36,7 @@ class PartitionRouting:
     paths: tuple[tuple[str, ...], ...]
     count: int
     murmur: bool
+    skips_null_structs: bool = False
 
     @classmethod
     def of(cls, options: Options) -> PartitionRouting:
@@ -45,10 +47,12 @@ class PartitionRouting:
         names = _entries(written)
         if "" in names:
             raise _invalid(FIELDS, written, "Empty string element(s) not permitted")
-        return cls(tuple(tuple(_path(name)) for name in names), count, options.needed(FUNCTION).lower() == "murmur")
+        paths = tuple(tuple(_path(name)) for name in names)
+        murmur = options.needed(FUNCTION).lower() == "murmur"
+        return cls(paths, count, murmur, differences_of(options.emulation).skips_null_structs)
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
-        """Return the record with its partition. Raises DataError for a field of a struct that is null."""
+        """Return the record with its partition. Raises DataError for a field of a struct that is null, before version 3.7."""
         schema, value = change_event(record), record.value
         if schema is None:
             return record
@@ -58,12 +62,16 @@ class PartitionRouting:
         found = [hashed for path in self.paths if (hashed := self._hash(schema, value, _resolved(path, operation))) is not None]
         if not found:
             return record
-        return replace(record, partition=(sum(found) & _POSITIVE) % self.count)
+        total = sum(found) & _POSITIVE
+        # As in the reference the largest sum counts as none.
+        return replace(record, partition=0 if total == _POSITIVE else total % self.count)
 
     def _hash(self, schema: Schema, value: Any, path: tuple[str, ...]) -> int | None:
         """The hash of one field, or None where there is none."""
         for place, name in enumerate(path):
             if value is None:
+                if self.skips_null_structs:
+                    return None
                 raise DataError(f"PartitionRouting cannot read the field {'.'.join(path)}: {'.'.join(path[:place])} is null")
             field = field_of(schema, name) if schema.type == "struct" else None
             if field is None:
