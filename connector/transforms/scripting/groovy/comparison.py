@@ -25,10 +25,14 @@ from connector.transforms.scripting.problem import EvaluationError
 
 
 def truth(value: Any) -> bool:
-    """Whether a value counts as true: not null, zero or empty; a matcher that finds something."""
+    """Whether a value counts as true: not null, zero, NaN or empty; a matcher that finds something."""
     if value is None or value is True or value is False:
         return bool(value)
-    if isinstance(value, (int, float, Decimal, str, list, JavaMap)):
+    if isinstance(value, float):
+        return bool(value) and value == value  # noqa: PLR0124 - only NaN differs from itself
+    if isinstance(value, Character):
+        return value != "\0"
+    if isinstance(value, (int, Decimal, str, list, JavaMap)):
         return bool(value)
     if isinstance(value, Matcher):
         return finds(value)
@@ -45,7 +49,9 @@ def equal(left: Any, right: Any) -> bool:
         if isinstance(left, JavaSet) != isinstance(right, JavaSet):
             return False
         if isinstance(left, JavaSet):
-            return bool(identity(left) == identity(right))
+            return len(left) == len(right) and (
+                bool(identity(left) == identity(right)) or all(any(equal(one, other) for other in right) for one in left)
+            )
         return len(left) == len(right) and all(equal(one, other) for one, other in zip(left, right, strict=True))
     if isinstance(left, JavaMap) and isinstance(right, JavaMap):
         return len(left) == len(right) and all(key in right and equal(each, right.get(key)) for key, each in left.items())
@@ -60,6 +66,14 @@ def java_equal(left: Any, right: Any) -> bool:
     if isinstance(left, Struct) and isinstance(right, Struct):
         return left == right
     return bool(identity(left) == identity(right))
+
+
+def alike(left: Any, right: Any) -> bool:
+    """Whether two members of collections are the same for ``intersect`` and ``disjoint``: numbers are by their value."""
+    if left is None or right is None:
+        return left is right
+    found = _compared(left, right)
+    return found == 0 if found is not None else java_equal(left, right)
 
 
 def compare(left: Any, right: Any) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from connector.transforms.scripting.groovy.patterns import groups
-from connector.transforms.scripting.groovy.values import JavaMap, Matcher, Range, class_of
+from connector.transforms.scripting.groovy.values import GString, JavaMap, Matcher, Range, class_of
 from connector.transforms.scripting.problem import EvaluationError
 
 
@@ -13,7 +13,7 @@ def at_index(value: Any, index: Any) -> Any:
     """``getAt``: negative numbers count from the end; a range or a list gives several. Raises EvaluationError."""
     match value:
         case JavaMap():
-            return value.get(index)
+            return value.get(str(index) if type(index) is GString else index)
         case Matcher():
             return _match(value, index)
         case str():

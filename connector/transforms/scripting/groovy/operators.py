@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from connector.java.regex.matching import Pattern
 from connector.transforms.scripting.groovy import patterns
@@ -12,8 +12,10 @@ from connector.transforms.scripting.groovy.conversion import is_instance
 from connector.transforms.scripting.groovy.lambdas import Lambda, passes
 from connector.transforms.scripting.groovy.numbers import arithmetic, is_number, sized
 from connector.transforms.scripting.groovy.text import text_of
-from connector.transforms.scripting.groovy.values import GString, JavaClass, JavaMap, JavaSet, Range, class_of
+from connector.transforms.scripting.groovy.values import Character, GString, JavaClass, JavaMap, JavaSet, Range, class_of
 from connector.transforms.scripting.problem import EvaluationError
+
+_FOR_CHARACTERS: Final = frozenset("+-*/")
 
 
 def binary(sign: str, left: Any, right: Any) -> Any:
@@ -22,6 +24,8 @@ def binary(sign: str, left: Any, right: Any) -> Any:
         return _bits(sign, left, right)
     if is_number(left) and is_number(right) and sign != "<<":
         return arithmetic(sign, left, right)
+    if type(left) is Character or (type(right) is Character and is_number(left)):
+        return _of_characters(sign, left, right)
     match sign:
         case "+" if isinstance(left, str) or (isinstance(right, str) and (left is None or is_number(left))):
             return _joined(left, right)
@@ -39,13 +43,26 @@ def binary(sign: str, left: Any, right: Any) -> Any:
             return _without(left, right)
         case "*" if isinstance(left, (str, list)) and is_number(right):
             return _times(left, int(right))
-    raise EvaluationError(f"The operator '{sign}' is not defined for {class_of(left)} and {class_of(right)}")
+    raise _undefined(sign, left, right)
+
+
+def _undefined(sign: str, left: Any, right: Any) -> EvaluationError:
+    return EvaluationError(f"The operator '{sign}' is not defined for {class_of(left)} and {class_of(right)}")
+
+
+def _of_characters(sign: str, left: Any, right: Any) -> Any:
+    """A Character counts as its number, and is never joined to a text after it."""
+    one, other = (ord(each) if type(each) is Character else each for each in (left, right))
+    if sign not in _FOR_CHARACTERS or not is_number(one) or not is_number(other):
+        raise _undefined(sign, left, right)
+    return arithmetic(sign, one, other)
 
 
 def _joined(left: Any, right: Any) -> str:
     made = text_of(left) + (text_of(right, groovy=False) if isinstance(right, Range) else text_of(right))
     text_of_length(len(made))
-    return GString(made) if isinstance(left, GString) else made
+    # With anything but a text, Groovy makes a String of a GString.
+    return GString(made) if isinstance(left, GString) and type(right) in (str, GString) else made
 
 
 def _appended(left: list[Any], right: Any) -> list[Any]:
@@ -77,7 +94,7 @@ def _bits(sign: str, left: Any, right: Any) -> Any:
     if isinstance(left, int) and isinstance(right, int) and not isinstance(left, bool) and not isinstance(right, bool):
         one, two = int(left), int(right)
         return sized(one & two if sign == "&" else one | two if sign == "|" else one ^ two, left, right)
-    raise EvaluationError(f"The operator '{sign}' is not defined for {class_of(left)} and {class_of(right)}")
+    raise _undefined(sign, left, right)
 
 
 def ordered(left: Any, right: Any) -> bool:

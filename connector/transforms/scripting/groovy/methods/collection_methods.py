@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from connector.transforms.scripting.groovy import operators
 from connector.transforms.scripting.groovy.budget import Budget, list_of_length, text_of_length
-from connector.transforms.scripting.groovy.comparison import compare, equal, java_equal, truth
+from connector.transforms.scripting.groovy.comparison import alike, compare, equal, java_equal, truth
 from connector.transforms.scripting.groovy.conversion import unique
 from connector.transforms.scripting.groovy.indexing import at_index
 from connector.transforms.scripting.groovy.lambdas import Lambda, closure, items_of, passes
@@ -80,6 +80,10 @@ def _index_of(items: list[Any], wanted: Any) -> int:
     return next((at for at, each in enumerate(items) if java_equal(each, wanted)), -1)
 
 
+def _common(items: list[Any], other: Any) -> list[Any]:
+    return [each for each in items if any(alike(each, wanted) for wanted in _list(other))]
+
+
 def _add(items: list[Any], item: Any) -> bool:
     if type(items) is not list:
         raise EvaluationError(f"add is not supported for a {class_of(items)}")
@@ -110,8 +114,9 @@ SIMPLE: Final[dict[str, Method]] = {
     "drop": lambda items, count: _like(items, items[_count_of(count) :]),
     "plus": lambda items, other: operators.binary("+", items, other),
     "minus": lambda items, other: operators.binary("-", items, other),
-    "disjoint": lambda items, other: not any(_index_of(_list(other), each) >= 0 for each in items),
-    "intersect": lambda items, other: [each for each in _list(other) if _index_of(items, each) >= 0],
+    "equals": equal,
+    "disjoint": lambda items, other: not _common(items, other),
+    "intersect": lambda items, other: _like(items, _common(items, other)),
     "subList": lambda items, start, end: items[_count_of(start) : _count_of(end)],
 }
 
@@ -296,6 +301,7 @@ OF_LISTS: Final[dict[str, Method]] = {
 }
 
 OF_MAPS: Final[dict[str, Method]] = {
+    "equals": equal,
     "size": len,
     "isEmpty": lambda entries: not len(entries),
     "get": lambda entries, key, default=None: entries.get(key) if key in entries else default,

@@ -13,7 +13,7 @@ from connector.java.regex.matching import Pattern
 from connector.record.schema import Schema
 from connector.transforms.scripting.groovy import numbers
 from connector.transforms.scripting.groovy.budget import Budget
-from connector.transforms.scripting.groovy.comparison import compare, equal
+from connector.transforms.scripting.groovy.comparison import compare, java_equal
 from connector.transforms.scripting.groovy.lambdas import Lambda
 from connector.transforms.scripting.groovy.methods import collection_methods, object_methods, string_methods
 from connector.transforms.scripting.groovy.text import text_of
@@ -113,7 +113,7 @@ def call(value: Any, name: str, arguments: tuple[Any, ...], budget: Budget) -> A
             return string_methods.by_units(method, value, arguments)
         if isinstance(value, (list, JavaMap)):
             budget.take(len(value))
-        return method(str(value) if kind is GString else value, *arguments)
+        return method(str(value) if kind is GString and name != "equals" else value, *arguments)
     if name in _OF_ANY and value is not None and kind not in WITH_BUDGET:
         found = call([value], name, arguments, budget)
         return value if name == "each" else found
@@ -231,7 +231,7 @@ STATIC: Final[Mapping[tuple[str, str], Method]] = {
     ("Math", "floor"): _floor(math.floor),
     ("Math", "ceil"): _floor(math.ceil),
     ("Math", "floorMod"): _floor_mod,
-    ("Objects", "equals"): equal,
+    ("Objects", "equals"): java_equal,
     ("Objects", "isNull"): lambda value: value is None,
     ("Objects", "nonNull"): lambda value: value is not None,
 }
