@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
+from connector.transforms.scripting.groovy.values import JavaMap, MapEntry
 from connector.transforms.scripting.problem import EvaluationError
 
 MOST_STEPS: Final = 100_000
-"""Calls of closures, turns of loops, and items that methods look at."""
+"""Calls of closures, turns of loops, items that methods and operators look at, and every so many characters of texts."""
+MOST_MADE: Final = 50_000_000
+"""The characters of all texts that a script makes for one record, whether it keeps them or not. An item of a list counts as ten."""
 LONGEST_TEXT: Final = 1_000_000
 LONGEST_LIST: Final = 100_000
 MOST_BITS: Final = 4_096
@@ -15,20 +18,71 @@ MOST_BITS: Final = 4_096
 MOST_MATCHING: Final = 500_000_000
 """The steps that a regular expression may take on a text, in the worst case."""
 
+_CHARACTERS: Final = 1_000
+"""Characters that are looked at in one step."""
+_ITEM: Final = 10
+
 
 class Budget:
-    """Counts the steps of one evaluation."""
+    """Counts the steps of one evaluation, and what it makes."""
 
-    __slots__ = ("left",)
+    __slots__ = ("left", "room")
 
     def __init__(self) -> None:
         self.left = MOST_STEPS
+        self.room = MOST_MADE
 
     def take(self, steps: int = 1) -> None:
         """Use up steps. Raises EvaluationError."""
         self.left -= steps
         if self.left < 0:
             raise EvaluationError(f"The script takes more than {MOST_STEPS} steps for one record")
+
+    def look(self, value: Any) -> None:
+        """Use up what it takes to go through a text, or through all members of a list or map at any depth. Raises EvaluationError."""
+        if isinstance(value, str):
+            if len(value) >= _CHARACTERS:
+                self.take(len(value) // _CHARACTERS)
+            return
+        waiting = [value]
+        while waiting:
+            each = waiting.pop()
+            if isinstance(each, str):
+                self.take(len(each) // _CHARACTERS)
+            elif isinstance(each, list):
+                self.take(len(each))
+                waiting += [member for member in each if isinstance(member, _HELD)]
+            elif isinstance(each, JavaMap):
+                self.take(len(each))
+                waiting += [member for entry in each.items() for member in entry if isinstance(member, _HELD)]
+            elif isinstance(each, MapEntry):
+                waiting += (each.key, each.value)
+
+    def search(self, items: list[Any], wanted: Any) -> None:
+        """Use up what it takes to compare a value with each item. Raises EvaluationError."""
+        if isinstance(wanted, str):
+            self.take(len(items) * (1 + len(wanted) // _CHARACTERS))
+        elif isinstance(wanted, (list, JavaMap)):
+            self.look(items)
+            self.take(len(items) * (1 + len(wanted)))
+        else:
+            self.take(len(items))
+
+    def made(self, value: Any) -> Any:
+        """Return a new value, and count it if it is a text or list. Raises EvaluationError."""
+        if isinstance(value, str):
+            self.room -= len(value)
+        elif isinstance(value, list):
+            self.room -= len(value) * _ITEM
+        else:
+            return value
+        if self.room < 0:
+            raise EvaluationError(f"The script makes texts and lists of more than {MOST_MADE} characters for one record")
+        return value
+
+
+_HELD: Final = (str, list, JavaMap, MapEntry)
+"""Members that take steps of their own."""
 
 
 def text_of_length(length: int) -> None:

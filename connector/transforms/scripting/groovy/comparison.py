@@ -49,9 +49,7 @@ def equal(left: Any, right: Any) -> bool:
         if isinstance(left, JavaSet) != isinstance(right, JavaSet):
             return False
         if isinstance(left, JavaSet):
-            return len(left) == len(right) and (
-                bool(identity(left) == identity(right)) or all(any(equal(one, other) for other in right) for one in left)
-            )
+            return len(left) == len(right) and set(map(_by_value, left)) == set(map(_by_value, right))
         return len(left) == len(right) and all(equal(one, other) for one, other in zip(left, right, strict=True))
     if isinstance(left, JavaMap) and isinstance(right, JavaMap):
         return len(left) == len(right) and all(key in right and equal(each, right.get(key)) for key, each in left.items())
@@ -65,6 +63,8 @@ def java_equal(left: Any, right: Any) -> bool:
     """``left.equals(right)`` in Java: numbers of different classes differ."""
     if isinstance(left, Struct) and isinstance(right, Struct):
         return left == right
+    if isinstance(left, list) != isinstance(right, list):
+        return False
     return bool(identity(left) == identity(right))
 
 
@@ -94,6 +94,8 @@ def _compared(left: Any, right: Any) -> int | None:
         return numbers.compared(left, ord(right)) if _single(right) else None
     if isinstance(left, str):
         if isinstance(right, str):
+            if left.isascii() and right.isascii():
+                return (left > right) - (left < right)
             return (utf16(left) > utf16(right)) - (utf16(left) < utf16(right))
         return numbers.compared(ord(left), right) if is_number(right) and _single(left) else None
     if isinstance(left, bool) and isinstance(right, bool):
@@ -101,6 +103,11 @@ def _compared(left: Any, right: Any) -> int | None:
     if isinstance(left, Date) and isinstance(right, Date):
         return (left.time > right.time) - (left.time < right.time)
     return None
+
+
+def _by_value(value: Any) -> Any:
+    """The same for numbers of one value, whatever their classes."""
+    return value if is_number(value) else identity(value)
 
 
 def utf16(text: str) -> bytes:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from decimal import Decimal
+from types import NoneType
 from typing import Any, Final
 
 from connector.java.regex.matching import Pattern
@@ -23,7 +25,7 @@ from connector.transforms.scripting.groovy.scope import Run, Scope, Slots
 from connector.transforms.scripting.groovy.syntax import tree
 from connector.transforms.scripting.groovy.syntax.words import TYPES
 from connector.transforms.scripting.groovy.text import text_of
-from connector.transforms.scripting.groovy.values import CLASSES, GString, JavaClass, JavaMap, Range, Struct, class_of
+from connector.transforms.scripting.groovy.values import CLASSES, GString, JavaClass, JavaMap, Long, Matcher, Range, Struct, class_of
 from connector.transforms.scripting.problem import EvaluationError, ScriptError
 
 _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
@@ -34,8 +36,6 @@ _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "<=": lambda left, right: compare(left, right) <= 0,
     ">": lambda left, right: compare(left, right) > 0,
     ">=": lambda left, right: compare(left, right) >= 0,
-    "in": operators.within,
-    "!in": lambda left, right: not operators.within(left, right),
 }
 _CLASS_NAMES: Final = {name.rpartition(".")[2]: name for name in CLASSES.values()}
 
@@ -82,8 +82,10 @@ class Compiler(ABC):
         parts = [part if isinstance(part, str) else self.expression(part) for part in node.parts]
 
         def run(slots: Slots) -> Any:
-            made = "".join(part if isinstance(part, str) else text_of(part(slots)) for part in parts)
+            budget = slots[0]
+            made = "".join(part if isinstance(part, str) else _shown(part(slots), budget) for part in parts)
             text_of_length(len(made))
+            budget.made(made)
             return GString(made)
 
         return run
@@ -134,7 +136,9 @@ class Compiler(ABC):
                 return methods.read_property(value, str(at), slots[0])
             if isinstance(value, str) and not value.isascii():
                 return by_units(at_index, str(value), (at,))
-            return at_index(value, at)
+            if isinstance(value, Matcher):
+                slots[0].take(patterns.steps(value.text, value.pattern.source))
+            return slots[0].made(at_index(value, at)) if isinstance(at, list) else at_index(value, at)
 
         return run
 
@@ -172,8 +176,10 @@ class Compiler(ABC):
 
         def run(slots: Slots) -> Any:
             values = [argument(slots) for argument in arguments]
+            for each in values:
+                slots[0].look(each)
             try:
-                return found(*values)
+                return slots[0].made(found(*values))
             except TypeError:
                 kinds = ", ".join(map(class_of, values))
                 raise EvaluationError(f"No signature of method {owner}.{node.name}() is applicable for argument types: ({kinds})") from None
@@ -210,16 +216,30 @@ class Compiler(ABC):
         if sign in ("==", "!=") and isinstance(node.right, tree.Constant) and type(node.right.value) is str:
             return _equals_text(left, node.right.value, negated=sign == "!=")
         if sign in _COMPARISONS:
-            test = _COMPARISONS[sign]
-            return lambda slots: test(left(slots), right(slots))
+            return _comparison(_COMPARISONS[sign], left, right)
+        if sign in ("in", "!in"):
+            holds = self.membership(node.right)
+            return lambda slots: holds(slots, left(slots)) is (sign == "in")
         if sign in ("==~", "=~"):
             _check_constant_pattern(node.right)
-            find = patterns.matches if sign == "==~" else patterns.matcher
-            return lambda slots: _matched(find, left(slots), right(slots))
+            whole = sign == "==~"
+            return lambda slots: _matched(left(slots), right(slots), slots[0], whole=whole)
         if sign in ("===", "!=="):
             raise ScriptError(f"The operator '{sign}' is not supported", node.place)
-        calculate = operators.binary
-        return lambda slots: calculate(sign, left(slots), right(slots))
+        return _calculation(sign, left, right)
+
+    def membership(self, node: tree.Node) -> Callable[[Slots, Any], bool]:
+        """Compile the container of ``in``, or the label of a ``case``, into a test of values."""
+        container = self.closure(node) if isinstance(node, tree.Closure) else self.expression(node)
+        if not isinstance(node, tree.Range):
+            return lambda slots, value: operators.within(value, container(slots), slots[0])
+        low, high, exclusive = self.expression(node.low), self.expression(node.high), node.exclusive
+
+        def holds(slots: Slots, value: Any) -> bool:
+            found = operators.in_range(value, low(slots), high(slots), exclusive=exclusive)
+            return operators.within(value, container(slots), slots[0]) if found is None else found
+
+        return holds
 
     def _logical(self, node: tree.Logical) -> Run:
         operands = [self.expression(each) for each in node.operands]
@@ -247,11 +267,11 @@ class Compiler(ABC):
 
     def _range(self, node: tree.Range) -> Run:
         low, high, exclusive = self.expression(node.low), self.expression(node.high), node.exclusive
-        return lambda slots: _range(low(slots), high(slots), exclusive=exclusive)
+        return lambda slots: slots[0].made(_range(low(slots), high(slots), exclusive=exclusive))
 
     def _list(self, node: tree.ListLiteral) -> Run:
         items = [self.expression(each) for each in node.items]
-        return lambda slots: [item(slots) for item in items]
+        return lambda slots: slots[0].made([item(slots) for item in items])
 
     def _map(self, node: tree.MapLiteral) -> Run:
         entries = [(self.expression(key), self.expression(value)) for key, value in node.entries]
@@ -283,10 +303,45 @@ def _check_constant_pattern(node: tree.Node) -> None:
             raise ScriptError(f"Regular expression: {error}", node.place) from None
 
 
-def _matched(find: Callable[[str, str], Any], text: Any, pattern: Any) -> Any:
-    if find is patterns.matches and (text is None or pattern is None):
+def _matched(text: Any, pattern: Any, budget: Budget, *, whole: bool) -> Any:
+    if whole and (text is None or pattern is None):
         return False
-    return find(text_of(text), pattern.source if isinstance(pattern, Pattern) else text_of(pattern))
+    shown, source = _shown(text, budget), pattern.source if isinstance(pattern, Pattern) else text_of(pattern)
+    if whole:
+        return operators.matched(shown, source, budget)
+    budget.take(patterns.steps(shown, source))
+    return patterns.matcher(shown, source)
+
+
+def _shown(value: Any, budget: Budget) -> str:
+    if not isinstance(value, str):
+        budget.look(value)
+    return text_of(value)
+
+
+_FLAT: Final = frozenset((int, Long, float, bool, Decimal, NoneType))
+"""Kinds of values that an operator works on in one step."""
+
+
+def _comparison(test: Callable[[Any, Any], Any], left: Run, right: Run) -> Run:
+    def run(slots: Slots) -> Any:
+        one, other = left(slots), right(slots)
+        if type(one) not in _FLAT and type(other) not in _FLAT:
+            slots[0].look(one)
+            slots[0].look(other)
+        return test(one, other)
+
+    return run
+
+
+def _calculation(sign: str, left: Run, right: Run) -> Run:
+    def run(slots: Slots) -> Any:
+        one, other = left(slots), right(slots)
+        if type(one) in _FLAT and type(other) in _FLAT:
+            return operators.binary(sign, one, other)
+        return operators.calculated(slots[0], sign, one, other)
+
+    return run
 
 
 def _pattern(value: Any) -> Any:

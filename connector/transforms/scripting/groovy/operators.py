@@ -6,16 +6,30 @@ from typing import Any, Final
 
 from connector.java.regex.matching import Pattern
 from connector.transforms.scripting.groovy import patterns
-from connector.transforms.scripting.groovy.budget import list_of_length, text_of_length
+from connector.transforms.scripting.groovy.budget import Budget, list_of_length, text_of_length
 from connector.transforms.scripting.groovy.comparison import compare, equal, java_equal, truth
-from connector.transforms.scripting.groovy.conversion import is_instance
+from connector.transforms.scripting.groovy.conversion import is_instance, unique
 from connector.transforms.scripting.groovy.lambdas import Lambda, passes
 from connector.transforms.scripting.groovy.numbers import arithmetic, is_number, sized
 from connector.transforms.scripting.groovy.text import text_of
-from connector.transforms.scripting.groovy.values import Character, GString, JavaClass, JavaMap, JavaSet, Range, class_of
+from connector.transforms.scripting.groovy.values import (
+    BigInteger,
+    Byte,
+    Character,
+    GString,
+    JavaClass,
+    JavaMap,
+    JavaSet,
+    Long,
+    Range,
+    Short,
+    class_of,
+)
 from connector.transforms.scripting.problem import EvaluationError
 
 _FOR_CHARACTERS: Final = frozenset("+-*/")
+_SMALL: Final = frozenset((int, Short, Byte))
+_WHOLE: Final = _SMALL | {Long}
 
 
 def binary(sign: str, left: Any, right: Any) -> Any:
@@ -46,6 +60,26 @@ def binary(sign: str, left: Any, right: Any) -> Any:
     raise _undefined(sign, left, right)
 
 
+def calculated(budget: Budget, sign: str, left: Any, right: Any) -> Any:
+    """Do the same, and use up what it takes."""
+    if isinstance(left, list):
+        if sign == "-":
+            budget.look(left)
+            budget.search(left, right)
+            if isinstance(right, list):
+                budget.look(right)
+        elif isinstance(left, JavaSet) and sign == "+":
+            budget.look(left)
+            budget.look(right)
+    elif isinstance(left, JavaMap) or (isinstance(left, str) and sign == "-"):
+        budget.look(left)
+        budget.look(right)
+    elif not isinstance(right, str):
+        budget.look(right)
+    found = binary(sign, left, right)
+    return found if found is left else budget.made(found)
+
+
 def _undefined(sign: str, left: Any, right: Any) -> EvaluationError:
     return EvaluationError(f"The operator '{sign}' is not defined for {class_of(left)} and {class_of(right)}")
 
@@ -68,7 +102,7 @@ def _joined(left: Any, right: Any) -> str:
 def _appended(left: list[Any], right: Any) -> list[Any]:
     made = [*left, *(right if isinstance(right, list) else right.items() if isinstance(right, JavaMap) else [right])]
     list_of_length(len(made))
-    return JavaSet(dict.fromkeys(made)) if isinstance(left, JavaSet) else made
+    return unique(made) if isinstance(left, JavaSet) else made
 
 
 def _without(left: list[Any], right: Any) -> list[Any]:
@@ -106,17 +140,33 @@ def ordered(left: Any, right: Any) -> bool:
     return True
 
 
-def within(value: Any, container: Any) -> bool:
+def in_range(value: Any, low: Any, high: Any, *, exclusive: bool) -> bool | None:
+    """``value in low..high`` without the members of the range; None for a range that is not of whole numbers."""
+    kinds = {type(low), type(high)}
+    if not kinds <= _WHOLE:
+        return None
+    if exclusive:
+        if low == high:
+            return False
+        high = int(high) - (1 if low < high else -1)
+    if not kinds <= _SMALL:
+        # A range with a Long compares by value; others hold Integers only.
+        return is_number(value) and min(low, high) <= value <= max(low, high) and value == int(value)
+    return type(value) in (int, BigInteger) and min(low, high) <= value <= max(low, high)
+
+
+def within(value: Any, container: Any, budget: Budget) -> bool:
     """``value in container``, and what a ``case`` asks of its label (``isCase``)."""
     match container:
         case None:
             return value is None
         case list():
+            budget.search(container, value)
             return any(java_equal(value, each) for each in container)
         case JavaMap():
             return truth(container.get(value))
         case Pattern():
-            return value is not None and patterns.matches(text_of(value), container.source)
+            return value is not None and matched(text_of(value), container.source, budget)
         case Lambda():
             return passes(container, value)
         case JavaClass():
@@ -124,3 +174,9 @@ def within(value: Any, container: Any) -> bool:
         case str():
             return value is not None and text_of(value) == container
     return equal(container, value)
+
+
+def matched(text: str, source: str, budget: Budget) -> bool:
+    """``text ==~ pattern``."""
+    budget.take(patterns.steps(text, source, whole=True))
+    return patterns.matches(text, source)

@@ -20,6 +20,11 @@ from connector.transforms.scripting.problem import EvaluationError
 _MANY: Final = 10
 """A repetition of more than this is counted as one without an end."""
 
+_MATCHING: Final = 25_000
+"""Steps of matching that count as one of the script. Few patterns take as many as they may."""
+_LOOKED_AT: Final = 1_000
+"""Characters of a text that count as one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
@@ -60,6 +65,15 @@ def _linear(source: str) -> Any:
         return re2.compile(translation.text.encode(), options)
     except (Malformed, Unsupported, re2.error, UnicodeEncodeError):
         return None
+
+
+def steps(text: str, source: str, *, whole: bool = False) -> int:
+    """How many steps of a script's budget matching a text takes, in the worst case."""
+    found, length = compiled(source), len(text) + 1
+    if whole and found.linear is not None:
+        return length // _LOOKED_AT
+    work = 1 << min(length, 24) if found.exponential else length**found.power
+    return work // _MATCHING + length // _LOOKED_AT
 
 
 def compiled(source: str) -> Bounded:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from connector.record.connect_record import ConnectRecord
@@ -11,7 +12,6 @@ from connector.transforms.scripting.groovy.comparison import truth
 from connector.transforms.scripting.groovy.compiler import Compiler
 from connector.transforms.scripting.groovy.conversion import to_type
 from connector.transforms.scripting.groovy.lambdas import Lambda, items_of
-from connector.transforms.scripting.groovy.operators import within
 from connector.transforms.scripting.groovy.scope import Run, Slots
 from connector.transforms.scripting.groovy.syntax import tree
 from connector.transforms.scripting.groovy.syntax.statements import parse
@@ -164,18 +164,18 @@ class Program(Compiler):
 
     def _switch(self, node: tree.Switch) -> Run:
         value = self.expression(node.value)
-        cases: list[tuple[Run | None, list[Run]]] = []
+        cases: list[tuple[Callable[[Slots, Any], bool] | None, list[Run]]] = []
         self._loops += 1
         for label, block in node.cases:
             with self.scope.inner():
-                test = None if label is None else self.closure(label) if isinstance(label, tree.Closure) else self.expression(label)
+                test = None if label is None else self.membership(label)
                 cases.append((test, [self._statement(each, last=False) for each in block.statements]))
         self._loops -= 1
         otherwise = next((at for at, (test, _) in enumerate(cases) if test is None), len(cases))
 
         def run(slots: Slots) -> Any:
             found = value(slots)
-            start = next((at for at, (test, _) in enumerate(cases) if test is not None and within(found, test(slots))), otherwise)
+            start = next((at for at, (test, _) in enumerate(cases) if test is not None and test(slots, found)), otherwise)
             last = None
             try:
                 for _, statements in cases[start:]:

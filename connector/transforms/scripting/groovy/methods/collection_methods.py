@@ -80,8 +80,31 @@ def _index_of(items: list[Any], wanted: Any) -> int:
     return next((at for at, each in enumerate(items) if java_equal(each, wanted)), -1)
 
 
-def _common(items: list[Any], other: Any) -> list[Any]:
-    return [each for each in items if any(alike(each, wanted) for wanted in _list(other))]
+def _found_at(budget: Budget, items: list[Any], wanted: Any) -> int:
+    budget.search(items, wanted)
+    return _index_of(items, wanted)
+
+
+def _contains_all(budget: Budget, items: list[Any], wanted: Any) -> bool:
+    return all(_found_at(budget, items, each) >= 0 for each in _list(wanted))
+
+
+def _common(budget: Budget, items: list[Any], other: Any) -> list[Any]:
+    wanted = _list(other)
+
+    def known(each: Any) -> bool:
+        budget.search(wanted, each)
+        return any(alike(each, one) for one in wanted)
+
+    return _like(items, [each for each in items if known(each)])
+
+
+def _plus(budget: Budget, items: Any, other: Any) -> Any:
+    return operators.calculated(budget, "+", items, other)
+
+
+def _minus(budget: Budget, items: list[Any], other: Any) -> Any:
+    return operators.calculated(budget, "-", items, other)
 
 
 def _add(items: list[Any], item: Any) -> bool:
@@ -94,8 +117,6 @@ def _add(items: list[Any], item: Any) -> bool:
 SIMPLE: Final[dict[str, Method]] = {
     "size": len,
     "isEmpty": lambda items: not items,
-    "contains": lambda items, wanted: _index_of(items, wanted) >= 0,
-    "containsAll": lambda items, wanted: all(_index_of(items, each) >= 0 for each in _list(wanted)),
     "get": _get,
     "getAt": at_index,
     "first": _first,
@@ -103,7 +124,6 @@ SIMPLE: Final[dict[str, Method]] = {
     "last": lambda items: _first(items[::-1]),
     "tail": lambda items: items[1:] if items else _first(items),
     "init": lambda items: items[:-1] if items else _first(items),
-    "indexOf": _index_of,
     "join": _join,
     "reverse": lambda items: items[::-1],
     "add": _add,
@@ -112,11 +132,7 @@ SIMPLE: Final[dict[str, Method]] = {
     "flatten": _flatten,
     "take": lambda items, count: _like(items, items[: _count_of(count)]),
     "drop": lambda items, count: _like(items, items[_count_of(count) :]),
-    "plus": lambda items, other: operators.binary("+", items, other),
-    "minus": lambda items, other: operators.binary("-", items, other),
     "equals": equal,
-    "disjoint": lambda items, other: not _common(items, other),
-    "intersect": lambda items, other: _like(items, _common(items, other)),
     "subList": lambda items, start, end: items[_count_of(start) : _count_of(end)],
 }
 
@@ -170,6 +186,7 @@ def _each_with_index(budget: Budget, items: list[Any], change: Any) -> Any:
 def _count(budget: Budget, items: Any, wanted: Any) -> int:
     if isinstance(wanted, Lambda):
         return sum(_test(budget, wanted, each) for each in items_of(items))
+    budget.look(items)
     return sum(equal(each, wanted) for each in items_of(items))
 
 
@@ -177,15 +194,17 @@ def _sum(budget: Budget, items: list[Any], change: Any = None) -> Any:
     values = [each if change is None else _run(budget, change, each) for each in items]
     if not values:
         return None
+    if all(type(each) is str for each in values):
+        return _join(values)
     total = values[0]
     for each in values[1:]:
-        total = operators.binary("+", total, each)
+        total = operators.calculated(budget, "+", total, each)
     return total
 
 
 def _extreme(sign: int) -> Method:
     def found(budget: Budget, items: list[Any], change: Any = None) -> Any:
-        budget.take(len(items))
+        budget.look(items)
         best: tuple[Any, Any] | None = None
         for each in items:
             value = each if change is None else _run(budget, change, each)
@@ -200,6 +219,7 @@ def _extreme(sign: int) -> Method:
 
 def _sort(budget: Budget, items: list[Any], change: Any = None) -> list[Any]:
     budget.take(len(items) * max(1, len(items).bit_length()))
+    budget.look(items)
     if change is None:
         return sorted(items, key=cmp_to_key(compare))
     if closure(change).arity == 2:
@@ -256,6 +276,7 @@ def _collect_entries(budget: Budget, items: Any, change: Any) -> JavaMap:
     entries: list[tuple[Any, Any]] = []
     for each in items_of(items):
         made = _run(budget, change, each)
+        budget.look(made)
         if isinstance(made, JavaMap):
             entries += made.items()
         elif isinstance(made, list) and len(made) == 2:
@@ -269,6 +290,7 @@ def _group_by(budget: Budget, items: Any, change: Any) -> JavaMap:
     found: dict[Any, tuple[Any, list[Any]]] = {}
     for each in items_of(items):
         key = _run(budget, change, each)
+        budget.look(key)
         found.setdefault(identity(key), (key, []))[1].append(each)
     return JavaMap(list(found.values()))
 
@@ -289,6 +311,13 @@ WITH_CLOSURES: Final[dict[str, Method]] = {
 
 OF_LISTS: Final[dict[str, Method]] = {
     **WITH_CLOSURES,
+    "contains": lambda budget, items, wanted: _found_at(budget, items, wanted) >= 0,
+    "containsAll": _contains_all,
+    "indexOf": _found_at,
+    "plus": _plus,
+    "minus": _minus,
+    "disjoint": lambda budget, items, other: not _common(budget, items, other),
+    "intersect": _common,
     "eachWithIndex": _each_with_index,
     "findIndexOf": _find_index_of,
     "sum": _sum,
@@ -308,9 +337,16 @@ OF_MAPS: Final[dict[str, Method]] = {
     "getAt": at_index,
     "getOrDefault": lambda entries, key, default: entries.get(key) if key in entries else default,
     "containsKey": lambda entries, key: key in entries,
-    "containsValue": lambda entries, wanted: _index_of(entries.values(), wanted) >= 0,
     "keySet": lambda entries: JavaSet(entries.keys()),
     "values": JavaMap.values,
     "entrySet": lambda entries: JavaSet([MapEntry(key, value) for key, value in entries.items()]),
-    "plus": lambda entries, other: operators.binary("+", entries, other),
 }
+
+OF_MAPS_WITH_BUDGET: Final[dict[str, Method]] = {
+    **WITH_CLOSURES,
+    "containsValue": lambda budget, entries, wanted: _found_at(budget, entries.values(), wanted) >= 0,
+    "plus": _plus,
+}
+
+DEEP: Final = frozenset(("equals", "toString", "hashCode", "join", "flatten", "toSet"))
+"""Methods that go through members of members."""

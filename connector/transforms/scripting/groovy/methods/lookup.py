@@ -7,11 +7,12 @@ import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import lru_cache
+from types import NoneType
 from typing import Any, Final
 
 from connector.java.regex.matching import Pattern
 from connector.record.schema import Schema
-from connector.transforms.scripting.groovy import numbers
+from connector.transforms.scripting.groovy import numbers, patterns
 from connector.transforms.scripting.groovy.budget import Budget
 from connector.transforms.scripting.groovy.comparison import compare, java_equal
 from connector.transforms.scripting.groovy.lambdas import Lambda
@@ -47,6 +48,8 @@ _NUMBERS: Final = {**_COMMON, **object_methods.NUMBERS}
 _FLOATS: Final = {**_NUMBERS, **object_methods.FLOATS}
 _TEXTS: Final = {**_COMMON, **string_methods.SIMPLE}
 _LISTS: Final = {**_COMMON, **collection_methods.SIMPLE}
+_LONG: Final = 1_000
+"""Characters of a text whose methods take steps."""
 
 SIMPLE: Final[Mapping[type, Mapping[str, Method]]] = {
     bool: {**_COMMON, **object_methods.BOOLEANS},
@@ -58,7 +61,7 @@ SIMPLE: Final[Mapping[type, Mapping[str, Method]]] = {
     Character: {**_COMMON, "toUpperCase": str.upper, "toLowerCase": str.lower},
     **dict.fromkeys((list, JavaSet), _LISTS),
     Range: {**_LISTS, "toString": lambda found: found.text},
-    Array: {name: method for name, method in _LISTS.items() if name not in ("isEmpty", "indexOf", "containsAll", "get", "subList")},
+    Array: {name: method for name, method in _LISTS.items() if name not in ("isEmpty", "get", "subList")},
     JavaMap: {**_COMMON, **collection_methods.OF_MAPS},
     MapEntry: {**_COMMON, "getKey": lambda entry: entry.key, "getValue": lambda entry: entry.value},
     Struct: {**_COMMON, **object_methods.STRUCTS},
@@ -76,15 +79,18 @@ SIMPLE: Final[Mapping[type, Mapping[str, Method]]] = {
 
 WITH_BUDGET: Final[Mapping[type, Mapping[str, Method]]] = {
     **dict.fromkeys((str, GString), string_methods.WITH_CLOSURES),
-    **dict.fromkeys((list, Range, Array, JavaSet), collection_methods.OF_LISTS),
-    JavaMap: collection_methods.WITH_CLOSURES,
+    **dict.fromkeys((list, Range, JavaSet), collection_methods.OF_LISTS),
+    Array: {name: method for name, method in collection_methods.OF_LISTS.items() if name not in ("indexOf", "containsAll")},
+    JavaMap: collection_methods.OF_MAPS_WITH_BUDGET,
 }
-"""Methods that take the budget first, mostly for the closures that they call."""
+"""Methods that take the budget first, for the closures that they call or the items that they compare."""
 
 _OF_ANY: Final = collection_methods.WITH_CLOSURES.keys() - {"count"}
 """Methods that every value has, and null: they take it for a list of one member, or of none."""
 
 KNOWN: Final = frozenset(name for tables in (SIMPLE, WITH_BUDGET) for table in tables.values() for name in table) | {"call"}
+_SCALARS: Final = frozenset((bool, int, Long, Short, Byte, BigInteger, float, Float, Decimal, Character, Date, Struct, Schema, NoneType))
+"""Values whose methods take no steps."""
 
 
 @lru_cache(maxsize=1024)
@@ -104,16 +110,20 @@ def call(value: Any, name: str, arguments: tuple[Any, ...], budget: Budget) -> A
         return value(*arguments)
     method = WITH_BUDGET[kind].get(name) if kind in WITH_BUDGET else None
     if method is not None:
-        budget.take()
+        # A closure takes steps of its own for each item.
+        budget.take(1 + (len(value) if kind is JavaMap or not arguments else len(value) // 100))
         if _takes(method, len(arguments) + 2):
-            return method(budget, value, *arguments)
+            found = method(budget, value, *arguments)
+            return found if found is value else budget.made(found)
     method = SIMPLE[kind].get(name) if kind in SIMPLE else None
     if method is not None and _takes(method, len(arguments) + 1):
+        if kind in _SCALARS:
+            return method(value, *arguments)
+        _charge(budget, name, value, arguments)
         if kind is str and not value.isascii() and name in string_methods.BY_UNITS:
-            return string_methods.by_units(method, value, arguments)
-        if isinstance(value, (list, JavaMap)):
-            budget.take(len(value))
-        return method(str(value) if kind is GString and name != "equals" else value, *arguments)
+            return budget.made(string_methods.by_units(method, value, arguments))
+        found = method(str(value) if kind is GString and name != "equals" else value, *arguments)
+        return found if found is value else budget.made(found)
     if name in _OF_ANY and value is not None and kind not in WITH_BUDGET:
         found = call([value], name, arguments, budget)
         return value if name == "each" else found
@@ -127,6 +137,28 @@ def call(value: Any, name: str, arguments: tuple[Any, ...], budget: Budget) -> A
         raise EvaluationError(f"Cannot invoke method {name}() on null object")
     kinds = ", ".join(map(class_of, arguments))
     raise EvaluationError(f"No signature of method {class_of(value)}.{name}() is applicable for argument types: ({kinds})")
+
+
+def _charge(budget: Budget, name: str, value: Any, arguments: tuple[Any, ...]) -> None:
+    """Use up what a method takes that calls no closure."""
+    if isinstance(value, str):
+        if len(value) >= _LONG:
+            budget.look(value)
+        for each in arguments:
+            budget.look(each)
+        if name in string_methods.WITH_PATTERNS and arguments:
+            given = arguments[0]
+            if isinstance(given, (str, Pattern)):
+                source = given.source if isinstance(given, Pattern) else str(given)
+                budget.take(patterns.steps(value, source, whole=name == "matches"))
+    elif name in collection_methods.DEEP:
+        budget.look(value)
+        for each in arguments:
+            budget.look(each)
+    elif isinstance(value, (list, JavaMap)):
+        budget.take(len(value))
+    elif isinstance(value, Matcher):
+        budget.take(patterns.steps(value.text, value.pattern.source))
 
 
 def read_property(value: Any, name: str, budget: Budget) -> Any:

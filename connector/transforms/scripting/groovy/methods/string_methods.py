@@ -291,6 +291,8 @@ SIMPLE: Final[dict[str, Method]] = {
     "intern": lambda text: text,
 }
 
+WITH_PATTERNS: Final = frozenset(("matches", "split", "replaceAll", "replaceFirst", "find", "findAll"))
+
 WITH_CLOSURES: Final[dict[str, Method]] = {
     "any": lambda budget, text, test: any(passes(closure(test), sign) for sign in _characters(text, budget)),
     "every": lambda budget, text, test: all(passes(closure(test), sign) for sign in _characters(text, budget)),

@@ -119,6 +119,24 @@ def test_attributes_of_python_are_no_properties(script: str) -> None:
         "def l = [1]\nl << l\nl.toString()",
         "def l = [1]\nl << l\nl == l",
         "def l = [1]\nl << l\nl.flatten()",
+        "(1..100).every { (1..90000) == (1..90000) }",
+        "def l = (1..90000).toList()\n(1..100).every { -1 !in l }",
+        "def l = (1..90000).toList()\n(1..100).every { !l.contains(-1) }",
+        "def l = (1..90000).toList()\nl.intersect(l)",
+        "def l = (1..90000).toList()\nl - l",
+        "def l = (1..90000).toList()\nl.containsAll(l)",
+        'def l = (1..300).toList()\n(1..90000).every { "$l" }',
+        "def l = [0] * 90000\n(1..1000).collect { l * 1 }",
+        "def l = [0] * 90000\n(1..1000).collect { [l] * 90000 }",
+        "def m = (1..300).collectEntries { [it, it] }\n(1..9000).collectEntries { m }",
+        "(1..300).collect { 'x'.repeat(999995) + it }",
+        "(1..300).collect { 'x'.padLeft(999995) }",
+        "def s = 'x' * 999999\n(1..90000).every { !s.contains('y') }",
+        "def s = 'x' * 999999\ndef t = s + 'y'\n(1..90000).every { s < t }",
+        "def s = 'x' * 999999\ndef t = s + 'y'\n(1..90000).every { s != t }",
+        "def s = 'x' * 999999\ndef l = [s + 'y'] * 90000\nl.contains(s + 'z')",
+        "def s = 'x' * 700\n(1..90000).every { !s.find(/x*x*y/) }",
+        "def s = 'x' * 24\n(1..90000).every { !s.find(/(x+x+)+y/) }",
     ],
 )
 def test_no_script_works_without_end(script: str) -> None:
@@ -126,6 +144,26 @@ def test_no_script_works_without_end(script: str) -> None:
     with pytest.raises(EvaluationError):
         Program(script).evaluate(RECORDS["create"])
     assert time.monotonic() - started < SOON
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "5 in 1..1000000000",
+        "(1..9000).every { it in 1..1000000000 }",
+        "(1..9000).every { it in [3, 5, it] }",
+        "(1..5000).toList().contains(4999)",
+        "def l = (1..200).toList()\n!l.disjoint(l) && l - l == []",
+        "def s = 'x' * 900000\n(1..20).every { s.toLowerCase().contains('x') }",
+        "(1..900).collect { 'x' * 1000 }.sum().size() > 1",
+        "def s = ''\nfor (i in 1..5000) { s = s + 'x' }\ns.size() == 5000",
+        "def l = []\nfor (i in 1..2000) { l = l + i }\nl.size() == 2000",
+        "def l = []\nfor (i in 1..20000) { l << i }\nl.size() == 20000",
+        "def s = 'x' * 300\n(1..50).every { s.find(/(x*)(x*)z?/) }",
+    ],
+)
+def test_usual_work_is_within_the_limits(script: str) -> None:
+    assert Program(script).evaluate(RECORDS["create"]) is True
 
 
 def test_a_linear_pattern_may_match_a_long_text() -> None:
