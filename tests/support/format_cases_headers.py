@@ -126,3 +126,9 @@ def cases() -> Iterator[Case]:
         for carried in (CARRIED, []):
             record = {"topic": "t", "headers": carried} | ({} if value is None else {"value": value})
             yield _case("h1", "f", "move", record)
+    inner = {**struct({"v": optional("int32", default=7)}, "n"), "optional": True}
+    row = {**struct({"id": required("int32"), "d": optional("string", default="x"), "n": inner}, "p.public.t.Value"), "optional": True}
+    envelope = struct({"after": row, "note": optional("string", default="none")}, "p.public.t.Envelope")
+    full = {"after": {"id": 1, "d": None, "n": {"v": None}}, "note": None}
+    for fields in ("f", "after.f", "after.n.f", "nix.f"):
+        yield _case("h1", fields, record={"topic": "t", "headers": CARRIED, "value": [envelope, full]})

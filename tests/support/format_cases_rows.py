@@ -89,6 +89,11 @@ def _cutting() -> Iterator[Case]:
         yield _sized(event(text, long), "600", ratio=ratio)
     for least in ("-1", "x", "99", "100", "299", "300", None):
         yield _sized(event(text, long), "600", least)
+    for size in range(97, 104):
+        uneven: Json = {"s": "a" * 301, "t": "b" * size, "n": "c" * 7}
+        for packed in (None, "0.7", "1.3"):
+            yield _sized(event(text, uneven, before=uneven), "907", ratio=packed)
+            yield _sized(event(text, uneven, before={**uneven, "t": None}), "851", ratio=packed)
     for most in ("2000", "1100", "1000", "900", "800", "700", "600", "500", "1"):
         yield _sized(event(text, long), most)
         yield _sized(event(text, long, before={"s": "c" * 200, "t": None, "n": None}), most)

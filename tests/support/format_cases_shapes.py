@@ -110,9 +110,29 @@ def geometries() -> Iterator[Case]:
             yield _case(transform, record)
     for form in ("WKB", "EWKB", " wkb ", "x", ""):
         yield _case(FORMAT, _event({"g": GEOMETRY}, {"g": _wkb("point", 4326)}), format=form)
+    for one, other in (("srid", "point"), ("point", "srid"), ("srid", "srid"), ("point", "point")):
+        for srid in (None, 4326):
+            yield _case(FORMAT, _event({"g": GEOMETRY, "h": GEOMETRY}, {"g": _wkb(one, 4326), "h": _wkb(other, srid)}))
     for srids in ("4326", "3857", "4326,3857", " 4326 , 1", "", "x", "1,,2"):
         for srid in (4326, 3857, None):
             yield _case(SWAP, _event({"g": GEOMETRY}, {"g": _wkb("srid", srid)}), srids=srids)
+
+
+def defaults() -> Iterator[Case]:
+    """Nulls of fields that have a default, beside a geometry or vector and without one."""
+    inner = {**struct({"v": optional("int32", default=7)}, "n"), "optional": True}
+    row = {
+        "d": optional("string", default="x"),
+        "n": inner,
+        "a": optional("array", items=inner),
+        "m": optional("map", keys=required("string"), values=inner),
+    }
+    values: Json = {"d": None, "n": {"v": None}, "a": [{"v": None}, None], "m": {"k": {"v": None}}}
+    for transform in (FORMAT, SWAP, VECTOR):
+        yield _case(transform, _event(row, values))
+        yield _case(transform, _event(row, values, flat=True))
+        yield _case(transform, _event({**row, "g": GEOMETRY, "f": DOUBLES}, {**values, "g": _wkb("srid", 4326), "f": [1.0]}))
+        yield _case(transform, _event({"f": {**DOUBLES, "default": [1.0]}, "g": GEOMETRY}, {"f": None, "g": None}))
 
 
 FLOATS: Final = optional("array", DATA + "FloatVector", items=required("float"))
@@ -160,3 +180,4 @@ def vectors() -> Iterator[Case]:
 def cases() -> Iterator[Any]:
     yield from geometries()
     yield from vectors()
+    yield from defaults()

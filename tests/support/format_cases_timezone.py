@@ -239,3 +239,17 @@ def _lists() -> Iterator[Case]:
     yield _case("+02:00", event(dict.fromkeys(some)))
     for value in ([required("string"), "a"], [None, {"after": {"ts": 1}}], None):
         yield _case("+02:00", {"topic": "x", "key": [required("int32"), 1]} | ({} if value is None else {"value": value}))
+    yield from _defaults()
+
+
+def _defaults() -> Iterator[Case]:
+    """Nulls of columns that have a default."""
+    columns = {name: {**KINDS[name][0], "default": KINDS[name][1]} for name in ("ts", "mts", "nts", "zts", "cts", "i")}
+    row = {**struct(columns, "p.public.t.Value"), "optional": True}
+    schema = struct({"before": row, "after": row, "source": struct({"table": required("string")}, "Source"), "op": required("string")})
+    value = {"before": None, "after": dict.fromkeys(columns), "source": {"table": "t"}, "op": "c"}
+    record = {"topic": "p.public.t", "value": [{**schema, "name": "p.public.t.Envelope"}, value]}
+    for zone in (BERLIN, "+05:30"):
+        yield _case(zone, record)
+        yield _case(zone, record, include="source:t:ts")
+        yield _case(zone, record, exclude="source:t:zts")

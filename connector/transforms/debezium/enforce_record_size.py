@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from math import ceil
 from typing import Any, Final
 
 from connector.configdef.key import SINCE_3, Key
 from connector.configdef.options import OptionError, Options
 from connector.record.connect_record import ConnectRecord
+from connector.record.schema import Schema
 from connector.record.struct import field_of, get
 from connector.transforms.debezium.record_size import POSITION, record_size
 from connector.transforms.transform import TransformDefinition
@@ -58,23 +60,33 @@ class EnforceRecordSize:
         schema, value = record.value_schema, record.value
         if value is None or schema is None or schema.type != "struct":
             return record
-        excess = record_size(record, self.position) * self.ratio - self.most
+        excess = ceil(record_size(record, self.position) * self.ratio) - self.most
         if excess <= 0:
             return record
         lengths = {
-            (state, column.name): (side.schema, length)
+            state: (side.schema, self._lengths(side.schema, value[state]))
             for state in _STATES
             if (side := field_of(schema, state)) is not None and side.schema.type == "struct" and value[state] is not None
-            for column in side.schema.fields
-            if (length := _length(get(side.schema, value[state], column.name))) > self.least
         }
-        total = sum(length for _, length in lengths.values())
+        total = sum(sum(of_side.values()) for _, of_side in lengths.values())
         if not total:
             return record
-        changed = {state: dict(value[state]) for state, _ in lengths}
-        for (state, name), (side_schema, length) in lengths.items():
-            changed[state][name] = _cut(get(side_schema, value[state], name), max(int(length - excess * length / total), 0))
+        changed = {}
+        for state, (side_schema, of_side) in lengths.items():
+            of_all = sum(of_side.values())
+            # The reference rounds up what each row loses and what each field of it does.
+            lost = ceil(of_all / total * excess)
+            cut = {
+                name: _cut(get(side_schema, value[state], name), max(length - ceil(length / of_all * lost), 0))
+                for name, length in of_side.items()
+            }
+            changed[state] = {**value[state], **cut}
         return replace(record, value={**value, **changed})
+
+    def _lengths(self, schema: Schema, row: dict[str, Any]) -> dict[str, int]:
+        """The fields that are long enough to be cut."""
+        lengths = {column.name: _length(get(schema, row, column.name)) for column in schema.fields}
+        return {name: length for name, length in lengths.items() if length > self.least}
 
 
 def _length(value: Any) -> int:

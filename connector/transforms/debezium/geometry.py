@@ -33,12 +33,13 @@ def _apply(record: ConnectRecord, changes: SchemaCache[Change], make: Any) -> Co
     return record if change is _NOTHING else replace(record, value=change(record.value))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GeometryFormatTransformer:
-    """Takes the SRID out of geometries that have it written into them. ``adds``: it is written into all others.
+    """Takes the SRID out of geometries that have it written into them. ``adds``: it is written into those that come before the first such.
 
-    The names of the formats promise otherwise: with wkb a geometry without SRID gets the one of its struct. So does the real transform.
-    ``needs_srid``: a struct without an SRID is an error. Otherwise its geometry stays as it is.
+    The names of the formats promise otherwise: with wkb a geometry without SRID gets the one of its struct. So does the real transform,
+    and it too stops doing so with the first geometry that has one. ``needs_srid``: a struct without an SRID that is to be written is an
+    error. Otherwise its geometry stays as it is.
     """
 
     adds: bool
@@ -60,12 +61,13 @@ class GeometryFormatTransformer:
         return _apply(record, self._changes, self._change)
 
     def _change(self, schema: Schema) -> Change:
-        return nested_change(schema, lambda inner: self._converted if inner.name == GEOMETRY else None, arrays=False) or _NOTHING
+        return nested_change(schema, lambda inner: self._converted if inner.name == GEOMETRY else None) or _NOTHING
 
     def _converted(self, value: Any) -> Any:
         wkb, srid = value["wkb"], value["srid"]
         try:
             if len(wkb) >= 5 and has_srid(wkb):
+                self.adds = False
                 return {**value, "wkb": without_srid(wkb)}
             if not self.adds or (srid is None and not self.needs_srid):
                 return value
@@ -102,7 +104,7 @@ class SwapGeometryCoordinates:
         return _apply(record, self._changes, self._change)
 
     def _change(self, schema: Schema) -> Change:
-        return nested_change(schema, lambda inner: self._swapped if inner.name == GEOMETRY else None, arrays=True) or _NOTHING
+        return nested_change(schema, lambda inner: self._swapped if inner.name == GEOMETRY else None, members=True) or _NOTHING
 
     def _swapped(self, value: Any) -> Any:
         if value["srid"] not in self.srids:
@@ -120,7 +122,8 @@ FORMAT_KEYS: Final = (
         "wkb",
         "LOW",
         "Target Format",
-        "wkb or ewkb. A geometry with an SRID written into it loses it with either; one without gets its struct's with wkb.",
+        "wkb or ewkb. A geometry with an SRID written into it loses it with either. One without gets its struct's with wkb, until "
+        "the first geometry that has one.",
         width="MEDIUM",
         framework=True,
         fixed_order=1,

@@ -14,7 +14,7 @@ from connector.configdef.key import UNTIL_2, VERSIONS, Key
 from connector.configdef.options import OptionError, Options
 from connector.record.connect_record import ConnectRecord, DataError, Header
 from connector.record.schema import NO_DEFAULT, Field, Schema
-from connector.record.struct import SchemaCache
+from connector.record.struct import SchemaCache, get
 from connector.transforms.transform import TransformDefinition
 
 HEADERS: Final = "headers"
@@ -147,13 +147,13 @@ def _value(schema: Schema, made: Schema, value: Any, at: Path, found: Found) -> 
     for member in made.fields:
         name = member.name
         if name not in below:
-            filled[name] = value[name]
+            filled[name] = get(schema, value, name)
         elif not below[name]:
             header = found[(*at, name)]
             _check(member, header)
             filled[name] = header.value
         elif name in before:
-            filled[name] = _value(before[name], member.schema, value[name], (*at, name), found)
+            filled[name] = _value(before[name], member.schema, get(schema, value, name), (*at, name), found)
         else:
             filled[name] = {} if at else {to: of.value for to, of in _first(name, found).items()}
     return filled

@@ -1,4 +1,4 @@
-"""Changing the values of some schemas wherever they are in a record's value: in structs, and where asked for in arrays."""
+"""Changing the values of some schemas wherever they are in a record's value: in structs, and where asked for in arrays and maps."""
 
 from __future__ import annotations
 
@@ -6,27 +6,44 @@ from collections.abc import Callable
 from typing import Any
 
 from connector.record.schema import Schema
+from connector.transforms.debezium.envelope import filled, with_defaults
 
 Change = Callable[[Any], Any]
 """Makes a new value of one that is not null."""
 
 
-def nested_change(schema: Schema, wanted: Callable[[Schema], Change | None], *, arrays: bool) -> Change | None:
-    """Return what changes the values of ``wanted`` schemas within values of this one; None where there are none."""
+def nested_change(schema: Schema, wanted: Callable[[Schema], Change | None], *, members: bool = False) -> Change | None:
+    """Return what changes the values of ``wanted`` schemas within values of this one; None where nothing can change.
+
+    Nulls in the structs that it goes through become the defaults of their fields. ``members``: it goes through arrays and maps too.
+    """
     own = wanted(schema)
     if own is not None:
         return own
-    if schema.type == "array" and arrays and schema.items is not None:
-        item = nested_change(schema.items, wanted, arrays=arrays)
-        return None if item is None else lambda value: [None if each is None else item(each) for each in value]
-    if schema.type != "struct":
-        return None
-    by_field = ((field.name, nested_change(field.schema, wanted, arrays=arrays)) for field in schema.fields)
+    match schema.type:
+        case "struct":
+            return _of_struct(schema, wanted, members=members)
+        case "array" if members and schema.items is not None:
+            item = nested_change(schema.items, wanted, members=members)
+            return None if item is None else lambda value: [None if each is None else item(each) for each in value]
+        case "map" if members and schema.values is not None:
+            held = nested_change(schema.values, wanted, members=members)
+            return None if held is None else lambda value: {key: None if each is None else held(each) for key, each in value.items()}
+    return None
+
+
+def _of_struct(schema: Schema, wanted: Callable[[Schema], Change | None], *, members: bool) -> Change | None:
+    defaults = with_defaults(schema)
+    by_field = ((field.name, nested_change(field.schema, wanted, members=members)) for field in schema.fields)
     changes = {name: change for name, change in by_field if change is not None}
-    if not changes:
+    if not changes and not defaults:
         return None
 
     def changed(value: Any) -> Any:
-        return {**value, **{name: change(value[name]) for name, change in changes.items() if value[name] is not None}}
+        out = filled(value, defaults)
+        for name, change in changes.items():
+            if out[name] is not None:
+                out[name] = change(out[name])
+        return out
 
     return changed

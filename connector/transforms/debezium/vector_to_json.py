@@ -42,7 +42,7 @@ class VectorToJsonConverter:
 
 
 def _made(schema: Schema) -> tuple[Schema, Change | None]:
-    return _changed_schema(schema), nested_change(schema, _change, arrays=False)
+    return _changed_schema(schema), nested_change(schema, _change)
 
 
 def _changed_schema(schema: Schema) -> Schema:

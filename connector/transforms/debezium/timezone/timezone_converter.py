@@ -16,6 +16,7 @@ from connector.configdef.options import OptionError, Options
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.schema import CONNECT_TIMESTAMP, Schema
 from connector.record.struct import SchemaCache, field_of
+from connector.transforms.debezium.envelope import with_defaults
 from connector.transforms.debezium.envelope_name import change_event
 from connector.transforms.debezium.timezone.timezone_rules import TimezoneRules
 from connector.transforms.debezium.timezone.zone import Zone, move_time, move_timestamp
@@ -44,6 +45,8 @@ _WRONG_ZONE: Final = (
 )
 
 Converter = Callable[[Any], Any]
+Plan = Mapping[str, tuple[Converter, Any]]
+"""Fields with what converts them, and their default, which stands for null."""
 
 
 def _now() -> datetime:
@@ -62,7 +65,7 @@ class TimezoneConverter:
     excluded: TimezoneRules | None = None
     clock: Callable[[], datetime] = _now
     """Tells the day whose offset a time of day has."""
-    _plans: SchemaCache[dict[str, Mapping[str, Converter]]] = field(default_factory=SchemaCache)
+    _plans: SchemaCache[dict[str, Plan]] = field(default_factory=SchemaCache)
 
     @classmethod
     def of(cls, options: Options) -> TimezoneConverter:
@@ -103,26 +106,28 @@ class TimezoneConverter:
                 changed[name] = self._converted(name, plan, value[name], fields or frozenset())
         return replace(record, value=changed)
 
-    def _converted(self, name: str, plan: Mapping[str, Converter], row: dict[str, Any], fields: frozenset[str]) -> dict[str, Any]:
+    def _converted(self, name: str, plan: Plan, row: dict[str, Any], fields: frozenset[str]) -> dict[str, Any]:
         changed = dict(row)
-        for column, convert in plan.items():
+        for column, (convert, default) in plan.items():
+            held = default if row[column] is None else row[column]
             named = f"{name}.{column}" in fields or (name != "source" and column in fields)
             chosen = (not fields or named) if self.included is not None else not named
-            if chosen and row[column] is not None:
+            if chosen and held is not None:
                 try:
-                    changed[column] = convert(row[column])
+                    changed[column] = convert(held)
                 except ValueError as error:
                     raise DataError(f"TimezoneConverter cannot convert the field {name}.{column}: {error}") from None
         return changed
 
-    def _plan(self, schema: Schema) -> dict[str, Mapping[str, Converter]]:
+    def _plan(self, schema: Schema) -> dict[str, Plan]:
         """The converters of the fields of ``before``, ``after`` and ``source``."""
-        plans: dict[str, Mapping[str, Converter]] = {}
+        plans: dict[str, Plan] = {}
         for name in ("before", "after", "source"):
             part = field_of(schema, name)
             if part is not None and part.schema.type == "struct":
+                defaults = dict(with_defaults(part.schema))
                 by_column = {column.name: self._converter(name, column.name, column.schema) for column in part.schema.fields}
-                plans[name] = {column: convert for column, convert in by_column.items() if convert is not None}
+                plans[name] = {column: (convert, defaults.get(column)) for column, convert in by_column.items() if convert is not None}
         return plans
 
     def _converter(self, part: str, column: str, schema: Schema) -> Converter | None:
