@@ -62,7 +62,13 @@ class Chain:
                 return None, shared
             # Any other step copies the headers.
             shares = shares and isinstance(step.transform, AddsHeadersInPlace)
-            if shares:
-                shared += changed.headers[len(record.headers) :]
+            if shares and changed.headers is not record.headers:
+                shared = _shared(shared, record.headers, changed.headers)
             record = changed
         return record, shared
+
+
+def _shared(shared: tuple[Header, ...], before: tuple[Header, ...], after: tuple[Header, ...]) -> tuple[Header, ...]:
+    """The shared headers after one more step, which may have replaced some of them."""
+    kept, known = set(map(id, after)), set(map(id, before))
+    return (*(header for header in shared if id(header) in kept), *(header for header in after if id(header) not in known))

@@ -116,6 +116,14 @@ class AddsInPlace(Adds, AddsHeadersInPlace):
     __slots__ = ()
 
 
+class Replaces(AddsHeadersInPlace):
+    """Puts its header in the place of others of that name."""
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord | None:
+        others = tuple(header for header in record.headers if header.name != "x")
+        return replace(record, headers=(*others, Header("x", STRING, str(len(record.headers)))))
+
+
 class Fails:
     def apply(self, record: ConnectRecord) -> ConnectRecord | None:
         raise KeyError("secret")
@@ -127,6 +135,14 @@ def test_only_the_first_steps_share_the_headers_that_they_add() -> None:
     assert record is not None
     assert [header.name for header in record.headers] == ["zero", "one", "two", "copy", "three"]
     assert [header.name for header in shared] == ["one", "two"]
+
+
+def test_a_shared_header_that_a_later_step_replaces_is_shared_once() -> None:
+    steps = [Step("one", "", AddsInPlace("one")), Step("first", "", Replaces()), Step("second", "", Replaces())]
+    record, shared = Chain(steps).apply_with_shared(ConnectRecord("t", headers=(Header("x", STRING, "own"), Header("y", STRING, "own"))))
+    assert record is not None
+    assert [header.name for header in record.headers] == ["y", "one", "x"]
+    assert list(shared) == [header for header in record.headers if header.name != "y"]
 
 
 def test_an_unexpected_exception_is_reported_by_its_type_alone() -> None:

@@ -9,6 +9,7 @@ import pytest
 from connector.configdef.options import Options
 from connector.record.connect_record import ConnectRecord, DataError, Header
 from connector.record.schema import INT64, STRING, Field, Schema
+from connector.transforms.chain import Chain, Step
 from connector.transforms.debezium.activate_tracing_span import KEYS, ActivateTracingSpan
 
 ROW: Final = Schema(
@@ -68,3 +69,8 @@ def test_without_a_parent_the_api_alone_adds_nothing() -> None:
 def test_a_context_that_is_no_properties_is_an_error() -> None:
     with pytest.raises(DataError, match="tracingspancontext"):
         made().apply(event("a=\\u00zz"))
+
+
+def test_a_tombstone_after_the_event_has_the_headers_too() -> None:
+    _, shared = Chain([Step("t", "", made())]).apply_with_shared(event(f"traceparent={PARENT}"))
+    assert shared == (Header("traceparent", STRING, PARENT),)
