@@ -20,7 +20,7 @@ class Differences:
     envelope_fields: frozenset[str]
     """Names that mean a field of the envelope. Others mean the transaction's or the source's."""
     routes_to_empty_topic: bool
-    """An empty value of ``route.by.field`` is an empty topic. Otherwise the topic stays."""
+    """An empty or blank value of ``route.by.field`` is the topic. Otherwise the topic stays."""
     checks_drop_options: bool
     """Wrong values of the options of dropped fields are refused. Otherwise they mean the default."""
     may_keep_nulls: bool
