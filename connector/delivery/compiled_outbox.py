@@ -54,7 +54,7 @@ def outbox_path(chain: Chain, topic: str, prefix: bytes, converters: Converters)
             topic = step.transform.apply(ConnectRecord(topic)).topic
         elif isinstance(step.transform, EventRouter):
             columns = _columns(step.transform, after.schema)
-            if columns is None or (step.transform.expands and converters.value_json is None):
+            if columns is None or (step.transform.expands and (converters.value_json is None or step.transform.adjusts_names)):
                 return None
             return OutboxPath(OutboxMessages(step.transform, chain.steps[number + 1 :], columns, converters))
     return None

@@ -46,6 +46,8 @@ class Differences:
     """``table.field.additional.missing`` has an effect."""
     may_keep_empty_arrays: bool
     """``table.json.payload.empty.array.behavior`` has an effect. Otherwise empty arrays are left out."""
+    adjusts_payload_names: bool
+    """``field.name.adjustment.mode`` has an effect."""
     names_nested_arrays_null: bool
     """Structs below an array of arrays have names that begin with ``null.``."""
 
@@ -68,6 +70,7 @@ _UNTIL_2: Final = Differences(
     trims_placements=False,
     may_miss_fields=False,
     may_keep_empty_arrays=False,
+    adjusts_payload_names=False,
     names_nested_arrays_null=True,
     skips_null_structs=False,
 )
@@ -85,6 +88,7 @@ _SINCE_3: Final = Differences(
     trims_placements=True,
     may_miss_fields=True,
     may_keep_empty_arrays=False,
+    adjusts_payload_names=True,
     names_nested_arrays_null=False,
     skips_null_structs=False,
 )

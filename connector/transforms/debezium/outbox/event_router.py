@@ -14,13 +14,14 @@ from connector.configdef.key import VERSIONS
 from connector.configdef.options import OptionError, Options
 from connector.java.regex.matching import ReplacementError
 from connector.record.connect_record import ConnectRecord, DataError, Header
+from connector.record.name_adjustment import name_adjuster
 from connector.record.schema import Field, Schema
 from connector.record.struct import SchemaCache, field_of, get
 from connector.record.value_tokens import BLANKS
 from connector.transforms.debezium.activate_tracing_span import CONTEXT, CONTEXT_ONLY, OPERATION, ActivateTracingSpan, installed_telemetry
 from connector.transforms.debezium.differences import differences_of
 from connector.transforms.debezium.envelope import copied, int32_of, int64_of, is_change_event, schema_of, text_of
-from connector.transforms.debezium.outbox.json_payload import PayloadSchemas, Unexpandable, converted, parsed
+from connector.transforms.debezium.outbox.json_payload import PayloadSchemas, Unexpandable, converted, parsed, renamed
 from connector.transforms.debezium.outbox.keys import KEYS
 from connector.transforms.debezium.outbox.placement import Placements
 from connector.transforms.reports import Reports
@@ -33,6 +34,8 @@ MILLISECONDS: Final[Mapping[str, int]] = {
     "io.debezium.time.NanoTimestamp": 1_000_000,
 }
 _PAYLOAD: Final = "payload"
+_ADJUSTMENT: Final = "field.name.adjustment.mode"
+_MODES: Final = ("none", "avro", "avro_unicode")
 _MOST: Final = 1_000
 
 EnvelopeKey = tuple[int | None, tuple[Field, ...]]
@@ -72,6 +75,12 @@ class EventRouter:
                 and _choice(options, "table.json.payload.empty.array.behavior", ("optional_string", "ignore")) == "optional_string"
             ),
         )
+        mode = raw(_ADJUSTMENT, "none").strip().lower() if differences.adjusts_payload_names and self.expands else "none"
+        if mode not in _MODES:
+            raise _invalid(_ADJUSTMENT, mode, f"Value must be one of {', '.join(_MODES)}")
+        self.adjusts_names: Final = mode != "none"
+        """Whether the fields of expanded payloads have other names than the JSON's members."""
+        self._adjusted: Final = name_adjuster(mode, dots=False)
         self._rows: Final[SchemaCache[Schema]] = SchemaCache()
         self._known: Final[dict[Schema, Schema]] = {}
         """Inferred schemas, each once: who makes something of a schema finds it by its identity."""
@@ -170,6 +179,8 @@ class EventRouter:
             return payload
         try:
             node = parsed(payload.value)
+            if self.adjusts_names:
+                node = renamed(node, self._adjusted)
             schema = self.payload_schemas.schema(self.payload_column, node)
         except Unexpandable:
             self.reports("outbox payload is not JSON with a schema, it is not expanded", topic, column=self.payload_column)

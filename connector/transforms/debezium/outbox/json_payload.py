@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from connector.record.connect_record import DataError
+from connector.record.name_adjustment import NameAdjuster
 from connector.record.schema import BOOLEAN, BYTES, FLOAT64, INT32, INT64, STRING, Field, Schema
 
 _BOOLEAN: Final = BOOLEAN.as_optional()
@@ -42,6 +43,20 @@ def parsed(text: str) -> Any:
         return _DECODER.raw_decode(text)[0]
     except (ValueError, RecursionError):
         raise Unexpandable from None
+
+
+def renamed(node: Any, adjusted: NameAdjuster) -> Any:
+    """Return the node with adjusted names of fields. The field that has such a name already wins over others that get it."""
+    if isinstance(node, list):
+        return [renamed(each, adjusted) for each in node]
+    if not isinstance(node, dict):
+        return node
+    found: dict[str, Any] = {}
+    for label, member in node.items():
+        name = adjusted(label)
+        if name == label or found.get(name) is None:
+            found[name] = renamed(member, adjusted)
+    return found
 
 
 class PayloadSchemas:

@@ -84,6 +84,7 @@ ROUTER = {
 OPTIONS = [
     ("table.expand.json.payload", ["true", "false"]),
     ("table.json.payload.null.behavior", ["ignore", "optional_bytes"]),
+    ("field.name.adjustment.mode", ["none", "avro"]),
     ("route.tombstone.on.empty.payload", ["true", "false"]),
     ("table.fields.additional.placement", ["type:header:kind", "type:header,number:header:n", "number:partition", "type:envelope"]),
     ("table.field.event.key", ["id", "number", "none"]),
@@ -214,6 +215,7 @@ def test_a_payload_of_blanks_becomes_a_tombstone(payload: str | None, tombstone:
         ({"transforms.o.table.field.event.key": "missing"}, STRINGS, JSON),
         ({"transforms.o.table.field.event.timestamp": "number"}, STRINGS, JSON),
         ({"transforms.o.table.expand.json.payload": "true"}, STRINGS, STRINGS),
+        ({"transforms.o.table.expand.json.payload": "true", "transforms.o.field.name.adjustment.mode": "avro"}, STRINGS, JSON),
         ({"transforms.o.tracing.span.context.field": "type"}, STRINGS, JSON),
         ({"transforms.o.tracing.with.context.field.only": "false"}, STRINGS, JSON),
         ({}, "io.debezium.converters.BinaryDataConverter", JSON),
