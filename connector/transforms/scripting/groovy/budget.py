@@ -18,8 +18,10 @@ MOST_BITS: Final = 4_096
 MOST_MATCHING: Final = 500_000_000
 """The steps that a regular expression may take on a text, in the worst case."""
 
-_CHARACTERS: Final = 1_000
-"""Characters that are looked at in one step."""
+_CHARACTERS: Final = 10_000
+"""Characters of a text that are looked at in one step."""
+_HELD_CHARACTERS: Final = 1_000
+"""The same for texts in lists and maps, which may hold the same one many times."""
 _ITEM: Final = 10
 
 
@@ -48,7 +50,7 @@ class Budget:
         while waiting:
             each = waiting.pop()
             if isinstance(each, str):
-                self.take(len(each) // _CHARACTERS)
+                self.take(len(each) // _HELD_CHARACTERS)
             elif isinstance(each, list):
                 self.take(len(each))
                 waiting += [member for member in each if isinstance(member, _HELD)]
@@ -61,7 +63,7 @@ class Budget:
     def search(self, items: list[Any], wanted: Any) -> None:
         """Use up what it takes to compare a value with each item. Raises EvaluationError."""
         if isinstance(wanted, str):
-            self.take(len(items) * (1 + len(wanted) // _CHARACTERS))
+            self.take(len(items) * (1 + len(wanted) // _HELD_CHARACTERS))
         elif isinstance(wanted, (list, JavaMap)):
             self.look(items)
             self.take(len(items) * (1 + len(wanted)))

@@ -48,8 +48,10 @@ _NUMBERS: Final = {**_COMMON, **object_methods.NUMBERS}
 _FLOATS: Final = {**_NUMBERS, **object_methods.FLOATS}
 _TEXTS: Final = {**_COMMON, **string_methods.SIMPLE}
 _LISTS: Final = {**_COMMON, **collection_methods.SIMPLE}
-_LONG: Final = 1_000
-"""Characters of a text whose methods take steps."""
+_BY_CHARACTERS: Final = 50
+"""Characters that are looked at in one step where that is done one by one."""
+_BY_UNITS: Final = 1_000
+"""The same where a text may have characters beyond U+FFFF, which count twice."""
 
 SIMPLE: Final[Mapping[type, Mapping[str, Method]]] = {
     bool: {**_COMMON, **object_methods.BOOLEANS},
@@ -142,10 +144,13 @@ def call(value: Any, name: str, arguments: tuple[Any, ...], budget: Budget) -> A
 def _charge(budget: Budget, name: str, value: Any, arguments: tuple[Any, ...]) -> None:
     """Use up what a method takes that calls no closure."""
     if isinstance(value, str):
-        if len(value) >= _LONG:
-            budget.look(value)
+        budget.look(value)
         for each in arguments:
             budget.look(each)
+        if name in string_methods.BY_CHARACTERS:
+            budget.take(len(value) // _BY_CHARACTERS)
+        elif name in string_methods.BY_UNITS and not value.isascii():
+            budget.take(len(value) // _BY_UNITS)
         if name in string_methods.WITH_PATTERNS and arguments:
             given = arguments[0]
             if isinstance(given, (str, Pattern)):

@@ -291,6 +291,8 @@ SIMPLE: Final[dict[str, Method]] = {
     "intern": lambda text: text,
 }
 
+BY_CHARACTERS: Final = frozenset(("hashCode", "compareTo", "compareToIgnoreCase", "tokenize", "equalsIgnoreCase"))
+"""Methods that look at characters one by one, which takes longer."""
 WITH_PATTERNS: Final = frozenset(("matches", "split", "replaceAll", "replaceFirst", "find", "findAll"))
 
 WITH_CLOSURES: Final[dict[str, Method]] = {
