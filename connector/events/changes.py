@@ -218,10 +218,11 @@ class ChangeWriter:
 
     def truncate(self, table: LiveTable, lsn: int) -> None:
         """Make the event of a TRUNCATE, which has neither key nor rows."""
+        if table.window is not None:
+            # The rows of the open chunk are gone whether or not the event is wanted.
+            table.window.emptied()
         if "t" not in self._settings.skipped:
             self._end_run(table)
-            if table.window is not None:
-                table.window.emptied()
             self._send(table, None, lsn, (_NO_BEFORE,), self._truncate_end, self._settings.headers)
             table.counts.truncates += 1
 
@@ -382,7 +383,8 @@ class ChangeWriter:
         self.records += 1
 
     def _update(self, table: LiveTable, frame: bytes, lsn: int) -> None:
-        if "u" in self._settings.skipped:
+        skipped = "u" in self._settings.skipped
+        if skipped and frame[ROW_KIND] == NEW_TUPLE:
             return
         old: list[bytes | None] = []
         at = ROW_KIND
@@ -391,15 +393,17 @@ class ChangeWriter:
         cells: list[bytes | None] = []
         flags = table.split(frame, at + 1, cells)
         unchanged = flags & HAS_UNCHANGED != 0
-        if table.window is not None:
-            table.changed(cells, old)
-            if old:
-                table.changed(old)
         whole = frame[ROW_KIND] == OLD_TUPLE
         if unchanged and old and whole:
             # Replica identity FULL sends the whole old row: an unchanged column has its old value.
             cells = [before if cell is UNCHANGED else cell for cell, before in zip(cells, old, strict=True)]
             unchanged = any(cell is UNCHANGED for cell in cells)
+        if skipped and not self._moves(table.encoder, old, cells):
+            return
+        if table.window is not None:
+            table.changed(cells, old)
+            if old:
+                table.changed(old)
         if table.reselections:
             held = _Held(table, lsn, cells, partial(self._updated, table, lsn, old, cells, whole=whole))
             if self._asks(held):
@@ -409,6 +413,11 @@ class ChangeWriter:
             table.run_updates += 1
             return
         self._updated(table, lsn, old, cells, cells, None, whole=whole, unchanged=unchanged)
+
+    @staticmethod
+    def _moves(encoder: TableEncoder, old: Sequence[bytes | None], cells: Sequence[bytes | None]) -> bool:
+        """Return whether an update changes its record's key, which makes a delete and a create of it."""
+        return encoder.has_key and encoder.key(old) != encoder.key(cells)
 
     def _updated(
         self,

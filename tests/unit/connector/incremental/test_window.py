@@ -137,7 +137,6 @@ def test_a_change_that_is_not_sent_does_not_take_its_row_out() -> None:
     wal.update(R_ITEM, "a", "1", "new")
     wal.insert(R_ITEM, "a", "2", "new")
     wal.delete(R_ITEM, key=["b", "1", None])
-    wal.truncate(R_ITEM)
     wal.commit()
     assert rig.feed(wal.take()) == []
     assert window.rows() == LINES
@@ -385,3 +384,25 @@ def test_a_row_is_left_out_by_its_primary_key_for_any_message_key() -> None:
     wal.commit()
     rig.feed(wal.take())
     assert window.rows() == LINES[1:]
+
+
+@pytest.mark.parametrize("skipped", ["", "t"])
+def test_a_truncate_empties_the_open_window_even_if_its_event_is_skipped(skipped: str) -> None:
+    rig = Rig(skipped=skipped)
+    window = rig.open()
+    rig.wal.begin()
+    rig.wal.truncate(R_ITEM)
+    rig.wal.commit()
+    assert [sent.op for sent in rig.feed(rig.wal.take())] == (["t"] if not skipped else [])
+    assert window.rows() == []
+
+
+def test_a_changed_key_takes_its_row_out_of_the_window_although_updates_are_skipped() -> None:
+    rig = Rig(skipped="u")
+    window = rig.open()
+    rig.wal.begin()
+    rig.wal.update(R_ITEM, "a", "1", "only updated")
+    rig.wal.update(R_ITEM, "c", "2", "moved", key=("a", "2", None))
+    rig.wal.commit()
+    assert [sent.op for sent in rig.feed(rig.wal.take())] == ["d", None, "c"]
+    assert window.rows() == [LINES[0], LINES[2]]
