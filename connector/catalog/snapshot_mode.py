@@ -24,7 +24,7 @@ class SnapshotMode:
     catch_up: bool = False
     """Whether the changes since the stored offset are sent before a snapshot that is taken again."""
     ask: Callable[[bool, bool], bool] | None = None
-    """Calls a user's snapshotter, which decides whether to read rows: is there an offset, and is it the offset of an unfinished
+    """Decides alone whether to read rows, usually as a user's snapshotter says: is there an offset, and is it the offset of an unfinished
     snapshot?"""
 
     def wants(self, *, offset: bool, broken: bool = False) -> bool:
@@ -34,7 +34,7 @@ class SnapshotMode:
         return self.snapshot_data and (self.always or broken or not offset)
 
     def wants_after_loss(self) -> bool:
-        """Return whether to read the rows after changes were lost. As recorded, only a user's snapshotter may continue without them."""
+        """Return whether to read the rows after changes were lost. As recorded, only :attr:`ask` may continue without them."""
         return self.ask is None or self.ask(False, False)
 
     @classmethod
@@ -42,7 +42,9 @@ class SnapshotMode:
         """Return the mode of this name. ``based_on`` are the flags of configuration_based: data, stream, on_data_error."""
         if mode == "configuration_based":
             flags = based_on or {}
-            return cls(mode, flags.get("data", False), flags.get("stream", False), when_needed=flags.get("on_data_error", False))
+            data, needed = flags.get("data", False), flags.get("on_data_error", False)
+            # As recorded, each start reads the rows or none does; but unlike ``always``, it does not make up for lost changes by itself.
+            return cls(mode, data, flags.get("stream", False), when_needed=needed, ask=lambda _offset, _broken: data)
         try:
             return _MODES[mode]
         except KeyError:

@@ -200,7 +200,9 @@ class TaskRun:
         async with contextlib.AsyncExitStack() as stack:
             query = await self._query(stack)
             decision, facts = await self._decide(query)
-            if not decision.snapshot or decision.catch_up or self._config.snapshot_mode == "always":
+            known = self._selection.mode
+            repeated = known is not None and known.wants(offset=True)
+            if not decision.snapshot or decision.catch_up or repeated:
                 raise CdcError(
                     ErrorKind.CONFIG_INVALID,
                     f"No initial snapshot is to be taken: {decision.why} (snapshot.mode={self._config.snapshot_mode})",

@@ -18,7 +18,8 @@ exists                     of an aborted snapshot  snapshot as the mode says; st
                                                    aborted snapshot were deleted meanwhile, the stream contains their deletes
 exists                     before the slot's WAL   when_needed or always: snapshot; else stop. PostgreSQL cannot report whether
                                                    anything in this database was committed between the two
-exists                     of streaming            no snapshot (always: snapshot); stream from the offset
+exists                     of streaming            no snapshot (always, and configuration_based with data: snapshot); stream from the
+                                                   offset
 =========================  ======================  ==========================================================================
 
 A user's snapshotter (``snapshot.mode=custom``) decides where the table says "as the mode says" or names ``always``. Its answer about lost
@@ -141,7 +142,7 @@ def _resume(mode: SnapshotMode, slot: SlotState, offset: StoredOffset, strategy:
     if mode.wants(offset=True):
         if mode.catch_up:
             return Decision(False, True, True, FROM_SNAPSHOT, "again, after the changes until now", offset=offset, catch_up=at)
-        return Decision(False, True, True, FROM_SNAPSHOT, mode.name if mode.always else "the snapshotter wants it again")
+        return Decision(False, True, True, FROM_SNAPSHOT, mode.name)
     if strategy in ("trust_offset", "trust_greater_lsn"):
         if slot.confirmed > reached:
             raise _ahead(slot, reached)

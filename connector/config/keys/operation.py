@@ -197,7 +197,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "false",
         "MEDIUM",
         "Snapshot mode property based snapshot data",
-        "With snapshot.mode=configuration_based: read the rows.",
+        "With snapshot.mode=configuration_based: read the rows, at each start of the task as with always.",
         width="MEDIUM",
         checks=(boolean,),
         versions=SINCE_3,

@@ -235,6 +235,27 @@ def test_configuration_based(flags: dict[str, bool], offset: StoredOffset | None
     assert shape(decide(SnapshotMode.of("configuration_based", based_on=flags), None, offset, "no_validation")) == expected
 
 
+@pytest.mark.parametrize("offset", [STREAMED, SNAPSHOTTED], ids=["streaming", "finished snapshot"])
+@pytest.mark.parametrize("data", [True, False])
+def test_configuration_based_with_data_reads_the_rows_at_each_start(data: bool, offset: StoredOffset) -> None:
+    mode = SnapshotMode.of("configuration_based", based_on={"data": data, "stream": True})
+    decision = decide(mode, SLOT, offset, "no_validation")
+    assert shape(decision) == (False, False, data, True, FROM_SNAPSHOT if data else 200)
+    only = SnapshotMode.of("configuration_based", based_on={"data": data, "stream": False})
+    assert decide(only, None, offset, "no_validation").snapshot is data
+
+
+@pytest.mark.parametrize("data", [True, False])
+def test_configuration_based_makes_up_for_a_lost_slot_only_if_told_to(data: bool) -> None:
+    mode = SnapshotMode.of("configuration_based", based_on={"data": data, "stream": True})
+    with pytest.raises(CdcError) as reported:
+        decide(mode, None, STREAMED, "no_validation")
+    assert reported.value.kind is ErrorKind.SLOT_MISMATCH
+    told = SnapshotMode.of("configuration_based", based_on={"data": data, "stream": True, "on_data_error": True})
+    for slot in (None, replace(SLOT, wal_status="lost")):
+        assert decide(told, slot, STREAMED, "no_validation").snapshot is data
+
+
 def test_without_the_position_check_an_offset_before_the_slot_s_wal_is_no_reason_to_stop() -> None:
     slot = SlotState("s", "pgoutput", True, True, "db", False, "", restart=200, confirmed=200, wal_status="reserved")
     offset = StoredOffset.parse({"lsn": 100, "lsn_commit": 100, "messageType": "COMMIT"})
