@@ -85,6 +85,8 @@ class Emulation:
     # Snapshots, signals and notifications
     cuts_tables: bool
     """Parallel snapshots read ranges of a table, and mark the first row of a snapshot."""
+    reads_quoted_snapshot_tables: bool
+    """``snapshot.include.collection.list`` may name tables in double quotes."""
     has_separate_snapshot_classes: bool
     """Statements and locks of a snapshot have classes of their own. Otherwise the snapshotter decides them too."""
     asks_snapshotter_about_errors: bool
@@ -154,6 +156,7 @@ DEBEZIUM_2_3_4: Final = Emulation(
     stores_events_processed=False,
     stores_signals_of_tables=False,
     cuts_tables=False,
+    reads_quoted_snapshot_tables=False,
     has_separate_snapshot_classes=False,
     asks_snapshotter_about_errors=False,
     takes_blocking_snapshots=False,
@@ -202,6 +205,7 @@ DEBEZIUM_3_6_3: Final = Emulation(
     stores_events_processed=False,
     stores_signals_of_tables=False,
     cuts_tables=True,
+    reads_quoted_snapshot_tables=True,
     has_separate_snapshot_classes=True,
     asks_snapshotter_about_errors=True,
     takes_blocking_snapshots=True,

@@ -125,7 +125,12 @@ class Selection:
         """Return whether the initial snapshot reads the table. It never reads the signal table."""
         if self.is_signal_table(table) or not self.filters.captures(table.schema, table.table):
             return False
-        return self._snapshot_tables is None or self._snapshot_tables(f"{table.schema}.{table.table}")
+        return self._snapshot_tables is None or any(self._snapshot_tables(name) for name in self.snapshot_names(table))
+
+    def snapshot_names(self, table: NamedTable) -> Sequence[str]:
+        """Return the names by which ``snapshot.include.collection.list`` may select the table."""
+        name, quoted, _ = self.names(table)
+        return (name, quoted) if self.config.emulation.reads_quoted_snapshot_tables else (name,)
 
     @property
     def snapshots_some_only(self) -> bool:
@@ -137,7 +142,7 @@ class Selection:
         given = self.config.snapshot_select_overrides
         return next((given[name] for name in self.names(table) if name in given), None)
 
-    def names(self, table: NamedTable) -> Sequence[str]:
+    def names(self, table: NamedTable) -> tuple[str, str, str]:
         """Return the names under which ``snapshot.select.statement.overrides`` may list the table. The first listed one applies."""
         name = f"{table.schema}.{table.table}"
         return name, f'"{table.schema}"."{table.table}"', f"{self.config.database_dbname}.{name}"
@@ -153,7 +158,8 @@ def _key_rules(config: ConnectorConfig, backtrack: Backtracking) -> tuple[KeyRul
     return tuple(
         KeyRule(
             f"{rule.table}:{column}",
-            NameMatcher([rf"{rule.table}\.{column}"], "message.key.columns", long_form=form, backtrack=backtrack),
+            # As recorded, the dot between the two is a part of the expression: it matches any character.
+            NameMatcher([f"{rule.table}.{column}"], "message.key.columns", long_form=form, backtrack=backtrack),
         )
         for rule in config.key_columns
         for column in rule.columns

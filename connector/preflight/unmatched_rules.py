@@ -97,7 +97,8 @@ def _table_lists(selection: Selection, tables: Sequence[TableName]) -> Iterator[
 def _captured_tables(selection: Selection, captured: Sequence[CatalogTable]) -> Iterator[list[IdleRule]]:
     config, thing = selection.config, "captured table"
     read = [table.name for table in captured]
-    yield _idle(selection, "snapshot.include.collection.list", config.snapshot_include_collection_list, read, thing, TABLE_DOTS)
+    snapshotted = [name for table in captured for name in selection.snapshot_names(table)]
+    yield _idle(selection, "snapshot.include.collection.list", config.snapshot_include_collection_list, snapshotted, thing, TABLE_DOTS)
     known = {name for table in captured for name in selection.names(table)}
     absent = [name for name in config.snapshot_select_overrides if name not in known]
     yield _limited("snapshot.select.statement.overrides", absent, thing)

@@ -46,12 +46,28 @@ def test_the_snapshot_may_read_fewer_tables_than_are_captured() -> None:
     assert selection().snapshots(catalog_table("other"))
 
 
+@pytest.mark.parametrize(("version", "reads"), [("2.3.4.Final", False), ("3.6.3.Final", True), ("3.7.0.Final", True)])
+def test_the_snapshot_s_tables_may_be_named_in_quotes(version: str, reads: bool) -> None:
+    listed = {"connector.plugin.version": version, "snapshot.include.collection.list": r'"public"."orders","public"\."O.*",public.parts'}
+    chosen = selection(**listed)
+    found = [chosen.snapshots(catalog_table(name)) for name in ("orders", "old", "Other", "parts", "more")]
+    assert found == [reads, reads, reads, True, False]
+
+
 @pytest.mark.parametrize("name", ["public.orders", '"public"."orders"', "shop.public.orders"])
 def test_a_select_of_the_user_is_found_by_each_name_of_its_table(name: str) -> None:
     key = "snapshot.select.statement.overrides"
     chosen = selection(**{key: name, f"{key}.{name}": "SELECT 1"})
     assert chosen.override(catalog_table("orders")) == "SELECT 1"
     assert chosen.override(catalog_table("other")) is None
+
+
+def test_the_dot_before_the_column_of_a_key_rule_matches_any_character() -> None:
+    [every, one, long] = selection(**{"message.key.columns": "(.*):id;public.orders:id;shop.public.orders:id"}).key_rules
+    assert every.matches("public.orders.customer_id")
+    assert one.matches("public.orders.id")
+    assert not one.matches("public.orders.customer_id")
+    assert long.matches("public.orders.id")
 
 
 def test_key_rules_are_one_a_column_in_their_order() -> None:

@@ -28,6 +28,7 @@ def idle(**properties: str) -> list[tuple[str, str]]:
         ("table.include.list", r"public\.orders,audit.log", "public.order"),
         ("table.exclude.list", "audit.log", "audit.logs"),
         ("snapshot.include.collection.list", "public.orders", "audit.log"),
+        ("snapshot.include.collection.list", '"public"."orders"', '"audit"."log"'),
         ("column.include.list", "public.orders.id,shop.public.orders.email", "public.orders.mail"),
         ("column.exclude.list", ".*email", "email"),
         ("column.mask.with.3.chars", "shop.public.orders.email", "store.public.orders.email"),
