@@ -111,12 +111,11 @@ def _cut_text(length: int) -> Callable[[object], object]:
 
     def cut(value: object) -> object:
         text = str(value)
-        if len(text) <= length and text.isascii():
-            return text
-        kept = text[:length]
-        while len(kept) + sum(char > "\uffff" for char in kept) > length:
-            kept = kept[:-1]
-        return kept
+        if len(text) * 2 <= length or text.isascii():
+            return text[:length]
+        # No character is more than two units, so the rest of a long text needs no encoding. Only the cut itself makes a half character.
+        units = text[:length].encode("utf-16-le", "surrogatepass")
+        return units[: 2 * length].decode("utf-16-le", "ignore")
 
     return cut
 

@@ -89,6 +89,11 @@ def test_cut_counts_utf16_units_and_keeps_characters_whole(text: str, cut: str) 
     assert shown(mask_of(rule("truncate", 3), TEXT_TYPE, LONG, STRING), text) == cut
 
 
+@pytest.mark.parametrize("length", [199_999, 200_000, 200_001, 400_000])
+def test_a_long_text_of_two_unit_characters_is_cut_in_linear_time(length: int) -> None:
+    assert shown(mask_of(rule("truncate", length), TEXT_TYPE, None, STRING), "😀" * 150_000) == "😀" * min(length // 2, 150_000)
+
+
 def test_cut_of_bytes_came_with_version_3() -> None:
     assert shown(mask_of(rule("truncate", 2), BYTEA_TYPE, LONG, BYTES), b"\x00\xff\x11") == b"\x00\xff"
     assert mask_of(rule("truncate", 2), BYTEA_TYPE, LONG, BYTES, DEBEZIUM_2_3_4).idle
