@@ -112,8 +112,6 @@ class Stream:
         self._seen = self._changes.seen
         self._transactions = transactions
         self._signed_names = settings.form.emulation.misreads_streamed_names and settings.pgoutput_names
-        # As recorded, Debezium ignores signals if it skips inserts.
-        self._obeys = "c" not in settings.skipped
         self._fast = transactions is None and "c" not in settings.skipped
         self._tables: dict[bytes, LiveTable | None] = {}
         """Tables by the relation's oid, in the bytes of change messages; None for a table that is not captured."""
@@ -365,7 +363,8 @@ class Stream:
             table = self._apart.get(oid)
             if table is not None:
                 self._changes.change(tag, table, frame, lsn)
-                if self._obeys and table.signals:
+                if table.signals:
+                    # A signal counts whether or not its event is wanted.
                     self._signal = signal_row(tag, frame)
                 return self._signal is not None or self._changes.asked is not None
             try:

@@ -18,7 +18,9 @@ select has_table_privilege(c.oid, 'INSERT'), has_table_privilege(c.oid, 'DELETE'
        exists (select from pg_catalog.pg_publication p where p.pubname = %(publication)s and (
            p.puballtables
            or exists (select from pg_catalog.pg_publication_rel r where r.prpubid = p.oid
-                      and r.prrelid = any (array(select relid::oid from pg_catalog.pg_partition_ancestors(c.oid)) || c.oid)){schemas}))
+                      and r.prrelid = any (array(select relid::oid from pg_catalog.pg_partition_ancestors(c.oid)) || c.oid)){schemas})),
+       (select p.pubinsert from pg_catalog.pg_publication p where p.pubname = %(publication)s),
+       (select p.pubdelete from pg_catalog.pg_publication p where p.pubname = %(publication)s)
 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 where n.nspname = %(schema)s and c.relname = %(table)s and c.relkind in ('r', 'p')
 """
@@ -56,7 +58,7 @@ class PostgresSignalSource:
                 f"The signal table {name} does not exist",
                 f"CREATE TABLE {quoted} (id varchar(42) PRIMARY KEY, type varchar(32) NOT NULL, data varchar(2048) NULL)",
             )
-        may_insert, may_delete, published = row
+        may_insert, may_delete, published, inserts_sent, deletes_sent = row
         if not may_insert or (deletes and not may_delete):
             verb = "INSERT" if not may_insert else "DELETE"
             raise CdcError(
@@ -69,4 +71,12 @@ class PostgresSignalSource:
                 ErrorKind.SOURCE_SETTING,
                 f"The signal table {name} is not in publication {publication}: watermarks would never come back",
                 f"ALTER PUBLICATION {quote_identifier(publication)} ADD TABLE {quoted}",
+            )
+        unsent = " and ".join(word for word, sent in (("insert", inserts_sent), ("delete", deletes_sent or not deletes)) if not sent)
+        if publication is not None and unsent:
+            raise CdcError(
+                ErrorKind.SOURCE_SETTING,
+                f"Publication {publication} does not publish {unsent}: watermarks would never come back",
+                f"Add {unsent} to its operations (ALTER PUBLICATION {quote_identifier(publication)} SET (publish = '...')),"
+                " or set read.only=true",
             )

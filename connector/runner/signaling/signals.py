@@ -219,8 +219,6 @@ class Signals:
             return
         if not self._incremental.possible:
             raise SignalError("an incremental snapshot needs signal.data.collection, or read.only=true")
-        if "c" in self._config.skipped_operations and not self._config.read_only:
-            raise SignalError("skipped.operations leaves out inserts, watermarks too; take c out of it, or set read.only=true")
         if not self._config.incremental_snapshot_chunk_size:
             raise SignalError("incremental.snapshot.chunk.size is 0; set it to 1 or more")
         size = self._incremental.state.stored_size(collections, action.correlation_id)

@@ -228,6 +228,22 @@ async def test_a_signal_table_can_have_any_name(pg: PgServer, name: str) -> None
     assert [row for (row,) in database.execute(f"SELECT id FROM {table} ORDER BY id")] == ["cFalse-close", "cFalse-open"]
 
 
+@pytest.mark.parametrize(("publish", "deletes", "lacks"), [("update, delete", False, "insert"), ("insert", True, "delete")])
+async def test_watermarks_must_be_published(pg: PgServer, publish: str, deletes: bool, lacks: str) -> None:
+    database = pg.database("signals")
+    database.execute(
+        "CREATE TABLE sig (id varchar(42) PRIMARY KEY, type varchar(32) NOT NULL, data varchar(2048))",
+        f"CREATE PUBLICATION pub FOR TABLE sig WITH (publish = '{publish}')",
+    )
+    async with connected(database) as connection:
+        with pytest.raises(CdcError) as raised:
+            await PostgresSignalSource(connection, "pub").check_signal_table("public", "sig", deletes=deletes)
+        assert raised.value.message == f"Publication pub does not publish {lacks}: watermarks would never come back"
+        await PostgresSignalSource(connection, None).check_signal_table("public", "sig", deletes=deletes)
+        database.execute("ALTER PUBLICATION pub SET (publish = 'insert, delete')")
+        await PostgresSignalSource(connection, "pub").check_signal_table("public", "sig", deletes=deletes)
+
+
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_row_is_read_again_from_a_table_of_any_name(pg: PgServer, name: str) -> None:
     database = pg.database("reread")

@@ -242,13 +242,14 @@ def test_an_update_of_the_signal_table_is_no_signal() -> None:
     assert rig.stream.feed(frames, NOW_NS) == Used(len(frames), False)
 
 
-def test_creates_that_are_skipped_are_no_signals() -> None:
-    rig, wal = Rig(skipped="c"), WalScript(0x2000_0000)
+def test_rows_of_the_signal_table_are_signals_although_their_events_are_skipped() -> None:
+    rig, wal = Rig(skipped="cd"), WalScript(0x2000_0000)
     wal.begin()
     wal.insert(R_SIGNALS, "s", "log", None)
+    wal.delete(R_SIGNALS, key=["s", None, None])
     wal.commit()
-    frames = wal.take()
-    assert rig.stream.feed(frames, NOW_NS) == Used(len(frames), False)
+    assert rig.feed(wal.take()) == []
+    assert rig.signals == [SignalRow(False, (b"s", b"log", None)), SignalRow(True, (b"s", None, None))]
 
 
 @pytest.mark.parametrize(
