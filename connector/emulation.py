@@ -110,6 +110,8 @@ class Emulation:
     """A notification lists the tables of a snapshot once they are known."""
 
     # Configuration and REST answers
+    limits_publications: bool
+    """A publication that the connector creates publishes only operations that ``skipped.operations`` does not contain, if that is set."""
     groups_by_purpose: bool
     """The connector's properties have groups by purpose, in another order. Otherwise ``Postgres``, ``Connector`` and ``Events``."""
     connects_despite_errors: bool
@@ -167,6 +169,7 @@ DEBEZIUM_2_3_4: Final = Emulation(
     notifies_whole_keys=False,
     notifies_snapshot_steps=False,
     notifies_resolved_tables=False,
+    limits_publications=False,
     groups_by_purpose=False,
     connects_despite_errors=True,
     checks_wal_level=True,
@@ -216,6 +219,7 @@ DEBEZIUM_3_6_3: Final = Emulation(
     notifies_whole_keys=True,
     notifies_snapshot_steps=True,
     notifies_resolved_tables=False,
+    limits_publications=True,
     groups_by_purpose=False,
     connects_despite_errors=False,
     checks_wal_level=False,

@@ -149,8 +149,9 @@ class Selection:
 
     @property
     def skipped_operations(self) -> Collection[str] | None:
-        """``skipped.operations`` if it is set; None if the publication keeps the server's default."""
-        return self.config.skipped_operations if "skipped.operations" in self.config.raw else None
+        """The operations that the publication leaves out; None if it keeps the server's default."""
+        given = "skipped.operations" in self.config.raw and self.config.emulation.limits_publications
+        return self.config.skipped_operations if given else None
 
 
 def _key_rules(config: ConnectorConfig, backtrack: Backtracking) -> tuple[KeyRule, ...]:

@@ -38,6 +38,7 @@ from connector.config.validation import (
     Validation,
     connector_problems,
     error_lines,
+    present_version,
     refusals,
     rename,
     strict_problems,
@@ -320,9 +321,10 @@ def parse(config: Mapping[str, str]) -> tuple[ConnectorConfig, list[str]]:
     CdcError(CONFIG_INVALID), which lists every problem: those of :func:`validate`, and malformed values of properties that Connect does not
     validate.
     """
-    renamed = rename(config)
+    known, later = _without_later(config)
+    renamed = rename(known)
     settings = {name: value for name, value in renamed.settings.items() if value is not None}
-    validation = validate(config)
+    validation = validate(known)
     problems = [*error_lines(validation), *warning_lines(validation)]
     settings, unlisted, notices = _without_malformed(settings, validation)
     problems += [*unlisted, *(line for _, line in strict_problems(settings, validation.version))]
@@ -359,7 +361,23 @@ def parse(config: Mapping[str, str]) -> tuple[ConnectorConfig, list[str]]:
         driver=driver_settings(settings),
     )
     notices += [*oddities(settings), *idle_settings(made.driver), *post_processor_notices(settings, validation.version)]
-    return made, [*renamed.notices, *notices, *_idle_notices(settings)]
+    return made, [*renamed.notices, *later, *notices, *_idle_notices(settings)]
+
+
+def _without_later(config: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return the configuration without the properties that the emulated version does not know, and a notice for each of these.
+
+    It takes the names as they were given: a former name may be known where the present one is not.
+    """
+    version = present_version(config)
+    later = {name for name in config if not _known_in(version, name)}
+    notices = [f"Property {name} is unknown to version {version} and has no effect." for name in config if name in later]
+    return {name: value for name, value in config.items() if name not in later}, notices
+
+
+def _known_in(version: str, name: str) -> bool:
+    key, present = BY_NAME.get(name), BY_NAME.get(_PRESENT_NAMES.get(name, name))
+    return present is None or present.known_in(version) or (key is not None and version in key.versions)
 
 
 def _packed_problems(reader: Callable[[Mapping[str, str]], object], settings: Mapping[str, str]) -> list[str]:
@@ -411,7 +429,7 @@ def _value(key: Key, text: str | None) -> object:
     return text.strip() if key.framework or key.type == "CLASS" else text
 
 
-_FORMER_NAMES: Final = frozenset(alias.old for alias in ALIASES)
+_PRESENT_NAMES: Final = {alias.old: alias.new for alias in ALIASES}
 _MOST_UNKNOWN: Final = 100
 _CUSTOM_MODES: Final = ("snapshot.mode", "snapshot.query.mode", "snapshot.locking.mode")
 
@@ -433,7 +451,7 @@ def _idle_notices(settings: Mapping[str, str]) -> list[str]:
     listed = {listing: {entry.strip() for entry in settings.get(listing, "").split(",")} for listing in ("transforms", "predicates")}
     named = [NamedClasses(settings.get(listing)) for listing in ("converters", "post.processors")]
     for name in settings:
-        if name in _FORMER_NAMES:
+        if name in _PRESENT_NAMES:
             # rename() has reported it.
             continue
         if (unlisted := _step_not_listed(name, listed)) is not None:

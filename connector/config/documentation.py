@@ -89,6 +89,8 @@ def _table(keys: Iterable[Key]) -> list[str]:
             meaning += " *(unlisted)*"
         elif key.versions != VERSIONS:
             meaning += f" *({', '.join(key.versions)})*"
+        if key.unknown_until_2:
+            meaning += f" {' and '.join(UNTIL_2)}: unknown, no effect."
         standing = _standing(key.support, key.reason, key.allowed)
         rows.append(f"| `{_code(key.name)}` | {key.type} | {default} | {key.importance} | {standing} | {meaning} |")
     return rows

@@ -145,7 +145,7 @@ def rename(config: Mapping[str, str | None]) -> Renamed:
     """
     settings = dict(config)
     notices: list[str] = []
-    version = _version_or_current(settings)
+    version = present_version(settings)
     for alias in ALIASES:
         value = config.get(alias.old)
         if value is None:
@@ -166,7 +166,7 @@ def rename(config: Mapping[str, str | None]) -> Renamed:
             continue
         settings[alias.new] = present
         notices.append(_renamed_notice(alias, present))
-    version = _version_or_current(settings)
+    version = present_version(settings)
     for name, former in FORMER_VALUES.items():
         value = settings.get(name)
         present_value = former.get((value or "").strip().lower())
@@ -197,7 +197,8 @@ def _renamed_notice(alias: Alias, present: str) -> str:
     return f"Property {alias.old} is a former name; write {hint} instead."
 
 
-def _version_or_current(settings: Mapping[str, str | None]) -> str:
+def present_version(settings: Mapping[str, str | None]) -> str:
+    """Return the version to emulate; the default if none matches ``connector.plugin.version``."""
     try:
         return select_version(settings.get("connector.plugin.version"))
     except BadVersionError:

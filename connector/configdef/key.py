@@ -40,7 +40,8 @@ class Key:
     ``versions`` are the connector versions whose ConfigDef lists the property; other versions read it too. ``choices`` are the recommended
     values, in the order in which the real connector shows them. ``choices_until_2``, ``checks_until_2`` and ``type_until_2`` apply to
     versions up to 2 where these differ. ``framework`` marks Kafka Connect's own properties, whose errors have Kafka's texts. The place
-    within the group is counted for each version unless ``fixed_order`` is given.
+    within the group is counted for each version unless ``fixed_order`` is given. ``unknown_until_2``: versions up to 2 do not know the
+    property, which changes records, the server or the task's failure; with them it has no effect.
 
     ``support`` says what this connector does with the property. It honours it, it refuses any value other than the default (and
     ``allowed``), or it ignores it. If an honoured property has ``allowed``, only these values are supported. Values are compared trimmed
@@ -70,6 +71,7 @@ class Key:
     visible: bool = True
     framework: bool = False
     fixed_order: int = 0
+    unknown_until_2: bool = False
     unlisted_choices: tuple[str, ...] = ()
     """Further legal values besides ``choices``. The real connector has dropped them: it neither shows nor accepts them."""
     regexes: bool = False
@@ -101,6 +103,10 @@ class Key:
     def enumerated(self) -> bool:
         """Whether only the recommended values are legal."""
         return bool(self.choices) and self.type == "STRING" and not self.framework
+
+    def known_in(self, version: str) -> bool:
+        """Return whether the property has an effect in ``version``."""
+        return not (self.unknown_until_2 and version in UNTIL_2)
 
     def type_in(self, version: str) -> Type:
         """Return the type in ``version``."""

@@ -36,7 +36,7 @@ class PublicationState:
 def publish_list(skipped: Collection[str] | None) -> str | None:
     """Return the value of the option ``publish`` without the operations ``skipped``.
 
-    Return None, for the server's default, if ``skipped`` is None because ``skipped.operations`` is not set.
+    Return None, for the server's default, if ``skipped`` is None (:attr:`connector.catalog.selection.Selection.skipped_operations`).
     """
     if skipped is None:
         return None

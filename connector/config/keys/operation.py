@@ -295,6 +295,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         width="MEDIUM",
         choices=("insert_delete", "insert_insert"),
         versions=SINCE_3,
+        unknown_until_2=True,
     ),
     Key(
         "internal.log.position.check.enable",
@@ -423,6 +424,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         width="SHORT",
         checks=(boolean, boolean),
         versions=SINCE_3,
+        unknown_until_2=True,
     ),
     Key(
         "guardrail.collections.max",
@@ -434,6 +436,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         width="SHORT",
         checks=(integer, non_negative_integer),
         versions=SINCE_3,
+        unknown_until_2=True,
     ),
     Key(
         "guardrail.collections.limit.action",
@@ -445,6 +448,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         width="SHORT",
         choices=("warn", "fail"),
         versions=SINCE_3,
+        unknown_until_2=True,
     ),
     Key(
         "custom.sanitize.pattern",

@@ -167,6 +167,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
         "Create the slot so that a standby keeps a copy of it (PostgreSQL 17 and later, on a primary).",
         checks=(boolean,),
         versions=SINCE_3,
+        unknown_until_2=True,
     ),
     Key(
         "slot.stream.params",
@@ -336,6 +337,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
         width="SHORT",
         choices=("connector_and_driver", "connector", "manual"),
         versions=SINCE_3,
+        unknown_until_2=True,
     ),
     Key(
         "flush.lsn.source",

@@ -86,6 +86,7 @@ SNAPSHOT: Final[tuple[Key, ...]] = (
         width="SHORT",
         choices=("read_uncommitted", "repeatable_read", "read_committed", "serializable"),
         versions=SINCE_3,
+        unknown_until_2=True,
     ),
     Key(
         "snapshot.query.mode",
@@ -98,6 +99,7 @@ SNAPSHOT: Final[tuple[Key, ...]] = (
         width="SHORT",
         choices=("custom", "select_all"),
         versions=SINCE_3,
+        unknown_until_2=True,
     ),
     Key(
         "snapshot.query.mode.custom.name",
@@ -135,5 +137,6 @@ SNAPSHOT: Final[tuple[Key, ...]] = (
         width="SHORT",
         choices=("shared", "custom", "none"),
         versions=SINCE_3,
+        unknown_until_2=True,
     ),
 )

@@ -30,6 +30,7 @@ def _row(
     allowed: tuple[str, ...] | None = None,
     group: str = "Unlisted",
     strict: bool = False,
+    unknown_until_2: bool = False,
 ) -> Key:
     checks: dict[Type, tuple[Check, ...]] = {
         "BOOLEAN": (boolean,),
@@ -54,6 +55,7 @@ def _row(
         reason=ignored or refused,
         allowed=allowed,
         strict=strict,
+        unknown_until_2=unknown_until_2,
     )
 
 
@@ -90,6 +92,7 @@ UNLISTED: Final[tuple[Key, ...]] = (
         "What to do when the slot and the stored offset disagree: nothing (no_validation), move the slot to the offset (trust_offset), "
         "start from the slot (trust_slot), or from the later one (trust_greater_lsn).",
         choices=("no_validation", "trust_offset", "trust_slot", "trust_greater_lsn"),
+        unknown_until_2=True,
     ),
     _row(
         "internal.create.slot.command.timeout",
@@ -129,11 +132,12 @@ UNLISTED: Final[tuple[Key, ...]] = (
         "What follows when a single value cannot be converted: the task fails (fail), or the value is null with (warn) or without (skip) "
         "a line in the log.",
         choices=("skip", "warn", "fail"),
+        unknown_until_2=True,
     ),
     _row("topic.delimiter", "STRING", ".", "LOW", "Separator of the parts of a topic name."),
     _row("topic.cache.size", "INT", "10000", "LOW", "Topic names that are remembered.", ignored="A table's topic name is made once"),
     _row("topic.heartbeat.prefix", "STRING", "__debezium-heartbeat", "LOW", "First part of the heartbeat topic; topic.prefix follows."),
-    _row("topic.heartbeat.name", "STRING", None, "LOW", "Whole name of the heartbeat topic."),
+    _row("topic.heartbeat.name", "STRING", None, "LOW", "Whole name of the heartbeat topic.", unknown_until_2=True),
     _row("topic.transaction", "STRING", "transaction", "LOW", "Last part of the transaction topic; topic.prefix comes first."),
     _row("topic.regex", "STRING", None, "LOW", "Pattern of the topics that regex naming strategies rename.", ignored=_SPI),
     _row("topic.replacement", "STRING", None, "LOW", "What regex naming strategies rename topics to.", ignored=_SPI),

@@ -147,5 +147,6 @@ OTHER_VALUES: Final[tuple[Key, ...]] = (
         width="SHORT",
         checks=(boolean, boolean),
         versions=SINCE_3,
+        unknown_until_2=True,
     ),
 )

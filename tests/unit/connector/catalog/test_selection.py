@@ -54,6 +54,14 @@ def test_the_snapshot_s_tables_may_be_named_in_quotes(version: str, reads: bool)
     assert found == [reads, reads, reads, True, False]
 
 
+def test_version_2_publishes_skipped_operations_too() -> None:
+    for version, skipped in (("2.3.4.Final", None), ("3.6.3.Final", ("c", "t")), ("3.7.0.Final", ("c", "t"))):
+        chosen = selection(**{"connector.plugin.version": version, "skipped.operations": "c,t"})
+        assert chosen.skipped_operations == skipped
+        assert chosen.config.skipped_operations == ("c", "t")
+    assert selection().skipped_operations is None
+
+
 @pytest.mark.parametrize("name", ["public.orders", '"public"."orders"', "shop.public.orders"])
 def test_a_select_of_the_user_is_found_by_each_name_of_its_table(name: str) -> None:
     key = "snapshot.select.statement.overrides"

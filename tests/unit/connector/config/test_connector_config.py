@@ -1,6 +1,7 @@
 """Reading a configuration into values."""
 
 import types
+from dataclasses import replace
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
@@ -191,6 +192,44 @@ def test_a_former_name_that_the_new_one_refuses_has_no_effect_as_in_the_referenc
     )
     [line] = [line for line in lines if former in line]
     assert "has no effect" in line
+
+
+LATER = {
+    "extended.headers.enabled": "false",
+    "topic.heartbeat.name": "beats",
+    "guardrail.collections.max": "3",
+    "guardrail.collections.limit.action": "fail",
+    "offset.mismatch.strategy": "trust_slot",
+    "slot.seek.to.known.offset.on.start": "true",
+    "lsn.flush.mode": "manual",
+    "publish.via.partition.root": "true",
+    "slot.failover": "true",
+    "incremental.snapshot.watermarking.strategy": "insert_delete",
+    "snapshot.isolation.mode": "read_committed",
+    "snapshot.locking.mode": "shared",
+    "snapshot.query.mode": "custom",
+    "event.converting.failure.handling.mode": "fail",
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_what_version_2_does_not_know_has_no_effect_there(name: str) -> None:
+    former = {**MINIMAL, "connector.plugin.version": "2.3.4.Final"}
+    plain, before = parse(former)
+    made, lines = parse({**former, name: LATER[name]})
+    assert replace(made, raw={}) == replace(plain, raw={})
+    assert [line for line in lines if line not in before] == [f"Property {name} is unknown to version 2.3.4.Final and has no effect."]
+    assert parse({**former, name: "\0"})[0] == replace(plain, raw={**former, name: "\0"})
+    later, lines = parse({**MINIMAL, name: LATER[name], "snapshot.query.mode.custom.name": "mine:Query"})
+    assert replace(later, raw={}) != replace(config({}), raw={})
+    assert not [line for line in lines if "unknown" in line]
+
+
+def test_version_2_reads_the_former_name_of_what_it_does_not_know() -> None:
+    former = {**MINIMAL, "connector.plugin.version": "2.3.4.Final"}
+    made, _ = parse({**former, "flush.lsn.source": "false", "lsn.flush.mode": "connector"})
+    assert made.lsn_flush_mode == "manual"
+    assert parse({**former, "lsn.flush.mode": "manual"})[0].lsn_flush_mode == "connector"
 
 
 def test_a_malformed_former_name_of_the_prefix_is_reported() -> None:
