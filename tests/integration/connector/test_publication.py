@@ -133,6 +133,14 @@ def test_skipped_operations_are_not_published(connector: Connector, skipped: str
     connector.delete()
 
 
+def test_version_2_makes_a_plain_publication(connector: Connector) -> None:
+    connector.create(
+        {"connector.plugin.version": "2.3.4.Final", "skipped.operations": "c,u", "publish.via.partition.root": "true"},
+    )
+    assert publication(connector.database, connector.name, f"{OPERATIONS}, pubviaroot") == (True, True, True, True, False)
+    connector.delete()
+
+
 async def test_published_via_the_root(connector: Connector) -> None:
     connector.database.execute(
         "CREATE TABLE parted (id int PRIMARY KEY) PARTITION BY RANGE (id)",
