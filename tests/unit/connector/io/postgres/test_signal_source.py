@@ -11,14 +11,15 @@ from connector.errors import CdcError, ErrorKind
 from connector.io.postgres.connection import Connection
 from connector.io.postgres.signal_source import PostgresSignalSource
 
-ROWS = (True, True, True)
-"""The role may insert and delete, and the table is published."""
+Answer = tuple[bool, bool, bool, bool | None, bool | None]
+ROWS: Answer = (True, True, True, True, True)
+"""The role may insert and delete, the table is published, and so are inserts and deletes."""
 
 
 class FakeConnection:
     """Answers one query with ``row``, or fails."""
 
-    def __init__(self, row: tuple[bool, bool, bool] | None, version: int, error: psycopg.Error | None = None) -> None:
+    def __init__(self, row: Answer | None, version: int, error: psycopg.Error | None = None) -> None:
         self._row = row
         self._error = error
         self.server_version = version
@@ -34,7 +35,7 @@ class FakeConnection:
             raise self._error
         return self
 
-    async def fetchone(self) -> tuple[bool, bool, bool] | None:
+    async def fetchone(self) -> Answer | None:
         return self._row
 
 
@@ -47,11 +48,11 @@ async def check(connection: FakeConnection, *, deletes: bool = False, publicatio
     ("row", "options"),
     [
         (ROWS, {"deletes": True}),
-        ((True, False, True), {}),
-        ((True, True, False), {"publication": None}),
+        ((True, False, True, True, False), {}),
+        ((True, True, False, None, None), {"publication": None}),
     ],
 )
-async def test_a_signal_table_that_serves(row: tuple[bool, bool, bool], options: dict[str, Any]) -> None:
+async def test_a_signal_table_that_serves(row: Answer, options: dict[str, Any]) -> None:
     await check(FakeConnection(row, 150000), **options)
 
 
@@ -59,19 +60,34 @@ async def test_a_signal_table_that_serves(row: tuple[bool, bool, bool], options:
     ("row", "options", "kind", "message", "remedy"),
     [
         (None, {}, ErrorKind.SOURCE_OBJECT_MISSING, "does not exist", 'CREATE TABLE "public"."a""b" ('),
-        ((False, True, True), {}, ErrorKind.SOURCE_PERMISSION, "may not INSERT", 'GRANT INSERT ON "public"."a""b"'),
-        ((True, False, True), {"deletes": True}, ErrorKind.SOURCE_PERMISSION, "may not DELETE", 'GRANT DELETE ON "public"."a""b"'),
+        ((False, True, True, True, True), {}, ErrorKind.SOURCE_PERMISSION, "may not INSERT", 'GRANT INSERT ON "public"."a""b"'),
         (
-            (True, True, False),
+            (True, False, True, True, True),
+            {"deletes": True},
+            ErrorKind.SOURCE_PERMISSION,
+            "may not DELETE",
+            'GRANT DELETE ON "public"."a""b"',
+        ),
+        (
+            (True, True, False, None, None),
             {},
             ErrorKind.SOURCE_SETTING,
             "not in publication shop",
             'ALTER PUBLICATION "shop" ADD TABLE "public"."a""b"',
         ),
+        ((True, True, True, False, True), {}, ErrorKind.SOURCE_SETTING, "shop does not publish insert: w", "SET (publish = '...')"),
+        ((True, True, True, True, False), {"deletes": True}, ErrorKind.SOURCE_SETTING, "not publish delete: w", "Add delete to"),
+        (
+            (True, True, True, False, False),
+            {"deletes": True},
+            ErrorKind.SOURCE_SETTING,
+            "not publish insert and delete: w",
+            "read.only=true",
+        ),
     ],
 )
 async def test_a_signal_table_that_does_not_serve(
-    row: tuple[bool, bool, bool] | None, options: dict[str, Any], kind: ErrorKind, message: str, remedy: str
+    row: Answer | None, options: dict[str, Any], kind: ErrorKind, message: str, remedy: str
 ) -> None:
     with pytest.raises(CdcError, match=message) as raised:
         await check(FakeConnection(row, 150000), **options)
