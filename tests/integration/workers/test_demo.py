@@ -35,12 +35,13 @@ def demo(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
         environment = {**os.environ, "TMPDIR": str(temporary)}
         arguments = [sys.executable, "-P", "-m", "workers.quickstart.demo", "run"]
         # A session of its own, so that a shell which ignores Ctrl-C for its background jobs does not hide the signal.
-        # If this process ignores Ctrl-C, its children would too.
-        former = signal.signal(signal.SIGINT, signal.default_int_handler)
+        # If this process ignores Ctrl-C, or the end of its terminal as below nohup, its children would too.
+        former = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGINT, signal.SIGHUP)}
         try:
             process = subprocess.Popen(arguments, stdout=sink, stderr=sink, cwd=ROOT, env=environment, start_new_session=True)
         finally:
-            signal.signal(signal.SIGINT, former)
+            for number, handler in former.items():
+                signal.signal(number, handler)
     with process:
         try:
             yield process, output
