@@ -35,6 +35,8 @@ _Path = CompiledPath | OutboxPath | AvroPath
 
 _MOST_QUEUED: Final = 10_000
 """Records that may wait in the queue while the source is still read."""
+_MOST_QUEUED_BYTES: Final = 8_000_000
+"""Bytes of these records, as the core wrote them. It equals the default limit of :class:`KafkaSink`."""
 
 
 class ConvertingOut:
@@ -81,7 +83,8 @@ class ConvertingOut:
             record = replace(record, headers=record.headers + self._shared)
         transformed, self._shared = self._sink.conversion.transform_with_shared(record)
         if transformed is not None:
-            self._sink.take(transformed, timestamp, apart=self._apart)
+            weight = len(key or b"") + len(payload or b"")
+            self._sink.take(transformed, timestamp, apart=self._apart, weight=weight)
 
     def extend(self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int) -> None:
         """:meth:`append` for each payload."""
@@ -172,7 +175,8 @@ class ConvertingSink:
         self.conversion = conversion
         self._resolve = resolve
         self._outs: dict[tuple[str, bool], ConvertingOut] = {}
-        self._queue: deque[tuple[ConnectRecord, int, bool] | Position] = deque()
+        self._queue: deque[tuple[ConnectRecord, int, bool, int] | Position] = deque()
+        self._queued_bytes = 0
         self._working: asyncio.Task[None] | None = None
         self._moved = asyncio.Event()
         self._failure: BaseException | None = None
@@ -212,10 +216,11 @@ class ConvertingSink:
         """As :meth:`KafkaSink.bind`."""
         self._sink.bind(to_marks=to_marks)
 
-    def take(self, record: ConnectRecord, timestamp: int, *, apart: bool) -> None:
-        """Convert and append a transformed record, or let it wait. Raises CdcError(TRANSFORM)."""
+    def take(self, record: ConnectRecord, timestamp: int, *, apart: bool, weight: int) -> None:
+        """Convert and append a transformed record, or let it wait. ``weight`` is its size in bytes. Raises CdcError(TRANSFORM)."""
         if self._queue or not self._written(record, timestamp, apart=apart):
-            self._queue.append((record, timestamp, apart))
+            self._queue.append((record, timestamp, apart, weight))
+            self._queued_bytes += weight
 
     def _written(self, record: ConnectRecord, timestamp: int, *, apart: bool) -> bool:
         """Append the record. Returns False when the network must be asked first."""
@@ -242,9 +247,7 @@ class ConvertingSink:
         if self._failure is not None:
             raise self._failure
         self._sink.pump()
-        if self._queue and self._working is None:
-            self._working = asyncio.create_task(self._work(), name="ask for schemas and topics")
-            self._working.add_done_callback(self._worked)
+        self._begin()
 
     def send(self, position: Position) -> None:
         """Begin to send everything before ``position``. Raises the failure of an earlier record or batch."""
@@ -256,7 +259,7 @@ class ConvertingSink:
 
     async def room(self) -> None:
         """Wait until there is room for more. Raises the failure of a record or batch."""
-        while len(self._queue) > _MOST_QUEUED:
+        while len(self._queue) > _MOST_QUEUED or self._queued_bytes > _MOST_QUEUED_BYTES:
             await self._next_move()
         await self._sink.room()
 
@@ -275,10 +278,17 @@ class ConvertingSink:
 
     async def _next_move(self) -> None:
         if self._failure is None:
+            # A task that has emptied the queue is still there for one turn, in which records may come. Nobody began to write these.
+            self._begin()
             self._moved.clear()
             await self._moved.wait()
         if self._failure is not None:
             raise self._failure
+
+    def _begin(self) -> None:
+        if self._queue and self._working is None:
+            self._working = asyncio.create_task(self._work(), name="ask for schemas and topics")
+            self._working.add_done_callback(self._worked)
 
     async def _work(self) -> None:
         while self._queue:
@@ -286,7 +296,9 @@ class ConvertingSink:
             if isinstance(head, Position):
                 self._sink.send(head)
             else:
-                await self._write_head(*head)
+                record, timestamp, apart, weight = head
+                await self._write_head(record, timestamp, apart)
+                self._queued_bytes -= weight
             self._queue.popleft()
             self._moved.set()
         self._sink.pump()

@@ -161,6 +161,52 @@ async def test_everything_after_a_record_that_waits_waits_too() -> None:
     assert sink.idle
 
 
+@pytest.mark.parametrize("waits_already", [False, True])
+async def test_a_record_that_comes_when_the_queue_has_just_been_emptied_does_not_wait_for_ever(*, waits_already: bool) -> None:
+    registry = Registry()
+    registry.known.add("t")
+    sink, inner, _ = rig(registry)
+    send(sink, 3)
+    sink.pump()
+    draining = asyncio.create_task(sink.drained()) if waits_already else None
+    await asyncio.sleep(0)
+    registry.answers.set()
+    for _ in range(10):
+        # Not one turn later: then the task that emptied the queue is gone.
+        if sink.waits:
+            await asyncio.sleep(0)
+    registry.known.discard("t")
+    send(sink, 2)
+    async with asyncio.timeout(10):
+        await (draining or sink.drained())
+        await sink.drained()
+    assert inner.log == [("odd", None, b"3"), ("t", None, b"2")]
+
+
+async def test_large_records_that_wait_end_the_room() -> None:
+    registry = Registry()
+    sink, inner, _ = rig(registry)
+    large = Schema("struct", name="t.Value", fields=(Field("id", INT64), Field("doc", STRING)))
+    before, after = around_payload(large, INTERNAL)
+    doc = "x" * 1_000_000
+    sent = 0
+    waiting: asyncio.Task[None] | None = None
+    while waiting is None or waiting.done():
+        assert sent < 20, "the queue has no limit of bytes"
+        payload = value_json(large, {"id": 2, "doc": doc}, INTERNAL) + after
+        sink.out("t").append(None, before, payload, b"\0", 5)
+        sent += 1
+        sink.pump()
+        waiting = asyncio.create_task(sink.room())
+        await asyncio.sleep(0)
+    assert sent == 8
+    registry.answers.set()
+    await waiting
+    await sink.drained()
+    assert len(inner.log) == sent
+    await sink.room()
+
+
 async def test_a_record_with_a_partition_waits_for_its_topic() -> None:
     sink, inner, _ = rig(Text())
     send(sink, 104, 2)
