@@ -9,6 +9,7 @@ from typing import Final
 
 from connector import failpoints
 from connector.config.connector_config import ConnectorConfig
+from connector.delivery.frontier import Mark
 from connector.delivery.offsets import Position, partition
 from connector.delivery.sink import Sink
 from connector.emulation import Emulation
@@ -54,29 +55,57 @@ class SlotKeeper:
         self._emulation = emulation
         self.asked = asyncio.Event()
         """Set when the server requests an immediate status update."""
+        self._reported = clock.monotonic()
+        """When the last status update was sent."""
 
     async def run(self) -> None:
         """Store and confirm positions until cancelled. Send status updates in time, because the server closes a silent connection.
 
         Raises CdcError if the offset cannot be stored, the position cannot be confirmed, or a batch failed.
         """
-        clock = self._clock
-        status_s = self._config.status_update_interval_ms / 1000
         pace = min(_STORE_S, self._context.offset_flush_interval)
-        reported = clock.monotonic()
+        self._reported = self._clock.monotonic()
         while True:
             with contextlib.suppress(TimeoutError):
-                async with clock.timeout(pace):
+                async with self._clock.timeout(pace):
                     await self.asked.wait()
             # If a batch failed, this raises its error even while no frames arrive.
             self._sink.pump()
-            due = self.asked.is_set() or clock.monotonic() - reported >= status_s
-            self.asked.clear()
+            due = self._status_due()
             if due:
                 self.send_idle()
-            if await self.store() or due:
-                reported = clock.monotonic()
-                await self.confirm()
+            if await self._store_and_report(pace) or due:
+                await self._report()
+
+    def _status_due(self) -> bool:
+        due = self.asked.is_set() or self._clock.monotonic() - self._reported >= self._config.status_update_interval_ms / 1000
+        self.asked.clear()
+        return due
+
+    async def _report(self) -> None:
+        self._reported = self._clock.monotonic()
+        await self.confirm()
+
+    async def _store_and_report(self, pace: float) -> bool:
+        """:meth:`store`. While Kafka does not acknowledge the offset, status updates repeat the position before."""
+        mark = self._due
+        if mark is None:
+            return False
+        storing = asyncio.create_task(self._store(mark), name="store the offset")
+        try:
+            while not storing.done():
+                with contextlib.suppress(TimeoutError):
+                    async with self._clock.timeout(pace):
+                        await asyncio.wait([storing])
+                if not storing.done():
+                    self._sink.pump()
+                    if self._status_due():
+                        await self._report()
+        finally:
+            storing.cancel()
+            await asyncio.gather(storing, return_exceptions=True)
+        storing.result()
+        return True
 
     def send_idle(self) -> None:
         """Send the idle server's position to the sink, if nothing is in flight. Raises the failure of a batch."""
@@ -86,10 +115,18 @@ class SlotKeeper:
 
     async def store(self) -> bool:
         """Store the offset of the reached position. Return True if the position is new. Raises CdcError(STORE)."""
-        frontier = self._sink.frontier
-        mark = frontier.due(self._sink.reached)
+        mark = self._due
         if mark is None:
             return False
+        await self._store(mark)
+        return True
+
+    @property
+    def _due(self) -> Mark | None:
+        return self._sink.frontier.due(self._sink.reached)
+
+    async def _store(self, mark: Mark) -> None:
+        frontier = self._sink.frontier
         if not self._sink.stores_offsets:
             failpoints.reached(failpoints.AFTER_ACKNOWLEDGE)
             offset = mark.position.to_offset(self._emulation)
@@ -97,7 +134,6 @@ class SlotKeeper:
         frontier.stored(mark)
         self._context.progress.acknowledged_lsn = frontier.confirmed
         failpoints.reached(failpoints.AFTER_STORE)
-        return True
 
     async def _write(self, offset: JsonObject) -> None:
         meter, began = self._context.meters.source, self._clock.monotonic()

@@ -11,6 +11,7 @@ from connector import failpoints
 from connector.config.connector_config import ConnectorConfig
 from connector.delivery.offsets import Position, StoredOffset, partition, resume_point
 from connector.delivery.sink import Sink
+from connector.errors import CdcError, ErrorKind
 from connector.events.capture import Capture
 from connector.events.messages import MessageTopic, prefix_filter
 from connector.events.stream import Stream, StreamSettings
@@ -38,6 +39,8 @@ LOG: Final = EventLog(__name__)
 _BURST: Final = 512
 """The most frames that are handled before other asyncio tasks, such as the producer's, run. They take about 5 ms."""
 _BURST_BYTES: Final = 262_144
+_LAST_STORE_S: Final = 0.5
+"""Time that Kafka has, after a failure, to acknowledge the records in flight, and again the offset."""
 
 
 class StreamRun:
@@ -110,8 +113,12 @@ class StreamRun:
             await self._signals.start(stack)
             # Not earlier: who reads this phase may send a signal at once.
             self._context.progress.phase = "streaming"
-            await self._work_until(stop, heartbeat)
-            await self._end()
+            try:
+                await self._work_until(stop, heartbeat)
+                await self._end()
+            except Exception as problem:
+                await self._keep_acknowledged(problem)
+                raise
 
     async def _work_until(self, stop: asyncio.Event, heartbeat: Heartbeat) -> None:
         stopped = asyncio.create_task(stop.wait(), name="stop the stream")
@@ -144,6 +151,19 @@ class StreamRun:
             await self._drain()
         if await self._keeper.store():
             await self._keeper.confirm()
+
+    async def _keep_acknowledged(self, problem: Exception) -> None:
+        """Store the offset after a failure, if Kafka answers soon. Without it, failures at short intervals would repeat the same records.
+
+        A run that is cancelled stores nothing, as in Kafka Connect.
+        """
+        if self._sink.stores_offsets or (isinstance(problem, CdcError) and problem.kind in (ErrorKind.STORE, ErrorKind.SINK_FENCED)):
+            return
+        for step in (self._sink.drained, self._keeper.store):
+            # What fails here is known already, or is met again by the next run.
+            with contextlib.suppress(Exception):
+                async with self._clock.timeout(_LAST_STORE_S):
+                    await step()
 
     async def _drain(self) -> None:
         with contextlib.suppress(TimeoutError):

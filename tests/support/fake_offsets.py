@@ -19,6 +19,8 @@ class FakeOffsets:
     kept: JsonObject | None = None
     storing: Callable[[JsonObject], None] = lambda _: None
     """Called with each offset before it is stored."""
+    stuck: bool = False
+    """What is to be stored gets no answer."""
 
     async def load(self, partition: JsonObject) -> JsonObject | None:
         """What was stored last."""
@@ -29,6 +31,8 @@ class FakeOffsets:
     async def store(self, partition: JsonObject, offset: JsonObject | None) -> None:
         """Keep it."""
         await asyncio.sleep(0)
+        if self.stuck:
+            await asyncio.get_running_loop().create_future()
         self.faults.at("store")
         if offset is not None:
             self.storing(offset)

@@ -77,6 +77,8 @@ class StreamWorld:
         """Of each change that must come: end of its transaction, LSN, number among those of the LSN, id."""
         self.steps = 0
         """Turns of the event loop that the last session took."""
+        self.turn_s = 0.05
+        """How far the clock moves in a turn."""
 
     def write(self) -> None:
         """Transactions of captured and of other tables, longer than a burst and shorter; keepalives; a row to be read again."""
@@ -165,7 +167,7 @@ class StreamWorld:
                 task.cancel()
             if wanted <= set(self.delivered):
                 stop.set()
-            self.clock.advance(0.05)
+            self.clock.advance(self.turn_s)
             await asyncio.sleep(0)
         await task
 

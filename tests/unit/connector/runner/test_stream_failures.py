@@ -156,6 +156,48 @@ async def test_a_confirmation_that_is_not_taken_in_time_is_a_warning_where_asked
     assert one.server.slot == 0
 
 
+@pytest.mark.parametrize(("step", "error", "nth"), [("frames", LOST, 6), ("acknowledge", KafkaTimeoutError(), 3)])
+async def test_the_stream_advances_through_failures_in_quick_succession(step: str, error: Exception, nth: int) -> None:
+    one = world(exactly_once=False, heartbeat_interval_ms="0")
+    # No session lasts as long as the interval at which the offset is stored.
+    one.turn_s = 0.0001
+    failed = 0
+    one.faults.order(step, error, nth)
+    while isinstance(await one.session(), CdcError):
+        failed += 1
+        assert failed < 6, "each session repeats the same records"
+        one.faults.order(step, error, nth)
+    assert failed > 1
+    one.check()
+
+
+async def test_a_failure_that_meets_a_silent_offset_topic_ends_the_session_in_time() -> None:
+    one = world(exactly_once=False)
+    one.offsets.stuck = True
+    one.faults.order("frames", LOST, 4)
+    problem = await one.session()
+    assert isinstance(problem, CdcError)
+    assert problem.kind is ErrorKind.SOURCE_CONNECTION_LOST
+    assert one.steps < 100
+    one.offsets.stuck = False
+    await recover(one)
+
+
+async def test_status_updates_go_on_while_the_offset_is_not_acknowledged() -> None:
+    one = world(exactly_once=False)
+    one.offsets.stuck = True
+    # It never comes, so that only the cancellation ends the session.
+    missing = (10**9, 10**9, 1, 99_999)
+    one.changes.append(missing)
+    await one.session(cancel_after=400)
+    # 20 s, and an update every 300 ms.
+    assert one.faults.calls["confirm"] > 40
+    assert one.server.slot == 0
+    one.offsets.stuck = False
+    one.changes.remove(missing)
+    await recover(one)
+
+
 @pytest.mark.parametrize("exactly_once", [False, True])
 async def test_bursts_of_one_frame_and_of_all_frames(exactly_once: bool) -> None:
     for burst in (1, 1000):
