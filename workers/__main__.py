@@ -23,6 +23,7 @@ from connector.log import EventLog
 from connector.ports import Backtracking
 from connector.preflight.finding import Finding
 from connector.runner.context import TaskContext
+from connector.runner.task_stop import TaskStop
 from workers.rest.http_settings import HttpSettings
 from workers.settings.image_variables import honoured_otherwise
 from workers.settings.worker_settings import SettingsError, WorkerSettings, current_environment, log_format, log_level, worker_properties
@@ -229,7 +230,7 @@ def _warm_up() -> None:
     gc.freeze()
 
 
-async def _run_task(properties: Mapping[str, str], telemetry: OpenTelemetry | None, context: TaskContext, stop: asyncio.Event) -> None:
+async def _run_task(properties: Mapping[str, str], telemetry: OpenTelemetry | None, context: TaskContext, stop: TaskStop) -> None:
     from connector.runner.task import run_task  # noqa: PLC0415
     from workers.bulk.spark_snapshots import SparkSnapshots  # noqa: PLC0415
 

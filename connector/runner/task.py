@@ -48,6 +48,7 @@ from connector.runner.snapshot.custom import custom_snapshot, tell_aborted
 from connector.runner.snapshot.initial import SnapshotPoint, SnapshotRun
 from connector.runner.snapshot.notices import SnapshotNotices, tells_of_parts
 from connector.runner.streaming import StreamRun
+from connector.runner.task_stop import TaskStop
 from connector.snapshot.bulk import BulkReader
 from connector.start.decision import FROM_SLOT, FROM_SNAPSHOT, Decision, SlotState, decide
 from connector.start.guardrail import check_guardrail
@@ -60,7 +61,7 @@ _UNKNOWN_OPTION: Final = "22023"
 """SQLSTATE of an output plugin's error for an unknown option."""
 
 
-async def run_task(context: TaskContext, stop: asyncio.Event, bulk: BulkReader | None = None) -> None:
+async def run_task(context: TaskContext, stop: TaskStop, bulk: BulkReader | None = None) -> None:
     """Run a task until ``stop`` is set or the work is done (initial_only). After ``stop`` the task ends within about a second.
 
     ``bulk`` reads the rows of blocking snapshots that a signal requests with type ``spark``. Raises CdcError; its kind says whether to
@@ -70,7 +71,7 @@ async def run_task(context: TaskContext, stop: asyncio.Event, bulk: BulkReader |
         await _run(reporting, stop, bulk)
 
 
-async def _run(context: TaskContext, stop: asyncio.Event, bulk: BulkReader | None) -> None:
+async def _run(context: TaskContext, stop: TaskStop, bulk: BulkReader | None) -> None:
     task = await _task(context, bulk)
     work = asyncio.create_task(task.run(stop), name=f"run {context.connector}")
     stopped = asyncio.create_task(stop.wait(), name=f"stop {context.connector}")
@@ -143,7 +144,7 @@ class TaskRun:
         """Traces the start, until the task streams."""
         self._notifier: Notifier
 
-    async def run(self, stop: asyncio.Event) -> None:
+    async def run(self, stop: TaskStop) -> None:
         """See :func:`run_task`."""
         async with contextlib.AsyncExitStack() as stack:
             try:
@@ -151,7 +152,7 @@ class TaskRun:
             finally:
                 self.cancellable = False
 
-    async def _work(self, stack: contextlib.AsyncExitStack, stop: asyncio.Event) -> None:
+    async def _work(self, stack: contextlib.AsyncExitStack, stop: TaskStop) -> None:
         config = self._config
         # With exactly-once delivery this is the first step. Earlier producers are then fenced and cannot change what is read below.
         fenced = await self._open_sink(stack) if self._context.exactly_once is not None else None
@@ -191,7 +192,8 @@ class TaskRun:
         if decision.advance_slot:
             await pg_server.advance_slot(query, config.slot_name, decision.advance_slot)
         await self._stream(stack, stop, replication, sink, capture, query, decision, start)
-        if config.slot_drop_on_stop:
+        # Kafka Connect does not stop the task of a paused connector. Without the slot it could not be resumed.
+        if config.slot_drop_on_stop and not stop.paused:
             await replication.close()
             await drop_when_free(query, config.slot_name)
 

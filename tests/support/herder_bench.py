@@ -13,6 +13,7 @@ import orjson
 from connector.config.keys import BY_NAME, DEFAULT_VERSION
 from connector.config.validation import FieldValidation, Validation
 from connector.runner.context import TaskContext
+from connector.runner.task_stop import TaskStop
 from workers.group.assignment import Assignment
 from workers.group.membership import GroupMember
 from workers.herder.herder import WorkerHerder
@@ -128,6 +129,8 @@ class Bench:
         self.offset_log = log(self.topics.offset)
         self.contexts: list[TaskContext] = []
         self.running: dict[str, TaskContext] = {}
+        self.paused: dict[str, bool] = {}
+        """Of each connector, whether its last task ended by a pause."""
         self.failures: dict[str, asyncio.Future[BaseException]] = {}
         self.began, self.ended = asyncio.Event(), asyncio.Event()
         self.validated: list[dict[str, str | None]] = []
@@ -147,7 +150,7 @@ class Bench:
             loggers=Loggers(lambda: 1700000000000, logging.Manager(logging.RootLogger(logging.INFO))),
         )
 
-    async def run_task(self, context: TaskContext, stop: asyncio.Event) -> None:
+    async def run_task(self, context: TaskContext, stop: TaskStop) -> None:
         self.contexts.append(context)
         self.running[context.connector] = context
         self.began.set()
@@ -160,6 +163,7 @@ class Bench:
                 raise self.failures[context.connector].result()
         finally:
             stopped.cancel()
+            self.paused[context.connector] = stop.paused
             del self.running[context.connector]
             self.ended.set()
 

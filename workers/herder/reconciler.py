@@ -126,10 +126,10 @@ class Reconciler:
             if not found.users:
                 del self._locks[name]
 
-    async def halt(self, name: str) -> None:
+    async def halt(self, name: str, *, paused: bool = False) -> None:
         """End the connector's task. The caller holds the connector's lock."""
         self._applied.pop(name, None)
-        await self._supervisor.stop(name)
+        await self._supervisor.stop(name, paused=paused)
 
     async def restart_task(self, name: str) -> None:
         """End the connector's task and start it again. The caller holds the connector's lock."""
@@ -246,7 +246,7 @@ class Reconciler:
                 self._status.drop_tasks(name)
                 self._states.move(name, Subject.CONNECTOR, StateEvent.STOP)
             case "PAUSED":
-                await self.halt(name)
+                await self.halt(name, paused=True)
                 self._states.move(name, Subject.CONNECTOR, StateEvent.PAUSE)
                 if self._config.tasks(name):
                     self._states.move(name, Subject.TASK, StateEvent.PAUSE)

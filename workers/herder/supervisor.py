@@ -22,6 +22,7 @@ from connector.log import EventLog
 from connector.meters.task_meters import TaskMeters
 from connector.plugins.user_code import described, let_operator_through
 from connector.runner.context import TaskContext
+from connector.runner.task_stop import TaskStop
 from connector.signals.inbox import SignalInbox
 from connector.signals.signal import Signal
 from workers.telemetry.logging import connector_context, hiding
@@ -29,7 +30,7 @@ from workers.telemetry.worker_meter import WorkerMeter
 
 LOG: Final = EventLog(__name__)
 
-RunTask = Callable[[TaskContext, asyncio.Event], Awaitable[None]]
+RunTask = Callable[[TaskContext, TaskStop], Awaitable[None]]
 """``run_task(context, stop)``: returns when the task is complete, or about a second after ``stop`` is set."""
 MakeContext = Callable[[], Awaitable[TaskContext]]
 """Called before each attempt, so that ``${…}`` references are resolved again. May raise CdcError."""
@@ -98,7 +99,7 @@ class _Failures:
 @dataclass(slots=True)
 class _Running:
     task: asyncio.Task[None]
-    stop: asyncio.Event
+    stop: TaskStop
     progress: Progress
     signals: SignalInbox
     meters: TaskMeters
@@ -147,18 +148,21 @@ class Supervisor:
         if name in self._running:
             raise RuntimeError(f"The task of {name} runs already")
         self._failed_figures.pop(name, None)
-        stop = asyncio.Event()
+        stop = TaskStop()
         with connector_context(name):
             task = asyncio.create_task(self._supervise(name, make_context, policy, stop), name=f"task {name}-0")
         self._running[name] = _Running(task, stop, Progress(), SignalInbox(), TaskMeters())
 
-    async def stop(self, name: str) -> None:
-        """End the connector's task and wait until it has ended. No-op when it does not run."""
+    async def stop(self, name: str, *, paused: bool = False) -> None:
+        """End the connector's task and wait until it has ended. No-op when it does not run. The task is told whether it is ``paused``."""
         self._failed_figures.pop(name, None)
         running = self._running.get(name)
         if running is None:
             return
-        running.stop.set()
+        if paused:
+            running.stop.pause()
+        else:
+            running.stop.set()
         done, _ = await asyncio.wait([running.task], timeout=self._graceful)
         if not done:
             LOG.warning("task cancelled because it did not stop in time", connector=name, seconds=self._graceful)
@@ -198,7 +202,7 @@ class Supervisor:
         running = self._running.get(name)
         return running is not None and running.signals.offer(signal)
 
-    async def _supervise(self, name: str, make_context: MakeContext, policy: RetryPolicy, stop: asyncio.Event) -> None:
+    async def _supervise(self, name: str, make_context: MakeContext, policy: RetryPolicy, stop: TaskStop) -> None:
         failures = _Failures()
         hide: Callable[[str], str] = str
         while not stop.is_set():

@@ -38,6 +38,12 @@ def test_slot_is_logical_pgoutput_and_stays(connector: Connector) -> None:
 def test_slot_is_dropped_on_stop_when_asked(connector: Connector) -> None:
     connector.create({"slot.drop.on.stop": "true"})
     assert connector.slot()["active"] is True
+    connector.put("pause")
+    connector.worker.await_state(connector.name, "PAUSED", tasks=1)
+    wait_until(lambda: connector.slot()["active"] is False, "the slot of the paused connector", SECONDS)
+    connector.put("resume")
+    connector.worker.await_state(connector.name, "RUNNING", tasks=1)
+    connector.await_phase("streaming")
     connector.put("stop")
     wait_until(lambda: connector.slot() == {}, "the slot to be dropped", SECONDS)
     connector.delete()

@@ -17,6 +17,7 @@ import pytest
 from connector.preflight.finding import Finding
 from connector.runner.context import TaskContext
 from connector.runner.task import run_task
+from connector.runner.task_stop import TaskStop
 from tests.fix_pg import Database, PgServer
 from tests.support.project import ROOT
 from tests.support.until import until
@@ -54,7 +55,7 @@ async def _nothing_found(_config: Mapping[str, str], *, further: bool) -> Sequen
     return ()
 
 
-async def _run(context: TaskContext, stop: asyncio.Event) -> None:
+async def _run(context: TaskContext, stop: TaskStop) -> None:
     await run_task(context, stop)
 
 

@@ -19,6 +19,7 @@ from connector.ports import Span
 from connector.runner import task as task_module
 from connector.runner.snapshot import reading
 from connector.runner.task import run_task
+from connector.runner.task_stop import TaskStop
 from connector.start.decision import SlotState
 from tests.support.fake_snapshot import LSN, SnapshotWorld, fake_table, lost
 
@@ -102,7 +103,7 @@ class Task:
 
     def __init__(self, server: Server) -> None:
         self.server = server
-        self.stop = asyncio.Event()
+        self.stop = TaskStop()
 
     async def run(self) -> None:
         await run_task(self.server.world.context, self.stop)
@@ -279,6 +280,15 @@ async def test_the_slot_is_dropped_on_stop_where_the_configuration_says_so(start
     await running
     assert task.server.slot is None
     assert task.server.journal[-1] == "drop s"
+    task.assert_all_is_closed()
+
+
+async def test_a_pause_drops_no_slot(started: Started) -> None:
+    task = started(slot__drop__on__stop="true")
+    running = await task.until_it_streams()
+    task.stop.pause()
+    await running
+    assert task.server.slot is not None
     task.assert_all_is_closed()
 
 

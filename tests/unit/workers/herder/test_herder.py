@@ -243,6 +243,7 @@ async def test_pause_ends_the_task_and_keeps_it() -> None:
         await bench.target("PAUSED")
         assert bench.states() == ("PAUSED", ["PAUSED"])
         assert bench.running == {}
+        assert bench.paused == {"shop": True}
         assert list(bench.herder.connector_info("shop").tasks) == [0]
         await bench.target("STARTED")
         assert bench.states() == ("RUNNING", ["RUNNING"])
@@ -255,6 +256,7 @@ async def test_stop_removes_the_tasks() -> None:
         await bench.target("STOPPED")
         assert bench.states() == ("STOPPED", [])
         assert bench.running == {}
+        assert bench.paused == {"shop": False}
         assert list(bench.herder.connector_info("shop").tasks) == []
         assert list(bench.herder.task_configs("shop")) == []
         assert config_keys(bench)[-2:] == [

@@ -16,6 +16,7 @@ from connector.errors import CdcError, ErrorKind
 from connector.runner import task
 from connector.runner.context import TaskContext
 from connector.runner.task import run_task
+from connector.runner.task_stop import TaskStop
 from workers.herder.herder import WorkerHerder
 from workers.settings.worker_settings import WorkerSettings
 from workers.stores.memory import MemoryLog, MemoryTopic
@@ -106,7 +107,7 @@ class Bench:
             loggers=Loggers(lambda: 0, logging.Manager(logging.RootLogger(logging.INFO))),
         )
 
-    async def run(self, context: TaskContext, stop: asyncio.Event) -> None:
+    async def run(self, context: TaskContext, stop: TaskStop) -> None:
         if context.connector == "good":
             self.done("good")
             await stop.wait()
