@@ -256,8 +256,7 @@ class KafkaLog:
         async with self._catching_up:
             try:
                 if self._second is None:
-                    self._second = self._cluster.consumer()
-                    await self._second.start()
+                    self._second = await self._started_consumer()
                 await self._read_behind(self._second)
             except Exception as problem:
                 raise CdcError(
@@ -266,6 +265,15 @@ class KafkaLog:
                     "Check that the brokers run.",
                     type(problem).__name__,
                 ) from problem
+
+    async def _started_consumer(self) -> Any:
+        consumer = self._cluster.consumer()
+        try:
+            await consumer.start()
+        except BaseException:
+            await consumer.stop()
+            raise
+        return consumer
 
     async def _read_behind(self, consumer: Any) -> None:
         follower = self._consumer
