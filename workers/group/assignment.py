@@ -8,6 +8,7 @@ Rules:
 3. If two workers claim a connector, the one with the newer assignment keeps it; the other was out of the group.
 4. A connector created after the assignment belongs to the worker with the fewest connectors. All workers read the same topic in the same
    order and therefore agree (:class:`Owners`). No other connector moves, and no new generation is needed.
+5. A connector that is deleted and created again within a generation keeps its worker, which may not have ended the former task yet.
 """
 
 from __future__ import annotations
@@ -114,6 +115,8 @@ class Owners:
     def __init__(self, assignment: Assignment) -> None:
         self.assignment = assignment
         self._changes: dict[int, tuple[str, bool]] = {}
+        self._former: dict[str, str] = {}
+        """Deleted connector → the id of the worker that had it."""
         self._place()
 
     def change(self, offset: int, name: str, *, exists: bool) -> None:
@@ -137,6 +140,7 @@ class Owners:
 
     def _place(self) -> None:
         self._owners = dict(self.assignment.owners)
+        self._former = {}
         self._counts = Counter(dict.fromkeys(self.assignment.workers, 0))
         self._counts.update(self._owners.values())
         for _, (name, exists) in sorted(self._changes.items()):
@@ -145,10 +149,11 @@ class Owners:
     def _apply(self, name: str, *, exists: bool) -> None:
         worker = self._owners.get(name)
         if exists and worker is None and name not in self.assignment.moving:
-            worker = _least(self._counts)
+            worker = self._former.pop(name, None) or _least(self._counts)
             self._owners[name] = worker
             self._counts[worker] += 1
         elif not exists and worker is not None:
+            self._former[name] = worker
             del self._owners[name]
             self._counts[worker] -= 1
 

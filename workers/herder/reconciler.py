@@ -228,10 +228,14 @@ class Reconciler:
         if config is None:
             if name in self.ownership.held:
                 await self.halt(name)
-                self._status.drop_connector(name)
+                # The name may have been created again meanwhile, and then another worker may own it.
+                if self._config.config(name) is None or self.ownership.mine(name):
+                    self._states.drop(name)
                 self.ownership.held.discard(name)
                 self._meter.forget(name)
                 LOG.info("connector deleted")
+                if self.ownership.leaving(name):
+                    self.ownership.given_up()
             self._boards.drop(name)
             return
         if not self.ownership.mine(name):

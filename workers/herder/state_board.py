@@ -57,9 +57,21 @@ class StateBoard:
             raise HerderError(404, f"No status found for task {name}-{task}")
         return _state(entry, self._versioned(name))
 
+    def drop(self, name: str) -> None:
+        """Remove the states and topics of a deleted connector, unless another worker runs one of that name by now."""
+        if all(map(self._may_replace, (self._status.connector(name), *self._status.tasks(name).values()))):
+            self._status.drop_connector(name)
+
     def move(self, name: str, subject: Subject, event: StateEvent, trace: str | None = None) -> None:
-        """Write the state that ``event`` leads to, unless the status topic has it already."""
+        """Write the state that ``event`` leads to, unless the status topic has it already.
+
+        The end of a connector or a task is not written if another worker has taken it over in a later generation. This worker may not know
+        yet that it was removed from its group.
+        """
         known = self._status.connector(name) if subject is Subject.CONNECTOR else self._status.tasks(name).get(TASK)
+        ends = event is StateEvent.RELEASE or (event is StateEvent.FAIL and subject is Subject.TASK)
+        if ends and not self._may_replace(known):
+            return
         state = after(subject, None if known is None else known.state, event)
         if state is None:
             # Only a task's state is removed by a step.
@@ -76,6 +88,9 @@ class StateBoard:
             self._status.put_task(name, TASK, entry)
             self._task_moved(name, state)
         LOG.info("state changed", connector=name, of=subject.value, state=state)
+
+    def _may_replace(self, known: StatusEntry | None) -> bool:
+        return known is None or known.worker_id == self._worker_id or known.generation <= self.generation
 
     def _versioned(self, name: str) -> bool:
         return emulation_of(self._planner.version(self._config.config(name) or {})).shows_status_version

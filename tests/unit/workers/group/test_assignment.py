@@ -105,6 +105,16 @@ def test_created_connectors_go_where_there_is_least() -> None:
     assert owners.owner("n4") == "a"
 
 
+def test_a_connector_created_again_stays_where_it_was() -> None:
+    owners = Owners(Assignment("a", {"a": "", "b": ""}, 10, {"x": "b", "y": "b", "z": "b"}))
+    owners.change(11, "x", exists=False)
+    owners.change(12, "x", exists=True)
+    owners.change(13, "n", exists=True)
+    assert (owners.owner("x"), owners.owner("n")) == ("b", "a")
+    owners.change(14, "x", exists=False)
+    assert owners.owner("x") is None
+
+
 def test_changes_that_the_leader_knew_have_no_effect() -> None:
     owners = Owners(Assignment("a", {"a": "", "b": ""}, 10, {"x": "b"}))
     owners.change(9, "x", exists=False)

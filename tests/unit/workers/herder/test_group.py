@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from itertools import pairwise
 
@@ -11,49 +11,13 @@ import pytest
 
 from connect_api.herder import Elsewhere, Health, HerderError, Offset, SignalRequest
 from connector.errors import CdcError, ErrorKind
-from tests.support.herder_bench import CONFIG, Bench, Group, GroupMembership, LateLog, Topics, worker
+from tests.support.herder_bench import CONFIG, Group, GroupMembership, LateLog, worker
+from tests.support.herder_cluster import Cluster
 from workers.group.assignment import Assignment, Claim
 from workers.group.membership import GroupMember
-from workers.stores.memory import MemoryLog, MemoryTopic
 from workers.stores.topic_log import Entry
 
 NAMES = [f"c{n}" for n in range(6)]
-
-
-class Cluster:
-    """Workers on 127.0.0.1 with ports 1, 2, …; the first leads."""
-
-    def __init__(self, stack: AsyncExitStack) -> None:
-        self.topics = Topics()
-        self.group = Group()
-        self.workers: list[Bench] = []
-        self.memberships: list[GroupMembership] = []
-        self._stack = stack
-
-    async def add(self, log: Callable[[MemoryTopic], MemoryLog] = MemoryLog) -> Bench:
-        return await self.enter(GroupMembership(self.group), log)
-
-    async def enter(self, membership: GroupMembership, log: Callable[[MemoryTopic], MemoryLog] = MemoryLog) -> Bench:
-        properties = {"listeners": f"http://127.0.0.1:{len(self.workers) + 1}"}
-        bench = await self._stack.enter_async_context(worker(self.topics, properties, membership, log))
-        self.workers.append(bench)
-        self.memberships.append(membership)
-        await self.settled()
-        return bench
-
-    async def settled(self) -> None:
-        # Giving up here is another generation there.
-        for _ in range(4):
-            for bench in self.workers:
-                await bench.settled()
-
-    async def create(self, *names: str) -> None:
-        for name in names:
-            await self.workers[0].herder.put_connector(name, {**CONFIG, "name": name}, allow_replace=False)
-        await self.settled()
-
-    def running(self) -> list[list[str]]:
-        return [sorted(bench.running) for bench in self.workers]
 
 
 @pytest.fixture

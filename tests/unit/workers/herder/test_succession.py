@@ -1,0 +1,125 @@
+"""One connector after another of the same name, or on another worker: whose states count, and where it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import pytest
+
+from connector.errors import CdcError, ErrorKind
+from tests.support.herder_bench import CONFIG, Bench
+from tests.support.herder_cluster import Cluster
+from workers.group.assignment import Assignment
+from workers.stores.topic_log import Entry
+
+
+@pytest.fixture
+async def cluster() -> AsyncIterator[Cluster]:
+    async with AsyncExitStack() as stack:
+        yield Cluster(stack)
+
+
+class SlowEnd:
+    """The worker's tasks end when the test allows it."""
+
+    def __init__(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        supervisor = bench.herder._reconciler._supervisor
+        self.begun, self.allowed = asyncio.Event(), asyncio.Event()
+        stop = supervisor.stop
+
+        async def late(name: str) -> None:
+            self.begun.set()
+            await self.allowed.wait()
+            await stop(name)
+
+        monkeypatch.setattr(supervisor, "stop", late)
+
+
+async def create(cluster: Cluster, name: str) -> None:
+    await cluster.workers[0].herder.put_connector(name, {**CONFIG, "name": name}, allow_replace=False)
+
+
+async def test_a_connector_created_again_waits_for_the_end_of_the_former(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = await cluster.add(), await cluster.add()
+    await cluster.create("c0", "c1")
+    # The first worker has less from here on.
+    await first.herder.delete_connector("c0")
+    await cluster.settled()
+    slow = SlowEnd(second, monkeypatch)
+    await first.herder.delete_connector("c1")
+    await slow.begun.wait()
+    await create(cluster, "c1")
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert cluster.running() == [[], ["c1"]]
+    assert len(second.contexts) == 1
+    slow.allowed.set()
+    await cluster.settled()
+    assert cluster.running() == [[], ["c1"]]
+    assert len(second.contexts) == 2
+    for bench in cluster.workers:
+        assert bench.states("c1") == ("RUNNING", ["RUNNING"])
+    assert [state for key, state in first.reported() if key == "status-task-c1-0"] == ["RUNNING", "", "RUNNING"]
+
+
+async def test_a_removed_worker_does_not_delete_the_states_of_the_next_connector(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = await cluster.add(), await cluster.add()
+    await cluster.create("c0", "c1")
+    slow = SlowEnd(second, monkeypatch)
+    await first.herder.delete_connector("c1")
+    await slow.begun.wait()
+    cluster.group.lose(cluster.memberships[1])
+    await create(cluster, "c1")
+    # It is the one that moves when the second worker is back.
+    await create(cluster, "c2")
+    await first.settled()
+    cluster.group.find_again(cluster.memberships[1])
+    await first.settled()
+    slow.allowed.set()
+    await cluster.settled()
+    assert cluster.running() == [["c0", "c1"], ["c2"]]
+    assert first.states("c1") == ("RUNNING", ["RUNNING"])
+
+
+async def test_the_last_connector_that_must_move_is_deleted(cluster: Cluster) -> None:
+    first = await cluster.add()
+    await cluster.create("c0", "c1")
+    member, here, there = cluster.memberships[0].member, "127.0.0.1:1", "127.0.0.1:2"
+    assert member is not None
+    generation = cluster.group.generation
+    offset = len(cluster.topics.config.entries) - 1
+    member.assigned(Assignment(here, {here: "", there: ""}, offset, {"c0": here}, {"c1": here}), generation)
+    cluster.topics.config.append([Entry(b"connector-c1", None)])
+    await cluster.settled()
+    assert first.running.keys() == {"c0"}
+    assert cluster.group.generation == generation + 1
+
+
+async def test_a_removed_worker_s_failed_task_does_not_replace_the_new_owner_s_state(cluster: Cluster) -> None:
+    first, second = await cluster.add(), await cluster.add()
+    await cluster.create("c0", "c1")
+    cluster.group.lose(cluster.memberships[1])
+    await cluster.settled()
+    await second.fail(CdcError(ErrorKind.CONFIG_INVALID, "The slot is in use", "Wait."), "c1")
+    state = first.herder.task_status("c1", 0)
+    assert (state.state, state.worker_id) == ("RUNNING", "127.0.0.1:1")
+
+
+async def test_a_removed_worker_s_end_does_not_replace_the_new_owner_s_states(cluster: Cluster) -> None:
+    first, second = await cluster.add(), await cluster.add()
+    await cluster.create("c0", "c1")
+    cluster.group.lose(cluster.memberships[1])
+    await cluster.settled()
+    await second.herder.stop()
+    assert first.states("c1") == ("RUNNING", ["RUNNING"])
+
+
+async def test_a_failure_of_the_owner_replaces_what_another_worker_wrote(cluster: Cluster) -> None:
+    first, second = await cluster.add(), await cluster.add()
+    await cluster.create("c0", "c1")
+    cluster.group.lose(cluster.memberships[1])
+    await cluster.settled()
+    await first.fail(CdcError(ErrorKind.CONFIG_INVALID, "The slot is in use", "Wait."), "c1")
+    assert second.states("c1") == ("RUNNING", ["FAILED"])
