@@ -111,6 +111,7 @@ class KafkaMembership:
                     self._consumer = await self._join(member)
                 # The assignor receives the assignments. This call only raises failures.
                 await self._consumer.getmany(timeout_ms=_LOOK_MS)
+                continue
             except InconsistentGroupProtocolError:
                 member.kept_out("Workers of Kafka Connect, or other consumers, still use this group.id.")
                 LOG.warning(
@@ -118,16 +119,31 @@ class KafkaMembership:
                     group_id=self._group_id,
                     seconds=_RETRY_SECONDS,
                 )
-                await asyncio.sleep(_RETRY_SECONDS)
-            except KafkaError as problem:
-                member.kept_out(f"Kafka refuses it: {type(problem).__name__}.")
+            except Exception as problem:  # noqa: BLE001 (the worker must join after any failure)
+                reason = "Kafka refuses it" if isinstance(problem, KafkaError) else "Its membership failed"
+                member.kept_out(f"{reason}: {type(problem).__name__}.")
                 LOG.warning(
                     "cannot join the group, trying again",
                     group_id=self._group_id,
                     error=f"{type(problem).__name__}: {problem}",
                     seconds=_RETRY_SECONDS,
                 )
-                await asyncio.sleep(_RETRY_SECONDS)
+            await self._begin_again()
+            await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _begin_again(self) -> None:
+        """Let the consumer join once more. After a refused heartbeat it would only repeat the error."""
+        consumer = self._consumer
+        if consumer is None:
+            return
+        from connector.io.kafka import aiokafka_internals  # noqa: PLC0415
+
+        if aiokafka_internals.coordinates(consumer):
+            aiokafka_internals.request_rejoin(consumer)
+            return
+        self._consumer = None
+        with contextlib.suppress(Exception):
+            await consumer.stop()
 
     async def _join(self, member: GroupMember) -> Any:
         from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener  # noqa: PLC0415

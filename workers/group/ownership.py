@@ -64,7 +64,7 @@ class Ownership:
         self._settling: asyncio.Task[None] | None = None
         self.generation = 0
         self.problem = ""
-        """Why the worker is not in its group; empty if unknown."""
+        """Why the worker is not in its group; empty if it is, or if the reason is unknown."""
         self.held: set[str] = set()
         """The connectors whose wanted state this worker has applied. No other worker may act on them until this one releases them."""
 
@@ -170,7 +170,7 @@ class Ownership:
         self._meter.joining()
 
     def kept_out(self, problem: str) -> None:
-        """Keep the reason. :meth:`workers.herder.herder.WorkerHerder.health` shows it until the first assignment."""
+        """Keep the reason. :meth:`workers.herder.herder.WorkerHerder.health` shows it until the next assignment."""
         self.problem = problem
 
     def alone(self) -> None:
@@ -182,6 +182,7 @@ class Ownership:
 
     def assigned(self, assignment: Assignment, generation: int) -> None:
         """Apply the assignment by rule 2, when the topic is read."""
+        self.problem = ""
         if self._settling is not None:
             self._settling.cancel()
         self._settling = asyncio.create_task(self._settle(assignment, generation), name=f"generation {generation}")

@@ -187,12 +187,17 @@ class WorkerHerder:
         return ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, self._cluster_id())
 
     def health(self) -> Health:
-        """Starting until the topics are read and the worker is in its group, then healthy. Unhealthy if a topic is no longer followed."""
+        """Starting until the topics are read and the worker is in its group, then healthy.
+
+        Unhealthy if a topic is no longer followed, or if the group does not admit the worker any more.
+        """
         problem = self._problem
         if self._ready.done() and self._ready.result():
             broken = [store.problem for store in (self._config, self._offsets, self._status) if store.problem]
             if broken:
                 return Health("unhealthy", " ".join(broken))
+            if self._ownership.joined and self._ownership.problem:
+                return Health("unhealthy", f"The worker is outside of its group. {self._ownership.problem}")
             if self._ownership.joined:
                 return Health("healthy", "Worker has completed startup and is ready to handle requests.")
             problem = f"It waits for its group. {self._ownership.problem}".strip()

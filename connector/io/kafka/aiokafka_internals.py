@@ -28,6 +28,7 @@ from connector.record.batch import ProducerState, Record, frame_batch
 __all__ = [
     "SEQUENCES",
     "PreparedBatch",
+    "coordinates",
     "generation",
     "leave_group",
     "member_assignment",
@@ -113,6 +114,11 @@ async def try_connection(server: str, arguments: Mapping[str, Any]) -> None:
 def request_rejoin(consumer: Any) -> None:
     """Make ``consumer`` request a new generation of its group."""
     consumer._coordinator.request_rejoin()  # noqa: SLF001
+
+
+def coordinates(consumer: Any) -> bool:
+    """Return whether ``consumer`` still takes part in its group. After an unexpected error it does not, and never will again."""
+    return not consumer._coordinator._coordination_task.done()  # noqa: SLF001
 
 
 def member_id(consumer: Any) -> str:

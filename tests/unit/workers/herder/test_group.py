@@ -392,6 +392,17 @@ async def test_a_worker_whose_former_process_ran_tasks_requests_the_next_generat
     assert cluster.group.generation == generation + 1
 
 
+async def test_a_worker_that_its_group_does_not_admit_any_more_is_unhealthy(cluster: Cluster) -> None:
+    first = await cluster.add()
+    member = cluster.memberships[0].member
+    assert member is not None
+    member.kept_out("Kafka refuses it: GroupAuthorizationFailedError.")
+    refused = "The worker is outside of its group. Kafka refuses it: GroupAuthorizationFailedError."
+    assert first.herder.health() == Health("unhealthy", refused)
+    cluster.group.share()
+    assert first.herder.health().status == "healthy"
+
+
 async def test_the_revision_shows_any_change(cluster: Cluster) -> None:
     first = await cluster.add()
     second = await cluster.add()

@@ -88,7 +88,7 @@ def test_the_pause_between_transactions_is_the_sender_s() -> None:
 def test_a_consumer_has_a_coordinator() -> None:
     assert "self._coordinator = GroupCoordinator(" in inspect.getsource(AIOKafkaConsumer), "AIOKafkaConsumer._coordinator has moved"
     begun = inspect.getsource(GroupCoordinator.__init__)
-    for name in ("member_id", "generation"):
+    for name in ("member_id", "generation", "_coordination_task"):
         assert f"self.{name} = " in begun, f"GroupCoordinator.{name} has moved"
     assert not inspect.signature(GroupCoordinator.request_rejoin).parameters.keys() - {"self"}
     assert list(inspect.signature(GroupCoordinator._send_req).parameters) == ["self", "request"]
