@@ -3,7 +3,8 @@
 Rules:
 
 1. Between two generations the worker starts nothing: its connectors keep running, and new ones wait for the next assignment.
-2. An assignment takes effect when the worker has read the config topic as far as the leader had.
+2. An assignment takes effect when the worker has read the config topic as far as the leader had, and a new leader all of it: it must know
+   what the former one wrote last.
 3. The first assignment after the start may be older than the process (a static member gets its former assignment, KIP-345). The compacted
    topic then does not show the order of later connectors, so the worker requests a new generation for them.
 4. The owner ends a connector that must move, then requests a new generation, which gives it to another worker.
@@ -188,7 +189,9 @@ class Ownership:
         self._settling = asyncio.create_task(self._settle(assignment, generation), name=f"generation {generation}")
 
     async def _settle(self, assignment: Assignment, generation: int) -> None:
-        while self._config.offset < assignment.offset:
+        # A worker without others has read the topic at its start.
+        begins_to_lead = assignment.leader == self._worker_id and not self.leads and generation > 0
+        while begins_to_lead or self._config.offset < assignment.offset:
             try:
                 await self._config.catch_up()
                 break

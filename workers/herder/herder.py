@@ -340,7 +340,7 @@ class WorkerHerder:
         self._ownership.must_lead()
         await self._submitted.check(name, config)
         stored = {key: value for key, value in config.items() if value is not None}
-        async with self._reconciler.lock(name):
+        async with self._leading(name):
             created = self._config.config(name) is None
             if not created and not allow_replace:
                 raise HerderError(409, f"Connector {name} already exists")
@@ -358,7 +358,7 @@ class WorkerHerder:
                 raise HerderError(400, f"Connector name configuration ({patch['name']}) doesn't match connector name in the URL ({name})")
             config = {key: value for key, value in {**known, **patch}.items() if value is not None}
             await self._submitted.check(name, config)
-            async with self._reconciler.lock(name):
+            async with self._leading(name):
                 if self._known(name) == known:
                     with _store_errors():
                         await self._config.put_connector(name, config)
@@ -366,17 +366,14 @@ class WorkerHerder:
 
     async def delete_connector(self, name: str) -> None:
         """Remove the configuration. The reconciler then ends the task; the offsets stay."""
-        self._ownership.must_lead()
-        async with self._reconciler.lock(name):
+        async with self._leading(name):
             self._known(name)
             with _store_errors():
                 await self._config.delete_connector(name)
 
     async def set_target_state(self, name: str, state: TargetState) -> None:
         """Store the wanted state."""
-        if state == "STOPPED":
-            self._ownership.must_lead()
-        async with self._reconciler.lock(name):
+        async with self._leading(name) if state == "STOPPED" else self._reconciler.lock(name):
             if self._config.config(name) is None:
                 raise HerderError(404, f"Unknown connector {name}")
             with _store_errors():
@@ -456,6 +453,15 @@ class WorkerHerder:
             self._status.put_topic(name, TASK, topic, self._now_ms())
 
     # Conditions
+
+    @contextlib.asynccontextmanager
+    async def _leading(self, name: str) -> AsyncIterator[None]:
+        """Hold the connector's lock as the group's leader."""
+        self._ownership.must_lead()
+        async with self._reconciler.lock(name):
+            # Another worker may lead since the call began to wait.
+            self._ownership.must_lead()
+            yield
 
     @contextlib.asynccontextmanager
     async def _stopped(self, name: str) -> AsyncIterator[None]:

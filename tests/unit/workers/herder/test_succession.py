@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 
 import pytest
 
+from connect_api.herder import Elsewhere, HerderError
+from connector.config.validation import Validation
 from connector.errors import CdcError, ErrorKind
-from tests.support.herder_bench import CONFIG, Bench
+from tests.support.herder_bench import CONFIG, Bench, LateLog
 from tests.support.herder_cluster import Cluster
 from workers.group.assignment import Assignment
 from workers.stores.topic_log import Entry
@@ -123,3 +125,43 @@ async def test_a_failure_of_the_owner_replaces_what_another_worker_wrote(cluster
     await cluster.settled()
     await first.fail(CdcError(ErrorKind.CONFIG_INVALID, "The slot is in use", "Wait."), "c1")
     assert second.states("c1") == ("RUNNING", ["FAILED"])
+
+
+async def test_a_leader_that_was_replaced_during_the_validation_does_not_write(cluster: Cluster) -> None:
+    first, second = await cluster.add(), await cluster.add()
+    await cluster.create("c0")
+    validating, validated = asyncio.Event(), asyncio.Event()
+
+    async def validate(name: str, config: Mapping[str, str | None]) -> Validation:
+        validating.set()
+        await validated.wait()
+        return await first.validate(name, config)
+
+    first.herder._submitted._validate = validate
+    calls = [
+        first.herder.put_connector("c1", {**CONFIG, "name": "c1", "slot.name": "first"}, allow_replace=True),
+        first.herder.patch_connector("c0", {"slot.name": "first"}),
+    ]
+    begun = [asyncio.create_task(call) for call in calls]
+    await validating.wait()
+    cluster.group.lose(cluster.memberships[0])
+    cluster.group.find_again(cluster.memberships[0])
+    await cluster.settled()
+    await second.herder.put_connector("c1", {**CONFIG, "name": "c1", "slot.name": "second"}, allow_replace=False)
+    validated.set()
+    for place in await asyncio.gather(*begun, return_exceptions=True):
+        assert isinstance(place, Elsewhere)
+        assert place.url == "http://127.0.0.1:2"
+    assert second.herder.connector_info("c1").config["slot.name"] == "second"
+    assert "slot.name" not in second.herder.connector_info("c0").config
+
+
+async def test_a_new_leader_has_read_what_the_former_one_wrote(cluster: Cluster) -> None:
+    first, second = await cluster.add(), await cluster.add(LateLog)
+    await create(cluster, "c0")
+    assert list(second.herder.connectors()) == []
+    await first.herder.stop()
+    cluster.workers.remove(first)
+    await cluster.settled()
+    with pytest.raises(HerderError, match="Connector c0 already exists"):
+        await second.herder.put_connector("c0", {**CONFIG, "name": "c0"}, allow_replace=False)
