@@ -40,6 +40,9 @@ from workers.telemetry.worker_meter import WorkerMeter
 
 LOG: Final = EventLog(__name__)
 
+_LAST_WRITES_SECONDS: Final = 1.0
+"""The least time for the states of the end, after tasks that needed all of theirs."""
+
 
 @dataclass(slots=True)
 class _Lock:
@@ -67,6 +70,7 @@ class Reconciler:
         meter: WorkerMeter,
     ) -> None:
         self._meter = meter
+        self._graceful = graceful
         self._config = config
         self._status = status
         self._states = states
@@ -161,7 +165,11 @@ class Reconciler:
         await self._status.flush()
 
     async def stop(self) -> None:
-        """End all tasks and write UNASSIGNED as the state of the connectors."""
+        """End all tasks and write UNASSIGNED as the state of the connectors.
+
+        If Kafka does not answer, this takes about as long as tasks have to stop.
+        """
+        ends = asyncio.get_running_loop().time() + self._graceful
         self._stopping = True
         self._stop.set()
         jobs = [*self._jobs.values(), *self._restarts, *self._retries.values()]
@@ -174,7 +182,7 @@ class Reconciler:
             if name in self.ownership.held:
                 self._release(name, with_task=name in running)
         self.ownership.held.clear()
-        await self._status.flush()
+        await self._status.flush(max(ends - asyncio.get_running_loop().time(), _LAST_WRITES_SECONDS))
 
     # Runs
 
@@ -241,6 +249,8 @@ class Reconciler:
         if not self.ownership.mine(name):
             await self._release_to_group(name)
             return
+        if self._stopping:
+            return
         self.ownership.held.add(name)
         match self._config.target(name):
             case "STOPPED":
@@ -269,10 +279,15 @@ class Reconciler:
         wanted = [self._planner.task_config(config)]
         if self._config.tasks(name) != wanted:
             await self._config.put_tasks(name, wanted)
+        if self._stopping:
+            return
         self._states.move(name, Subject.CONNECTOR, StateEvent.START)
         if self._applied.get(name) == config:
             return
         await self.halt(name)
+        if self._stopping:
+            # A call that restarts the task was waiting for its end.
+            return
         self._applied[name] = config
         self._meter.connector_started()
         self._meter.task_started(name)

@@ -31,6 +31,7 @@ _CONNECTOR: Final = "status-connector-"
 _TASK: Final = "status-task-"
 _TOPIC: Final = "status-topic-"
 _RETRY_SECONDS: Final = 5.0
+_END_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +80,23 @@ class StatusStore:
         await self._log.start(self._apply)
 
     async def stop(self) -> None:
-        """Finish all writes, without repeating those that fail, and close the store."""
+        """Finish all writes, without repeating those that fail or waiting long, and close the store."""
         if self._repeating is not None:
             self._repeating.cancel()
-        await self.flush()
+        await self.flush(_END_SECONDS)
         if self._repeating is not None:
             # A write that failed just now began it.
             self._repeating.cancel()
         await self._log.stop()
 
-    async def flush(self) -> None:
-        """Wait until every change is written, or its failure is in the log."""
-        while self._writers:
-            await asyncio.gather(*self._writers.values())
+    async def flush(self, seconds: float | None = None) -> None:
+        """Wait until every change is written, or its failure is in the log. What is not written after ``seconds`` is given up."""
+        try:
+            async with asyncio.timeout(seconds):
+                while self._writers:
+                    await asyncio.gather(*self._writers.values())
+        except TimeoutError:
+            LOG.warning("status not written in time", seconds=seconds)
 
     @property
     def generation(self) -> int:

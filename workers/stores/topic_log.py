@@ -31,6 +31,7 @@ But aiokafka omits a partition from a fetch while its last records have not been
 """
 _FOLLOW_RETRY_SECONDS: Final = 5.0
 _NEW_TOPIC_SECONDS: Final = 30.0
+_END_SECONDS: Final = 1.0
 _MARKER_MS: Final = 20
 
 
@@ -173,10 +174,11 @@ class Cluster:
         return _traffic(self._producer)
 
     async def stop(self) -> None:
-        """Close the producer."""
+        """Close the producer. What Kafka does not acknowledge soon is given up."""
         if self._producer is not None:
             producer, self._producer = self._producer, None
-            await producer.stop()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(producer.stop(), _END_SECONDS)
 
 
 class KafkaLog:

@@ -318,3 +318,43 @@ async def test_a_name_s_lock_is_kept_only_while_somebody_needs_it() -> None:
         await asyncio.gather(*(hold(number) for number in range(3)))
         assert order == [0, 0, 1, 1, 2, 2]
         assert reconciler._locks == {}
+
+
+async def test_a_call_in_flight_starts_no_task_after_the_end() -> None:
+    bench = Bench()
+    await bench.herder.start()
+    await bench.create()
+    stopping, ended = asyncio.Event(), asyncio.Event()
+    supervisor = bench.herder._reconciler._supervisor
+    stop = supervisor.stop
+
+    async def late(name: str) -> None:
+        stopping.set()
+        await ended.wait()
+        await stop(name)
+
+    supervisor.stop = late  # type: ignore[method-assign]
+    call = asyncio.create_task(bench.herder.restart_task("shop", 0))
+    await stopping.wait()
+    end = asyncio.create_task(bench.herder.stop())
+    await asyncio.sleep(0)
+    ended.set()
+    await asyncio.gather(call, end)
+    assert len(bench.contexts) == 1
+    assert not supervisor.runs("shop")
+    assert bench.states() == ("UNASSIGNED", ["UNASSIGNED"])
+
+
+async def test_the_end_does_not_wait_for_writes_that_kafka_does_not_answer() -> None:
+    bench = Bench(properties={"task.shutdown.graceful.timeout.ms": "10"})
+    await bench.herder.start()
+    await bench.create()
+    written = asyncio.Event()
+
+    async def write(_entries: Sequence[Entry]) -> None:
+        await written.wait()
+
+    bench.herder._status._log.write = write  # type: ignore[method-assign]
+    await asyncio.wait_for(bench.herder.stop(), 5)
+    assert bench.states() == ("UNASSIGNED", ["UNASSIGNED"])
+    assert bench.reported()[-1] == ("status-task-shop-0", "RUNNING")
