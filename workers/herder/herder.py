@@ -384,7 +384,9 @@ class WorkerHerder:
         if self._config.config(name) is None:
             raise HerderError(404, f"Unknown connector: {name}")
         request = RestartRequest(name, include_tasks, only_failed)
-        status = self.connector_status(name)
+        if self._status.connector(name) is None and (include_tasks or only_failed):
+            raise HerderError(404, f"Status for connector {name} not found")
+        status = self._states.to_restart(name)
         with_connector, with_task = affected(request, status)
         if self._ownership.mine(name):
             self._reconciler.restart(request)
@@ -440,7 +442,7 @@ class WorkerHerder:
 
     def _changed(self, change: Change) -> None:
         if isinstance(change, RestartRequest):
-            if self._config.config(change.name) is not None and self._status.connector(change.name) is not None:
+            if self._config.config(change.name) is not None:
                 self._reconciler.restart(change)
         elif isinstance(change, LoggerRequest):
             self._loggers.follow(change.name, change.level)

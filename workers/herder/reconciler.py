@@ -319,10 +319,10 @@ class Reconciler:
         name = request.name
         with connector_context(name):
             async with self.lock(name):
-                if self._status.connector(name) is None or self._config.config(name) is None:
+                if self._config.config(name) is None:
                     return
-                with_connector, with_task = affected(request, self._states.connector(name))
-                if with_connector:
+                with_connector, with_task = affected(request, self._states.to_restart(name))
+                if with_connector and self._status.connector(name) is not None:
                     self._states.move(name, Subject.CONNECTOR, StateEvent.RESTART)
                 if with_task:
                     self._states.move(name, Subject.TASK, StateEvent.RESTART)

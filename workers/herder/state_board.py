@@ -50,6 +50,12 @@ class StateBoard:
         tasks = {task: _state(e, versioned) for task, e in sorted(self._status.tasks(name).items())}
         return Status(name, _state(entry, versioned), tasks, "source" if self._config.config(name) is not None else "unknown")
 
+    def to_restart(self, name: str) -> Status:
+        """The same before a restart: a connector without a stored state is UNASSIGNED, and has no tasks."""
+        if self._status.connector(name) is None:
+            return Status(name, State("UNASSIGNED", self._worker_id, None, None, self._versioned(name)), {}, "source")
+        return self.connector(name)
+
     def task(self, name: str, task: int) -> State:
         """The state of a task. 404 ``No status found for task {name}-{task}``."""
         entry = self._status.tasks(name).get(task)

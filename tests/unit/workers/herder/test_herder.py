@@ -422,6 +422,20 @@ async def test_a_restart_of_a_paused_connector_leaves_it_paused() -> None:
         assert bench.running == {}
 
 
+async def test_a_connector_without_a_status_is_restarted_without_flags_only() -> None:
+    async with worker() as bench:
+        await bench.create()
+        bench.herder._status.drop_connector("shop")
+        for include_tasks, only_failed in ((True, False), (False, True)):
+            with pytest.raises(HerderError, match=r"^Status for connector shop not found$") as caught:
+                await bench.herder.restart_connector("shop", include_tasks=include_tasks, only_failed=only_failed)
+            assert caught.value.status == 404
+        await bench.herder.restart_connector("shop", include_tasks=False, only_failed=False)
+        await bench.settled()
+        assert bench.herder.connector_status("shop").connector.state == "RUNNING"
+        assert len(bench.contexts) == 1
+
+
 async def test_another_tool_s_restart_request_is_followed() -> None:
     async with worker() as bench:
         await bench.create()
