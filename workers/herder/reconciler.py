@@ -6,7 +6,8 @@ Rules:
    after every change of the config topic, whoever wrote it, and after every assignment of the group. Runs for one connector never
    overlap, and a repeated run changes nothing.
 2. A write by the herder and a run for the same connector exclude each other, so no run sees half of a change.
-3. A failed task stays failed until it is restarted, its configuration changes, or another worker takes over the connector.
+3. A failed task stays failed until it is restarted, its configuration changes, it is stopped, or another worker takes over the
+   connector. A pause changes nothing.
 4. Before a connector moves to another worker its task ends and its state UNASSIGNED is written. Only then the group is notified.
 5. A run that fails with an error that may pass, such as a write that Kafka does not acknowledge, changes no state and is repeated.
 """
@@ -260,9 +261,12 @@ class Reconciler:
                 self._status.drop_tasks(name)
                 self._states.move(name, Subject.CONNECTOR, StateEvent.STOP)
             case "PAUSED":
-                await self.halt(name, paused=True)
+                # As in Kafka Connect a failed task neither pauses nor resumes.
+                failed = self._applied.get(name) == config and self._states.task_failed(name)
+                if not failed:
+                    await self.halt(name, paused=True)
                 self._states.move(name, Subject.CONNECTOR, StateEvent.PAUSE)
-                if self._config.tasks(name):
+                if self._config.tasks(name) and not failed:
                     self._states.move(name, Subject.TASK, StateEvent.PAUSE)
             case "STARTED":
                 await self._start(name, config)

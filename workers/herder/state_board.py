@@ -63,6 +63,11 @@ class StateBoard:
             raise HerderError(404, f"No status found for task {name}-{task}")
         return _state(entry, self._versioned(name))
 
+    def task_failed(self, name: str) -> bool:
+        """Whether the connector's task is FAILED."""
+        entry = self._status.tasks(name).get(TASK)
+        return entry is not None and entry.state == "FAILED"
+
     def drop(self, name: str) -> None:
         """Remove the states and topics of a deleted connector, unless another worker runs one of that name by now."""
         if all(map(self._may_replace, (self._status.connector(name), *self._status.tasks(name).values()))):

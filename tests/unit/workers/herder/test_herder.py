@@ -359,6 +359,33 @@ async def test_a_failed_task_is_reported_with_its_trace_and_stays_failed() -> No
         assert len(bench.contexts) == 1
 
 
+async def test_a_pause_leaves_a_failed_task_as_it_is() -> None:
+    async with worker() as bench:
+        await bench.create()
+        await bench.fail(CdcError(ErrorKind.SLOT_LOST, "The slot shop is lost", "Drop it."))
+        await bench.target("PAUSED")
+        assert bench.states() == ("PAUSED", ["FAILED"])
+        await bench.target("STARTED")
+        assert bench.states() == ("RUNNING", ["FAILED"])
+        assert bench.herder.task_status("shop", 0).trace == "The slot shop is lost. Drop it."
+        assert len(bench.contexts) == 1
+        await bench.target("PAUSED")
+        await bench.herder.restart_task("shop", 0)
+        assert bench.states() == ("PAUSED", ["PAUSED"])
+        await bench.target("STARTED")
+        assert bench.states() == ("RUNNING", ["RUNNING"])
+
+
+async def test_a_changed_configuration_of_a_paused_connector_repairs_its_failed_task() -> None:
+    async with worker() as bench:
+        await bench.create()
+        await bench.fail(RuntimeError("x"))
+        await bench.target("PAUSED")
+        await bench.herder.put_connector("shop", {**CONFIG, "x": "1"}, allow_replace=True)
+        await bench.settled()
+        assert bench.states() == ("PAUSED", ["PAUSED"])
+
+
 async def test_a_restart_of_the_task_repairs_it() -> None:
     async with worker() as bench:
         await bench.create()
