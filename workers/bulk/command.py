@@ -19,6 +19,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from connect_api.bodies import parse_object, texts
+from connect_api.errors import RequestError
 from connector.errors import CdcError
 from connector.io.regex_process import BacktrackingProcess
 from connector.runner.context import TaskContext
@@ -149,16 +151,20 @@ def _given(options: argparse.Namespace) -> tuple[str, dict[str, str] | None]:
             raise JobError(WRONG, "The connector is missing. Give --name, or --config with the file to make it of.")
         return options.name, None
     try:
-        read = json.loads(options.config.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        read = parse_object(options.config.read_bytes())
+    except (OSError, RequestError) as error:
         raise JobError(WRONG, f"--config {options.config} cannot be read as JSON ({type(error).__name__}). Check the file.") from error
-    config = read.get("config", read) if isinstance(read, dict) else None
+    config = read.get("config", read)
     if not isinstance(config, dict):
         raise JobError(WRONG, f"--config {options.config} holds no object. Give a connector's name and config, as for POST /connectors.")
     name = options.name or read.get("name") or config.get("name")
     if not name:
         raise JobError(WRONG, f"--config {options.config} names no connector. Give --name.")
-    return str(name), {str(key): str(value) for key, value in config.items()}
+    try:
+        values = texts(config)
+    except RequestError as error:
+        raise JobError(WRONG, f"--config {options.config} cannot be used: {error}") from None
+    return str(name), {key: value for key, value in values.items() if value is not None}
 
 
 def _setting(text: str) -> tuple[str, str]:
