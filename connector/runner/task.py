@@ -47,6 +47,7 @@ from connector.runner.snapshot.catch_up import BoundedReplication
 from connector.runner.snapshot.custom import custom_snapshot, tell_aborted
 from connector.runner.snapshot.initial import SnapshotPoint, SnapshotRun
 from connector.runner.snapshot.notices import SnapshotNotices, tells_of_parts
+from connector.runner.snapshot.sole import sole_snapshot
 from connector.runner.streaming import StreamRun
 from connector.runner.task_stop import TaskStop
 from connector.snapshot.bulk import BulkReader
@@ -200,6 +201,7 @@ class TaskRun:
     async def take_initial_snapshot(self) -> None:
         """See :func:`take_initial_snapshot`."""
         async with contextlib.AsyncExitStack() as stack:
+            await stack.enter_async_context(sole_snapshot(self._config))
             query = await self._query(stack)
             decision, facts = await self._decide(query)
             known = self._selection.mode

@@ -21,7 +21,7 @@ from typing import Final
 
 from connect_api.bodies import parse_object, texts
 from connect_api.errors import RequestError
-from connector.errors import CdcError
+from connector.errors import CdcError, ErrorKind
 from connector.io.regex_process import BacktrackingProcess
 from connector.runner.context import TaskContext
 from connector.runner.event_loop import loop_factory
@@ -113,7 +113,9 @@ async def _run(options: argparse.Namespace, name: str, config: Mapping[str, str]
         try:
             await take_initial_snapshot(context, spark)
         except CdcError as error:
-            raise JobError(UNREADABLE, f"{error} {_go_on(context, connector.url)}") from error
+            # Somebody else takes the snapshot or streams. A second one must not begin.
+            go_on = "" if error.kind is ErrorKind.SLOT_BUSY else f" {_go_on(context, connector.url)}"
+            raise JobError(UNREADABLE, f"{error}{go_on}") from error
         except asyncio.CancelledError:
             raise JobError(UNREADABLE, f"The snapshot was broken off. {_go_on(context, connector.url)}") from None
         rows = sum(table.rows for table in context.progress.tables)

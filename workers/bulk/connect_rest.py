@@ -37,6 +37,9 @@ class Connector:
         except httpx.InvalidURL:
             raise JobError(WRONG, f"--connect {self.url} cannot be used. Check the address.") from None
         self._path = f"/connectors/{quote(name, safe='')}"
+        self._begun = False
+        self._offset: JsonObject | None = None
+        """What was stored when the snapshot began."""
         self.name = name
 
     async def aclose(self) -> None:
@@ -65,9 +68,33 @@ class Connector:
         return next((dict(one["offset"]) for one in listed if one["partition"] == dict(partition)), None)
 
     async def store(self, partition: JsonObject, offset: JsonObject | None) -> None:
-        """See :class:`connector.ports.OffsetStore`; the connector must be STOPPED. Raises CdcError(STORE)."""
-        change = {"partition": dict(partition), "offset": None if offset is None else dict(offset)}
-        await self._offsets("PATCH", {"offsets": [change]})
+        """See :class:`connector.ports.OffsetStore`; the connector must be STOPPED. Raises CdcError(STORE).
+
+        The second call ends the snapshot. It raises JobError, and stores nothing if anybody has changed the offset since the first: the
+        connector has run, and what was read is outdated.
+        """
+        change = {"offsets": [{"partition": dict(partition), "offset": None if offset is None else dict(offset)}]}
+        if not self._begun:
+            await self._offsets("PATCH", change)
+            self._begun = True
+            self._offset = offset
+            return
+        try:
+            found = await self.load(partition)
+            if found == self._offset:
+                await self._offsets("PATCH", change)
+                return
+        except CdcError as error:
+            raise JobError(
+                UNREADABLE,
+                f"All rows were sent, but the end of the snapshot was not stored: {error} "
+                f"Stop connector {self.name}, and run the command again with --name.",
+            ) from error
+        raise JobError(
+            UNREADABLE,
+            f"All rows were sent, but the end of the snapshot was not stored: the offset of connector {self.name} has changed, so it ran "
+            "meanwhile, and older rows may have arrived after newer changes. Stop it, DELETE its offsets, and run the command again.",
+        )
 
     async def _offsets(self, method: str, body: object = None) -> Any:
         try:

@@ -18,6 +18,7 @@ from connector.log import EventLog
 LOG: Final = EventLog(__name__)
 
 _ASK_S: Final = 0.1
+_ALONE: Final = "select pg_catalog.pg_try_advisory_xact_lock(%s)"
 # pg_locks shows the key's halves as two oids (PostgreSQL manual, 53.13 pg_locks).
 _HOLDERS: Final = """
 select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_locks
@@ -32,13 +33,18 @@ async def share(connection: Connection, key: int) -> bool:
     return await _ask(connection, "select pg_catalog.pg_try_advisory_xact_lock_shared(%s)", key)
 
 
+async def take(connection: Connection, key: int) -> bool:
+    """Take the lock alone until the transaction ends. Return False if another session has it. Raises CdcError."""
+    return await _ask(connection, _ALONE, key)
+
+
 async def close(connection: Connection, key: int, seconds: float) -> None:
     """Return when no reader has the lock. No reader can take it again until this transaction ends.
 
     After ``seconds`` the connections of remaining readers are terminated, and each reader ends when it detects this. Raises CdcError.
     """
     ends = time.monotonic() + seconds
-    while not await _ask(connection, "select pg_catalog.pg_try_advisory_xact_lock(%s)", key):
+    while not await take(connection, key):
         if time.monotonic() >= ends:
             LOG.warning("terminating the connections of snapshot readers that did not end")
             try:

@@ -8,7 +8,10 @@ from contextlib import AsyncExitStack
 import psycopg
 import pytest
 
+from connector.config.connector_config import parse
+from connector.errors import CdcError, ErrorKind
 from connector.io.postgres import guard as pg_guard
+from connector.runner.snapshot.sole import sole_snapshot
 from tests.fix_pg import PgServer
 
 KEY = (1 << 61) + 12345
@@ -49,3 +52,28 @@ async def test_readers_that_stay_lose_their_connections(pg: PgServer) -> None:
         with pytest.raises(psycopg.OperationalError):
             await reader.execute("SELECT 1")
         await other.execute("SELECT 1")
+
+
+async def test_only_one_command_takes_the_snapshot_of_a_connector(pg: PgServer) -> None:
+    database = pg.database("guard")
+    plain = {
+        "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+        "database.hostname": database.host,
+        "database.port": str(database.port),
+        "database.user": "postgres",
+        "database.dbname": database.name,
+        "name": "shop",
+        "topic.prefix": "shop",
+        "slot.name": "shop",
+    }
+    config, _ = parse(plain)
+    other, _ = parse({**plain, "slot.name": "other"})
+    async with sole_snapshot(config):
+        with pytest.raises(CdcError, match="Another command takes the snapshot of shop with the slot shop") as caught:
+            async with sole_snapshot(config):
+                raise AssertionError
+        assert caught.value.kind is ErrorKind.SLOT_BUSY
+        async with sole_snapshot(other):
+            pass
+    async with sole_snapshot(config):
+        pass
