@@ -115,6 +115,8 @@ class Owners:
     def __init__(self, assignment: Assignment) -> None:
         self.assignment = assignment
         self._changes: dict[int, tuple[str, bool]] = {}
+        self._newest = -1
+        """The highest offset in ``_changes``."""
         self._former: dict[str, str] = {}
         """Deleted connector → the id of the worker that had it."""
         self._place()
@@ -123,9 +125,9 @@ class Owners:
         """A record of the config topic at ``offset`` sets or removes the connector. Calls may come in any order and repeatedly."""
         if offset <= self.assignment.offset or offset in self._changes:
             return
-        in_order = not self._changes or offset > max(self._changes)
         self._changes[offset] = (name, exists)
-        if in_order:
+        if offset > self._newest:
+            self._newest = offset
             self._apply(name, exists=exists)
         else:
             self._place()

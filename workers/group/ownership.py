@@ -57,6 +57,8 @@ class Ownership:
         self._reassigned = reassigned
         self._meter = meter
         self._owners: Owners | None = None
+        self._followed = 0
+        """How many of the store's arrivals ``_owners`` has."""
         self._read_at_start = -1
         self._joining = True
         self._decided = False
@@ -140,8 +142,9 @@ class Ownership:
     def follow(self) -> None:
         """Place the connectors that were created or deleted."""
         if self._owners is not None:
-            for arrival in self._config.arrivals:
+            for arrival in self._config.arrivals[self._followed :]:
                 self._owners.change(arrival.offset, arrival.name, exists=arrival.exists)
+            self._followed = len(self._config.arrivals)
 
     def given_up(self) -> None:
         """A connector was released. After the last one that must move, request a new generation."""
@@ -199,6 +202,7 @@ class Ownership:
                 LOG.warning("config topic not read as far as the group's leader, trying again", error=str(problem))
                 await asyncio.sleep(_READ_RETRY_SECONDS)
         self._config.forget_arrivals(assignment.offset)
+        self._followed = 0
         older = any(a.exists and a.name not in assignment.owners for a in self._config.arrivals if a.offset <= self._read_at_start)
         self._owners = Owners(assignment)
         self.generation = generation

@@ -13,7 +13,7 @@ from connect_api.herder import Elsewhere, Health, HerderError, Offset, SignalReq
 from connector.errors import CdcError, ErrorKind
 from tests.support.herder_bench import CONFIG, Group, GroupMembership, LateLog, worker
 from tests.support.herder_cluster import Cluster
-from workers.group.assignment import Assignment, Claim
+from workers.group.assignment import Assignment, Claim, Owners
 from workers.group.membership import GroupMember
 from workers.stores.topic_log import Entry
 
@@ -401,6 +401,29 @@ async def test_a_worker_that_its_group_does_not_admit_any_more_is_unhealthy(clus
     assert first.herder.health() == Health("unhealthy", refused)
     cluster.group.share()
     assert first.herder.health().status == "healthy"
+
+
+async def test_each_creation_and_deletion_is_placed_once(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = await cluster.add()
+    await cluster.add()
+    placed: list[int] = []
+    change = Owners.change
+
+    def counted(owners: Owners, offset: int, name: str, *, exists: bool) -> None:
+        placed.append(offset)
+        change(owners, offset, name, exists=exists)
+
+    monkeypatch.setattr(Owners, "change", counted)
+    for _ in range(3):
+        await cluster.create("c0")
+        await first.herder.delete_connector("c0")
+        await cluster.settled()
+    # Two workers place each of the six.
+    assert len(placed) == 12
+    cluster.group.share()
+    await cluster.settled()
+    await cluster.create(*NAMES)
+    assert [len(running) for running in cluster.running()] == [3, 3]
 
 
 async def test_the_revision_shows_any_change(cluster: Cluster) -> None:
