@@ -40,6 +40,8 @@ from workers.bulk.parts import DiskLayout, of_one_heap, part_bytes, parts_of, ta
 
 LOG: Final = EventLog(__name__)
 
+_CANCEL_SECONDS: Final = 1.0
+"""The time until a job that goes on is cancelled again."""
 # Any row can be the first one, if its part is read without it. So no sort is needed.
 _PROBE: Final = "SELECT ctid::text FROM {source} LIMIT 2"
 
@@ -197,10 +199,11 @@ class BulkRun:
         try:
             await self._take_results(job, local)
         finally:
-            if not job.done():
+            while not job.done():
+                # The call has no effect on a job that Spark does not know yet.
                 with contextlib.suppress(Py4JError, OSError):
                     await asyncio.to_thread(self._spark.cancelJobGroup, self._group)
-                await asyncio.wait({job})
+                await asyncio.wait({job}, timeout=_CANCEL_SECONDS)
             if job.done() and not job.cancelled():
                 job.exception()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
@@ -20,7 +21,8 @@ from connector.runner.child.pipe import Failed
 from connector.runner.snapshot.messages import EdgeRow, Opened, Order, PartRead
 from connector.snapshot.bulk import BulkPlan, BulkReport, PartBegun, PartDone, RowsRead, TableDone, TableFailed
 from connector.snapshot.job import Job
-from connector.snapshot.parts import Part
+from connector.snapshot.parts import Handout, Part
+from connector.snapshot.plan import Extent
 from workers.bulk import driver
 from workers.bulk.part_result import PartResult, TaskResult
 from workers.bulk.parts import DiskLayout, Member
@@ -220,3 +222,40 @@ def test_the_failing_table_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CdcError, match="No"):
         asyncio.run(run.run())
     assert TableFailed(0) in reported
+
+
+class LateJob(Run):
+    """Its job begins when Spark has been asked to cancel it once, and ends when Spark is asked again."""
+
+    def __init__(self, rows: Rows, plan: BulkPlan) -> None:
+        super().__init__(rows, plan, lambda _: None)
+        self.started, self.ended = asyncio.Event(), threading.Event()
+        self.cancels = 0
+        self._spark = cast(Any, SimpleNamespace(defaultParallelism=2, cancelJobGroup=self.cancel))
+
+    def cancel(self, _group: str) -> None:
+        self.cancels += 1
+        if self.cancels == 2:
+            self.ended.set()
+
+    async def _take_results(self, job: asyncio.Future[None], local: asyncio.Task[None] | None) -> None:
+        self.started.set()
+        await super()._take_results(job, local)
+
+    def _run_tasks(self, given: Sequence[Sequence[Order]], arrived: Callable[[TaskResult], None]) -> None:
+        self.ended.wait(20)
+
+
+async def test_a_job_that_spark_did_not_know_yet_is_cancelled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "_CANCEL_SECONDS", 0.01)
+    plan = BulkPlan(JOB, (CatalogTable(0, "public", "t0", ()),), frozenset(), by_weight=True, opening=True)
+    run = LateJob(Rows(random.Random(1)), plan)
+    part = Part(0, 0, 1, Extent())
+    orders = [Order(Handout(part, ask=False), plan.tables[0])]
+    monkeypatch.setattr(run, "_weight", lambda _: 1)
+    reading = asyncio.create_task(run._read(orders, 1, None))
+    await run.started.wait()
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(reading, 10)
+    assert run.cancels == 2
