@@ -55,7 +55,8 @@ class Consumer:
         if self.problem is not None:
             raise self.problem
         self.polled.set()
-        return await asyncio.get_running_loop().create_future()
+        await asyncio.get_running_loop().create_future()
+        raise AssertionError
 
     async def stop(self) -> None:
         self.stopped = True

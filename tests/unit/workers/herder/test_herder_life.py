@@ -320,7 +320,7 @@ async def test_a_name_s_lock_is_kept_only_while_somebody_needs_it() -> None:
         assert reconciler._locks == {}
 
 
-async def test_a_call_in_flight_starts_no_task_after_the_end() -> None:
+async def test_a_call_in_flight_starts_no_task_after_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench()
     await bench.herder.start()
     await bench.create()
@@ -333,7 +333,7 @@ async def test_a_call_in_flight_starts_no_task_after_the_end() -> None:
         await ended.wait()
         await stop(name)
 
-    supervisor.stop = late  # type: ignore[method-assign]
+    monkeypatch.setattr(supervisor, "stop", late)
     call = asyncio.create_task(bench.herder.restart_task("shop", 0))
     await stopping.wait()
     end = asyncio.create_task(bench.herder.stop())
@@ -345,7 +345,7 @@ async def test_a_call_in_flight_starts_no_task_after_the_end() -> None:
     assert bench.states() == ("UNASSIGNED", ["UNASSIGNED"])
 
 
-async def test_the_end_does_not_wait_for_writes_that_kafka_does_not_answer() -> None:
+async def test_the_end_does_not_wait_for_writes_that_kafka_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench(properties={"task.shutdown.graceful.timeout.ms": "10"})
     await bench.herder.start()
     await bench.create()
@@ -354,7 +354,7 @@ async def test_the_end_does_not_wait_for_writes_that_kafka_does_not_answer() -> 
     async def write(_entries: Sequence[Entry]) -> None:
         await written.wait()
 
-    bench.herder._status._log.write = write  # type: ignore[method-assign]
+    monkeypatch.setattr(bench.herder._status._log, "write", write)
     await asyncio.wait_for(bench.herder.stop(), 5)
     assert bench.states() == ("UNASSIGNED", ["UNASSIGNED"])
     assert bench.reported()[-1] == ("status-task-shop-0", "RUNNING")
