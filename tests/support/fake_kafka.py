@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 from connector.record.batch import Record
@@ -57,6 +58,10 @@ class FakeProducer:
         self._transactional = transactional
         self._transaction: list[tuple[str, list[Record]]] | None = None
         self._started = False
+        # What connector.io.kafka.aiokafka_internals.disconnect uses.
+        self._closed = False
+        self._sender = SimpleNamespace(sender_task=None)
+        self.client = SimpleNamespace(_conns={}, close=self.stop)
 
     async def start(self) -> None:
         """Connect."""

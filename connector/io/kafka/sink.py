@@ -34,7 +34,7 @@ from connector.delivery.frontier import Frontier, Mark
 from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.offsets import Position
 from connector.errors import CdcError, ErrorKind
-from connector.io.kafka.aiokafka_internals import PreparedBatch, take_back, traffic
+from connector.io.kafka.aiokafka_internals import PreparedBatch, disconnect, take_back, traffic
 from connector.io.kafka.client import connection_problem
 from connector.io.kafka.compression import Compressor, compressor_of
 from connector.io.kafka.partitioner import partition_of
@@ -189,18 +189,33 @@ class KafkaSink:
         return producer_arguments(self._settings.producer)
 
     async def stop(self) -> None:
-        """Discard unsent records, and disconnect."""
+        """Discard records that Kafka has not acknowledged, and disconnect. This ends soon even while Kafka does not answer.
+
+        Nothing is sent afterwards, so that no record comes after those of the task's next run.
+        """
         tasks = [p.sender for out in self._outs.values() for p in out.partitions if p.sender is not None]
         if self._resolving is not None:
             tasks.append(self._resolving)
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
         try:
-            await self._creator.stop()
+            await asyncio.gather(*tasks, return_exceptions=True)
         finally:
-            if self._producer is not None:
-                await self._producer.stop()
+            try:
+                await self._disconnect()
+            finally:
+                await self._creator.stop()
+
+    async def _disconnect(self) -> None:
+        if self._producer is None:
+            return
+        ending = asyncio.create_task(disconnect(self._producer), name="disconnect the producer")
+        try:
+            await asyncio.shield(ending)
+        except asyncio.CancelledError:
+            # A producer that stayed connected would write the old records after the next run's.
+            await ending
+            raise
 
     def out(self, topic: str, *, apart: bool = False) -> TopicOut:
         """Return the object to which the records of ``topic`` are appended. The topic is created when the first record is sent."""

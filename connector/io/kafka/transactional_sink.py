@@ -137,17 +137,19 @@ class TransactionalSink(KafkaSink):
         return super()._arguments() | own
 
     async def stop(self) -> None:
-        """Discard uncommitted records, and disconnect."""
-        if self._committer is not None:
-            self._committer.cancel()
-            await asyncio.gather(self._committer, return_exceptions=True)
-        if self._life.abortable:
-            # Without the abort, readers of committed records wait for the transaction's timeout or for the task's next start.
-            with contextlib.suppress(TimeoutError, KafkaError, AssertionError):
-                await asyncio.wait_for(self._producer.abort_transaction(), _ABORT_S)
-        # An error at this point must not hide the reason why the task ends.
-        with contextlib.suppress(KafkaError):
-            await super().stop()
+        """Discard uncommitted records, and disconnect. This ends soon even while Kafka does not answer."""
+        try:
+            if self._committer is not None:
+                self._committer.cancel()
+                await asyncio.gather(self._committer, return_exceptions=True)
+            if self._life.abortable:
+                # Without the abort, readers of committed records wait for the transaction's timeout or for the task's next start.
+                with contextlib.suppress(TimeoutError, KafkaError, AssertionError):
+                    await asyncio.wait_for(self._producer.abort_transaction(), _ABORT_S)
+        finally:
+            # An error at this point must not hide the reason why the task ends.
+            with contextlib.suppress(KafkaError):
+                await super().stop()
 
     def bind(self, *, to_marks: bool) -> None:
         """Decide whether records wait for :meth:`send`. Without ``to_marks`` they may be committed at any time."""

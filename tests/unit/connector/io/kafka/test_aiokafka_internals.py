@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import contextlib
 import inspect
 import re
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.client import AIOKafkaClient
-from aiokafka.conn import AIOKafkaConnection, create_conn, get_ip_port_afi
+from aiokafka.conn import AIOKafkaConnection, AIOKafkaProtocol, create_conn, get_ip_port_afi
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
 from aiokafka.producer import message_accumulator, sender
@@ -192,6 +193,57 @@ async def test_the_traffic_of_a_client() -> None:
 def test_clients_keep_their_connections_where_they_are_looked_for() -> None:
     for owner, name in ((AIOKafkaConsumer, "_client"), (AIOKafkaAdminClient, "_client"), (AIOKafkaProducer, "client")):
         assert f"self.{name} = AIOKafkaClient(" in inspect.getsource(owner.__init__), f"{owner.__name__}.{name} has moved"
+
+
+def test_what_a_producer_is_disconnected_by_is_there() -> None:
+    begun = inspect.getsource(AIOKafkaProducer.__init__)
+    for name in ("_closed = False", "_sender = Sender("):
+        assert f"self.{name}" in begun, f"AIOKafkaProducer.{name.split()[0]} has moved"
+    assert isinstance(sender.Sender.sender_task, property)
+    routine = inspect.getsource(sender.Sender._sender_routine)
+    assert "        tasks = set()" in routine, "the sender keeps its requests elsewhere"
+    assert "tasks.add(task)" in routine
+    assert "tasks.add(txn_task)" in routine
+    assert inspect.iscoroutinefunction(AIOKafkaClient.close)
+
+
+async def test_a_disconnected_producer_sends_nothing_of_what_it_has_buffered() -> None:
+    size = 50_000_000
+    received: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    begin = asyncio.Event()
+
+    async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await begin.wait()
+        count = 0
+        with contextlib.suppress(ConnectionError):
+            while some := await reader.read(1_000_000):
+                count += len(some)
+        received.set_result(count)
+        writer.close()
+
+    server = await asyncio.start_server(slow, "127.0.0.1", 0)
+    producer = AIOKafkaProducer(bootstrap_servers="127.0.0.1:1")
+    connection: Any = AIOKafkaConnection("127.0.0.1", 0)
+    ended = asyncio.get_running_loop().create_future()
+    reader = asyncio.StreamReader()
+    protocol = AIOKafkaProtocol(ended, reader, loop=asyncio.get_running_loop())
+    transport, _ = await asyncio.get_running_loop().create_connection(lambda: protocol, *server.sockets[0].getsockname())
+    connection._closed_fut, connection._reader = ended, reader
+    connection._writer = asyncio.StreamWriter(transport, protocol, reader, asyncio.get_running_loop())
+    connection._read_task = connection._create_reader_task()
+    producer.client._conns["node", 0] = connection
+    waiting = asyncio.get_running_loop().create_future()
+    connection._writer.write(bytes(size))
+    connection._requests.append((1, None, waiting))
+    try:
+        async with asyncio.timeout(5):
+            await internals.disconnect(producer)
+            await internals.disconnect(producer)
+        assert waiting.exception() is not None
+        begin.set()
+        assert await received < size
+    finally:
+        server.close()
 
 
 def test_what_members_and_leaders_send_can_be_read() -> None:
