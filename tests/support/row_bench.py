@@ -26,7 +26,8 @@ from connector.events.encoders import EventColumn, TableEncoder
 from connector.events.envelope import TableSource, event_form
 from connector.events.live_table import LiveTable
 from connector.events.stream import Stream
-from connector.io.kafka.sink import KafkaSink, TopicOut
+from connector.io.kafka.sink import KafkaSink
+from connector.io.kafka.topic_out import TopicOut
 from connector.record.batch import RecordBatch, encode_headers
 from connector.runner.sinks.converting_sink import ConvertingSink
 from connector.types.codec import Column, TypeSettings
@@ -119,7 +120,7 @@ class _Topics:
 
     def out(self, topic: str, *, apart: bool = False) -> TopicOut:
         if topic not in self.outs:
-            self.outs[topic] = TopicOut(topic, apart=apart)
+            self.outs[topic] = TopicOut(topic, {}, apart=apart)
             self.outs[topic].resolve(1)
         return self.outs[topic]
 
@@ -128,7 +129,7 @@ class _Topics:
         for out in self.outs.values():
             count += len(out.partitions[0].batch.records)
             out.partitions[0].batch = RecordBatch()
-            out.use(out.partitions[0].batch)
+            out.rest()
         return count
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
-from itertools import repeat
+from collections.abc import Callable
 from typing import Any, Final
 
 from aiokafka import AIOKafkaProducer
@@ -37,9 +36,9 @@ from connector.errors import CdcError, ErrorKind
 from connector.io.kafka.aiokafka_internals import PreparedBatch, disconnect, take_back, traffic
 from connector.io.kafka.client import connection_problem
 from connector.io.kafka.compression import Compressor, compressor_of
-from connector.io.kafka.partitioner import partition_of
 from connector.io.kafka.producer_settings import max_request_size, producer_arguments
 from connector.io.kafka.topic_creation import TopicCreator
+from connector.io.kafka.topic_out import Partition, TopicOut
 from connector.meters.delay_meter import DelayMeter
 from connector.meters.producer_meter import ProducerMeter
 from connector.record.batch import Record, RecordBatch, encode_records
@@ -52,82 +51,6 @@ _CHUNK_RECORDS: Final = 4_000
 _TOPIC_LIMIT: Final = 1_048_576
 """The default of a topic's ``max.message.bytes``, but for its 12 bytes of overhead. A batch of several records stays below it even if
 ``max.request.size`` is higher, because that may have been raised for the records of one topic only."""
-
-
-class Partition:
-    """The open batch of one topic partition, and its sender."""
-
-    __slots__ = ("batch", "number", "partition", "sender", "topic")
-
-    def __init__(self, topic: str, partition: int) -> None:
-        self.topic = topic
-        self.partition = partition
-        self.batch = RecordBatch()
-        self.number = 0
-        """The open batch's number in the ledger; 0 while it is empty."""
-        self.sender: asyncio.Task[None] | None = None
-
-
-class TopicOut:
-    """Takes the records of one topic (:class:`connector.ports.Out`)."""
-
-    __slots__ = ("add", "apart", "append", "extend", "name", "partitions", "pending")
-
-    def __init__(self, name: str, *, apart: bool = False) -> None:
-        self.name = name
-        self.apart = apart
-        """Whether the records have no place in the stream, so that they do not wait for a position."""
-        self.pending = RecordBatch()
-        """Records appended before the topic's partitions are known."""
-        self.partitions: list[Partition] = []
-        self.append: Callable[[bytes | None, bytes, bytes | None, bytes, int], None]
-        self.extend: Callable[[Sequence[bytes] | None, bytes, Sequence[bytes], bytes, int], None]
-        self.add: Callable[[Sequence[Record]], None]
-        self.use(self.pending)
-
-    def resolve(self, count: int) -> None:
-        """Distribute the waiting records among the topic's ``count`` partitions."""
-        self.partitions = [Partition(self.name, number) for number in range(count)]
-        if count == 1:
-            self.use(self.partitions[0].batch)
-        else:
-            self.append, self.extend, self.add = self._spread, self._spread_all, self._spread_each
-        for record in self.pending.records:
-            self.append(*record)
-        self.pending = RecordBatch()
-
-    def append_to(self, partition: int, record: Record) -> None:
-        """Append to this partition of a topic that is prepared. Raises CdcError(SINK_REFUSED) for one that does not exist."""
-        if not 0 <= partition < len(self.partitions):
-            raise CdcError(
-                ErrorKind.SINK_REFUSED,
-                f"A transform sends a record to partition {partition} of topic {self.name}, which has {len(self.partitions)} partitions",
-                "Add partitions to the topic, or correct the transform",
-            )
-        self.partitions[partition].batch.append(*record)
-
-    def use(self, batch: RecordBatch) -> None:
-        """Append to ``batch`` from now on. Its bound methods become this object's, which saves a call for each record."""
-        self.append, self.extend, self.add = batch.append, batch.extend, batch.add
-
-    def _spread_all(self, keys: Sequence[bytes] | None, prefix: bytes, payloads: Sequence[bytes], headers: bytes, timestamp: int) -> None:
-        partitions = self.partitions
-        count = len(partitions)
-        for key, payload in zip(keys or repeat(None), payloads, strict=False):
-            if key is None:
-                self._spread(key, prefix, payload, headers, timestamp)
-            else:
-                partitions[partition_of(key, count)].batch.append(key, prefix, payload, headers, timestamp)
-
-    def _spread_each(self, records: Sequence[Record]) -> None:
-        for record in records:
-            self._spread(*record)
-
-    def _spread(self, key: bytes | None, prefix: bytes, payload: bytes | None, headers: bytes, timestamp: int) -> None:
-        partitions = self.partitions
-        # Records without a key need no order, so they go to the partition with the smallest batch.
-        target = min(partitions, key=lambda p: p.batch.size) if key is None else partitions[partition_of(key, len(partitions))]
-        target.batch.append(key, prefix, payload, headers, timestamp)
 
 
 class KafkaSink:
@@ -159,6 +82,13 @@ class KafkaSink:
         self._compressor: Compressor = compressor_of(settings.producer)
         self._max_request = max_request_size(settings.producer)
         self._outs: dict[str, TopicOut] = {}
+        self._touched: dict[TopicOut, None] = {}
+        """Topics with records that were appended since the last look at them. No other topic is looked at."""
+        self._unresolved: dict[TopicOut, None] = {}
+        """Topics with records that wait until their partitions are known, but for those that are being asked for."""
+        self._held_weight = 0
+        self._held = 0
+        """Weight and number of the counted records of open batches, which are no longer new."""
         self._resolving: asyncio.Task[None] | None = None
         self._waiting = 0
         self._in_flight = 0
@@ -221,7 +151,7 @@ class KafkaSink:
         """Return the object to which the records of ``topic`` are appended. The topic is created when the first record is sent."""
         found = self._outs.get(topic)
         if found is None:
-            found = self._outs[topic] = TopicOut(topic, apart=apart)
+            found = self._outs[topic] = TopicOut(topic, self._touched, apart=apart)
         return found
 
     def bind(self, *, to_marks: bool) -> None:
@@ -231,19 +161,46 @@ class KafkaSink:
         """Begin to send the appended records. Raises the failure of an earlier batch."""
         if self._failure is not None:
             raise self._failure
-        unresolved = False
-        for out in self._outs.values():
+        self._count_new()
+        for out in list(self._touched):
+            out.rest()
             if out.pending.records:
-                unresolved = True
+                self._unresolved[out] = None
             for part in out.partitions:
                 if part.batch.records and not part.number:
                     part.number = self._ledger.open_batch()
                 if part.number and part.sender is None:
                     part.sender = asyncio.create_task(self._send(out, part), name=f"send {part.topic}-{part.partition}")
                     part.sender.add_done_callback(self._sender_done)
-        if unresolved and self._resolving is None:
+        if self._unresolved and self._resolving is None:
             self._resolving = asyncio.create_task(self._resolve(), name="create topics")
             self._resolving.add_done_callback(self._sender_done)
+
+    def _count_new(self) -> None:
+        """Count the new records in ``_held_weight`` and ``_held``."""
+        for out in self._touched:
+            self._recount(out, out.pending)
+            for part in out.partitions:
+                self._recount(part, part.batch)
+
+    def _recount(self, place: TopicOut | Partition, batch: RecordBatch) -> None:
+        weight, records = place.counted
+        self._held_weight += batch.weight - weight
+        self._held += len(batch.records) - records
+        place.counted = batch.weight, len(batch.records)
+
+    def _take_batch(self, out: TopicOut, part: Partition) -> RecordBatch:
+        """Return the partition's open batch, which is not held any more, and open another."""
+        taken, part.batch = part.batch, RecordBatch()
+        self._recount(part, part.batch)
+        out.renew()
+        return taken
+
+    def _distribute(self, out: TopicOut, count: int) -> None:
+        """Let the topic have ``count`` partitions."""
+        if not out.partitions:
+            self._recount(out, RecordBatch())
+            out.resolve(count)
 
     def send(self, position: Position) -> None:
         """Begin to send the appended records. ``position`` is reached when Kafka has them. Raises the failure of an earlier batch."""
@@ -264,18 +221,19 @@ class KafkaSink:
     @property
     def idle(self) -> bool:
         """Whether no record waits and none is in flight."""
-        return self._ledger.idle and self._resolving is None and not any(out.pending.records for out in self._outs.values())
+        return self._ledger.idle and self._resolving is None and not any(out.pending.records for out in self._touched)
 
     @property
     def waiting(self) -> int:
         """The number of bytes that are not acknowledged, without constant prefixes."""
-        return self._waiting + sum(out.pending.weight + sum(part.batch.weight for part in out.partitions) for out in self._outs.values())
+        self._count_new()
+        return self._waiting + self._held_weight
 
     @property
     def active(self) -> int:
         """The number of records that are not acknowledged."""
-        held = (len(out.pending.records) + sum(len(part.batch.records) for part in out.partitions) for out in self._outs.values())
-        return self._in_flight + sum(held)
+        self._count_new()
+        return self._in_flight + self._held
 
     async def room(self) -> None:
         """Wait until the unacknowledged bytes are below the limit. Raises the failure of a batch."""
@@ -302,7 +260,9 @@ class KafkaSink:
         self._changed.set()
 
     async def _resolve(self) -> None:
-        while waiting := [out for out in self._outs.values() if out.pending.records]:
+        while self._unresolved:
+            waiting = [out for out in self._unresolved if out.pending.records]
+            self._unresolved.clear()
             # Topics are created concurrently. Otherwise a snapshot of many tables would wait for each topic in turn.
             await asyncio.gather(*(self._resolve_topic(out) for out in waiting))
         self._resolving = None
@@ -331,16 +291,13 @@ class KafkaSink:
             partitions = await self._producer.partitions_for(out.name)
         except KafkaError as error:
             raise sink_error(error, f"topic {out.name}") from error
-        if not out.partitions:
-            out.resolve(len(partitions))
+        self._distribute(out, len(partitions))
 
     async def _send(self, out: TopicOut, part: Partition) -> None:
         try:
             while part.number:
-                batch, number = part.batch, part.number
-                part.batch, part.number = RecordBatch(), 0
-                if len(out.partitions) == 1:
-                    out.use(part.batch)
+                number, part.number = part.number, 0
+                batch = self._take_batch(out, part)
                 self._waiting += batch.weight
                 self._in_flight += len(batch.records)
                 await self._deliver(part, batch)

@@ -35,8 +35,9 @@ from connector.errors import CdcError, ErrorKind
 from connector.io.kafka.aiokafka_internals import set_pause_between_transactions
 from connector.io.kafka.client import whole_number
 from connector.io.kafka.partitioner import partition_of
-from connector.io.kafka.sink import KafkaSink, Partition, TopicOut, sink_error
+from connector.io.kafka.sink import KafkaSink, sink_error
 from connector.io.kafka.topic_creation import TopicCreator
+from connector.io.kafka.topic_out import Partition, TopicOut
 from connector.log import EventLog
 from connector.meters.delay_meter import DelayMeter
 from connector.meters.producer_meter import ProducerMeter
@@ -98,9 +99,14 @@ class TransactionalSink(KafkaSink):
         self._timeout_ms = whole_number(settings.producer, "transaction.timeout.ms", _TIMEOUT_MS)
         self._life = TransactionLife(self._timeout_ms / 1000)
         self._to_marks = False
+        self._later: dict[TopicOut, None] = {}
+        """Topics with records that wait for a position, but for those with new records."""
         self._sealed: dict[Partition, RecordBatch] = {}
         self._unplaced: dict[TopicOut, RecordBatch] = {}
         """Sealed records of topics whose partitions are not known yet."""
+        self._sealed_weight = 0
+        self._sealed_records = 0
+        """Weight and number of the records of both."""
         self._mark: Mark | JsonObject | None = None
         """The position or offset to store with the sealed records."""
         self._stored: Mark | JsonObject | None = None
@@ -190,20 +196,17 @@ class TransactionalSink(KafkaSink):
     @property
     def idle(self) -> bool:
         """Whether no record waits, even for a position, and none is in flight."""
-        return not self._busy and not any(
-            out.pending.records or any(p.batch.records for p in out.partitions) for out in self._outs.values()
-        )
+        return not self._busy and not self.active
 
     @property
     def waiting(self) -> int:
         """The number of bytes that are not committed, without constant prefixes."""
-        sealed = sum(batch.weight for held in (self._sealed, self._unplaced) for batch in held.values())
-        return super().waiting + sealed
+        return super().waiting + self._sealed_weight
 
     @property
     def active(self) -> int:
         """The number of records that are not committed."""
-        return super().active + sum(len(batch.records) for held in (self._sealed, self._unplaced) for batch in held.values())
+        return super().active + self._sealed_records
 
     async def room(self) -> None:
         """Wait until the uncommitted bytes are below the limit or all wait for a position. Raises the failure of a transaction."""
@@ -226,23 +229,44 @@ class TransactionalSink(KafkaSink):
         return self._under_way or bool(self._sealed) or bool(self._unplaced)
 
     def _seal(self, *, all_of_it: bool) -> None:
-        for out in self._outs.values():
+        self._count_new()
+        for out in list(self._touched):
+            out.rest()
             if all_of_it or out.apart:
-                if out.pending.records:
-                    taken, out.pending = out.pending, RecordBatch()
-                    out.use(out.pending)
-                    _join(self._unplaced, out, taken)
-                self._take(out)
+                self._seal_topic(out)
+            else:
+                self._later[out] = None
+        if all_of_it:
+            for out in self._later:
+                self._seal_topic(out)
+            self._later.clear()
         if self._sealed or self._unplaced:
             self._wake.set()
+
+    def _seal_topic(self, out: TopicOut) -> None:
+        if out.pending.records:
+            self._join(self._unplaced, out, self._take_pending(out))
+        self._take(out)
+
+    def _take_pending(self, out: TopicOut) -> RecordBatch:
+        taken, out.pending = out.pending, RecordBatch()
+        self._recount(out, out.pending)
+        out.renew()
+        return taken
 
     def _take(self, out: TopicOut) -> None:
         for part in out.partitions:
             if part.batch.records:
-                taken, part.batch = part.batch, RecordBatch()
-                if len(out.partitions) == 1:
-                    out.use(part.batch)
-                _join(self._sealed, part, taken)
+                self._join(self._sealed, part, self._take_batch(out, part))
+
+    def _join(self, held: dict[K, RecordBatch], key: K, taken: RecordBatch) -> None:
+        self._sealed_weight += taken.weight
+        self._sealed_records += len(taken.records)
+        before = held.get(key)
+        if before is None:
+            held[key] = taken
+        else:
+            before.join(taken)
 
     async def _run(self) -> None:
         while True:
@@ -279,16 +303,23 @@ class TransactionalSink(KafkaSink):
             outs = list(self._unplaced)
             counts = await asyncio.gather(*(self._count(out.name) for out in outs))
             for out, count in zip(outs, counts, strict=True):
-                sealed = self._unplaced.pop(out)
-                later, out.pending = out.pending, RecordBatch()
-                # A record that names its partition may have had the topic prepared meanwhile.
-                if not out.partitions:
-                    out.resolve(count)
-                for record in sealed.records:
-                    out.append(*record)
-                self._take(out)
-                for record in later.records:
-                    out.append(*record)
+                self._distribute(out, count)
+
+    def _distribute(self, out: TopicOut, count: int) -> None:
+        sealed = self._unplaced.pop(out, None)
+        if sealed is None:
+            super()._distribute(out, count)
+            return
+        self._sealed_weight -= sealed.weight
+        self._sealed_records -= len(sealed.records)
+        later = self._take_pending(out)
+        super()._distribute(out, count)
+        for record in sealed.records:
+            out.append(*record)
+        self._take(out)
+        out.rest()
+        for record in later.records:
+            out.append(*record)
 
     async def _count(self, topic: str) -> int:
         try:
@@ -302,6 +333,8 @@ class TransactionalSink(KafkaSink):
         mark = self._mark
         weight = sum(batch.weight for batch in sealed.values())
         records = sum(len(batch.records) for batch in sealed.values())
+        self._sealed_weight -= weight
+        self._sealed_records -= records
         self._waiting += weight
         self._in_flight += records
         try:
@@ -366,11 +399,3 @@ class TransactionalSink(KafkaSink):
         ):
             return CdcError(ErrorKind.SINK_UNREACHABLE, f"Kafka lost the transaction of {self._id}", "", type(causes[1] or error).__name__)
         return error if isinstance(error, CdcError) else sink_error(error, f"transactional id {self._id}")
-
-
-def _join(held: dict[K, RecordBatch], key: K, taken: RecordBatch) -> None:
-    before = held.get(key)
-    if before is None:
-        held[key] = taken
-    else:
-        before.join(taken)

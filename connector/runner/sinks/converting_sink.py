@@ -25,7 +25,8 @@ from connector.delivery.outbox_rows import OutboxRows
 from connector.delivery.record_conversion import RecordConversion, RecordReader, Written
 from connector.delivery.row_run import RowRun, RowTable
 from connector.errors import CdcError, ErrorKind
-from connector.io.kafka.sink import KafkaSink, TopicOut
+from connector.io.kafka.sink import KafkaSink
+from connector.io.kafka.topic_out import TopicOut
 from connector.record.connect_record import ConnectRecord, Header
 
 ResolveSchema = Callable[[Any, SchemaRequest], Awaitable[None]]

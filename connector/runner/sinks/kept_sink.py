@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Final
 
 from connector.delivery.kafka_settings import KafkaSettings
-from connector.io.kafka.sink import KafkaSink, Partition, TopicOut
+from connector.io.kafka.sink import KafkaSink
 from connector.io.kafka.topic_creation import TopicCreator
+from connector.io.kafka.topic_out import Partition, TopicOut
 from connector.record.batch import Record, RecordBatch
 
 _PARTITIONS: Final = 64
@@ -26,8 +27,7 @@ class KeptSink(KafkaSink):
         """No-op: there is nothing to connect to."""
 
     async def _resolve_topic(self, out: TopicOut) -> None:
-        if not out.partitions:
-            out.resolve(_PARTITIONS)
+        self._distribute(out, _PARTITIONS)
 
     async def _deliver(self, part: Partition, batch: RecordBatch) -> None:
         for record in batch.records:
