@@ -144,11 +144,13 @@ class Replication:
 
     async def close(self) -> None:
         """End the stream, which frees the slot at once, and disconnect."""
-        if self._reader is not None and not self._reader.ended and self._connection.pgconn.status == pq.ConnStatus.OK:
-            try:
+        try:
+            if self._reader is not None and not self._reader.ended and self._connection.pgconn.status == pq.ConnStatus.OK:
                 self._connection.pgconn.put_copy_end()
                 await flush(self._connection)
-            except psycopg.Error:
-                # The connection is broken, so the server frees the slot by itself.
-                pass
-        await self._connection.close()
+        except psycopg.Error:
+            # The connection is broken, so the server frees the slot by itself.
+            pass
+        finally:
+            # Also where a cancellation ends the wait: the slot would stay busy as long as the connection is open.
+            await self._connection.close()
