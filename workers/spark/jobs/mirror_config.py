@@ -273,6 +273,8 @@ def _scalar(value: Any) -> str:
 def _resolved(value: Any, environment: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
         return {key: _resolved(part, environment) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_resolved(part, environment) for part in value]
     if not isinstance(value, str):
         return value
 

@@ -40,6 +40,14 @@ def test_environment_is_read_where_it_is_named(tmp_path: Path) -> None:
         read_config(file, {})
 
 
+def test_environment_is_read_in_lists_too() -> None:
+    rule = {"match": "public.customers", "mask": {"email": "hash", "name": "constant:${env:TEXT}"}, "salt": "${env:SALT}"}
+    (read,) = parse_config({**LEAST, "table": [rule]}, {"SALT": "long secret", "TEXT": "hidden"}).table
+    assert (read.salt, read.mask["name"]) == ("long secret", "constant:hidden")
+    with pytest.raises(JobError, match="the environment has no SALT"):
+        parse_config({**LEAST, "table": [rule]}, {"TEXT": "hidden"})
+
+
 def test_transaction_topic_is_read_with_the_others() -> None:
     config = parse_config({**LEAST, "consistency": "transaction", "transaction_topic": "shop.transaction"})
     assert config.pattern == r"(?:shop\..+)|(?:shop\.transaction)"
