@@ -154,6 +154,20 @@ def test_truncate_ends_what_holds(rig: Rig) -> None:
     assert rig.versions() == [(1, "known", "c", 10, 30), (1, "after", "c", 40, None), (2, "of this batch", "c", 20, 30)]
 
 
+def test_change_from_before_a_truncate_of_an_earlier_batch(rig: Rig) -> None:
+    log = TopicLog()
+    log.change("c", {"id": 1, "name": "known"}, lsn=10)
+    log.change("t", lsn=30)
+    rig.batch(log)
+    log.change("c", {"id": 2, "name": "late"}, lsn=20, partition=1)
+    log.change("c", {"id": 3, "name": "after"}, lsn=40, partition=1)
+    rig.batch(log)
+    log.change("u", {"id": 3, "name": "still there"}, lsn=50, partition=1)
+    rig.batch(log)
+    truncated: list[Version] = [(1, "known", "c", 10, 30), (2, "late", "c", 20, 30)]
+    assert rig.versions() == [*truncated, (3, "after", "c", 40, 50), (3, "still there", "u", 50, None)]
+
+
 @pytest.mark.parametrize("moment", [pytest.param("before", marks=pytest.mark.long), "after"])
 def test_batch_that_is_repeated_after_a_crash(rig: Rig, moment: str) -> None:
     log = TopicLog()

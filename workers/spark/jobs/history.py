@@ -24,7 +24,7 @@ from pyspark.sql.types import StructField, StructType
 from workers.spark.effects.reduction import sent
 from workers.spark.failure import TableError
 from workers.spark.jobs.batches import Work
-from workers.spark.jobs.mirror import truncates
+from workers.spark.jobs.mirror import last_of_partitions, truncates
 from workers.spark.jobs.ownership import HISTORY
 from workers.spark.kinds import kind_of
 from workers.spark.tables.casts import at_newest
@@ -80,8 +80,10 @@ class History:
             return None
         _check_flat(work.topic)
         *passed, own = _forms(work.topic)
-        rows = versions(work.changes, table, self._known(work, *passed, own), truncates(work))
-        return Effects(own, rows, passed=tuple(passed), former=_former(work.topic)), state
+        marks = truncates(work)
+        rows = versions(work.changes, table, self._known(work, *passed, own), marks, state.truncates)
+        kept = last_of_partitions((*state.truncates, *marks))
+        return Effects(own, rows, passed=tuple(passed), former=_former(work.topic)), replace(state, truncates=kept)
 
     def _known(self, work: Work, *path: Table) -> DataFrame | None:
         if work.unfilled:
@@ -111,10 +113,14 @@ def _former(topic: Topic) -> Table | None:
     return None if topic.known is None else history_table(topic.known)
 
 
-def versions(changes: DataFrame, table: Table, known: DataFrame | None, emptied: Sequence[Truncate]) -> DataFrame:
+def versions(
+    changes: DataFrame, table: Table, known: DataFrame | None, emptied: Sequence[Truncate], earlier: Sequence[Truncate] = ()
+) -> DataFrame:
     """The effects on ``table``'s history: new versions, and known ones that end.
 
     ``changes`` are of a table with a key; ``known`` is the history before the batch; ``emptied`` are the truncates in the batch.
+    ``earlier`` are those of earlier batches, the last one of each partition: a partition that was read less far may have changes from
+    before them.
     """
     keyed = changes.where(~F.col("op").isin(TOMBSTONE, "t") & F.col("key").isNotNull())
     live = keyed.select(
@@ -123,6 +129,10 @@ def versions(changes: DataFrame, table: Table, known: DataFrame | None, emptied:
     past = None if known is None else known.select(_key(table).alias("b_key"), _image(table).alias("b"))
     for truncate in emptied:
         live = live.unionByName(_deletes(live, past, truncate))
+    for truncate in earlier:
+        # The versions that it ended have ended. After a failover or a restore, later changes may have lower LSNs.
+        late = live.where(F.col("when") <= F.timestamp_millis(F.lit(truncate.ts_ms)))
+        live = live.unionByName(_deletes(late, None, truncate))
     if past is None:
         joined = live.withColumn("b", F.lit(None).cast(_image_type(table)))
     else:
