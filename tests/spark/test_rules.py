@@ -39,7 +39,8 @@ class Rig:
         self.spark = spark
         self.rules = Rules(rules)
         self.place = ParquetSink(spark, str(folder / "tables"))
-        self.sink = RuledSink(self.place, self.rules)
+        self.said: list[str] = []
+        self.sink = RuledSink(self.place, self.rules, self.said.append)
         self.checkpoint = Checkpoint(spark, str(folder))
         self._folder = folder
         self._next = 0
@@ -113,6 +114,19 @@ def test_columns_are_selected_masked_and_routed(spark: SparkSession, tmp_path: P
     read = rig.sink.read(rig.table(log))
     assert read is not None
     assert read.columns == ["note", "__lsn"]
+
+
+def test_renamed_column_is_not_shown_in_clear(spark: SparkSession, tmp_path: Path) -> None:
+    rule = TableRule(r"public\..*", exclude_columns=("secret", "emial"))
+    rig, log = Rig(spark, tmp_path, rule), TopicLog((ID, SECRET, NAME))
+    log.change("c", {"id": 1, "secret": "hidden", "name": "a"})
+    rig.batch(log.batch(spark))
+    assert [line.partition(", a column")[0] for line in rig.said] == [f"[[table]] with match = {rule.match!r} masks or leaves out emial"]
+    log.fields = (ID, {**SECRET, "field": "private"}, NAME)
+    log.change("c", {"id": 2, "private": "hidden", "name": "b"})
+    done = rig.batch(log.batch(spark))
+    assert (done.dead, [row.asDict() for row in rig.rows()]) == (1, [{"id": 1, "name": "a"}])
+    assert "public.items has lost secret, which its rule masks or leaves out, and has got private" in done.aside[0]
 
 
 def test_two_tables_with_one_route_are_not_mixed(spark: SparkSession, tmp_path: Path) -> None:

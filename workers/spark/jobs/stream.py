@@ -316,7 +316,7 @@ def _run(
         if config.dsn is not None and (lower := fallen_back(checkpoint.last(), position_of(config.dsn))) is not None:
             say(lower)
         place = sink_of(place_of(config, f"{config.name} {checkpoint.identity()}"), session)
-        sink = ruled(config, place)
+        sink = ruled(config, place, say, mirrored_tables(config, session) if config.table else ())
         ends = broker.ends(topics) if now else None
         form, isolation = format_of(config), Isolation(checkpoint if config.sink.on_failure == "set-aside" else None)
         again = Rebuild(checkpoint, broker, topics, form, partial(read_range, session, config.bootstrap, options=config.kafka))
@@ -428,9 +428,9 @@ def kept_tables(config: MirrorConfig, spark: SparkSession, sink: Sink) -> list[T
     return [one for one in named if sink.read(one, spark) is not None]
 
 
-def ruled(config: MirrorConfig, sink: Sink) -> Sink:
-    """The sink, whose tables follow the configuration's rules."""
-    return RuledSink(sink, config.rules) if config.table else sink
+def ruled(config: MirrorConfig, sink: Sink, say: Callable[[str], None] = lambda _: None, known: Sequence[Table] = ()) -> Sink:
+    """The sink, whose tables follow the configuration's rules. ``say`` and ``known``: see :class:`RuledSink`."""
+    return RuledSink(sink, config.rules, say, known) if config.table else sink
 
 
 def schedule_of(config: MirrorConfig, spark: SparkSession, sink: Sink, say: Callable[[str], None]) -> Schedule | None:

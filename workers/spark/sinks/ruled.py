@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -19,16 +19,26 @@ AT: Final = "at"
 
 
 class RuledSink:
-    """Applies effects to ``sink`` by the rules: it selects and masks columns, marks deleted rows, and chooses the tables' names."""
+    """Applies effects to ``sink`` by the rules: it selects and masks columns, marks deleted rows, and chooses the tables' names.
 
-    def __init__(self, sink: Sink, rules: Rules) -> None:
+    ``say`` is told once about each masked or excluded column that none of a rule's tables has. ``known`` are the tables of earlier batches.
+    """
+
+    def __init__(self, sink: Sink, rules: Rules, say: Callable[[str], None] = lambda _: None, known: Sequence[Table] = ()) -> None:
         self._sink = sink
         self._rules = rules
         self._sources: dict[str, str] = {}
+        self._say = say
+        self._tables = {table.full_name: table for table in known}
+        self._said: set[tuple[str, str]] = set()
+        self._tell()
 
     def apply(self, batch: int, effects: Sequence[Effects]) -> None:
         """See :class:`workers.spark.tables.table.Sink`. A TableError names the source's table."""
         ruled = [self._ruled(one) for one in effects]
+        if any(_names(one.table) != _names(self._tables.get(one.table.full_name)) for one in effects):
+            self._tables |= {one.table.full_name: one.table for one in effects}
+            self._tell()
         try:
             self._sink.apply(batch, ruled)
         except TableError as error:
@@ -50,16 +60,27 @@ class RuledSink:
 
     def _ruled(self, effects: Effects) -> Effects:
         rule, table = self._rules.of(effects.table), effects.table
+        rule.check_hidden((*(() if effects.former is None else (effects.former,)), *effects.path), first=effects.former is None)
         shape = rule.shape(table)
         self._check_route(shape.full_name, table.full_name)
         former = None if effects.former is None else rule.shape(effects.former)
         shaped = replace(effects, table=shape, passed=tuple(rule.shape(one) for one in effects.passed), former=former)
         return shaped if not rule.changes_rows else replace(shaped, rows=_rows(effects, rule, shape))
 
+    def _tell(self) -> None:
+        for name, message in self._rules.unmatched(list(self._tables.values())).items():
+            if name not in self._said:
+                self._said.add(name)
+                self._say(message)
+
     def _check_route(self, target: str, source: str) -> None:
         other = self._sources.setdefault(target, source)
         if other != source:
             raise TableError(source, f"route leads both {other} and {source} to {target}. Use ${{schema}} and ${{table}} in it.")
+
+
+def _names(table: Table | None) -> tuple[str, ...] | None:
+    return None if table is None else tuple(column.name for column in table.columns)
 
 
 def routed(rules: Rules, table: Table) -> Table:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Final
 
 from pyspark.sql.types import ByteType, DataType, IntegerType, LongType, ShortType, StringType
@@ -28,6 +29,9 @@ SOFT: Final = (
 _TEXT: Final = kind_of({"type": "string"})
 _MASK: Final = re.compile(r"hash|null|constant:(?P<text>.*)|truncate:(?P<length>[1-9]\d{0,5})", re.DOTALL)
 _HASHED: Final = (StringType, ByteType, ShortType, IntegerType, LongType)
+_ESCAPE: Final = re.compile(r"\\(.)")
+_NAMED: Final = 5
+"""The most tables that a message names."""
 _PLACEHOLDER: Final = re.compile(r"\$\{(\w*)\}")
 
 
@@ -77,6 +81,41 @@ class TableRule:
         shown = (*(SOFT if self.soft_delete else ()), *columns)
         return replace(table, schema=schema, name=name, columns=shown, partition_by=self.partition_by)
 
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The columns whose values the mirror must not show."""
+        return (*self.mask, *self.exclude_columns)
+
+    def is_of(self, table: Table) -> bool:
+        """Whether the rule is for this table alone: ``match`` is its name, with or without escapes."""
+        return _ESCAPE.sub(r"\1", self.match) == table.full_name
+
+    def check_hidden(self, path: Sequence[Table], *, first: bool) -> None:
+        """Raise TableError when values that the rule hides could be shown after the steps of ``path``, the table's forms, oldest first.
+
+        A column that is renamed, as far as the events show it, is a hidden column that is missing and a new one that the rule does not
+        name. ``first``: the mirror has no row of the table. A rule for this table alone must then fit it, because a name that the table
+        does not have may be mistyped.
+        """
+        table = path[-1]
+        for old, new in pairwise(path):
+            there, later = {column.name for column in old.columns}, {column.name for column in new.columns}
+            lost = [name for name in self.hidden if name in there - later]
+            shown = [one.name for one in new.columns if one.name not in there and one.name not in self.mask and self.wants(new, one.name)]
+            if lost and shown:
+                raise TableError(
+                    table.full_name,
+                    f"{table.full_name} has lost {', '.join(lost)}, which its rule masks or leaves out, and has got {', '.join(shown)}, "
+                    "which may be the new name. Name the new column in the rule too, or take the former one out of it.",
+                )
+        unknown = [name for name in self.hidden if name not in {column.name for column in table.columns}]
+        if first and unknown and self.is_of(table):
+            raise TableError(
+                table.full_name,
+                f"The rule of {table.full_name} masks or leaves out {', '.join(unknown)}, which the table does not have. "
+                "Correct the name, or take it out of the rule.",
+            )
+
     def _masked(self, column: Column) -> Column:
         mask = self.mask.get(column.name)
         return column if mask is None or mask == "null" else replace(column, kind=_TEXT, default=None, filled=None)
@@ -118,6 +157,21 @@ class Rules:
     def of(self, table: Table) -> TableRule:
         """The rule for a table."""
         return next((rule for rule in self.rules if re.fullmatch(rule.match, table.full_name)), NO_RULE)
+
+    def unmatched(self, tables: Sequence[Table]) -> dict[tuple[str, str], str]:
+        """(``match``, column) → the message about a hidden column that none of the rule's tables has, if it has tables."""
+        found: dict[tuple[str, str], str] = {}
+        for rule in self.rules:
+            mine = [table for table in tables if self.of(table) is rule]
+            there = {column.name for table in mine for column in table.columns}
+            for name in rule.hidden if mine else ():
+                if name not in there:
+                    found[rule.match, name] = (
+                        f"[[table]] with match = {rule.match!r} masks or leaves out {name}, a column that none of its tables so far has: "
+                        f"{', '.join(sorted(table.full_name for table in mine)[:_NAMED])}{' and others' if len(mine) > _NAMED else ''}. "
+                        "Check the name."
+                    )
+        return found
 
 
 NO_RULES: Final = Rules()

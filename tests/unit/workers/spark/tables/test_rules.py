@@ -46,6 +46,64 @@ def test_columns_of_the_key_stay() -> None:
     assert names(TableRule(".*", soft_delete=True)) == [DELETED, DELETED_AT, "id", "name", "born"]
 
 
+def named(*columns: str, table: str = "people") -> Table:
+    return Table("public", table, tuple(Column(name, TEXT) for name in columns), ())
+
+
+BEFORE = named("id", "email", "ssn", "last")
+HIDES = TableRule("public.people", mask={"email": "hash"}, salt="s", exclude_columns=("ssn",))
+
+
+@pytest.mark.parametrize(
+    ("rule", "after"),
+    [
+        (HIDES, [named("id", "mail", "ssn", "last")]),
+        (HIDES, [named("id", "email", "social", "last")]),
+        (HIDES, [named("id", "email", "last"), named("id", "last", "mail")]),
+        (replace(HIDES, match=".*"), [named("id", "mail", "ssn", "last")]),
+    ],
+    ids=["masked", "excluded", "on_the_way", "pattern"],
+)
+def test_renamed_column_that_a_rule_hides_is_refused(rule: TableRule, after: list[Table]) -> None:
+    with pytest.raises(TableError, match=r"public.people has lost (email|ssn), .* has got (mail|social), which may be the new name"):
+        rule.check_hidden([BEFORE, *after], first=False)
+
+
+@pytest.mark.parametrize(
+    ("rule", "after"),
+    [
+        (HIDES, [named("id", "ssn", "last")]),
+        (HIDES, [named("id", "ssn", "last"), named("id", "ssn", "last", "more")]),
+        (HIDES, [named("id", "email", "ssn", "last", "more")]),
+        (replace(HIDES, mask={"email": "hash", "mail": "hash"}), [named("id", "mail", "ssn", "last")]),
+        (TableRule(".*", columns=("email", "last"), mask={"email": "null"}), [named("id", "mail", "ssn", "last")]),
+    ],
+    ids=["dropped", "dropped_then_added", "added", "both_named", "others_left_out"],
+)
+def test_changes_that_show_no_hidden_value_are_accepted(rule: TableRule, after: list[Table]) -> None:
+    rule.check_hidden([BEFORE, *after], first=False)
+
+
+@pytest.mark.parametrize("match", ["public.people", r"public\.people"])
+def test_hidden_column_that_the_only_table_of_a_rule_lacks_is_refused(match: str) -> None:
+    rule = TableRule(match, mask={"emial": "hash"}, salt="s")
+    with pytest.raises(TableError, match=r"leaves out emial, which the table does not have\. Correct"):
+        rule.check_hidden([BEFORE], first=True)
+    rule.check_hidden([BEFORE], first=False)
+    replace(rule, match=r"public\.peo.*").check_hidden([BEFORE], first=True)
+
+
+def test_columns_that_no_table_of_a_rule_has_are_named() -> None:
+    rules = Rules((TableRule(r"public\..*", mask={"email": "null", "emial": "null"}), TableRule(".*", exclude_columns=("x",))))
+    assert rules.unmatched([]) == {}
+    assert [*rules.unmatched([named("id")])] == [(r"public\..*", "email"), (r"public\..*", "emial")]
+    said = rules.unmatched([named("id"), named("email", table="other")])
+    assert [*said] == [(r"public\..*", "emial")]
+    assert "leaves out emial, a column that none of its tables so far has: public.other, public.people. Check the name." in next(
+        iter(said.values())
+    )
+
+
 def test_masked_columns_are_text() -> None:
     shape = TableRule(".*", mask={"id": "hash", "name": "constant:*", "born": "null"}, salt="s").shape(PEOPLE)
     assert [isinstance(column.kind.type, StringType) for column in shape.columns] == [True, True, False]
