@@ -62,7 +62,7 @@ class MemorySink:
         rows = self.tables.setdefault(table.full_name, {})
         before = self.shapes.get(table.full_name)
         if before is not None:
-            for step in steps_along([(column.name, column.kind.type) for column in before.columns], effects.path):
+            for step in steps_along([(column.name, column.kind.type) for column in before.columns], effects.path, again=effects.again):
                 for row in rows.values():
                     if isinstance(step, Rename):
                         row[step.new] = row.pop(step.old)

@@ -297,7 +297,7 @@ class Batches:
             mine, state = [group for group in groups if group.topic == name], states.get(name, _NEW)
             aside = state.aside is not None
             turns[name] = Turn(state, mine, frozenset()) if aside else turn(before.topics.get(name, _NEW), state, mine)
-        topics = [Topic(name, found.state, self._format.schemas.layout) for name, found in turns.items()]
+        topics = [Topic(name, found.state, self._format.schemas.layout, before.topics.get(name)) for name, found in turns.items()]
         local = any(topic.is_table and self._job.last_counts(topic.table) for topic in topics)
         return TurnRecords(ready, groups, states, turns, topics, few(ready, groups) if local else None)
 

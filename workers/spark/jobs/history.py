@@ -29,7 +29,7 @@ from workers.spark.jobs.ownership import HISTORY
 from workers.spark.kinds import kind_of
 from workers.spark.tables.casts import at_newest
 from workers.spark.tables.names import quoted
-from workers.spark.tables.table import UPSERT, Column, Effects, Sink, Table
+from workers.spark.tables.table import UPSERT, Again, Column, Effects, Sink, Table
 from workers.spark.topics.events import TOMBSTONE, key_columns
 from workers.spark.topics.known import TopicState, Truncate
 from workers.spark.topics.layouts import Form
@@ -83,12 +83,12 @@ class History:
         marks = truncates(work)
         rows = versions(work.changes, table, self._known(work, *passed, own), marks, state.truncates)
         kept = last_of_partitions((*state.truncates, *marks))
-        return Effects(own, rows, passed=tuple(passed), former=_former(work.topic)), replace(state, truncates=kept)
+        return Effects(own, rows, passed=tuple(passed), former=_former(work.topic), again=Again.KEPT), replace(state, truncates=kept)
 
     def _known(self, work: Work, *path: Table) -> DataFrame | None:
         if work.unfilled:
             return None
-        return at_newest(self._sink.read(path[-1], work.changes.sparkSession), path, _former(work.topic))
+        return at_newest(self._sink.read(path[-1], work.changes.sparkSession), path, _former(work.topic), Again.KEPT)
 
 
 def _check_flat(topic: Topic) -> None:

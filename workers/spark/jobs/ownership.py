@@ -6,13 +6,14 @@ holds rows that the checkpoint did not write, their origin is unknown. Both are 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.jobs.checkpoint import Checkpoint, State
-from workers.spark.tables.table import ALL, LSN, Effects, Sink
+from workers.spark.tables.table import ALL, LSN, Again, Effects, Sink
 
 HISTORY: Final = "_history"
 """The suffix of a history's table, after the source table's name."""
@@ -45,6 +46,9 @@ class Ownership:
         noted = self._noted(number, new)
         # Several topics may fill one table. What another one has filled, or fills in this turn, is not replaced.
         filled = {state.kept for name, state in before.topics.items() if name not in before.replacing}
+        fills = {name: state.kept for name, state in before.topics.items()} | {topic: one.table.full_name for topic, one in found}
+        several = Counter(fills.values())
+        unsaid = any(before.topics[name].kept is None for name in followed)
         settled: list[Effects] = []
         for topic, one in found:
             name = one.table.full_name
@@ -52,7 +56,9 @@ class Ownership:
                 settled.append(replace(one, truncated=ALL))
                 filled.add(name)
             else:
-                settled.append(replace(one, known=name in kept))
+                alone = several[name] == 1 and not unsaid
+                again = Again.CLEARED if one.again is Again.SHOWN and alone else one.again
+                settled.append(replace(one, known=name in kept, again=again))
         return settled
 
     def _noted(self, number: int, new: Sequence[tuple[str, Effects]]) -> dict[str, bool]:

@@ -161,10 +161,10 @@ class LakeSink(ABC):
         old = [(field.name, field.dataType) for field in there.schema.fields if field.name not in {LSN, POSITION}]
         # Other columns than those of the former form are there only if dropped columns stay.
         former = None if self._drop_columns else effects.former
-        found = steps_along(old, path, self._held, extras=not self._drop_columns, former=former)
+        found = steps_along(old, path, self._held, extras=not self._drop_columns, former=former, again=effects.again)
         wanted = allowed(found, table, drop_columns=self._drop_columns)
         # If dropped columns stay, the columns after some of the steps do not show all of the remaining steps.
-        apart = one_by_one(old, path, found, self._held, former=former) and (self._drop_columns or not effects.passed)
+        apart = one_by_one(old, path, found, self._held, former=former, again=effects.again) and (self._drop_columns or not effects.passed)
         positioned = POSITION in there.columns
         self.check(session, table, changes=bool(wanted) or positioned != (POSITION in own))
         partitions = [name for step in wanted if (name := _partition_column(step, table)) is not None]

@@ -82,7 +82,7 @@ class ParquetSink:
             raise TableError(table.full_name, said)
         old = [(field.name, field.dataType) for field in there.schema.fields if field.name not in {LSN, POSITION}]
         former = None if self._drop_columns else effects.former
-        found = steps_along(old, effects.path, extras=not self._drop_columns, former=former)
+        found = steps_along(old, effects.path, extras=not self._drop_columns, former=former, again=effects.again)
         wanted = allowed(found, table, drop_columns=self._drop_columns)
         own = own_columns(table)
         if not wanted and (POSITION in own) == (POSITION in there.columns):

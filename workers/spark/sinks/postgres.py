@@ -22,7 +22,7 @@ from workers.spark.sinks.postgres_types import selected, spark_type
 from workers.spark.sinks.refusals import placed, vanished
 from workers.spark.source.jdbc import jdbc_access
 from workers.spark.tables.postgres_text import from_text, to_text
-from workers.spark.tables.table import LSN, POSITION, Effects, Table
+from workers.spark.tables.table import LSN, POSITION, Again, Effects, Table
 
 HOME: Final = "understudy"
 """The schema of the sink's own tables: the ledger, and the rows of a batch while it is applied."""
@@ -36,7 +36,7 @@ _OWN: Final = frozenset({"0A", "21", "22", "23", "42", "54"})
 class _Staged:
     """A table's forms up to its present one, its batch, and the staging table of the batch's rows, None without rows.
 
-    ``former`` and ``known``: see :class:`Effects`.
+    ``former``, ``known`` and ``again``: see :class:`Effects`.
     """
 
     path: tuple[Table, ...]
@@ -44,6 +44,7 @@ class _Staged:
     batch: Incoming
     stage: str | None
     known: bool
+    again: Again
 
 
 class PostgresSink:
@@ -146,7 +147,7 @@ class PostgresSink:
         own_columns(effects.table)
         with incoming(effects) as batch:
             if batch.count == 0:
-                return _Staged(effects.path, effects.former, batch, None, effects.known)
+                return _Staged(effects.path, effects.former, batch, None, effects.known, effects.again)
             place = "\0".join([self._mirror, *self.target(effects.table), *([str(turn)] if turn else [])])
             stage = sql_name(HOME, f"batch_{hashlib.sha256(place.encode()).hexdigest()[:24]}")
             rows = batch.rows.select(*(to_text(F.col(name), batch.rows.schema[name].dataType).alias(name) for name in batch.rows.columns))
@@ -161,13 +162,13 @@ class PostgresSink:
                 .option("numPartitions", str(self._connections))
                 .save()
             )
-            return _Staged(effects.path, effects.former, batch, stage, effects.known)
+            return _Staged(effects.path, effects.former, batch, stage, effects.known, effects.again)
 
     def _bring(self, connection: psycopg.Connection, staged: _Staged) -> None:
         batch, target = staged.batch, self.target(staged.batch.table)
         if staged.known and not columns_of(connection, target):
             raise vanished(batch.table, ".".join(target))
-        bring_shape(connection, self._spark, target, staged.path, staged.former, drop_columns=self._drop_columns)
+        bring_shape(connection, self._spark, target, staged.path, staged.former, staged.again, drop_columns=self._drop_columns)
         mirror = sql_name(*target)
         if batch.truncated is not None:
             run(connection, truncates(mirror, batch))

@@ -16,7 +16,7 @@ from workers.spark.sinks.postgres_types import NUMBERS, WHOLE, postgres_type
 from workers.spark.tables.casts import default_of
 from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step, allowed, steps_along
 from workers.spark.tables.postgres_text import to_text
-from workers.spark.tables.table import LSN, POSITION, Column, Table
+from workers.spark.tables.table import LSN, POSITION, Again, Column, Table
 
 MARK: Final = "Made for the mirror's key"
 """The comment of an index that :func:`bring_key` created and may drop."""
@@ -61,10 +61,11 @@ def bring_shape(
     target: tuple[str, str],
     path: Sequence[Table],
     former: Table | None,
+    again: Again,
     *,
     drop_columns: bool,
 ) -> None:
-    """Create the mirror, or change it from ``former`` (see :class:`Effects`) along ``path``.
+    """Create the mirror, or change it from ``former`` (see :class:`Effects`, also for ``again``) along ``path``.
 
     Raises TableError for a table that is not a mirror.
     """
@@ -84,7 +85,7 @@ def bring_shape(
     old = [(name, of) for name, of in there if name not in {LSN, POSITION}]
     order = _order(connection, target)
     old.sort(key=lambda column: order.index(column[0]) if column[0] in order else len(order))
-    found = steps_along(old, path, postgres_type, extras=not drop_columns, former=None if drop_columns else former)
+    found = steps_along(old, path, postgres_type, extras=not drop_columns, former=None if drop_columns else former, again=again)
     for step in allowed(found, table, drop_columns=drop_columns):
         _take(connection, spark, mirror, step)
     if POSITION in names and POSITION not in own:

@@ -29,7 +29,7 @@ from workers.spark.kinds.binding import let
 from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step, steps_along
 from workers.spark.tables.names import quoted
 from workers.spark.tables.postgres_text import from_text, to_text
-from workers.spark.tables.table import LSN, POSITION, Column, Table
+from workers.spark.tables.table import LSN, POSITION, Again, Column, Table
 
 _EXACT: Final = DecimalType(38, 10)
 
@@ -92,9 +92,9 @@ def rewritten(there: DataFrame, table: Table, wanted: Sequence[Step]) -> DataFra
     return there.select(*(values[name].alias(name) for name in [*known, *extra, *own]))
 
 
-def at_newest(there: DataFrame | None, path: Sequence[Table], former: Table | None) -> DataFrame | None:
+def at_newest(there: DataFrame | None, path: Sequence[Table], former: Table | None, again: Again = Again.SHOWN) -> DataFrame | None:
     """A sink's table, which had the form ``former`` if that is known, in the last form of ``path``; None if there is no table."""
     if there is None:
         return None
     own = [(field.name, field.dataType) for field in there.schema.fields if field.name not in {LSN, POSITION}]
-    return rewritten(there, path[-1], steps_along(own, path, former=former))
+    return rewritten(there, path[-1], steps_along(own, path, former=former, again=again))

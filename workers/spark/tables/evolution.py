@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from workers.spark.tables.table import Column, Table
+from workers.spark.tables.table import Again, Column, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,7 @@ def steps_along(
     *,
     extras: bool = False,
     former: Table | None = None,
+    again: Again = Again.SHOWN,
 ) -> list[Step]:
     """The steps from the columns ``old`` through the tables of ``path``, oldest first, to the last of them.
 
@@ -106,14 +107,23 @@ def steps_along(
 
     Columns that neither ``former`` (the table's form before, if it is known) nor ``path`` has were dropped earlier. They are dropped last
     and are not taken for the former names of new columns.
+
+    ``again`` decides about columns that were dropped and added again. With :attr:`Again.CLEARED`, steps that were taken before a crash are
+    taken again if they add a column: only the batch that is repeated can have given it other values than the default.
     """
+    if again is Again.KEPT:
+        return _keeping(old, path, type_of, extras=extras, former=former)
+    if again is Again.CLEARED and (anew := _anew(old, path, type_of, extras=extras, former=former)):
+        rest = [one for one in old if one[0] not in anew]
+        left = [column.name for column in path[-1].columns if column.name not in anew]
+        direct = [name for name, _ in rest][: len(left)] == left
+        then = steps(rest, path[-1], type_of) if direct else steps_along(rest, path, type_of, extras=extras, former=former)
+        return [*(Drop(name) for name, _ in reversed(old) if name in anew), *then]
     known = {column.name for table in (*path, former or path[-1]) for column in table.columns}
-    left: list[Step] = [Drop(name) for name, _ in old if former is not None and name not in known]
-    if left:
-        return [*steps_along([one for one in old if one[0] in known], path, type_of, extras=extras), *left]
-    wanted = [column.name for column in path[-1].columns]
-    names = [name for name, _ in old]
-    if (names[: len(wanted)] if extras else names) == wanted:
+    gone: list[Step] = [Drop(name) for name, _ in old if former is not None and name not in known]
+    if gone:
+        return [*steps_along([one for one in old if one[0] in known], path, type_of, extras=extras), *gone]
+    if _has_names(old, path[-1], extras=extras):
         return steps(old, path[-1], type_of)
     found: list[Step] = []
     shape = list(old)
@@ -131,17 +141,71 @@ def one_by_one(
     type_of: TypeOf = kind_type,
     *,
     former: Table | None = None,
+    again: Again = Again.SHOWN,
 ) -> bool:
-    """Whether each step may have its own commit: after each one, the present columns lead to exactly the remaining steps.
+    """Whether each step may have its own commit: after each one, the present columns lead to the remaining steps.
+
+    With :attr:`Again.CLEARED` they may also lead to some of the steps once more.
 
     If a gap left a choice, some of the steps could make the others look like a rename; such steps need one commit.
     """
-    shape = list(old)
+    shape, rule = list(old), Again.KEPT if again is Again.KEPT else Again.SHOWN
     for taken, step in enumerate(found, 1):
         shape = _taken(shape, step, type_of)
-        if steps_along(shape, path, type_of, former=former) != list(found[taken:]):
+        if steps_along(shape, path, type_of, former=former, again=rule) != list(found[taken:]):
             return False
     return True
+
+
+def _has_names(old: Sequence[tuple[str, object]], table: Table, *, extras: bool) -> bool:
+    wanted, names = [column.name for column in table.columns], [name for name, _ in old]
+    return (names[: len(wanted)] if extras else names) == wanted
+
+
+def _anew(
+    old: Sequence[tuple[str, object]], path: Sequence[Table], type_of: TypeOf, *, extras: bool, former: Table | None
+) -> frozenset[str]:
+    """The columns of ``old`` that the source added since ``former``, or else since the first form of ``path``.
+
+    Without ``former``, the forms before the last one show the other cases: a column that they lack is dropped on the way.
+    """
+    if former is None and not _has_names(old, path[-1], extras=extras):
+        return frozenset()
+    first, *later = path if former is None else (former, *path)
+    shape, added = [(column.name, type_of(column)) for column in first.columns], set[str]()
+    for table in later:
+        for step in steps(shape, table, type_of):
+            shape = _taken(shape, step, type_of)
+            match step:
+                case Rename(was, new) if was in added:
+                    added = {*added - {was}, new}
+                case Drop(name):
+                    added.discard(name)
+                case Add(column):
+                    added.add(column.name)
+    return frozenset(added & {name for name, _ in old})
+
+
+def _keeping(
+    old: Sequence[tuple[str, object]], path: Sequence[Table], type_of: TypeOf, *, extras: bool, former: Table | None
+) -> list[Step]:
+    """The steps without those that drop a column and add it again. Such columns stay at their former places."""
+    types = dict(old)
+    order = [] if former is None else [column.name for column in former.columns]
+    shape = list(old)
+    if order and all(name in types for name in order):
+        names = {column.name for table in path for column in table.columns}
+        # The source's order, which shows renames. A column that comes back is not there until the steps add it.
+        shape = [*((name, types[name]) for name in order), *(one for one in old if one[0] not in order and one[0] not in names)]
+    found = steps_along(shape, path, type_of, extras=extras, former=former)
+    renamed = {name for step in found if isinstance(step, Rename) for name in (step.old, step.new)}
+    back = {step.column.name: step.column for step in found if isinstance(step, Add) and step.column.name in types}
+    back = {name: column for name, column in back.items() if name not in renamed}
+    kept = [step for step in found if not (isinstance(step, Add) and step.column.name in back)]
+    kept = [step for step in kept if not (isinstance(step, Drop) and step.name in back)]
+    last = {column.name: column for column in path[-1].columns}
+    kept = [step for step in kept if not (isinstance(step, Retype) and step.column.name in back)]
+    return [*kept, *(Retype(last[name], types[name]) for name in back if name in last and types[name] != type_of(last[name]))]
 
 
 def _taken(shape: Sequence[tuple[str, object]], step: Step, type_of: TypeOf) -> list[tuple[str, object]]:

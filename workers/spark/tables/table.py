@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
@@ -62,6 +63,17 @@ class Table:
         return f"{self.schema}.{self.name}"
 
 
+class Again(Enum):
+    """The values, in existing rows, of a column that the source drops and adds again."""
+
+    SHOWN = "shown"
+    """Those of the new column if the columns show it. If they are the same as before, the column is the same."""
+    CLEARED = "cleared"
+    """Those of the new column also if only an earlier form without the column shows it. No other topic may fill the table."""
+    KEPT = "kept"
+    """Those of the former column, because the rows show earlier states."""
+
+
 @dataclass(frozen=True, slots=True)
 class Effects:
     """The effects of one batch on one table.
@@ -74,7 +86,7 @@ class Effects:
     removed then. ``passed`` are the table's earlier forms since the previous batch, oldest first. ``former`` is a form that the previous
     batch knew, if given: other columns that the target has are left from earlier forms. ``known``: an earlier batch filled the table, so a
     sink that does not find it refuses the effects. ``seen``, if given, is called with the numbers of upserts and deletes before these are
-    written. Applying the same effects twice leaves the same table.
+    written. ``again`` says what a column has that was dropped and added. Applying the same effects twice leaves the same table.
     """
 
     table: Table
@@ -85,6 +97,7 @@ class Effects:
     former: Table | None = None
     known: bool = False
     seen: Callable[[int, int], None] | None = None
+    again: Again = Again.SHOWN
 
     @property
     def path(self) -> tuple[Table, ...]:

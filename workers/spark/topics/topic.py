@@ -148,11 +148,15 @@ def _places(
 
 
 class Topic:
-    """A topic's table in its newest layout, and the mapping of older layouts to it."""
+    """A topic's table in its newest layout, and the mapping of older layouts to it.
 
-    def __init__(self, name: str, state: TopicState, layout: Callable[[str, str | None], Layout]) -> None:
+    ``before`` is the state before the records that ``state`` takes into account.
+    """
+
+    def __init__(self, name: str, state: TopicState, layout: Callable[[str, str | None], Layout], before: TopicState | None = None) -> None:
         self.name = name
         self.state = state
+        self._before = before or state
         tables = [known for known in state.layouts if known.value_schema is not None]
         rows = [known for known in tables if known.shows_rows]
         self._ordered = sorted(rows or tables, key=lambda known: known.newest)
@@ -186,13 +190,16 @@ class Topic:
     def known(self) -> Table | None:
         """The table's last form that the previous batch knew; None before the first batch.
 
-        If later changes have this form too, it may also be an earlier one, and :attr:`passed` has the last one.
+        Without ``before`` it may be an earlier one if later changes have this form too.
         """
         followed = self.state.followed
         if followed is None or not self._ordered:
             return None
-        earlier = [known for known in self._ordered if known.newest <= followed] or self._ordered[:1]
-        return replace(self.table, columns=self._layouts[earlier[-1].value, earlier[-1].key].columns)
+        ordered = {(known.value, known.key): known for known in self._ordered}
+        # The present state knows the last change of each form only, so one that goes on would seem to be later.
+        former = [known for known in self._before.layouts if known.newest <= followed and (known.value, known.key) in ordered]
+        earlier = max(former, key=lambda known: known.newest, default=self._ordered[0])
+        return replace(self.table, columns=self._layouts[earlier.value, earlier.key].columns)
 
     @property
     def is_table(self) -> bool:

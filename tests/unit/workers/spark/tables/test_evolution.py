@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from workers.spark.kinds import Kind, kind_of
 from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step, allowed, kind_type, one_by_one, steps, steps_along
-from workers.spark.tables.table import Column, Table
+from workers.spark.tables.table import Again, Column, Table
 
 KINDS = {"i": kind_of({"type": "int32"}), "l": kind_of({"type": "int64"}), "t": kind_of({"type": "string"})}
 Shape = Sequence[tuple[str, object]]
@@ -139,6 +139,51 @@ def test_column_that_was_dropped_earlier_gets_no_new_name(before: str, former: s
     assert one_by_one(old(before), tables, found, former=known)
 
 
+@pytest.mark.parametrize(
+    ("before", "former", "path", "wanted"),
+    [
+        # x was dropped in an earlier batch, stayed, and is there again: at its place, elsewhere, with another type.
+        ("id:i y:t x:t", "id:i y:t", ["id:i y:t x:t"], ["-x", "+x@y"]),
+        ("id:i x:t y:t", "id:i y:t", ["id:i y:t x:t"], ["-x", "+x@y"]),
+        ("id:i y:t x:t", "id:i y:t", ["id:i y:t x:i"], ["-x", "+x@y"]),
+        # Only the forms of one batch show it.
+        ("id:i y:t x:t", None, ["id:i y:t", "id:i y:t x:t"], ["-x", "+x@y"]),
+        ("id:i y:t x:t", None, ["id:i y:t", "id:i y:t x:t", "id:i z:t x:t"], ["-x", "+x@y", "y>z"]),
+        # A renamed column is not a new one, also after a crash.
+        ("id:i x:t c:i", "id:i a:t c:i", ["id:i x:t c:i"], []),
+        ("id:i x:t c:i d:i", "id:i a:t c:i", ["id:i a:t c:i d:i", "id:i x:t c:i d:i"], ["-d", "+d@c"]),
+        ("id:i y:t", "id:i y:t", ["id:i y:t n:t"], ["+n@y"]),
+        ("id:i y:t", None, ["id:i y:t", "id:i y:t n:t"], ["+n@y"]),
+    ],
+)
+def test_column_that_comes_back_is_a_new_one(before: str, former: str | None, path: list[str], wanted: list[str]) -> None:
+    tables, known = [table(one) for one in path], None if former is None else table(former)
+    found = steps_along(old(before), tables, extras=former is not None, former=known, again=Again.CLEARED)
+    assert reported(found) == wanted
+    assert one_by_one(old(before), tables, found, former=known, again=Again.CLEARED) or "-x" in wanted or "-d" in wanted
+
+
+@pytest.mark.parametrize(
+    ("before", "former", "path", "wanted"),
+    [
+        ("id:i y:t x:t", "id:i y:t", ["id:i y:t x:t"], []),
+        ("id:i x:t y:t", "id:i y:t", ["id:i y:t x:t"], []),
+        ("id:i y:t x:t", "id:i y:t", ["id:i y:t x:i"], ["~x"]),
+        ("id:i b:t c:t", "id:i b:t c:t", ["id:i c:t b:t"], []),
+        # It is back at its former place in the history, not in the source.
+        ("id:i b:t c:t", "id:i c:t b:t", ["id:i z:t b:t"], ["c>z"]),
+        ("id:i b:t c:t", "id:i c:t b:t", ["id:i c:t b:t d:i"], ["+d@b"]),
+        ("id:i y:t x:t", "id:i y:t x:t", ["id:i y:t", "id:i y:t x:t"], []),
+        ("id:i y:t x:t", "id:i y:t x:t", ["id:i y:t"], ["-x"]),
+    ],
+)
+def test_history_keeps_a_column_that_comes_back(before: str, former: str, path: list[str], wanted: list[str]) -> None:
+    tables = [table(one) for one in path]
+    found = steps_along(old(before), tables, extras=True, former=table(former), again=Again.KEPT)
+    assert reported(found) == wanted
+    assert one_by_one(old(before), tables, found, former=table(former), again=Again.KEPT)
+
+
 def test_dropped_columns_are_allowed_to_stay() -> None:
     wanted = table("a:i c:t b:t")
     found = steps(old("a:i b:t c:t d:t"), wanted)
@@ -201,5 +246,17 @@ def test_steps_along_a_path_lead_to_its_end_from_every_intermediate_step(before:
         shape = taken(shape, step)
     assert not one_by_one(old(before), path, first) or steps_along(shape, path) == first[crash:]
     for step in first[crash:]:
+        shape = taken(shape, step)
+    assert shape == old(texts[-1])
+
+
+@settings(deadline=None)
+@given(shapes, st.lists(shapes, min_size=1, max_size=3), st.integers(0, 20))
+def test_steps_with_cleared_columns_lead_to_the_table_too(before: str, texts: list[str], crash: int) -> None:
+    path, shape = [table(text) for text in texts], old(before)
+    first = steps_along(shape, path, again=Again.CLEARED)
+    for step in first[: crash if one_by_one(old(before), path, first, again=Again.CLEARED) else 0]:
+        shape = taken(shape, step)
+    for step in steps_along(shape, path, again=Again.CLEARED):
         shape = taken(shape, step)
     assert shape == old(texts[-1])
