@@ -77,7 +77,7 @@ def test_deleted_rows_are_marked_and_keep_their_values(spark: SparkSession, tmp_
     second = log.lsn
     log.change("d", {"id": 1, "name": None})
     log.change("c", {"id": 1, "name": "again"})
-    # A tombstone alone has no time.
+    # A tombstone alone has no time and no LSN.
     log.record({"id": 3}, None)
     records = log.batch(spark)
     with monkeypatch.context() as patch:
@@ -93,6 +93,8 @@ def test_deleted_rows_are_marked_and_keep_their_values(spark: SparkSession, tmp_
     times = spark.read.parquet(str(tmp_path / "tables/public/items")).selectExpr("id", f"unix_millis({DELETED_AT}) as ms")
     began = int(EPOCH.timestamp() * 1000)
     assert [row["ms"] for row in times.orderBy("id").collect()] == [None, began + second, began + third]
+    lsns = spark.read.parquet(str(tmp_path / "tables/public/items")).where("id = 3").select("__lsn").collect()
+    assert [row[0] for row in lsns] == [third]
     # A reader of the mirror, such as verify, sees the rows of the source.
     read = rig.sink.read(rig.table(log))
     assert read is not None

@@ -85,6 +85,8 @@ def test_truncate_takes_older_rows_only(make: Callable[..., Sink], spark: SparkS
     sink.apply(1, [effects(spark, PLAIN, [up(4, "snapshot", 4)], lsn=None)])
     sink.apply(2, [effects(spark, PLAIN, [up(5, "later", 5)], lsn=200)])
     batch = [up(1, "new", 10), up(3, "?", 30, kept=["a"]), up(6, "new", 60)]
+    # Without its own LSN a row keeps that of the mirror.
+    sink.apply(2, [effects(spark, PLAIN, [up(5, "later", 5, kept=[LSN])], lsn=None)])
     for _ in range(2):
         sink.apply(3, [effects(spark, PLAIN, batch, truncated=100, lsn=150)])
         assert shown(sink, PLAIN) == [(1, "new", 10), (3, None, 30), (5, "later", 5), (6, "new", 60)]

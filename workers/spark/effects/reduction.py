@@ -117,7 +117,7 @@ def softly_deleted(changes: DataFrame, table: Table) -> DataFrame:
         "key",
         "row",
         F.coalesce("kept", F.array().cast("array<string>")).alias("kept"),
-        F.when(F.col("gone"), F.col("end.lsn")).otherwise(F.col("lsn")).alias("lsn"),
+        F.when(F.col("gone"), F.coalesce("end.lsn", "lsn")).otherwise(F.col("lsn")).alias("lsn"),
         F.when(F.col("gone"), F.timestamp_millis("end.ts_ms")).alias("at"),
     )
 

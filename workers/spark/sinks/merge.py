@@ -26,6 +26,9 @@ def merge_statement(target: str, source: str, batch: Incoming, there: Sequence[s
         else f"s.c{at}"
         for at, column in enumerate(batch.table.columns)
     }
+    values[LSN] = (
+        f"CASE WHEN {_keeps(LSN)} THEN CASE WHEN NOT ({absent}) THEN t.{quoted(LSN)} END ELSE s.lsn END" if LSN in batch.kept else "s.lsn"
+    )
     if batch.table.key:
         clauses.append(f"WHEN MATCHED THEN UPDATE SET {_assignments(values)}")
     elif batch.truncated is not None:
@@ -85,4 +88,4 @@ def _keeps(name: str) -> str:
 
 
 def _assignments(values: dict[str, str]) -> str:
-    return ", ".join(f"t.{quoted(name)} = {value}" for name, value in {**values, LSN: "s.lsn"}.items())
+    return ", ".join(f"t.{quoted(name)} = {value}" for name, value in values.items())

@@ -124,7 +124,10 @@ def batch_rows(batch: Incoming, there: DataFrame | None) -> DataFrame:
         return F.when(changed, sent).otherwise(mine).cast(of)
 
     values = {name: value(name, of) for name, of in shape.items()}
-    values[LSN] = F.when(changed, F.col("lsn")).otherwise(lsn)
+    sent_lsn = F.col("lsn")
+    if LSN in batch.kept:
+        sent_lsn = F.when(F.coalesce(F.array_contains("kept", LSN), F.lit(False)), F.when(there_is, lsn)).otherwise(sent_lsn)
+    values[LSN] = F.when(changed, sent_lsn).otherwise(lsn)
     if POSITION in own:
         values[POSITION] = F.coalesce(F.col("k0"), F.col("old").getField(POSITION))
     remains = F.when(come, F.col("op") == UPSERT).otherwise(there_is)

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.failure import TableError
 from workers.spark.tables.rules import DELETED, DELETED_AT, Rules, TableRule
-from workers.spark.tables.table import DELETE, UPSERT, Effects, Sink, Table
+from workers.spark.tables.table import DELETE, LSN, UPSERT, Effects, Sink, Table
 
 AT: Final = "at"
 """The column of effects with the time of a delete's commit, if the table has soft deletes."""
@@ -111,8 +111,9 @@ def _rows(effects: Effects, rule: TableRule, shape: Table) -> DataFrame:
         ]
         rest = F.array(*(F.lit(name) for name in names if name not in in_key)).cast("array<string>")
         kept = F.when(gone & row.isNull(), rest).otherwise(kept)
-        # A tombstone alone does not have the time: that of the delete before it stays.
+        # A tombstone alone does not have the time and the LSN: those of the delete before it stay.
         kept = F.when(gone & at.isNull(), F.array_append(kept, F.lit(DELETED_AT))).otherwise(kept)
+        kept = F.when(gone & F.col("lsn").isNull(), F.array_append(kept, F.lit(LSN))).otherwise(kept)
         new_row = F.when(gone, F.struct(*marked, *last)).otherwise(F.struct(*own, *values))
         op = F.lit(UPSERT)
     new_key = key if not effects.table.key else F.struct(*keys)

@@ -80,7 +80,8 @@ class Effects:
 
     ``rows`` has one row for each key that changed: ``op`` (:data:`UPSERT` or :data:`DELETE`), ``key`` (struct of the key columns in
     ``table``'s types; of a table without key ``struct<__position string>``), ``row`` (struct of all columns, null for a delete), ``kept``
-    (array of names: columns whose value in the target stays as it is, or null when there is no such row) and ``lsn`` (bigint or null).
+    (array of names: columns, also ``__lsn``, whose value in the target stays as it is, or null when there is no such row) and ``lsn``
+    (bigint or null).
     ``truncated``: before the rows are applied, every row whose ``__lsn`` is null or below this is removed (:data:`ALL`: every row).
     ``replaced``: of a table without a key, ranges of ``__position`` (from the first text to before the second) of further rows that are
     removed then. ``passed`` are the table's earlier forms since the previous batch, oldest first. ``former`` is a form that the previous
