@@ -33,6 +33,7 @@ from workers.spark.prepare import HELP as PREPARE
 from workers.spark.prepare import add_prepare
 from workers.spark.prepare import run as run_prepare
 from workers.spark.sinks import sink_of
+from workers.spark.source.dsn import check_dsn
 
 
 class Command(Protocol):
@@ -147,6 +148,7 @@ def _verify(options: argparse.Namespace) -> int:
     dsn = options.dsn or config.dsn
     if dsn is None:
         raise JobError(WRONG, "The source's dsn is missing: set dsn in the configuration, or --dsn.")
+    check_dsn("--dsn" if options.dsn else "dsn", dsn)
     psycopg.connect(dsn).close()
     spark = session_of(config, "verify", "postgres", kafka=options.wait is not None)
     try:

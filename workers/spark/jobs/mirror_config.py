@@ -15,6 +15,7 @@ from workers.spark.failure import WRONG, JobError
 from workers.spark.kinds import UNAVAILABLE
 from workers.spark.maintenance.settings import MaintainConfig, check_maintain
 from workers.spark.meters.settings import MetricsConfig, check_metrics
+from workers.spark.source.dsn import check_dsn
 from workers.spark.tables.partitions import partition_of
 from workers.spark.tables.rules import Rules, TableRule, check_rules
 from workers.spark.topics.apicurio import generation_of
@@ -169,6 +170,9 @@ def parse_config(document: Mapping[str, Any], environment: Mapping[str, str] = o
             raise JobError(WRONG, "sink.format is postgres, but sink.dsn is missing.")
     elif config.sink.path is None and config.sink.catalog is None:
         raise JobError(WRONG, f"sink.format is {config.sink.format}: sink.path (a folder) or sink.catalog must be set.")
+    for key, dsn in (("dsn", config.dsn), ("sink.dsn", config.sink.dsn)):
+        if dsn is not None:
+            check_dsn(key, dsn)
     for name in ("batch_records", "task_records"):
         if getattr(config, name) < 1:
             raise JobError(WRONG, f"{name} must be 1 or more.")

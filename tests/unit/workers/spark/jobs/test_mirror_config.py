@@ -48,6 +48,39 @@ def test_environment_is_read_in_lists_too() -> None:
         parse_config({**LEAST, "table": [rule]}, {"TEXT": "hidden"})
 
 
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "host=h user=u password=my secretpart",
+        "postgresql://u:my@secretpart@h/x",
+        "postgresql://u:my/secretpart@h/x",
+        "postgresql://u:secretpart%zz@h/x",
+        "postgres://u:x@[secretpart/x",
+    ],
+)
+def test_wrong_connection_string_is_refused_without_its_text(dsn: str) -> None:
+    for change in ({"dsn": dsn}, {"sink": {"format": "postgres", "dsn": dsn}}):
+        with pytest.raises(JobError, match="dsn is no connection") as found:
+            parse_config({**LEAST, **change})
+        assert found.value.code == WRONG
+        assert not any(part in str(found.value) for part in ("my", "secretpart"))
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "host=h password='my secret'",
+        "",
+        "service=x",
+        "postgresql://u:p%40ss@h1:1,h2/x?sslmode=require",
+        "postgresql://%40abstract/x",
+        "postgres://[::1]:5/x",
+    ],
+)
+def test_connection_strings_of_libpq_are_accepted(dsn: str) -> None:
+    assert parse_config({**LEAST, "dsn": dsn}).dsn == dsn
+
+
 def test_transaction_topic_is_read_with_the_others() -> None:
     config = parse_config({**LEAST, "consistency": "transaction", "transaction_topic": "shop.transaction"})
     assert config.pattern == r"(?:shop\..+)|(?:shop\.transaction)"
