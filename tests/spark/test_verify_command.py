@@ -75,6 +75,17 @@ def test_command_prints_and_answers(spark: SparkSession, database: Database, ite
     assert out.getvalue().splitlines()[-1].split() == ["public.items", "4", "4", "0", "0", "0", "0", "equal"]
 
 
+def test_table_whose_topic_is_set_aside_is_not_equal(spark: SparkSession, database: Database, items: Table) -> None:
+    out, unread, aside = io.StringIO(), Table("public", "orders", (), ()), {"public.orders": "record 7 cannot be read"}
+    assert run(spark, database.dsn, [items, unread], lambda table: mirror_of(spark, table, HELD), aside=aside, stream=out) == 1
+    lines = out.getvalue().splitlines()
+    assert "public.orders: not equal, it is not mirrored, its topic is set aside: record 7 cannot be read" in lines
+    assert lines[-1].split() == ["public.orders", "no", "table", "NOT", "EQUAL"]
+    out = io.StringIO()
+    assert run(spark, database.dsn, [unread], lambda _: None, aside=aside, as_json=True, stream=out) == 1
+    assert json.loads(out.getvalue())["tables"][0]["setAside"] == "record 7 cannot be read"
+
+
 def test_arguments() -> None:
     parser = argparse.ArgumentParser()
     add_verify(parser)

@@ -24,7 +24,7 @@ from workers.spark.compare.show import show
 from workers.spark.failure import FAULT, UNREADABLE, WRONG, JobError, failure_sentence
 from workers.spark.jobs.arrival import arrival
 from workers.spark.jobs.mirror_config import read_config
-from workers.spark.jobs.stream import kept_tables, mirrored_tables, place_of, ruled, run_history, run_mirror, session_of
+from workers.spark.jobs.stream import kept_tables, mirrored_tables, place_of, ruled, run_history, run_mirror, session_of, unmirrored_tables
 from workers.spark.maintenance.command import add_maintain, chosen
 from workers.spark.maintenance.command import run as run_maintain
 from workers.spark.maintenance.maintain import lake_of, maintain
@@ -34,6 +34,7 @@ from workers.spark.prepare import add_prepare
 from workers.spark.prepare import run as run_prepare
 from workers.spark.sinks import sink_of
 from workers.spark.source.dsn import check_dsn
+from workers.spark.tables.table import Table
 
 
 class Command(Protocol):
@@ -153,9 +154,10 @@ def _verify(options: argparse.Namespace) -> int:
     spark = session_of(config, "verify", "postgres", kafka=options.wait is not None)
     try:
         sink = ruled(config, sink_of(place_of(config), spark))
-        tables = [table for table in mirrored_tables(config, spark) if not options.table or table.full_name in options.table]
-        if not tables:
-            raise JobError(UNREADABLE, "The mirror has no such table yet. Run the mirror first, and see --table.")
+        found, aside = mirrored_tables(config, spark), unmirrored_tables(config, spark)
+        names = [name.partition(".") for name in aside if name not in {table.full_name for table in found}]
+        lacking = [Table(schema, name, (), ()) for schema, _, name in names]
+        tables = chosen([*found, *lacking], options.table)
         reached = None if options.wait is None else arrival(config, dsn, spark)
         return run_verify(
             spark,
@@ -168,6 +170,7 @@ def _verify(options: argparse.Namespace) -> int:
             patience=options.wait or 0,
             rounds=options.rounds,
             as_json=options.json,
+            aside=aside,
         )
     finally:
         spark.stop()

@@ -37,7 +37,7 @@ class Verdict:
     ``only_source``, ``only_mirror`` and ``different`` count the keys (without a key: rows) that differ, ``changing`` those that still
     changed. ``columns``: column → number of keys in which it differs. ``keys`` has some of the keys, at most the requested number, and
     ``key`` the names of their cells. ``aside``: column → why it was not compared. ``position`` is the source's LSN at the last
-    comparison, as a number.
+    comparison, as a number. ``set_aside`` is the reason why the table's topic is set aside, if nothing of it is mirrored.
     """
 
     table: str
@@ -57,6 +57,7 @@ class Verdict:
     aside: Mapping[str, str] = field(default_factory=dict)
     position: int = 0
     absent: str | None = None
+    set_aside: str | None = None
 
     @property
     def differing(self) -> int:
@@ -74,6 +75,7 @@ class Verdict:
             "table": self.table,
             "equal": self.equal,
             "absent": self.absent,
+            "setAside": self.set_aside,
             "position": lsn_text(self.position),
             "rows": {"source": self.source, "mirror": self.mirror, "same": self.same},
             "onlySource": self.only_source,
@@ -106,6 +108,8 @@ def lsn_text(position: int) -> str:
 def verdict_text(verdict: Verdict) -> str:
     """The verdict for a terminal, several lines. Cells are cut as :mod:`workers.spark.compare.grid` does."""
     name = verdict.table
+    if verdict.set_aside is not None:
+        return f"{name}: not equal, it is not mirrored, its topic is set aside: {verdict.set_aside}"
     if verdict.absent is not None:
         return f"{name}: not equal, the {verdict.absent} has no such table"
     lines = [f"{name}: {'equal' if verdict.equal else _differ(verdict.differing, 'key' if verdict.keyed else 'row')}"]

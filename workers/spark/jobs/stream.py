@@ -58,7 +58,7 @@ from workers.spark.topics.formats import (
 from workers.spark.topics.id_place import IdPlace
 from workers.spark.topics.records import read_range, stream_records
 from workers.spark.topics.registry import RegistryAuth, SchemaRegistry
-from workers.spark.topics.topic import Topic
+from workers.spark.topics.topic import Topic, table_of
 from workers.spark.topics.turns import in_force
 
 LAG_SECONDS: Final = 10.0
@@ -419,6 +419,14 @@ def mirrored_tables(config: MirrorConfig, spark: SparkSession) -> list[Table]:
     topics = Checkpoint(spark, config.checkpoint).last().topics
     found = [Topic(name, in_force(state), schemas.layout) for name, state in sorted(topics.items())]
     return [topic.table for topic in found if topic.is_table]
+
+
+def unmirrored_tables(config: MirrorConfig, spark: SparkSession) -> dict[str, str]:
+    """Table (``schema.name``) that has no rows, because its topic was set aside before any was written → the reason."""
+    topics = Checkpoint(spark, config.checkpoint).last().topics
+    kept = {state.kept for state in topics.values()}
+    found = {".".join(state.table or table_of(name)): state.aside for name, state in sorted(topics.items()) if state.kept is None}
+    return {name: why for name, why in found.items() if why is not None and name not in kept}
 
 
 def kept_tables(config: MirrorConfig, spark: SparkSession, sink: Sink) -> list[Table]:

@@ -247,8 +247,13 @@ class Topic:
     def _table(self, newest: Layout) -> tuple[str, str]:
         if self.state.table is not None and newest.form is Form.ENVELOPE:
             return self.state.table
-        parts = self.name.split(".")
-        return (parts[-2], parts[-1]) if len(parts) > 1 else ("public", parts[-1])
+        return table_of(self.name)
+
+
+def table_of(topic: str) -> tuple[str, str]:
+    """The schema and the name of the table that a topic's name shows."""
+    parts = topic.split(".")
+    return (parts[-2], parts[-1]) if len(parts) > 1 else ("public", parts[-1])
 
 
 def _check_key(topic: str, layout: Layout) -> None:
