@@ -41,6 +41,12 @@ class CountedSink:
         return self._sink.read(table, session)
 
 
+def resumed(figures: Figures, topics: Mapping[str, TopicState]) -> None:
+    """Tell the figures what earlier runs left."""
+    tables = {name: found for name, state in topics.items() if (found := _table(state)) is not None}
+    figures.resumed(tables, {name for name, state in topics.items() if state.aside is not None})
+
+
 def counted(
     apply: Callable[[DataFrame, int], Done], figures: Figures, topics: Callable[[], Mapping[str, TopicState]]
 ) -> Callable[[DataFrame, int], Done]:

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ from workers.spark.jobs.checkpoint import Checkpoint, State
 from workers.spark.jobs.done import Done, said_of
 from workers.spark.jobs.history import History, history_table
 from workers.spark.jobs.isolation import Isolation
-from workers.spark.jobs.metering import CountedSink, counted, metered, unread_of
+from workers.spark.jobs.metering import CountedSink, counted, metered, resumed, unread_of
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.jobs.mirror_config import ID_BYTES, NEED_AVRO, MirrorConfig, RegistryConfig
 from workers.spark.jobs.ownership import Ownership
@@ -159,7 +159,9 @@ class Run:
         ends: Offsets | None,
         upkeep: Schedule | None = None,
         unread: Callable[[Mapping[str, int]], None] | None = None,
+        maintenance: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
+        self._maintenance = maintenance
         self._unread = unread
         self._upkeep = upkeep
         self._ends = ends
@@ -197,7 +199,7 @@ class Run:
     def _maintain(self) -> None:
         """Maintain one table if that is due. No batch runs at the same time; the next one waits."""
         if self._upkeep is not None and self._upkeep.due():
-            with self._turn:
+            with self._turn, self._maintenance():
                 self._upkeep.step()
 
     def _arrived(self) -> bool:
@@ -338,8 +340,10 @@ def _run(
         # Also those of a batch that a crash ended before its state was stored: the batch is repeated.
         isolation.clear(checkpoint.last().topics)
         _say_aside(checkpoint.last(), say)
+        resumed(figures, checkpoint.last().topics)
         apply = batches.apply if config.metrics is None else counted(batches.apply, figures, lambda: checkpoint.last().topics)
-        run = Run(config, session, apply, checkpoint, say, ends, schedule_of(config, session, place, say), figures.unread)
+        upkeep = schedule_of(config, session, place, say)
+        run = Run(config, session, apply, checkpoint, say, ends, upkeep, figures.unread, figures.maintenance)
         with metered(figures, config.metrics, session, config.name):
             _follow(run, config, session, checkpoint)
         if now:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 
@@ -53,6 +54,10 @@ class JobFigures:
     last_success: float = 0.0
     began: float = 0.0
     """When the present batch began; 0 if none runs."""
+    maintaining: float = 0.0
+    """When the maintenance of the present table began; 0 if none runs."""
+    maintained: float = 0.0
+    """When the last maintenance of a table ended."""
     unread: int = 0
     unread_since: float = 0.0
     """Since when there are unread records; 0 if there are none."""
@@ -88,6 +93,23 @@ class Figures:
         with self._lock:
             return dict(self._topics)
 
+    def resumed(self, tables: Mapping[str, str], aside: Collection[str]) -> None:
+        """The job goes on where an earlier run ended. ``tables``: topic → its table. ``aside``: the topics that are set aside already."""
+        with self._lock:
+            for topic in {*tables, *aside}:
+                known = self._topics.setdefault(topic, TableFigures())
+                known.table = tables.get(topic, known.table)
+                known.aside = topic in aside
+
+    @contextmanager
+    def maintenance(self) -> Iterator[None]:
+        """A table is maintained in the block. No batch runs meanwhile."""
+        self.job.maintaining = self._clock()
+        try:
+            yield
+        finally:
+            self.job.maintained, self.job.maintaining = self._clock(), 0.0
+
     def begun(self) -> None:
         """A batch begins."""
         self._tallies.clear()
@@ -117,11 +139,12 @@ class Figures:
                 self._applied(topic, part, now, apart=topic in aside)
             for topic, table in tables.items():
                 self._topics.setdefault(topic, TableFigures()).table = table
-            for topic, known in self._topics.items():
+            # Several topics may fill one table: its rows count with the first topic that has records.
+            for topic, known in sorted(self._topics.items(), key=lambda one: (one[0] not in topics, one[0])):
                 known.failures += topic in aside and not known.aside
                 known.aside = topic in aside
                 known.dead += aside.get(topic, 0)
-                for rows, deletes in self._tallies.get(known.table, {}).values():
+                for rows, deletes in self._tallies.pop(known.table, {}).values():
                     known.rows += rows
                     known.deletes += deletes
             self._tallies.clear()
@@ -152,15 +175,19 @@ class Figures:
     def trouble(self, limit: float) -> str | None:
         """Why the job is not healthy; None if it is. ``limit`` is in seconds."""
         now, job = self._clock(), self.job
+        if job.maintaining:
+            # Batches wait, and nobody asks Kafka. A restart would begin it again.
+            return None
         if job.began and now - job.began > limit:
             return f"a batch has been running for {now - job.began:.0f} s"
         if job.last_batch > job.last_success:
             return "the last batch failed"
-        since = max(job.unread_since, job.last_success)
+        since = max(job.unread_since, job.last_success, job.maintained)
         if not job.began and job.unread and now - since > limit:
             return f"no batch for {now - since:.0f} s, though {job.unread} records are unread"
-        if now - max(job.looked, job.last_batch, job.began, job.started) > limit:
-            return f"Kafka has not been asked for unread records for {now - max(job.looked, job.last_batch, job.started):.0f} s"
+        asked = max(job.looked, job.last_batch, job.maintained, job.started)
+        if now - max(asked, job.began) > limit:
+            return f"Kafka has not been asked for unread records for {now - asked:.0f} s"
         return None
 
     def _end(self) -> float:

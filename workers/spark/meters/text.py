@@ -19,6 +19,12 @@ _JOB: Final[tuple[tuple[str, str, str, Callable[[JobFigures], float]], ...]] = (
     ("last_batch_timestamp_seconds", "gauge", "When the last batch ended, 0 before.", lambda job: job.last_batch),
     ("last_success_timestamp_seconds", "gauge", "When the last batch without failure ended, 0 before.", lambda job: job.last_success),
     ("batch_begin_timestamp_seconds", "gauge", "When the present batch began, 0 if none runs.", lambda job: job.began),
+    (
+        "maintenance_begin_timestamp_seconds",
+        "gauge",
+        "When a table's present maintenance began, 0 if none runs.",
+        lambda job: job.maintaining,
+    ),
     ("unread_records", "gauge", "Records in Kafka that are in no table yet.", lambda job: job.unread),
     ("unread_timestamp_seconds", "gauge", "When the unread records were counted last, 0 before.", lambda job: job.looked),
     ("start_timestamp_seconds", "gauge", "When the job started.", lambda job: job.started),

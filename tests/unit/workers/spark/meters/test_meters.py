@@ -23,7 +23,7 @@ from workers.spark.fallback import Fallbacks
 from workers.spark.jobs import stream
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.done import Done
-from workers.spark.jobs.metering import CountedSink, counted, unread_of
+from workers.spark.jobs.metering import CountedSink, counted, resumed, unread_of
 from workers.spark.jobs.mirror_config import MirrorConfig
 from workers.spark.meters.endpoint import served
 from workers.spark.meters.figures import Figures, TopicBatch
@@ -31,6 +31,7 @@ from workers.spark.meters.listener import TriggerListener
 from workers.spark.meters.settings import MetricsConfig, check_metrics
 from workers.spark.meters.text import NAMES, exposition
 from workers.spark.tables.table import Effects, Sink, Table
+from workers.spark.topics.known import TopicState
 
 LIMIT = 300.0
 A, B = "shop.public.a", "shop.public.b"
@@ -167,6 +168,42 @@ def test_health_follows_the_batches(figures: Figures, clock: Clock) -> None:
     figures.unread({A: 0})
     clock.now += LIMIT + 1
     assert figures.trouble(LIMIT) == "Kafka has not been asked for unread records for 301 s"
+
+
+def test_job_is_healthy_while_it_maintains_a_table(figures: Figures, clock: Clock) -> None:
+    batch(figures, a=1)
+    figures.unread({A: 5})
+    with figures.maintenance():
+        clock.now += 10 * LIMIT
+        assert figures.trouble(LIMIT) is None
+        assert samples(figures)["maintenance_begin_timestamp_seconds", ""] == 1000
+    # The waiting batches and the next look at Kafka come now.
+    assert figures.trouble(LIMIT) is None
+    assert samples(figures)["maintenance_begin_timestamp_seconds", ""] == 0
+    clock.now += LIMIT + 1
+    assert figures.trouble(LIMIT) == "no batch for 301 s, though 5 records are unread"
+    figures.unread({A: 0})
+    clock.now += LIMIT + 1
+    assert figures.trouble(LIMIT) == "Kafka has not been asked for unread records for 301 s"
+
+
+def test_restarted_job_shows_what_is_set_aside_and_counts_it_no_more(figures: Figures) -> None:
+    resumed(figures, {A: TopicState(kept="public.a"), B: TopicState(kept="public.b", aside="a value")})
+    seen = samples(figures)
+    assert [seen["table_set_aside", f"public.{name}"] for name in "ab"] == [0, 1]
+    batch(figures, b=2, aside={B: 2})
+    seen = samples(figures)
+    assert [seen[f"table_{name}", "public.b"] for name in ("set_aside", "failures_total", "dead_letters_total")] == [1, 0, 2]
+
+
+def test_rows_of_a_table_that_several_topics_fill_count_once(figures: Figures) -> None:
+    figures.begun()
+    figures.tally("public.a", 10, 1, (0, 0))
+    figures.tally("public.a", 5, 0, (0, 1))
+    tables = {A: "public.a", B: "public.a"}
+    figures.applied(1.0, {B: TopicBatch(16, 0)}, tables, {})
+    known = figures.topics()
+    assert [(known[topic].rows, known[topic].deletes) for topic in (A, B)] == [(0, 0), (15, 1)]
 
 
 def test_labels_are_escaped(figures: Figures) -> None:
