@@ -13,9 +13,10 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 
 from tests.support.spark.memory_sink import Crash
 from tests.support.spark.mirror_rig import Rig
-from tests.support.spark.topic_log import ID, NAME, TopicLog, frame
+from tests.support.spark.topic_log import EPOCH, ID, NAME, TopicLog, frame
 from workers.spark.effects.known_rows import known_rows
 from workers.spark.failure import JobError
+from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.done import Done
 from workers.spark.jobs.mirror_config import MirrorConfig, SinkConfig
 from workers.spark.jobs.stream import transactions_of
@@ -369,3 +370,30 @@ def test_known_rows_hold_any_name_of_a_topic(spark: SparkSession) -> None:
     assert [tuple(row) for row in frame.collect()] == rows
     assert frame.dtypes == [("topic", "string"), ("partition", "int"), ("offset", "bigint"), ("kept", "boolean")]
     assert known_rows(spark, [], {"topic": "string"}).collect() == []
+
+
+def test_records_of_a_transaction_that_never_becomes_whole_are_applied_by_rows(spark: SparkSession, tmp_path: Path) -> None:
+    source = Source(spark, tmp_path)
+    # Retention has removed the first of two events.
+    source.change(source.a, 1, 2, "rest", op="c")
+    source.end(1, a=2)
+    source.change(source.b, 2, 1, "later", op="c")
+    source.end(2, b=1)
+    done = source.batch()
+    checkpoint = Checkpoint(spark, str(tmp_path))
+    state = checkpoint.last()
+    assert state.lacking == done.lacking == "transaction 1 has 2 events of public.a, of which 1 are read"
+    assert state.lacking_ms >= int(EPOCH.timestamp() * 1000)
+    assert source.names() == ([], [])
+    rows = Rig(spark, tmp_path)
+    rows.sink, rows.next = source.rig.sink, source.rig.next
+    source.change(source.b, 3, 1, "latest", id_=2, op="c")
+    source.end(3, b=1)
+    rows.batch(frame(spark, [record for log in (source.b, source.ends) for record in log.new()]))
+    assert source.names() == (["rest"], ["later", "latest"])
+    assert checkpoint.last().lacking is None
+    source.rig.next = rows.next
+    source.change(source.a, 4, 1, "whole", id_=3, op="c")
+    source.end(4, a=1)
+    assert source.batch().lacking is None
+    assert source.names()[0] == ["rest", "whole"]

@@ -228,6 +228,9 @@ class Batches:
                 done = replace(done, lacking=split.lacking, apart=split.apart)
                 unread = self._unread(split.late, after.topics, before, records)
                 after = replace(after, applied=split.applied, applied_ms=split.applied_ms, reached=split.reached, unread=unread)
+                after = replace(after, lacking=split.lacking, lacking_ms=split.lacking_ms)
+            elif self._transactions is None:
+                after = replace(after, lacking=None, lacking_ms=0)
             if not rebuilt:
                 # The dead letters of a rebuilt topic are there already, or Kafka has its records.
                 done = replace(done, dead=done.dead + self._dead(number, read, after, records, everything=split is not None))

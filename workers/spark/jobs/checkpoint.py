@@ -57,6 +57,10 @@ class State:
     """Topics whose rebuild (:mod:`workers.spark.jobs.rebuild`) is not finished. After a crash it begins again, before any other batch."""
     applied_ms: int = 0
     reached: tuple[Reached, ...] = ()
+    lacking: str | None = None
+    """What the first incomplete transaction lacks; None if none waits."""
+    lacking_ms: int = 0
+    """Kafka's time of the record of its end (ms since 1970)."""
 
 
 class Checkpoint:
@@ -301,6 +305,8 @@ def _state(document: Mapping[str, Any]) -> State:
         tuple(document.get("rebuilding", ())),
         document.get("applied_ms", 0),
         tuple(Reached(**one) for one in document.get("reached", ())),
+        document.get("lacking"),
+        document.get("lacking_ms", 0),
     )
 
 

@@ -41,8 +41,9 @@ class CountedSink:
         return self._sink.read(table, session)
 
 
-def resumed(figures: Figures, topics: Mapping[str, TopicState]) -> None:
-    """Tell the figures what earlier runs left."""
+def resumed(figures: Figures, topics: Mapping[str, TopicState], lacking: str | None = None) -> None:
+    """Tell the figures what earlier runs left. ``lacking``: what the first incomplete transaction lacks."""
+    figures.lacks(lacking)
     tables = {name: found for name, state in topics.items() if (found := _table(state)) is not None}
     figures.resumed(tables, {name for name, state in topics.items() if state.aside is not None})
 
@@ -62,6 +63,7 @@ def counted(
             raise
         finally:
             figures.job.fallbacks = Fallbacks.total
+        figures.lacks(done.lacking)
         read = done.topics
         tables = {name: found for name, state in states.items() if (found := _table(state)) is not None}
         aside = {name: read[name].records if done.dead and name in read else 0 for name, state in states.items() if state.aside is not None}

@@ -36,7 +36,7 @@ from workers.spark.jobs.transactions import Transactions
 from workers.spark.jobs.wal_position import fallen_back, position_of
 from workers.spark.maintenance.maintain import lake_of, maintain
 from workers.spark.maintenance.schedule import Schedule
-from workers.spark.meters.figures import Figures
+from workers.spark.meters.figures import NEVER_WHOLE, Figures
 from workers.spark.session import SHUFFLE_PARTITIONS, find_java, jar_folder, open_session
 from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, PostgresPlace, SinkPlace, jar_groups, sink_of
 from workers.spark.sinks.ruled import RuledSink, routed
@@ -63,6 +63,8 @@ from workers.spark.topics.turns import in_force
 
 LAG_SECONDS: Final = 10.0
 """How often the stream reports its lag."""
+LATE_SECONDS: Final = 300.0
+"""How long after the end of a transaction its events may still arrive. A producer gives up after 120 s by default (delivery.timeout.ms)."""
 NOTE_SECONDS: Final = 0.05
 """How often the end of a stream checks whether Spark has recorded the last batch."""
 _LOCAL: dict[str, str] = {
@@ -340,14 +342,14 @@ def _run(
         # Also those of a batch that a crash ended before its state was stored: the batch is repeated.
         isolation.clear(checkpoint.last().topics)
         _say_aside(checkpoint.last(), say)
-        resumed(figures, checkpoint.last().topics)
+        resumed(figures, checkpoint.last().topics, checkpoint.last().lacking)
         apply = batches.apply if config.metrics is None else counted(batches.apply, figures, lambda: checkpoint.last().topics)
         upkeep = schedule_of(config, session, place, say)
         run = Run(config, session, apply, checkpoint, say, ends, upkeep, figures.unread, figures.maintenance)
         with metered(figures, config.metrics, session, config.name):
             _follow(run, config, session, checkpoint)
         if now:
-            _check_complete(checkpoint.last())
+            _check_complete(checkpoint.last(), time.time())
     finally:
         if spark is None:
             session.stop()
@@ -399,8 +401,13 @@ def _check_topics(config: MirrorConfig, topics: Collection[object], *, now: bool
     say(f"{said} yet: waiting for one.")
 
 
-def _check_complete(state: State) -> None:
-    """Raise JobError when a table is not up to date because its topic is set aside, or when all topics are set aside."""
+def _check_complete(state: State, now: float) -> None:
+    """Raise JobError when a table is not up to date because its topic is set aside, or when all topics are set aside.
+
+    So does a transaction whose rest is not in Kafka long after its end. ``now`` is in seconds since 1970.
+    """
+    if state.lacking is not None and now - state.lacking_ms / 1000 > LATE_SECONDS:
+        raise JobError(UNREADABLE, f"Not up to date: {state.lacking}, and later transactions wait for it. {NEVER_WHOLE}")
     aside = {name: known for name, known in state.topics.items() if known.aside is not None}
     tables = sorted(known.kept for known in aside.values() if known.kept is not None)
     if tables:

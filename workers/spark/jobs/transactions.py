@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
@@ -42,7 +42,7 @@ class End:
     """The record of a transaction's end, at ``offset``. ``counts`` has the number of its events by table (``schema.name``).
 
     ``lsn`` is the LSN at which the commit record ends. ``ts_ms`` is the time of the commit by the source's clock (ms since 1970), 0 if
-    the record does not have it.
+    the record does not have it. ``written_ms`` is Kafka's time of the record.
     """
 
     xid: str
@@ -50,6 +50,7 @@ class End:
     counts: Mapping[str, int]
     offset: int = 0
     ts_ms: int = 0
+    written_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,8 @@ class Split:
     """The cut records that can be applied (``ready``), and those that must wait (``late``, None without any).
 
     ``applied``, ``applied_ms`` and ``reached`` are the values of :class:`workers.spark.jobs.checkpoint.State` after the ready records.
-    ``lacking`` says what the first incomplete transaction lacks. ``apart`` is the number of changes without a transaction id, which are
-    applied one by one.
+    ``lacking`` says what the first incomplete transaction lacks, ``lacking_ms`` is Kafka's time of its end record. ``apart`` is the
+    number of changes without a transaction id, which are applied one by one.
     """
 
     ready: DataFrame
@@ -68,6 +69,7 @@ class Split:
     reached: tuple[Reached, ...]
     lacking: str | None
     apart: int
+    lacking_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,15 +171,23 @@ class Transactions:
             tuple(Reached(*place, *position) for place, position in sorted(held.reached.items())),
             lacking,
             read.apart,
+            ends[len(found)].written_ms if len(found) < len(ends) else 0,
         )
 
     def _ends(self, marked: DataFrame) -> list[End]:
-        rows = marked.where(F.col("xid").isNotNull()).select("partition", "offset", "end.*").collect()
+        rows = (
+            marked.where(F.col("xid").isNotNull())
+            .select("partition", "offset", F.unix_millis("timestamp").alias("written_ms"), "end.*")
+            .collect()
+        )
         if any(row["partition"] for row in rows):
             remedy = "Give it one (topic.creation.groups in the connector), and start connector and mirror again from the beginning."
             raise _refused(f"the topic {self.topic} has several partitions, which have no order of commits. {remedy}")
         counts = ({one["data_collection"]: one["event_count"] for one in row["data_collections"] or ()} for row in rows)
-        found = (ended(row["id"], counted, row["offset"], row["ts_ms"]) for row, counted in zip(rows, counts, strict=True))
+        found = (
+            replace(ended(row["id"], counted, row["offset"], row["ts_ms"]), written_ms=row["written_ms"] or 0)
+            for row, counted in zip(rows, counts, strict=True)
+        )
         return sorted(found, key=lambda end: end.offset)
 
     def _read(self, marked: DataFrame) -> _TableEvents:

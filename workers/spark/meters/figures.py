@@ -7,6 +7,12 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Final
+
+NEVER_WHOLE: Final = (
+    'If Kafka no longer holds the rest, or batches with consistency = "row" have read it, the transaction never becomes whole: '
+    "see docs/spark.md, Transactions that never become whole."
+)
 
 
 @dataclass(slots=True)
@@ -54,6 +60,10 @@ class JobFigures:
     last_success: float = 0.0
     began: float = 0.0
     """When the present batch began; 0 if none runs."""
+    lacking: str | None = None
+    """What the first incomplete transaction lacks; None if none waits."""
+    lacking_since: float = 0.0
+    """Since when this transaction is the first incomplete one."""
     maintaining: float = 0.0
     """When the maintenance of the present table began; 0 if none runs."""
     maintained: float = 0.0
@@ -100,6 +110,13 @@ class Figures:
                 known = self._topics.setdefault(topic, TableFigures())
                 known.table = tables.get(topic, known.table)
                 known.aside = topic in aside
+
+    def lacks(self, said: str | None) -> None:
+        """What the first incomplete transaction lacks (``transaction <xid> has …``) after the last batch; None if none waits."""
+        job = self.job
+        if said is None or job.lacking is None or said.split()[:2] != job.lacking.split()[:2]:
+            job.lacking_since = self._clock()
+        job.lacking = said
 
     @contextmanager
     def maintenance(self) -> Iterator[None]:
@@ -182,6 +199,8 @@ class Figures:
             return f"a batch has been running for {now - job.began:.0f} s"
         if job.last_batch > job.last_success:
             return "the last batch failed"
+        if job.lacking is not None and now - job.lacking_since > limit:
+            return f"since {now - job.lacking_since:.0f} s no transaction can be applied: {job.lacking}. {NEVER_WHOLE}"
         since = max(job.unread_since, job.last_success, job.maintained)
         if not job.began and job.unread and now - since > limit:
             return f"no batch for {now - since:.0f} s, though {job.unread} records are unread"

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from workers.spark.failure import JobError
 from workers.spark.jobs.checkpoint import Checkpoint, State, _state
 
-STATE = State(replacing=("shop.public.orders",), rebuilding=("shop.public.lines",), applied=7)
+STATE = State(replacing=("shop.public.orders",), rebuilding=("shop.public.lines",), applied=7, lacking="transaction 5 has …", lacking_ms=9)
 
 
 def test_a_document_is_read_as_it_was_written() -> None:
@@ -27,7 +27,7 @@ def test_an_older_document_names_the_topics_to_replace_differently() -> None:
 
 def test_the_oldest_documents_have_no_topics_to_replace() -> None:
     document = json.loads(json.dumps(asdict(State())))
-    for name in ("replacing", "rebuilding", "applied_ms", "reached"):
+    for name in ("replacing", "rebuilding", "applied_ms", "reached", "lacking", "lacking_ms"):
         del document[name]
     assert _state(document) == State()
 

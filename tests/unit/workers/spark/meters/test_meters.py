@@ -21,7 +21,7 @@ from tests.support.project import ROOT
 from workers.spark.failure import UNREADABLE, WRONG, JobError
 from workers.spark.fallback import Fallbacks
 from workers.spark.jobs import stream
-from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.checkpoint import Checkpoint, State
 from workers.spark.jobs.done import Done
 from workers.spark.jobs.metering import CountedSink, counted, resumed, unread_of
 from workers.spark.jobs.mirror_config import MirrorConfig
@@ -185,6 +185,31 @@ def test_job_is_healthy_while_it_maintains_a_table(figures: Figures, clock: Cloc
     figures.unread({A: 0})
     clock.now += LIMIT + 1
     assert figures.trouble(LIMIT) == "Kafka has not been asked for unread records for 301 s"
+
+
+def test_transaction_that_does_not_become_whole_is_named(figures: Figures, clock: Clock) -> None:
+    figures.lacks("transaction 5 has 2 events of public.a, of which 0 are read")
+    clock.now += LIMIT
+    batch(figures, a=1)
+    figures.unread({A: 0})
+    figures.lacks("transaction 5 has 2 events of public.a, of which 1 are read")
+    assert figures.trouble(LIMIT) is None
+    clock.now += 1
+    said = "since 301 s no transaction can be applied: transaction 5 has 2 events of public.a, of which 1 are read. If Kafka no longer"
+    assert str(figures.trouble(LIMIT)).startswith(said)
+    figures.lacks("transaction 55 has 1 events of public.a, of which 0 are read")
+    assert figures.trouble(LIMIT) is None
+    figures.lacks(None)
+    clock.now += 1
+    assert figures.job.lacking is None
+
+
+def test_run_to_the_end_fails_if_a_transaction_stays_incomplete() -> None:
+    state = State(lacking="transaction 5 has 2 events of public.a, of which 0 are read", lacking_ms=1_000_000)
+    stream._check_complete(state, 1000 + stream.LATE_SECONDS)
+    with pytest.raises(JobError, match="Not up to date: transaction 5 has 2 events") as found:
+        stream._check_complete(state, 1001 + stream.LATE_SECONDS)
+    assert found.value.code == UNREADABLE
 
 
 def test_restarted_job_shows_what_is_set_aside_and_counts_it_no_more(figures: Figures) -> None:
