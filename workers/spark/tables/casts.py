@@ -26,6 +26,7 @@ from pyspark.sql.types import (
 
 from workers.spark.kinds import Kind
 from workers.spark.kinds.binding import let
+from workers.spark.kinds.digits import plain, with_point
 from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step, steps_along
 from workers.spark.tables.names import quoted
 from workers.spark.tables.postgres_text import from_text, to_text
@@ -67,10 +68,25 @@ def converted(value: SparkColumn, old: DataType, column: Column) -> SparkColumn:
         return F.coalesce(column.kind.read(value.cast("string")), F.round(exact, 0).try_cast(new))
     if isinstance(new, NumericType) and isinstance(old, NumericType):
         return value.try_cast(new)
+    if column.kind.read is plain and isinstance(old, FloatType | DoubleType):
+        return _without_exponent(value)
     # Only the kind's own reader knows the names of infinite dates and times.
     if isinstance(new, DateType | TimestampType | TimestampNTZType):
         return let(to_text(value, old), lambda text: from_text(text, new))
     return let(to_text(value, old), column.kind.read)
+
+
+def _without_exponent(value: SparkColumn) -> SparkColumn:
+    """A floating-point number's text in the form of numeric. Spark writes large and small numbers with an exponent."""
+
+    def digits(text: SparkColumn) -> SparkColumn:
+        mantissa, exponent = F.split_part(text, F.lit("E"), F.lit(1)), F.split_part(text, F.lit("E"), F.lit(2)).try_cast("int")
+        integer = F.replace(mantissa, F.lit("."), F.lit("")).try_cast("bigint").cast("string")
+        scale = F.length(F.split_part(mantissa, F.lit("."), F.lit(2))) - F.coalesce(exponent, F.lit(0))
+        # Infinity and NaN are no integers.
+        return F.coalesce(plain(with_point(integer, scale)), text)
+
+    return let(value.cast("string"), digits)
 
 
 def rewritten(there: DataFrame, table: Table, wanted: Sequence[Step]) -> DataFrame:
