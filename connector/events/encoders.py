@@ -107,15 +107,15 @@ class TableEncoder:
         self.key_at = tuple(column.index for column in key_columns)
         """Places of the key's columns in a row."""
         name = table.name
-        self.row: RowFunction = _compile(f"row {name}", self._columns, width, value_settings, unchanged=False)
-        self.row_with_unchanged: RowFunction = _compile(f"row with unchanged {name}", self._columns, width, value_settings, unchanged=True)
-        self.key_header: RowFunction = _compile(f"key header {name}", tuple(header_columns), width, _HEADER_SETTINGS, unchanged=True)
+        self.row: RowFunction = _compile(f"row {name}", self._columns, width, value_settings)
+        self.row_with_unchanged: RowFunction = _compile(f"row with unchanged {name}", self._columns, width, value_settings, unchanged=name)
+        self.key_header: RowFunction = _compile(f"key header {name}", tuple(header_columns), width, _HEADER_SETTINGS, unchanged=name)
         """Writes the key alone, for the headers of a primary-key change (fields in the order of ``header_columns``)."""
         key_schema = Schema("struct", name=f"{named}.Key", fields=tuple(Field(c.name, c.schema) for c in key_columns))
         before, after = b"", b""
         if key_settings.schemas_enable:
             before, after = b'{"schema":' + schema_json(key_schema, None, key_settings) + b',"payload":', b"}"
-        self.key: RowFunction = _compile(f"key {name}", self._key_columns, width, key_settings, unchanged=True, before=before, after=after)
+        self.key: RowFunction = _compile(f"key {name}", self._key_columns, width, key_settings, unchanged=name, before=before, after=after)
         self.keys = _compile_rows(f"keys {name}", self._key_columns, key_settings, before=before, closing=b"}" + after, extra=0)
         """``keys(columns, nulls)`` returns the keys of a burst. The result is meaningless for a table without a key."""
         self.created = _compile_rows(f"created {name}", self._columns, value_settings, before=HEAD, extra=6)
@@ -172,7 +172,7 @@ class TableEncoder:
             if cell is None:
                 text = null
             elif cell is UNCHANGED:
-                text = placeholder
+                text = _unsent(self.table.name, column.name) if placeholder is None else placeholder
             else:
                 try:
                     text = column.codec.encode(cell)
@@ -210,8 +210,8 @@ def _in_place_of_null(column: EventColumn) -> tuple[object, object]:
     return fallback if column.not_null or (mask is not None and mask.constant is not None) else None, fallback
 
 
-def _constants(column: EventColumn, settings: ConverterSettings) -> tuple[bytes, bytes, bytes]:
-    """Return the JSON of a NULL, of the fallback, and of an unchanged TOAST value.
+def _constants(column: EventColumn, settings: ConverterSettings) -> tuple[bytes, bytes, bytes | None]:
+    """Return the JSON of a NULL, of the fallback, and of an unchanged TOAST value; None if no event can hold the last one.
 
     A NULL in a required column (the ``before`` of a delete under replica identity DEFAULT) becomes the column's default, else the type's
     fallback. In an optional column JsonConverter replaces it with the default (KIP-581). A mask changes a default or fallback that replaces
@@ -219,11 +219,23 @@ def _constants(column: EventColumn, settings: ConverterSettings) -> tuple[bytes,
     """
     encode = value_encoder(column.schema, settings)
     null, fallback = map(encode, _in_place_of_null(column))
-    unavailable = column.codec.unavailable
-    if unavailable is None and not column.codec.schema.optional:
-        return null, fallback, null
-    # As recorded, an unchanged geometry is null even in a NOT NULL column.
-    return null, fallback, encode(unavailable)
+    codec = column.codec
+    if codec.unavailable is not None or codec.schema.optional:
+        # As recorded, an unchanged geometry is null even in a NOT NULL column.
+        return null, fallback, encode(codec.unavailable)
+    # As recorded, a default is sent in place of such a value; a zero would look like the value that the row has.
+    needed = column.not_null and column.schema.default in (NO_DEFAULT, None)
+    return null, fallback, None if needed else null
+
+
+def _unsent(table: str, column: str) -> bytes:
+    """Raise the failure of an event that needs a value which the server did not send."""
+    raise CdcError(
+        ErrorKind.VALUE,
+        f"Column {column} of table {table} needs a value, and the server did not send it, because the update did not change it (TOAST)",
+        "Set REPLICA IDENTITY FULL for the table, or let a ReselectColumnsPostProcessor read the column again;"
+        " event.processing.failure.handling.mode=warn leaves such events out",
+    )
 
 
 def _row_columns(columns: Sequence[EventColumn]) -> list[RowColumn]:
@@ -242,22 +254,22 @@ def _compile(
     width: int,
     settings: ConverterSettings,
     *,
-    unchanged: bool,
+    unchanged: str | None = None,
     before: bytes = b"",
     after: bytes = b"",
 ) -> RowFunction:
-    """Define ``row(cells)``, which returns ``before{...}after``; with ``unchanged`` it handles missing TOAST values.
+    """Define ``row(cells)``, which returns ``before{...}after``. ``title`` is the function's name in tracebacks and profiles.
 
-    ``title`` is the function's name in tracebacks and profiles.
+    With ``unchanged``, the table's name, it handles missing TOAST values. It raises CdcError(VALUE) where the event needs the value.
     """
     return cast(RowFunction, define(title, "row", lambda: _row_source(columns, width, settings, unchanged, before, after)))
 
 
 def _row_source(
-    columns: Sequence[EventColumn], width: int, settings: ConverterSettings, unchanged: bool, before: bytes, after: bytes
+    columns: Sequence[EventColumn], width: int, settings: ConverterSettings, unchanged: str | None, before: bytes, after: bytes
 ) -> Generated:
     names: dict[str, object] = dict(INLINE_NAMES)
-    names["UNCHANGED"] = UNCHANGED
+    names["UNCHANGED"], names["unsent"] = UNCHANGED, _unsent
     parts: list[str] = []
     for number, (column, literal) in enumerate(zip(columns, _literals(columns, before), strict=True)):
         cell = f"c{column.index}"
@@ -272,8 +284,9 @@ def _row_source(
         else:
             convert = column.codec.inline.replace("{c}", cell)
         convert = f"{null!r} if {cell} is None else {convert}"
-        if unchanged:
-            convert = f"{placeholder!r} if {cell} is UNCHANGED else {convert}"
+        if unchanged is not None:
+            missing = f"unsent({unchanged!r}, {column.name!r})" if placeholder is None else repr(placeholder)
+            convert = f"{missing} if {cell} is UNCHANGED else {convert}"
         parts.append(f"{literal!r}, ({convert}),")
     closing = b"}" + after
     if not columns:

@@ -109,8 +109,8 @@ def _missing(rule: ReselectRule, event: EventColumn, placeholder: bool) -> tuple
     shown = event.schema.default not in (NO_DEFAULT, None) or (event.mask is not None and event.mask.constant is not None)
     null = rule.nulls and not event.not_null and not shown
     if event.codec.unavailable is None and event.codec.cell_value is None:
-        # Events show null for a missing value of such a type.
-        return null, null
+        # Events show null for a missing value of such a type. A column that is NOT NULL must not show anything but its value.
+        return rule.unavailable if event.not_null else null, null
     return rule.unavailable and placeholder, null
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from connector.catalog.selection import Selection
 from connector.catalog.table import CatalogTable
 from connector.config.packed import NamedConverter
+from connector.errors import CdcError, ErrorKind
 from connector.events.capture import Capture
 from connector.events.converted_columns import ConvertedColumns
 from connector.events.encoders import EventColumn, TableEncoder
@@ -72,7 +73,10 @@ def cases(draw: st.DrawFn) -> Case:
         default = default_value(column, codec, KINDS, types)
         schema = schema if default is NO_DEFAULT else schema.with_default(default)
         events.append(EventColumn(name, index, codec, schema, column.not_null))
-    cells = [kind.texts | st.none() | st.just(UNCHANGED) if draw(st.booleans()) else kind.texts for kind in chosen]
+    cells = [
+        kind.texts | st.none() | (st.just(UNCHANGED) if sendable(event) else st.nothing()) if draw(st.booleans()) else kind.texts
+        for kind, event in zip(chosen, events, strict=True)
+    ]
     rows = draw(st.lists(st.tuples(*cells), min_size=1, max_size=4))
     keys = draw(st.lists(st.integers(0, len(chosen) - 1), unique=True, max_size=3))
     converter = ConverterSettings(
@@ -80,6 +84,12 @@ def cases(draw: st.DrawFn) -> Case:
     )
     catalog = CatalogTable(7, "public", "t", tuple(described), tuple(names[index] for index in keys))
     return Case(tuple(events), catalog, tuple(keys), tuple(rows), converter)
+
+
+def sendable(column: EventColumn) -> bool:
+    """Whether an event can be made without the value of the column, because the server did not send it."""
+    replaced = column.codec.unavailable is not None or column.codec.cell_value is not None
+    return replaced or column.schema.optional or column.schema.default is not NO_DEFAULT
 
 
 def meant(column: EventColumn, cell: Cell) -> object:
@@ -166,6 +176,42 @@ def test_a_geometry_that_was_not_sent_is_null_in_a_required_column_too() -> None
     assert encoder.tolerant([NOT_SENT]) == (b'{"g":null}', [])
     # The image of a deleted row has only its key.
     assert encoder.row([None]) == b'{"g":{"wkb":"AQcAAAAAAAAA","srid":null}}'
+
+
+NEEDED = [
+    Column("v", 1700, not_null=True),
+    Column("v", 1700, 655366, not_null=True),
+    Column("v", 1562, not_null=True),
+    Column("v", 1560, 20000, not_null=True),
+    *(Column("v", oid, not_null=True) for oid in (1005, 1022, 1115, 1185, 1231, 1000, 1183)),
+]
+"""NOT NULL columns of types without a placeholder."""
+
+
+@pytest.mark.parametrize("column", NEEDED, ids=lambda column: str(column.type_oid))
+def test_no_row_invents_a_value_that_was_not_sent(column: Column) -> None:
+    plain = ConverterSettings(schemas_enable=False)
+    optional = replace(column, name="o", not_null=False)
+    table = catalog_table("t", column, optional, primary_key=["v"])
+    encoder = Capture(Selection.of(configured()), KINDS, plain, plain, Warned()).encoder(table)
+    cells = [NOT_SENT, NOT_SENT]
+    for write in (encoder.row_with_unchanged, encoder.tolerant, encoder.key, encoder.key_header):
+        with pytest.raises(CdcError, match=r"Column v of table public\.t needs a value") as raised:
+            write(cells)
+        assert raised.value.kind is ErrorKind.VALUE
+        assert "REPLICA IDENTITY FULL" in raised.value.remedy
+    # The image of a deleted row has only its key, so that a true NULL has a fallback.
+    assert b'"o":null' in encoder.row([None, None])
+    nullable = catalog_table("t", replace(column, not_null=False), optional)
+    encoder = Capture(Selection.of(configured()), KINDS, plain, plain, Warned()).encoder(nullable)
+    assert encoder.row_with_unchanged(cells) == encoder.tolerant(cells)[0] == b'{"v":null,"o":null}'
+
+
+def test_the_default_is_sent_for_what_was_not_sent() -> None:
+    plain = ConverterSettings(schemas_enable=False)
+    table = catalog_table("t", Column("v", 1562, not_null=True, default="'101'::\"bit\""))
+    encoder = Capture(Selection.of(configured()), KINDS, plain, plain, Warned()).encoder(table)
+    assert encoder.row_with_unchanged([NOT_SENT]) == encoder.tolerant([NOT_SENT])[0] == b'{"v":"BQ=="}'
 
 
 def test_each_converter_writes_decimals_in_its_own_format() -> None:

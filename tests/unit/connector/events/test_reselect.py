@@ -95,6 +95,18 @@ def test_a_missing_row_does_not_change_the_event() -> None:
     assert after(sent) == ("u", {"id": 1, "name": None, "big": PLACEHOLDER})
 
 
+def test_a_required_value_without_a_placeholder_is_read_again() -> None:
+    table = catalog_table("orders", ID, Column("price", 1700, not_null=True), primary_key=["id"])
+    rig, wal = started(table, config=config())
+    rig.found[(b"1",)] = {"price": b"7"}
+    wal.update(relation_of(table), "1", UNCHANGED)
+    [sent] = rig.feed(wal.take())
+    assert after(sent) == ("u", {"id": 1, "price": {"scale": 0, "value": "Bw=="}})
+    wal.update(relation_of(table), "2", UNCHANGED)
+    with pytest.raises(CdcError, match=r"Column price of table public\.orders needs a value"):
+        rig.feed(wal.take())
+
+
 def test_the_position_stays_before_a_row_that_is_awaited() -> None:
     rig, wal = started(ORDERS, config=config())
     wal.insert(relation_of(ORDERS), "1", "a", "a")

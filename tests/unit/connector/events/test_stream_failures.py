@@ -8,7 +8,7 @@ from connector.errors import CdcError, ErrorKind
 from connector.events.changes import StreamSettings
 from connector.types.codec import Column
 from tests.support.stream_rig import INT4, TEXT, StreamRig, catalog_table, relation_of
-from tests.support.wal_script import WalScript
+from tests.support.wal_script import UNCHANGED, WalScript
 
 NUMERIC_10_2 = 655366
 # A key that cannot hold every value of its column: NaN is no Decimal.
@@ -80,6 +80,34 @@ def test_a_value_that_must_not_be_null_fails_its_event(unchanged: bool) -> None:
     ((table, _, reason),) = rig.failures.left_out
     assert table == "public.plain"
     assert "column n" in reason.lower()
+
+
+@pytest.mark.parametrize(("mode", "reported"), [("warn", True), ("skip", False)])
+@pytest.mark.parametrize("old_key", [None, ("1", None)])
+def test_an_event_without_a_value_that_it_needs_is_left_out(mode: str, reported: bool, old_key: tuple[str, None] | None) -> None:
+    table = catalog_table("needed", Column("id", INT4, not_null=True), Column("n", 1700, not_null=True), oid=5002, primary_key=["id"])
+    relation = relation_of(table)
+    settings = StreamSettings(skipped=frozenset(), processing_failure=mode)
+    rig, wal = StreamRig(table, settings=settings), WalScript()
+    wal.begin(42)
+    wal.relation(relation)
+    wal.insert(relation, "1", "7")
+    wal.update(relation, "2" if old_key else "1", UNCHANGED, key=old_key)
+    wal.insert(relation, "3", "8")
+    rig.feed(wal.take())
+    assert [(sent.op, sent.key_json["id"]) for sent in rig.sent["srv.public.needed"]] == [("c", 1), ("c", 3)]
+    assert [table for table, _, _ in rig.failures.left_out] == ["public.needed"] * reported
+
+
+def test_the_task_fails_for_a_value_that_it_needs() -> None:
+    table = catalog_table("needed", Column("id", INT4, not_null=True), Column("n", 1700, not_null=True), oid=5002, primary_key=["id"])
+    rig, wal = StreamRig(table, settings=StreamSettings()), WalScript()
+    wal.begin(42)
+    wal.relation(relation_of(table))
+    wal.update(relation_of(table), "1", UNCHANGED)
+    with pytest.raises(CdcError, match=r"Column n of table public\.needed needs a value") as reported:
+        rig.feed(wal.take())
+    assert "ReselectColumnsPostProcessor" in reported.value.remedy
 
 
 def test_converting_comes_first() -> None:
