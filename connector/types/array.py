@@ -1,6 +1,7 @@
 r"""Arrays of one dimension (PostgreSQL manual, 8.15.6): ``{1,NULL,"a \"quoted\" one"}``, perhaps with bounds before them.
 
-Connect's schemas have no dimensions. An array with more dimensions becomes an array of nulls with the length of the first dimension.
+Connect's schemas have no dimensions. An array with more dimensions becomes an array with the length of the first dimension: of nulls, or of
+the texts of its sub-arrays if the schema allows no null.
 """
 
 from __future__ import annotations
@@ -17,24 +18,35 @@ _T = TypeVar("_T")
 _ELEMENTS: Final = {delimiter: re.compile(rb'"((?:[^"\\]|\\.)*)"|([^"{}%b]+)' % delimiter, re.DOTALL) for delimiter in (b",", b":", b";")}
 _ESCAPED: Final = re.compile(rb"\\(.)", re.DOTALL)
 _OPEN: Final = ord("{")
+_CLOSE: Final = ord("}")
 _QUOTE: Final = ord('"')
 _BACKSLASH: Final = ord("\\")
 
 
 def array(
-    element: Codec, *, optional_items: bool = True, unavailable: object = None, lenient: bool = False, delimiter: bytes = b","
+    element: Codec,
+    *,
+    optional_items: bool = True,
+    texts_of_parts: bool = False,
+    unavailable: object = None,
+    lenient: bool = False,
+    delimiter: bytes = b",",
 ) -> Codec:
     """Return the codec of an array column with elements of ``element``.
 
     ``delimiter`` is typdelim of the element type: a comma for all but PostGIS' types (colon) and box (semicolon). ``lenient`` turns an
-    element that cannot be converted into null; otherwise the whole value raises ValueError.
+    element that cannot be converted into null; otherwise the whole value raises ValueError. Without ``optional_items``,
+    ``texts_of_parts`` puts the text of a sub-array where null would stand for it.
     """
+    texts_of_parts = texts_of_parts and not optional_items
     items = element.schema.as_optional(optional_items)
     encode_element = _tolerant(element.encode, b"null") if lenient else element.encode
     decode_element = _tolerant(element.decode, None) if lenient else element.decode
 
     def split(text: bytes) -> list[bytes | None]:
         found = elements(text, delimiter)
+        if texts_of_parts and None in found:
+            found = list(sub_arrays(text, delimiter)) or found
         if not optional_items and None in found:
             raise ValueError("Array has a null element where its schema allows none")
         return found
@@ -70,7 +82,7 @@ def elements(text: bytes, delimiter: bytes = b",") -> list[bytes | None]:
     if body[:1] != b"{" or body[-1:] != b"}":
         raise ValueError("Array is not in braces")
     if body[1:2] == b"{":
-        return [None] * _length(body, delimiter[0])
+        return [None] * len(sub_arrays(body, delimiter))
     if b'"' not in body and b"\\" not in body:
         return [None if part == b"NULL" else part for part in body[1:-1].split(delimiter)] if len(body) > 2 else []
     element = _ELEMENTS[delimiter]
@@ -89,11 +101,14 @@ def elements(text: bytes, delimiter: bytes = b",") -> list[bytes | None]:
     return found
 
 
-def _length(body: bytes, delimiter: int) -> int:
-    """Return the number of sub-arrays in the outermost braces."""
-    depth, count, quoted, at = 0, 1, False, 0
-    while at < len(body):
-        code = body[at]
+def sub_arrays(text: bytes, delimiter: bytes = b",") -> list[bytes]:
+    """Return the texts of the sub-arrays of an array with several dimensions; an empty list for an array with one."""
+    at = text.find(b"{") + 1
+    if text[at : at + 1] != b"{":
+        return []
+    depth, quoted, begin, end, found = 0, False, at, len(text) - 1, []
+    while at < end:
+        code = text[at]
         if quoted:
             at += code == _BACKSLASH
             quoted = code != _QUOTE
@@ -101,12 +116,13 @@ def _length(body: bytes, delimiter: int) -> int:
             quoted = True
         elif code == _OPEN:
             depth += 1
-        elif code == delimiter:
-            count += depth == 1
-        elif code == ord("}"):
+        elif code == delimiter[0] and not depth:
+            found.append(text[begin:at])
+            begin = at + 1
+        elif code == _CLOSE:
             depth -= 1
         at += 1
-    return count
+    return [*found, text[begin:end]]
 
 
 def _encode_integers(text: bytes) -> bytes:

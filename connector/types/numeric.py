@@ -33,10 +33,11 @@ _MAX_INT_DIGITS: Final = 4000
 """The length up to which int() is used. It refuses longer texts (sys.set_int_max_str_digits); a numeric has up to 131,072 digits."""
 
 
-def numeric(modifier: int, mode: str, decimal_format: str, *, element: bool = False) -> Codec:
+def numeric(modifier: int, mode: str, decimal_format: str, *, unavailable: str | None = None, element: bool = False) -> Codec:
     """Return the codec of a numeric column; ``modifier`` is atttypmod, below 4 if no precision was declared.
 
-    As an array's element, NaN and infinities are refused in every mode, because Debezium's driver refuses them there.
+    Only texts (the mode string) have the placeholder ``unavailable``. As an array's element, NaN and infinities are refused in every mode,
+    because Debezium's driver refuses them there.
     """
     scale = numeric_scale(modifier)
     if mode == "double":
@@ -46,7 +47,7 @@ def numeric(modifier: int, mode: str, decimal_format: str, *, element: bool = Fa
         zero = "0" if not scale or scale < 0 else "0." + "0" * scale
         if element:
             return Codec(schema=STRING, encode=_encode_finite, decode=_decode_finite, fallback=zero)
-        return Codec(schema=STRING, encode=_encode_string, decode=_decode_string, fallback=zero)
+        return Codec(schema=STRING, encode=_encode_string, decode=_decode_string, fallback=zero, unavailable=unavailable)
     if scale is None:
         return Codec(schema=VARIABLE_SCALE, encode=_encode_variable, decode=_decode_variable, fallback={"scale": 0, "value": b"\0"})
     parameters = (("scale", str(scale)), ("connect.decimal.precision", str((modifier - 4) >> 16 & 0xFFFF)))

@@ -76,7 +76,14 @@ def _fixed(codec: Codec) -> _Builder:
 
 
 def _numeric(context: _Context, *, element: bool = False) -> Codec:
-    return numeric(context.modifier, context.settings.decimal_handling_mode, context.settings.decimal_format, element=element)
+    settings = context.settings
+    return numeric(
+        context.modifier,
+        settings.decimal_handling_mode,
+        settings.decimal_format,
+        unavailable=context.placeholder.text,
+        element=element,
+    )
 
 
 def _time(context: _Context) -> Codec:
@@ -246,7 +253,9 @@ def resolve(column: Column, types: Types, settings: TypeSettings, *, streamed: b
     by_driver = settings.emulation.converts_snapshots_by_driver
     context = _Context(modifier, settings, placeholder_of(settings), by_driver=by_driver and not streamed)
     if info.element and info.name not in _BUILT_IN:
-        return _array_codec(types.get(info.element), replace(context, by_driver=by_driver))
+        codec = _array_codec(types.get(info.element), replace(context, by_driver=by_driver))
+        # As recorded, a domain over an array has no placeholder.
+        return codec if codec is None or info.oid == column.type_oid else replace(codec, unavailable=None)
     return _scalar(info, context) or _unknown(info, context)
 
 
@@ -294,6 +303,7 @@ def _array_codec(info: TypeInfo | None, context: _Context) -> Codec | None:
     return array(
         element,
         optional_items=info.kind != "e" and info.name not in _REQUIRED_ITEMS,
+        texts_of_parts=True,
         unavailable=array_placeholder(info, element, context.placeholder),
         lenient=info.name == "timestamp" and context.settings.time_precision_mode == "nanoseconds",
         delimiter=delimiter,

@@ -10,6 +10,7 @@ from connector.record.schema import NO_DEFAULT
 from connector.types.codec import Column, TypeInfo, TypeSettings
 from connector.types.defaults import default_value
 from connector.types.registry import resolve
+from tests.support.column_kinds import KINDS
 from tests.support.type_catalog import OIDS, TYPES, column, settings
 
 PLAIN = TypeSettings()
@@ -100,6 +101,42 @@ def test_bounds_before_an_array_do_not_count() -> None:
     codec = resolve(column("int4[]"), TYPES, PLAIN)
     assert codec is not None
     assert codec.encode(b"[2:4]={7,NULL,9}") == b"[7,null,9]"
+
+
+@pytest.mark.parametrize(
+    ("text", "json"),
+    [
+        (b"{{ok,sad},{sad,ok}}", b'["{ok,sad}","{sad,ok}"]'),
+        (b'[1:1][0:1]={{"a ,{\\"",ok}}', b'["{\\"a ,{\\\\\\"\\",ok}"]'),
+        (b"{{{ok}}}", b'["{{ok}}"]'),
+    ],
+)
+def test_sub_arrays_of_enums_are_texts(text: bytes, json: bytes) -> None:
+    codec = resolve(column("mood[]"), TYPES, PLAIN)
+    assert codec is not None
+    assert codec.encode(text) == json
+
+
+def test_a_domain_over_an_array_has_no_placeholder() -> None:
+    types = {
+        25: TypeInfo(25, "text", "pg_catalog"),
+        1009: TypeInfo(1009, "_text", "pg_catalog", category="A", element=25),
+        1: TypeInfo(1, "texts", "public", "d", base=1009),
+        2: TypeInfo(2, "word", "public", "d", base=25),
+    }
+    shown = [codec.unavailable for oid in (1009, 1, 2) if (codec := resolve(Column("c", oid), types, PLAIN)) is not None]
+    assert shown == [["__debezium_unavailable_value"], None, "__debezium_unavailable_value"]
+
+
+def test_only_texts_of_numerics_have_a_placeholder() -> None:
+    for mode, wanted in (("string", "__debezium_unavailable_value"), ("precise", None), ("double", None)):
+        for modifier in (-1, (8 << 16 | 3) + 4):
+            codec = resolve(Column("c", 1700, modifier), KINDS, settings({"decimal_handling_mode": mode}))
+            assert codec is not None
+            assert codec.unavailable == wanted
+        items = resolve(Column("c", 1231), KINDS, settings({"decimal_handling_mode": mode}))
+        assert items is not None
+        assert items.unavailable is None
 
 
 def test_enum_arrays_hold_no_nulls() -> None:
