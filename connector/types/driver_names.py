@@ -35,6 +35,7 @@ _LENGTHS: Final = {
 _CLOCKS: Final = {"time": 8, "timetz": 14, "timestamp": 22, "timestamptz": 28}
 """The number of characters of a type's text without the fraction of a second."""
 _DIGITS: Final = {"float4": 8, "float8": 17}
+_NUMBER_VECTORS: Final = frozenset({"int2vector", "oidvector"})
 _VECTORS: Final = frozenset({"vector", "halfvec", "sparsevec"})
 
 
@@ -65,10 +66,12 @@ def source_type(column: Column, types: Types, emulation: Emulation, *, streamed:
     if info is None or base is None:
         return SourceType(str(column.type_oid), UNKNOWN_LENGTH, 0)
     name = _name(info, column, alike=emulation.names_source_types_alike, streamed=streamed)
-    item = types.get(base.element) if base.element else None
+    # The driver does not know that a vector of numbers has items.
+    item = types.get(base.element) if base.element and base.name not in _NUMBER_VECTORS else None
     measured = item if item is not None and item.schema == "pg_catalog" else base
     if measured.name == "numeric" and measured.schema == "pg_catalog" and modifier < _HEADER:
-        return SourceType(name, 131_089, 0) if streamed else SourceType(name, 0, None)
+        # As recorded, the driver describes a column in another way only if numeric is its own type.
+        return SourceType(name, 0, None) if info is measured and not streamed else SourceType(name, 131_089, 0)
     return SourceType(name, _length(measured, modifier), _scale(measured, modifier))
 
 

@@ -29,6 +29,10 @@ TYPES |= {
         TypeInfo(107, "nested", "public", "d", base=106),
         TypeInfo(108, "tone", "s2", "e", visible=False),
         TypeInfo(109, "vector", "public"),
+        TypeInfo(111, "int2vector", "pg_catalog", category="A", element=OID["int2"]),
+        TypeInfo(112, "oidvector", "pg_catalog", category="A", element=OID["oid"]),
+        TypeInfo(113, "amount", "public", "d", base=OID["numeric"]),
+        TypeInfo(114, "amounts", "public", "d", base=103),
         TypeInfo(110, "_timestamp", "pg_catalog", category="A", element=OID["timestamp"]),
     )
 }
@@ -87,6 +91,11 @@ def test_lengths_and_scales(type_name: str, modifier: int, expected: tuple[int, 
         (101, -1, SourceType("_int4", 10, 0)),
         (102, 9, SourceType("_varchar", 5, 0)),
         (103, (7 << 16 | 3) + 4, SourceType("_numeric", 7, 3)),
+        (103, -1, SourceType("_numeric", 131_089, 0)),
+        (113, -1, SourceType("amount", 131_089, 0)),
+        (114, -1, SourceType("amounts", 131_089, 0)),
+        (111, -1, SourceType("int2vector", UNKNOWN_LENGTH, 0)),
+        (112, -1, SourceType("oidvector", UNKNOWN_LENGTH, 0)),
         (110, 3, SourceType("_timestamp", 26, 3)),
         (104, -1, SourceType("mood", UNKNOWN_LENGTH, 0)),
         (105, -1, SourceType("_mood", UNKNOWN_LENGTH, 0)),
@@ -97,7 +106,8 @@ def test_lengths_and_scales(type_name: str, modifier: int, expected: tuple[int, 
     ],
 )
 def test_arrays_domains_and_types_of_extensions(oid: int, modifier: int, expected: SourceType) -> None:
-    assert source_type(Column("c", oid, modifier), TYPES, DEBEZIUM_3_6_3, streamed=False) == expected
+    for streamed in (False, True):
+        assert source_type(Column("c", oid, modifier), TYPES, DEBEZIUM_3_6_3, streamed=streamed) == expected
 
 
 def test_numeric_without_precision_differs_between_snapshot_and_stream() -> None:
