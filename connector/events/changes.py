@@ -334,12 +334,9 @@ class ChangeWriter:
     def _tolerant(self, encoder: TableEncoder, cells: Sequence[bytes | None]) -> bytes:
         row, failures = encoder.tolerant(cells)
         for failure in failures:
-            if self._settings.conversion_failure == "fail":
-                raise CdcError(
-                    ErrorKind.VALUE,
-                    f"A value of column {failure.column} of table {encoder.table.name} cannot be converted: {failure.reason}",
-                    "Set event.converting.failure.handling.mode to warn to send null in its place",
-                )
+            error = failure.error(encoder.table.name, self._settings.conversion_failure)
+            if error is not None:
+                raise error
             if self._settings.conversion_failure == "warn":
                 self._warn("value sent as null", table=encoder.table.name, column=failure.column, reason=failure.reason)
         return row

@@ -52,6 +52,28 @@ class ConversionFailure:
 
     column: str
     reason: str
+    needed: bool = False
+    """Whether the event cannot be made without the value: the column is NOT NULL and its schema has no default."""
+
+    def error(self, table: str, mode: str) -> CdcError | None:
+        """Return the failure of the event of a row of ``table``; None if null or a default is sent in place of the value.
+
+        ``mode`` is ``event.converting.failure.handling.mode``.
+        """
+        if mode == "fail":
+            return CdcError(
+                ErrorKind.VALUE,
+                f"A value of column {self.column} of table {table} cannot be converted: {self.reason}",
+                "Set event.converting.failure.handling.mode to warn to send null in its place",
+            )
+        if self.needed:
+            return CdcError(
+                ErrorKind.VALUE,
+                f"Column {self.column} of table {table} needs a value, and a value of it cannot be converted: {self.reason}",
+                "Exclude the column with column.exclude.list, or set event.processing.failure.handling.mode to warn"
+                " to leave such events out",
+            )
+        return None
 
 
 class TableEncoder:
@@ -159,7 +181,10 @@ class TableEncoder:
         )
 
     def tolerant(self, cells: Sequence[bytes | None]) -> tuple[bytes, list[ConversionFailure]]:
-        """Return the row with null in place of every value that cannot be converted, and the failures."""
+        """Return the row with null or a default in place of every value that cannot be converted, and the failures.
+
+        Raises CdcError(VALUE) if a needed value was not sent. A row must not be sent if :meth:`ConversionFailure.error` returns a failure.
+        """
         parts: list[bytes] = []
         failures: list[ConversionFailure] = []
         for column in self._columns:
@@ -177,7 +202,7 @@ class TableEncoder:
                 try:
                     text = column.codec.encode(cell)
                 except ValueError as error:
-                    failures.append(ConversionFailure(column.name, str(error)))
+                    failures.append(ConversionFailure(column.name, str(error), _is_needed(column)))
                     text = fallback if column.not_null else null
             parts.append(quote(column.name) + b":" + text)
         return b"{" + b",".join(parts) + b"}", failures
@@ -224,8 +249,12 @@ def _constants(column: EventColumn, settings: ConverterSettings) -> tuple[bytes,
         # As recorded, an unchanged geometry is null even in a NOT NULL column.
         return null, fallback, encode(codec.unavailable)
     # As recorded, a default is sent in place of such a value; a zero would look like the value that the row has.
-    needed = column.not_null and column.schema.default in (NO_DEFAULT, None)
-    return null, fallback, None if needed else null
+    return null, fallback, None if _is_needed(column) else null
+
+
+def _is_needed(column: EventColumn) -> bool:
+    """Return whether no event can be made without a value of the column: nothing may stand in its place."""
+    return column.not_null and not column.schema.optional and column.schema.default in (NO_DEFAULT, None)
 
 
 def _unsent(table: str, column: str) -> bytes:

@@ -87,7 +87,7 @@ from connector.notifications.notification import IncrementalNotifications, Notif
 from connector.runner.context import TaskContext
 from connector.runner.notifications.notifier import Notifier
 from connector.runner.postgres_chunk_reader import PostgresChunkReader
-from connector.runner.snapshot.rows import Row, RowWriter, TableWork
+from connector.runner.snapshot.rows import FailureModes, Row, RowWriter, TableWork
 from connector.snapshot.plan import split_copy_line
 
 LOG: Final = EventLog(__name__)
@@ -367,7 +367,7 @@ class IncrementalRun:
             lsn,
             SourceFacts(now_ns // 1000, None, facts.last_commit),
             self._headers,
-            self._config.event_converting_failure_handling_mode,
+            FailureModes.of(self._config),
             placed=False,
         )
         out = self._sink.out(target.encoder.topic)

@@ -29,8 +29,13 @@ def little_endian(text: bytes) -> bytes:
 
 
 def _encode_bit(text: bytes) -> bytes:
-    return b"true" if text == b"1" else b"false"
+    return b"true" if _decode_bit(text) else b"false"
 
 
 def _decode_bit(text: bytes) -> bool:
-    return text == b"1"
+    if text == b"1":
+        return True
+    if text == b"0":
+        return False
+    # A bit varying(1) may be empty.
+    raise ValueError("Single bit is neither 0 nor 1")

@@ -195,10 +195,10 @@ _SQL_MICROS: Final = (
 RULES: Final = (
     Rule("bit[]: refused", lambda cell: cell.name == "bit" and cell.member, kept=_refused),
     Rule(
-        "bit(1), varbit(1): a boolean; an empty varbit(1) is false",
+        "bit(1), varbit(1): a boolean; an empty varbit(1) is refused",
         lambda cell: cell.name in {"bit", "varbit"} and cell.modifier == 1,
         reported=_bit,
-        kept=lambda text, _cell: text or "0",
+        kept=lambda text, cell: text or _refused(text, cell),
         sql_reported="({d} = '1')",
         sql_kept="({c} = '1')",
     ),

@@ -25,7 +25,7 @@ from connector.log import EventLog
 from connector.record.batch import Record
 from connector.runner.sinks.exactly_once import converted, leaves_out
 from connector.runner.snapshot.messages import Acknowledged, Advanced, EdgeRow, Opened, Order, PartRead, PartReport, TopicUsed
-from connector.runner.snapshot.rows import RowWriter, TableReader, TableWork
+from connector.runner.snapshot.rows import FailureModes, RowWriter, TableReader, TableWork
 from connector.snapshot.job import Job
 from connector.snapshot.parts import Handout
 from connector.snapshot.plan import begin_statements, lock_statements
@@ -70,7 +70,7 @@ class PartReader:
         self.sink = sink
         self.source = source
         self._report = report
-        self._writer = RowWriter(job.lsn, job.facts, job.headers, config.event_converting_failure_handling_mode)
+        self._writer = RowWriter(job.lsn, job.facts, job.headers, FailureModes.of(config))
         self._work: tuple[CatalogTable, TableWork] | None = None
         self._asked = time.monotonic()
         self.go = asyncio.Event()

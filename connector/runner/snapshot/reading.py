@@ -26,7 +26,7 @@ from connector.runner.snapshot.bulk_rows import bulk_plan, read_in_bulk, snapsho
 from connector.runner.snapshot.custom import given_statements, locks
 from connector.runner.snapshot.notices import SnapshotNotices
 from connector.runner.snapshot.readers import start_reader
-from connector.runner.snapshot.rows import RowWriter, TableReader, TableWork
+from connector.runner.snapshot.rows import FailureModes, RowWriter, TableReader, TableWork
 from connector.snapshot.bulk import BulkReader
 from connector.snapshot.plan import READ_ONLY, begin_statements, marker
 from connector.snapshot.source import OpenSource, RowSink, SnapshotSource
@@ -203,7 +203,7 @@ class SnapshotReading:
         return await read_in_bulk(self._bulk, plan, self._context, self._notices, source)
 
     async def _read_all(self, source: SnapshotSource, chosen: ChosenTables, place: RowPlace) -> int:
-        writer = RowWriter(place.lsn, place.facts, self._headers, self._config.event_converting_failure_handling_mode)
+        writer = RowWriter(place.lsn, place.facts, self._headers, FailureModes.of(self._config))
         reader = TableReader(self._config, self._capture, self._sink, source, chosen.statements)
         sender = RowSender(writer)
         for number, (table, shown) in enumerate(zip(chosen.tables, self._context.progress.tables, strict=True)):

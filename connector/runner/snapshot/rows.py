@@ -43,21 +43,34 @@ class TableWork:
     direct: RowTaker | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class FailureModes:
+    """What follows if a value cannot be converted, and if an event cannot be made (``event.*.failure.handling.mode``)."""
+
+    converting: str = "warn"
+    processing: str = "fail"
+
+    @classmethod
+    def of(cls, config: ConnectorConfig) -> FailureModes:
+        """Return the modes of a connector."""
+        return cls(config.event_converting_failure_handling_mode, config.event_processing_failure_handling_mode)
+
+
 class RowWriter:
     """Converts rows to ``r`` events and appends them to their table's topic."""
 
-    def __init__(self, lsn: int, facts: SourceFacts, headers: bytes, conversion_failure: str, *, placed: bool = True) -> None:
+    def __init__(self, lsn: int, facts: SourceFacts, headers: bytes, failures: FailureModes, *, placed: bool = True) -> None:
         """Set the source of all rows: ``lsn`` is in ``source.sequence`` and, if ``placed``, also in ``source.lsn``."""
         self._lsn = lsn
         self._shown = b"%d" % lsn if placed else b"null"
         self._facts = facts
         self._headers = headers
-        self._conversion_failure = conversion_failure
+        self._failures = failures
 
     def send(self, table: TableWork, lines: list[bytes], word: str, now_ns: int) -> None:
         """Append ``lines`` (of COPY) with the marker ``word``; ``now_ns`` is the current time in nanoseconds since 1970.
 
-        Raises CdcError(VALUE) for a value that cannot be converted, unless the configuration allows null instead.
+        Raises CdcError(VALUE) for a value that cannot be converted, unless the configuration allows null instead, or leaves the row out.
         """
         nulls = any(b"\\N" in line for line in lines)
         self.send_rows(table, [split_copy_line(line) for line in lines], nulls, word, now_ns)
@@ -80,7 +93,11 @@ class RowWriter:
         try:
             payloads = encoder.snapshot(columns, nulls, [end] * len(rows))
         except ValueError:
-            payloads = [b"".join((HEAD, self._tolerant(encoder, cells), end)) for cells in rows]
+            made = [(cells, after) for cells in rows if (after := self._made(encoder, cells)) is not None]
+            if not made:
+                return
+            columns = columns_of([cells for cells, _ in made])
+            payloads = [b"".join((HEAD, after, end)) for _, after in made]
         try:
             keys = encoder.keys(columns, nulls) if encoder.has_key else None
         except ValueError as error:
@@ -91,16 +108,25 @@ class RowWriter:
             ) from error
         table.out.extend(keys, encoder.prefix, payloads, self._headers, now_ns // 1_000_000)
 
+    def _made(self, encoder: TableEncoder, cells: Row) -> bytes | None:
+        """Return the JSON of a row, or None if the row is left out because no event can be made of it."""
+        try:
+            return self._tolerant(encoder, cells)
+        except CdcError as error:
+            mode = self._failures.processing
+            if error.kind is not ErrorKind.VALUE or mode not in ("warn", "skip", "ignore"):
+                raise
+            if mode == "warn":
+                LOG.warning("event left out", table=encoder.table.name, reason=error.message)
+            return None
+
     def _tolerant(self, encoder: TableEncoder, cells: Row) -> bytes:
         after, failures = encoder.tolerant(cells)
         for failure in failures:
-            if self._conversion_failure == "fail":
-                raise CdcError(
-                    ErrorKind.VALUE,
-                    f"A value of column {failure.column} of table {encoder.table.name} cannot be converted: {failure.reason}",
-                    "Set event.converting.failure.handling.mode to warn to send null in its place",
-                )
-            if self._conversion_failure == "warn":
+            error = failure.error(encoder.table.name, self._failures.converting)
+            if error is not None:
+                raise error
+            if self._failures.converting == "warn":
                 LOG.warning("value sent as null", table=encoder.table.name, column=failure.column, reason=failure.reason)
         return after
 

@@ -33,7 +33,7 @@ from connector.record.batch import encode_headers
 from connector.record.json_converter import ConverterSettings
 from connector.record.schema import NO_DEFAULT
 from connector.runner.sinks.converting_sink import ConvertingSink
-from connector.runner.snapshot.rows import RowWriter, TableWork
+from connector.runner.snapshot.rows import FailureModes, RowWriter, TableWork
 from connector.types.codec import Column, TypeSettings
 from connector.types.defaults import default_value
 from connector.types.registry import resolve
@@ -234,7 +234,7 @@ def streamed(data: st.DataObject) -> Streamed:
 
 def read(sink: Sink, table: Table) -> None:
     """A snapshot of the rows in two parts."""
-    writer = RowWriter(0x1000, SourceFacts(1_700_000_000_123_456, 7, None), HEADERS, "warn")
+    writer = RowWriter(0x1000, SourceFacts(1_700_000_000_123_456, 7, None), HEADERS, FailureModes())
     work = TableWork(sink.encoder, sink.source, sink.out, direct=sink.direct)
     rows = [[None if cell is None else cell.encode() for cell in row] for row in table.rows]
     for part, word in ((rows[:-1], "true"), (rows[-1:], "last")):

@@ -6,8 +6,8 @@ import pytest
 
 from connector.errors import CdcError, ErrorKind
 from connector.events.changes import StreamSettings
-from connector.types.codec import Column
-from tests.support.stream_rig import INT4, TEXT, StreamRig, catalog_table, relation_of
+from connector.types.codec import Column, TypeInfo
+from tests.support.stream_rig import INT4, TEXT, TYPES, StreamRig, catalog_table, relation_of
 from tests.support.wal_script import UNCHANGED, WalScript
 
 NUMERIC_10_2 = 655366
@@ -125,3 +125,37 @@ def test_faults_of_the_protocol_are_never_left_out() -> None:
     with pytest.raises(CdcError, match="9999") as reported:
         rig.feed(wal.take())
     assert reported.value.kind is ErrorKind.PROTOCOL
+
+
+@pytest.mark.parametrize("converting", ["warn", "skip", "fail"])
+@pytest.mark.parametrize("kind", [(1700, NUMERIC_10_2, "NaN", "1.00"), (1562, 1, "", "1")], ids=["numeric", "varbit"])
+@pytest.mark.parametrize("change", ["insert", "update", "delete"])
+def test_a_value_that_cannot_be_converted_fails_the_event_that_needs_it(
+    kind: tuple[int, int, str, str], change: str, converting: str
+) -> None:
+    oid, modifier, bad, good = kind
+    column = Column("n", oid, modifier, not_null=True)
+    table = catalog_table("needed", Column("id", INT4, not_null=True), column, oid=5002, primary_key=["id"])
+    relation = relation_of(table)
+    types = {**TYPES, 1562: TypeInfo(1562, "varbit", "pg_catalog")}
+    for processing in ("fail", "warn"):
+        settings = StreamSettings(conversion_failure=converting, processing_failure=processing)
+        rig, wal = StreamRig(table, settings=settings, types=types), WalScript()
+        wal.begin(42)
+        wal.relation(relation)
+        if change == "insert":
+            wal.insert(relation, "1", bad)
+        elif change == "update":
+            wal.update(relation, "1", bad)
+        else:
+            wal.delete(relation, old=("1", bad))
+        wal.insert(relation, "2", good)
+        if processing == "fail":
+            with pytest.raises(CdcError, match=r"olumn n of table public\.needed") as reported:
+                rig.feed(wal.take())
+            assert reported.value.kind is ErrorKind.VALUE
+            continue
+        rig.feed(wal.take())
+        assert [sent.key_json["id"] for sent in rig.sent["srv.public.needed"]] == [2]
+        assert len(rig.failures.left_out) == 1
+        assert rig.failures.reported == []
