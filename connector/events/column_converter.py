@@ -30,9 +30,10 @@ PLACEHOLDER: Final = _Placeholder()
 class ConvertibleColumn:
     """A column, as a converter sees it.
 
-    ``table`` is ``schema.table``. ``type_name`` is PostgreSQL's name of the type (``int4``, ``_text`` for text[], the name of a domain).
-    ``base_type`` is the type below all domains. ``length`` and ``scale`` are those that the JDBC driver reports for the declared type, None
-    where it reports none. ``default`` is the text of the column's default, None if there is none or it is not known.
+    ``table`` is ``schema.table``. ``type_name`` is PostgreSQL's name of the type (``int4``, ``_text`` for text[], the name of a domain);
+    for an integer whose default is taken from a sequence it is ``smallserial``, ``serial`` or ``bigserial`` if Debezium 3.7.0 is emulated.
+    ``base_type`` is the type below all domains, never a serial one. ``length`` and ``scale`` are those that the JDBC driver reports for the
+    declared type, None where it reports none. ``default`` is the text of the column's default, None if there is none or it is not known.
     """
 
     table: str

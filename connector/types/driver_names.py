@@ -35,7 +35,8 @@ _LENGTHS: Final = {
 _CLOCKS: Final = {"time": 8, "timetz": 14, "timestamp": 22, "timestamptz": 28}
 """The number of characters of a type's text without the fraction of a second."""
 _DIGITS: Final = {"float4": 8, "float8": 17}
-_NUMBER_VECTORS: Final = frozenset({"int2vector", "oidvector"})
+_NO_ARRAYS: Final = frozenset({"_interval", "int2vector", "oidvector"})
+"""Types of arrays that the driver does not know as such."""
 _VECTORS: Final = frozenset({"vector", "halfvec", "sparsevec"})
 
 
@@ -66,13 +67,17 @@ def source_type(column: Column, types: Types, emulation: Emulation, *, streamed:
     if info is None or base is None:
         return SourceType(str(column.type_oid), UNKNOWN_LENGTH, 0)
     name = _name(info, column, alike=emulation.names_source_types_alike, streamed=streamed)
-    # The driver does not know that a vector of numbers has items.
-    item = types.get(base.element) if base.element and base.name not in _NUMBER_VECTORS else None
-    measured = item if item is not None and item.schema == "pg_catalog" else base
+    measured = _measured(base, types)
     if measured.name == "numeric" and measured.schema == "pg_catalog" and modifier < _HEADER:
-        # As recorded, the driver describes a column in another way only if numeric is its own type.
-        return SourceType(name, 0, None) if info is measured and not streamed else SourceType(name, 131_089, 0)
+        # Only of a column of this type itself the driver says that it has neither.
+        return SourceType(name, 131_089, 0) if streamed or measured is not info else SourceType(name, 0, None)
     return SourceType(name, _length(measured, modifier), _scale(measured, modifier))
+
+
+def _measured(base: TypeInfo, types: Types) -> TypeInfo:
+    """The type whose length and scale the driver takes: that of an array's items where it knows it."""
+    item = None if base.name in _NO_ARRAYS else types.get(base.element)
+    return item if item is not None and item.schema == "pg_catalog" else base
 
 
 def _name(info: TypeInfo, column: Column, *, alike: bool, streamed: bool) -> str:

@@ -253,7 +253,7 @@ def resolve(column: Column, types: Types, settings: TypeSettings, *, streamed: b
     by_driver = settings.emulation.converts_snapshots_by_driver
     context = _Context(modifier, settings, placeholder_of(settings), by_driver=by_driver and not streamed)
     if info.element and info.name not in _BUILT_IN:
-        codec = _array_codec(types.get(info.element), replace(context, by_driver=by_driver))
+        codec = _array_codec(_item(info, types), replace(context, by_driver=by_driver))
         # As recorded, a domain over an array has no placeholder.
         return codec if codec is None or info.oid == column.type_oid else replace(codec, unavailable=None)
     return _scalar(info, context) or _unknown(info, context)
@@ -268,6 +268,15 @@ def base_type(column: Column, types: Types) -> tuple[TypeInfo | None, int]:
             modifier = info.base_modifier
         info = types.get(info.base)
     return info, modifier
+
+
+def _item(info: TypeInfo, types: Types) -> TypeInfo | None:
+    """Return the type of an array's items. A domain over an enum counts as an enum whose labels are not known, as in Debezium 3.7.0."""
+    item = types.get(info.element)
+    if item is None or item.kind != "d":
+        return item
+    base, _modifier = base_type(Column("", item.oid), types)
+    return replace(item, kind="e", labels=()) if base is not None and base.kind == "e" else item
 
 
 def _scalar(info: TypeInfo, context: _Context) -> Codec | None:

@@ -29,11 +29,14 @@ TYPES |= {
         TypeInfo(107, "nested", "public", "d", base=106),
         TypeInfo(108, "tone", "s2", "e", visible=False),
         TypeInfo(109, "vector", "public"),
-        TypeInfo(111, "int2vector", "pg_catalog", category="A", element=OID["int2"]),
-        TypeInfo(112, "oidvector", "pg_catalog", category="A", element=OID["oid"]),
-        TypeInfo(113, "amount", "public", "d", base=OID["numeric"]),
-        TypeInfo(114, "amounts", "public", "d", base=103),
         TypeInfo(110, "_timestamp", "pg_catalog", category="A", element=OID["timestamp"]),
+        TypeInfo(111, "_interval", "pg_catalog", category="A", element=OID["interval"]),
+        TypeInfo(112, "oidvector", "pg_catalog", category="A", element=OID["oid"]),
+        TypeInfo(113, "int2vector", "pg_catalog", category="A", element=OID["int2"]),
+        TypeInfo(114, "amount", "public", "d", base=OID["numeric"]),
+        TypeInfo(115, "_shorty", "public", category="A", element=106),
+        TypeInfo(116, "names", "public", "d", base=102, base_modifier=11),
+        TypeInfo(117, "amounts", "public", "d", base=103),
     )
 }
 NUMERIC_8_3 = (8 << 16 | 3) + 4
@@ -91,23 +94,27 @@ def test_lengths_and_scales(type_name: str, modifier: int, expected: tuple[int, 
         (101, -1, SourceType("_int4", 10, 0)),
         (102, 9, SourceType("_varchar", 5, 0)),
         (103, (7 << 16 | 3) + 4, SourceType("_numeric", 7, 3)),
-        (103, -1, SourceType("_numeric", 131_089, 0)),
-        (113, -1, SourceType("amount", 131_089, 0)),
-        (114, -1, SourceType("amounts", 131_089, 0)),
-        (111, -1, SourceType("int2vector", UNKNOWN_LENGTH, 0)),
-        (112, -1, SourceType("oidvector", UNKNOWN_LENGTH, 0)),
         (110, 3, SourceType("_timestamp", 26, 3)),
         (104, -1, SourceType("mood", UNKNOWN_LENGTH, 0)),
         (105, -1, SourceType("_mood", UNKNOWN_LENGTH, 0)),
         (106, -1, SourceType("shorty", 12, 0)),
         (107, -1, SourceType("nested", 12, 0)),
+        (111, -1, SourceType("_interval", UNKNOWN_LENGTH, 0)),
+        (112, -1, SourceType("oidvector", UNKNOWN_LENGTH, 0)),
+        (113, -1, SourceType("int2vector", UNKNOWN_LENGTH, 0)),
+        (103, -1, SourceType("_numeric", 131_089, 0)),
+        (114, -1, SourceType("amount", 131_089, 0)),
+        (115, -1, SourceType("_shorty", UNKNOWN_LENGTH, 0)),
+        (116, -1, SourceType("names", 7, 0)),
+        (117, -1, SourceType("amounts", 131_089, 0)),
         (109, 3, SourceType("vector", 3, 0)),
         (109, -1, SourceType("vector", None, 0)),
     ],
 )
 def test_arrays_domains_and_types_of_extensions(oid: int, modifier: int, expected: SourceType) -> None:
-    for streamed in (False, True):
-        assert source_type(Column("c", oid, modifier), TYPES, DEBEZIUM_3_6_3, streamed=streamed) == expected
+    for emulation in (DEBEZIUM_3_6_3, DEBEZIUM_3_7_0):
+        for streamed in (False, True):
+            assert source_type(Column("c", oid, modifier), TYPES, emulation, streamed=streamed) == expected
 
 
 def test_numeric_without_precision_differs_between_snapshot_and_stream() -> None:

@@ -47,6 +47,24 @@ def test_a_domain_takes_the_innermost_modifier_that_was_declared() -> None:
     assert dict(codec.schema.parameters) == {"scale": "3", "connect.decimal.precision": "8"}
 
 
+# Recorded from Debezium 3.7.0. Earlier versions do not start in such a database.
+def test_arrays_of_domains_over_an_enum_do_not_name_its_labels() -> None:
+    types = {
+        1: TypeInfo(1, "mood", "public", "e", labels=("sad", "ok")),
+        2: TypeInfo(2, "feeling", "public", "d", base=1),
+        3: TypeInfo(3, "sentiment", "public", "d", base=2),
+        4: TypeInfo(4, "_sentiment", "public", "b", "A", element=3),
+    }
+    one, many = resolve(Column("c", 3), types, PLAIN), resolve(Column("c", 4), types, PLAIN)
+    assert one is not None
+    assert many is not None
+    assert (one.schema.name, dict(one.schema.parameters)) == ("io.debezium.data.Enum", {"allowed": "sad,ok"})
+    items = many.schema.items
+    assert items is not None
+    assert (items.name, dict(items.parameters), items.optional) == ("io.debezium.data.Enum", {"allowed": ""}, False)
+    assert many.encode(b"{sad,ok}") == b'["sad","ok"]'
+
+
 def test_vectors() -> None:
     vector = resolve(Column("c", 1), extension("vector"), PLAIN)
     half = resolve(Column("c", 1), extension("halfvec"), PLAIN)
