@@ -34,20 +34,7 @@ def client_context(properties: Mapping[str, str]) -> ssl.SSLContext:
     without a PEM block, and for a key or a chain without the other. Connectors can name such files too, so the error's text does not depend
     on what is wrong with a file. Only the log has the reason.
     """
-    for store in ("truststore", "keystore"):
-        key = f"ssl.{store}"
-        usual = "JKS" if properties.get(f"{key}.location", "").strip() else "PEM"
-        kind = properties.get(f"{key}.type", "").strip().upper() or usual
-        if kind != "PEM":
-            raise CdcError(
-                ErrorKind.CONFIG_INVALID,
-                f"Invalid value {kind} for configuration {key}.type: Only PEM can be read here",
-                _CONVERT[store].format(key=key),
-            )
-    key, chain = (properties.get(name, "").strip() for name in _PAIR)
-    if bool(key) != bool(chain):
-        given, missing = _PAIR if key else reversed(_PAIR)
-        raise CdcError(ErrorKind.CONFIG_INVALID, f"The property {given} is set without {missing}", "Set both, or neither.")
+    _check_stores(properties)
     trusted = properties.get("ssl.truststore.certificates", "")
     authorities = _blocks(trusted)
     if trusted.strip() and not authorities:
@@ -79,6 +66,24 @@ def client_context(properties: Mapping[str, str]) -> ssl.SSLContext:
     # An empty value switches the check of the broker's name off, as in Kafka (KIP-294).
     context.check_hostname = properties.get("ssl.endpoint.identification.algorithm", "https").strip() != ""
     return context
+
+
+def _check_stores(properties: Mapping[str, str]) -> None:
+    """Refuse stores that are not PEM, and half of a pair of key and chain."""
+    for store in ("truststore", "keystore"):
+        key = f"ssl.{store}"
+        usual = "JKS" if properties.get(f"{key}.location", "").strip() else "PEM"
+        kind = properties.get(f"{key}.type", "").strip().upper() or usual
+        if kind != "PEM":
+            raise CdcError(
+                ErrorKind.CONFIG_INVALID,
+                f"Invalid value {kind} for configuration {key}.type: Only PEM can be read here",
+                _CONVERT[store].format(key=key),
+            )
+    key, chain = (properties.get(name, "").strip() for name in _PAIR)
+    if bool(key) != bool(chain):
+        given, missing = _PAIR if key else reversed(_PAIR)
+        raise CdcError(ErrorKind.CONFIG_INVALID, f"The property {given} is set without {missing}", "Set both, or neither.")
 
 
 def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVersion]:

@@ -226,9 +226,7 @@ class Batches:
             after = _advanced(number, before, read, plans, waits, later=ahead[_LATER] > 0 and _LATER not in waits)
             if split is not None:
                 done = replace(done, lacking=split.lacking, apart=split.apart)
-                unread = self._unread(split.late, after.topics, before, records)
-                after = replace(after, applied=split.applied, applied_ms=split.applied_ms, reached=split.reached, unread=unread)
-                after = replace(after, lacking=split.lacking, lacking_ms=split.lacking_ms)
+                after = _reached(after, split, self._unread(split.late, after.topics, before, records))
             elif self._transactions is None:
                 after = replace(after, lacking=None, lacking_ms=0)
             if not rebuilt:
@@ -425,6 +423,12 @@ def _deferred(read: TurnRecords, plans: Mapping[str, Planned], split: Split | No
         _HALVES: [one.held for one in plans.values() if one.held is not None],
         _LATER: [of_keys(read.ready, name, found.later) for name, found in read.turns.items() if found.later],
     }
+
+
+def _reached(after: State, split: Split, unread: tuple[Unread, ...]) -> State:
+    """Add how far the transactions are applied."""
+    after = replace(after, applied=split.applied, applied_ms=split.applied_ms, reached=split.reached, unread=unread)
+    return replace(after, lacking=split.lacking, lacking_ms=split.lacking_ms)
 
 
 def _advanced(number: int, before: State, read: TurnRecords, plans: Mapping[str, Planned], waits: Sequence[str], *, later: bool) -> State:

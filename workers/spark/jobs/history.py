@@ -127,20 +127,8 @@ def versions(
         "key", "op", "row", "unavailable", F.coalesce("lsn", "offset").alias("at"), F.timestamp_millis("ts_ms").alias("when"), "offset"
     )
     past = None if known is None else known.select(_key(table).alias("b_key"), _image(table).alias("b"))
-    for truncate in emptied:
-        live = live.unionByName(_deletes(live, past, truncate))
-    for truncate in earlier:
-        # The versions that it ended have ended. After a failover or a restore, later changes may have lower LSNs.
-        late = live.where(F.col("when") <= F.timestamp_millis(F.lit(truncate.ts_ms)))
-        live = live.unionByName(_deletes(late, None, truncate))
-    if past is None:
-        joined = live.withColumn("b", F.lit(None).cast(_image_type(table)))
-    else:
-        keys = live.select(F.col("key").alias("k")).distinct()
-        latest = (
-            past.join(keys, F.col("b_key").eqNullSafe(F.col("k")), "left_semi").groupBy("b_key").agg(F.max_by("b", "b.version").alias("b"))
-        )
-        joined = live.join(latest, F.col("key").eqNullSafe(F.col("b_key")), "left")
+    live = _emptied(live, past, emptied, earlier)
+    joined = _with_latest(live, past, table)
     reached = F.coalesce("b.ended", "b.version", F.lit(-1))
     # A blocking snapshot has the LSN of the last streamed change. If it shows another state than that change, a later change follows.
     read = (F.col("op") == "r") & (F.col("at") >= reached) & ~F.col("at").eqNullSafe(F.col("b.version"))
@@ -169,6 +157,27 @@ def versions(
         F.array().cast("array<string>").alias("kept"),
         F.col("row.version").alias("lsn"),
     )
+
+
+def _emptied(live: DataFrame, past: DataFrame | None, emptied: Sequence[Truncate], earlier: Sequence[Truncate]) -> DataFrame:
+    """Add the deletes that truncates make of the rows before them."""
+    for truncate in emptied:
+        live = live.unionByName(_deletes(live, past, truncate))
+    for truncate in earlier:
+        # The versions that it ended have ended. After a failover or a restore, later changes may have lower LSNs.
+        late = live.where(F.col("when") <= F.timestamp_millis(F.lit(truncate.ts_ms)))
+        live = live.unionByName(_deletes(late, None, truncate))
+    return live
+
+
+def _with_latest(live: DataFrame, past: DataFrame | None, table: Table) -> DataFrame:
+    """Add the latest known version of each key as ``b``."""
+    if past is None:
+        return live.withColumn("b", F.lit(None).cast(_image_type(table)))
+    keys = live.select(F.col("key").alias("k")).distinct()
+    known = past.join(keys, F.col("b_key").eqNullSafe(F.col("k")), "left_semi")
+    latest = known.groupBy("b_key").agg(F.max_by("b", "b.version").alias("b"))
+    return live.join(latest, F.col("key").eqNullSafe(F.col("b_key")), "left")
 
 
 def _deletes(live: DataFrame, past: DataFrame | None, truncate: Truncate) -> DataFrame:
