@@ -328,10 +328,10 @@ async def test_a_call_in_flight_starts_no_task_after_the_end(monkeypatch: pytest
     supervisor = bench.herder._reconciler._supervisor
     stop = supervisor.stop
 
-    async def late(name: str) -> None:
+    async def late(name: str, *, paused: bool = False) -> None:
         stopping.set()
         await ended.wait()
-        await stop(name)
+        await stop(name, paused=paused)
 
     monkeypatch.setattr(supervisor, "stop", late)
     call = asyncio.create_task(bench.herder.restart_task("shop", 0))

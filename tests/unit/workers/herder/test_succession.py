@@ -31,10 +31,10 @@ class SlowEnd:
         self.begun, self.allowed = asyncio.Event(), asyncio.Event()
         stop = supervisor.stop
 
-        async def late(name: str) -> None:
+        async def late(name: str, *, paused: bool = False) -> None:
             self.begun.set()
             await self.allowed.wait()
-            await stop(name)
+            await stop(name, paused=paused)
 
         monkeypatch.setattr(supervisor, "stop", late)
 
