@@ -113,12 +113,12 @@ def steps_along(
     """
     if again is Again.KEPT:
         return _keeping(old, path, type_of, extras=extras, former=former)
-    if again is Again.CLEARED and (anew := _anew(old, path, type_of, extras=extras, former=former)):
-        rest = [one for one in old if one[0] not in anew]
-        left = [column.name for column in path[-1].columns if column.name not in anew]
+    if again is Again.CLEARED and (fresh := _added(old, path, type_of, extras=extras, former=former)):
+        rest = [one for one in old if one[0] not in fresh]
+        left = [column.name for column in path[-1].columns if column.name not in fresh]
         direct = [name for name, _ in rest][: len(left)] == left
         then = steps(rest, path[-1], type_of) if direct else steps_along(rest, path, type_of, extras=extras, former=former)
-        return [*(Drop(name) for name, _ in reversed(old) if name in anew), *then]
+        return [*(Drop(name) for name, _ in reversed(old) if name in fresh), *then]
     known = {column.name for table in (*path, former or path[-1]) for column in table.columns}
     gone: list[Step] = [Drop(name) for name, _ in old if former is not None and name not in known]
     if gone:
@@ -162,7 +162,7 @@ def _has_names(old: Sequence[tuple[str, object]], table: Table, *, extras: bool)
     return (names[: len(wanted)] if extras else names) == wanted
 
 
-def _anew(
+def _added(
     old: Sequence[tuple[str, object]], path: Sequence[Table], type_of: TypeOf, *, extras: bool, former: Table | None
 ) -> frozenset[str]:
     """The columns of ``old`` that the source added since ``former``, or else since the first form of ``path``.

@@ -244,7 +244,7 @@ def test_skipped_operations(skipped: str) -> None:
     wal.delete(R_ORDERS, key=("2", None, None))
     last = wal.truncate(R_ORDERS)
     ops = [sent.op for sent in rig.feed(wal.take())]
-    # A key change is a delete and a create, whatever becomes of other updates.
+    # A key change is a delete and a create, even if other updates are skipped.
     assert ops == [op for op in "cudcdt" if op not in skipped]
     # What is skipped counts as done.
     assert rig.stream.position is not None
