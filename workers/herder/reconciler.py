@@ -42,7 +42,7 @@ from workers.telemetry.worker_meter import WorkerMeter
 LOG: Final = EventLog(__name__)
 
 _LAST_WRITES_SECONDS: Final = 1.0
-"""The least time for writing the last states, after tasks that needed all of theirs."""
+"""The least time for writing the last states, if the tasks have used all of the graceful timeout."""
 
 
 @dataclass(slots=True)
