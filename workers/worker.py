@@ -53,17 +53,14 @@ async def serve(
     metrics_app = None if agent is None else create_metrics_app(herder)
     herder.meter.connections = server.open_connections
     herder.meter.loop_lag.start()
-    end = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, end.set)
+    end = _end_of_process()
     serving = asyncio.create_task(server.serve(app, admin_app, metrics_app), name="rest")
     starting = asyncio.create_task(_start(settings, cluster, herder, warm_up), name="start")
     ending = asyncio.create_task(end.wait(), name="wait for the end")
     exporting = asyncio.create_task(export(herder), name="export metrics") if export is not None else None
     LOG.info("listening", addresses=",".join(server.addresses))
     try:
-        waiting: set[asyncio.Task[Any]] = {serving, starting, ending}
+        waiting = {serving, starting, ending}
         while not end.is_set() and not serving.done():
             done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             if starting in done:
@@ -80,6 +77,14 @@ async def serve(
         await asyncio.gather(herder.stop(), serving)
         await cluster.stop()
         LOG.info("stopped")
+
+
+def _end_of_process() -> asyncio.Event:
+    """Return the event that SIGTERM or SIGINT sets."""
+    end = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, end.set)
+    return end
 
 
 def _client_properties(settings: WorkerSettings) -> dict[str, str]:

@@ -6,17 +6,17 @@ This module knows neither positions nor the order of messages: :mod:`connector.e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from connector.delivery.row_run import RowRun, StreamedRests, columns_of
 from connector.errors import CdcError, ErrorKind
 from connector.events.encoders import HEAD, TableEncoder
-from connector.events.envelope import DEFAULT_FORM, EventForm, SourceFacts, SourceText
+from connector.events.envelope import EventForm, SourceFacts, SourceText
 from connector.events.live_table import LiveTable
 from connector.events.messages import MessageTopic
 from connector.events.reselect import Reread
+from connector.events.stream_settings import StreamSettings
 from connector.events.transactions import MESSAGES, TransactionLog
 from connector.log import Warn
 from connector.meters.stream_meter import StreamMeter
@@ -36,28 +36,6 @@ from connector.wire.pgoutput import (
 )
 
 _NO_BEFORE: Final = b'{"before":null,"after":null'
-
-
-@dataclass(frozen=True, slots=True)
-class StreamSettings:
-    """The settings of the configuration that concern events. ``skipped`` holds letters of ``skipped.operations``."""
-
-    tombstones: bool = True
-    skipped: frozenset[str] = frozenset("t")
-    headers: bytes = b"\0"
-    """The headers of every record, encoded."""
-    key_change_headers: Callable[[bytes, str], bytes] = lambda _key, _name: b"\0"
-    """Returns the encoded headers of a record around a key change, given the other key's JSON and its header's name (newkey, oldkey)."""
-    conversion_failure: str = "warn"
-    """``event.converting.failure.handling.mode``: warn, skip (send null without a warning) or fail."""
-    processing_failure: str = "fail"
-    """``event.processing.failure.handling.mode``: an event that cannot be made fails the task (fail), or is left out with a warning
-    (warn) or without one (skip, ignore)."""
-    form: EventForm = DEFAULT_FORM
-    pgoutput_names: bool = True
-    """Whether the names come from pgoutput itself. Debezium 2.3.4 misreads these, and reads the names of other plugins correctly."""
-    skip_unchanged: bool = False
-    """``skip.messages.without.change``: leave out an update that changes no captured column, if the server sends whole old rows."""
 
 
 class _End:

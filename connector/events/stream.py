@@ -34,12 +34,13 @@ from typing import Final
 from connector.delivery.offsets import Position, Resume, TransactionCounts
 from connector.errors import CdcError, ErrorKind
 from connector.events.call_order import out_of_order
-from connector.events.changes import ChangeWriter, StreamSettings
+from connector.events.changes import ChangeWriter
 from connector.events.envelope import SourceFacts
 from connector.events.live_table import LiveTable
 from connector.events.messages import MessageTopic
 from connector.events.reselect import Reread
 from connector.events.signal_row import SignalRow, signal_row
+from connector.events.stream_settings import StreamSettings
 from connector.events.transactions import TransactionLog
 from connector.events.transitions import TRANSITIONS, Answer, AtCommit, NeedRelation, NeedReread, Signal, State, Used
 from connector.log import Warn

@@ -14,7 +14,8 @@ from connector.delivery.sink import Sink
 from connector.errors import CdcError, ErrorKind
 from connector.events.capture import Capture
 from connector.events.messages import MessageTopic, prefix_filter
-from connector.events.stream import Stream, StreamSettings
+from connector.events.stream import Stream
+from connector.events.stream_settings import StreamSettings
 from connector.events.stream_source import StreamSource
 from connector.events.transactions import TransactionLog
 from connector.events.transitions import Answer, AtCommit, NeedRelation, NeedReread, Signal, Used

@@ -21,7 +21,7 @@ from connector.delivery.sink import Sink
 from connector.errors import CdcError, ErrorKind
 from connector.events.capture import Capture, context_headers, key_change_headers
 from connector.events.envelope import event_form
-from connector.events.stream import StreamSettings
+from connector.events.stream_settings import StreamSettings
 from connector.io.postgres import catalog as pg_catalog
 from connector.io.postgres import server as pg_server
 from connector.io.postgres.connection import Connection, connect
@@ -34,13 +34,14 @@ from connector.log import EventLog
 from connector.ports import Span
 from connector.preflight.unmatched_rules import idle_rules, needs_columns
 from connector.record.batch import encode_headers
-from connector.runner.busy_slot import drop_when_free, start_when_free
+from connector.runner.busy_slot import drop_when_free
 from connector.runner.context import TaskContext
 from connector.runner.heartbeat import Heartbeat
 from connector.runner.lineage import reported_run
 from connector.runner.meter_settings import meter_settings
 from connector.runner.notifications.notifier import Notifier
 from connector.runner.plugin_frames import PluginFrames
+from connector.runner.replication_start import start_replication
 from connector.runner.signaling.signals import SignalSources
 from connector.runner.sinks.exactly_once import open_sink
 from connector.runner.snapshot.catch_up import BoundedReplication
@@ -54,12 +55,9 @@ from connector.snapshot.bulk import BulkReader
 from connector.start.decision import FROM_SLOT, FROM_SNAPSHOT, Decision, SlotState, decide
 from connector.start.guardrail import check_guardrail
 from connector.wire.lsn import format_lsn
-from connector.wire.output_plugin import DECODERBUFS, PGOUTPUT, PLUGINS, adapter, start_options
+from connector.wire.output_plugin import DECODERBUFS, PGOUTPUT, PLUGINS, adapter
 
 LOG: Final = EventLog(__name__)
-
-_UNKNOWN_OPTION: Final = "22023"
-"""SQLSTATE of an output plugin's error for an unknown option."""
 
 
 async def run_task(context: TaskContext, stop: TaskStop, bulk: BulkReader | None = None) -> None:
@@ -442,7 +440,7 @@ class TaskRun:
         reader = adapter(self._plugin, query.info.parameter_status("server_encoding") or "UTF8")
         if reader is not None:
             replication.translate = PluginFrames(reader, query).translate
-        await self._start_replication(query, replication, start)
+        await start_replication(query, replication, config, self._plugin, start)
         stored = await self._context.offsets.load(partition(config.topic_prefix))
         run = StreamRun(
             self._context,
@@ -482,19 +480,6 @@ class TaskRun:
             pgoutput_names=self._plugin == PGOUTPUT,
             skip_unchanged=config.skip_messages_without_change,
         )
-
-    async def _start_replication(self, query: Connection, replication: Replication, start: int) -> None:
-        """Start replication with the first set of options that the output plugin accepts."""
-        config = self._config
-        choices = start_options(self._plugin, query.info.server_version, config.publication_name, config.slot_stream_options)
-        for last, options in enumerate(choices, start=1):
-            try:
-                await start_when_free(query, replication, config, start, options)
-            except CdcError as error:
-                if last == len(choices) or _UNKNOWN_OPTION not in error.detail:
-                    raise
-            else:
-                return
 
 
 def _filtered(selection: Selection, tables: Sequence[CatalogTable]) -> list[CatalogTable]:

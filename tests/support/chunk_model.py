@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from connector.catalog.visibility import Visibility
-from connector.events.changes import StreamSettings
 from connector.events.live_table import LiveTable
 from connector.events.stream import Stream
+from connector.events.stream_settings import StreamSettings
 from connector.events.transitions import NeedRelation, Signal
 from connector.incremental.coordinator import AGAIN_S, ChunkSettings, Coordinator
 from connector.incremental.coordinator_effects import (

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from connector.catalog.table import CatalogTable
-from connector.events.stream import StreamSettings
+from connector.events.stream_settings import StreamSettings
 from connector.types.codec import Column, TypeInfo
 from connector.wire.lsn import parse_lsn
 from connector.wire.output_plugin import Adapter, adapter

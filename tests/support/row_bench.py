@@ -21,11 +21,11 @@ from connector.catalog.table import CatalogTable
 from connector.converters.converter import ConverterChoice, SchemaRequest
 from connector.converters.registry import RegisteredSchema, Registry
 from connector.delivery.record_conversion import ConversionPlan, RecordConversion
-from connector.events.changes import StreamSettings
 from connector.events.encoders import EventColumn, TableEncoder
 from connector.events.envelope import TableSource, event_form
 from connector.events.live_table import LiveTable
 from connector.events.stream import Stream
+from connector.events.stream_settings import StreamSettings
 from connector.io.kafka.sink import KafkaSink
 from connector.io.kafka.topic_out import TopicOut
 from connector.record.batch import RecordBatch, encode_headers

@@ -20,7 +20,8 @@ from connector.events.envelope import event_form
 from connector.events.messages import MessageTopic, prefix_filter
 from connector.events.relation import join_relation
 from connector.events.reselect import Reread
-from connector.events.stream import LiveTable, Stream, StreamSettings
+from connector.events.stream import LiveTable, Stream
+from connector.events.stream_settings import StreamSettings
 from connector.events.transactions import TransactionLog
 from connector.events.transitions import AtCommit, NeedRelation, NeedReread, Signal, SignalRow, Used
 from connector.meters.stream_meter import StreamMeter

@@ -45,10 +45,12 @@ from workers.group.ownership import Member, Ownership
 from workers.herder.bean_board import BeanBoard
 from workers.herder.figure_board import FigureBoard
 from workers.herder.notification_boards import NotificationBoards
+from workers.herder.offset_changes import OffsetChanges
 from workers.herder.plugins import KAFKA_COMMIT, KAFKA_VERSION, connectors, others
 from workers.herder.reconciler import Reconciler, affected
 from workers.herder.signal_delivery import deliver
 from workers.herder.state_board import TASK, StateBoard
+from workers.herder.store_errors import store_errors
 from workers.herder.supervisor import Pause, RunTask, pause_until
 from workers.herder.task_plan import TaskPlanner
 from workers.settings.worker_settings import WorkerSettings
@@ -64,12 +66,6 @@ if TYPE_CHECKING:
     from workers.herder.submitted_config import SubmittedConfigs, Validate
 
 LOG: Final = EventLog(__name__)
-
-_CHANGED: Final = (
-    "The Connect framework-managed offsets for this connector have been {0} successfully. However, if this connector manages offsets "
-    "externally, they will need to be manually {0} in the system that the connector uses."
-)
-"""Connect's message for a connector that does not check changes of its offsets itself, as Debezium's does not."""
 
 
 class WorkerHerder:
@@ -96,36 +92,24 @@ class WorkerHerder:
     ) -> None:
         self.meter = meter = meter or WorkerMeter(now_ms=now_ms)
         self._settings = settings
-        self._config = ConfigStore(config_log, self._changed)
+        self._config = config = ConfigStore(config_log, self._changed)
         self._offsets = AllOffsets(offset_log)
-        self._status = StatusStore(status_log, settings.worker_id)
-        self._boards = NotificationBoards()
-        self._planner = TaskPlanner(settings, self._offsets, self._topic_used, self._boards)
-        self._states = StateBoard(settings.worker_id, self._config, self._status, self._planner, meter.task_state)
+        self._status = status = StatusStore(status_log, settings.worker_id)
+        self._boards = boards = NotificationBoards()
+        self._planner = planner = TaskPlanner(settings, self._offsets, self._topic_used, boards)
+        self._states = states = StateBoard(settings.worker_id, config, status, planner, meter.task_state)
         self._validate = validate
-        self._reconciler = Reconciler(
-            self._config,
-            self._status,
-            self._states,
-            self._planner,
-            self._boards,
-            run_task=run_task,
-            graceful=settings.graceful_shutdown,
-            pause=pause,
-            meter=meter,
+        graceful = settings.graceful_shutdown
+        self._reconciler = reconciler = Reconciler(
+            config, status, states, planner, boards, run_task=run_task, graceful=graceful, pause=pause, meter=meter
         )
-        self._ownership = Ownership(
-            settings.worker_id,
-            settings.http.advertised_url,
-            self._config,
-            membership or SoleMembership(),
-            self._reconciler.all_changed,
-            meter,
+        self._ownership = reconciler.ownership = ownership = Ownership(
+            settings.worker_id, settings.http.advertised_url, config, membership or SoleMembership(), reconciler.all_changed, meter
         )
-        self._reconciler.ownership = self._ownership
-        self._beans = BeanBoard(settings, self._config, self._states, self._planner, self._reconciler, self._ownership, meter, self._boards)
+        self._beans = BeanBoard(settings, config, states, planner, reconciler, ownership, meter, boards)
+        self._offset_changes = OffsetChanges(config, self._offsets, ownership, reconciler)
         by_table = settings.metrics.per_table
-        self.figures: Final = FigureBoard(self._config, self._states, self._reconciler, self._ownership, meter, by_table=by_table)
+        self.figures: Final = FigureBoard(config, states, reconciler, ownership, meter, by_table=by_table)
         """What the worker's own figures are computed from."""
         self._cluster_id, self._now_ms = cluster_id, now_ms
         self._loggers = loggers or Loggers(now_ms)
@@ -177,7 +161,7 @@ class WorkerHerder:
 
     async def caught_up(self) -> None:
         """Read the config topic to its present end."""
-        with _store_errors():
+        with store_errors():
             await self._config.catch_up()
 
     # Reads
@@ -250,7 +234,7 @@ class WorkerHerder:
     async def offsets(self, name: str) -> Sequence[Offset]:
         """The offsets in the offset topic, which is read to its present end for this, because other workers write it too."""
         self._known(name)
-        with _store_errors():
+        with store_errors():
             await self._offsets.catch_up()
         return [Offset(partition, offset) for partition, offset in self._offsets.of(name)]
 
@@ -344,7 +328,7 @@ class WorkerHerder:
             created = self._config.config(name) is None
             if not created and not allow_replace:
                 raise HerderError(409, f"Connector {name} already exists")
-            with _store_errors():
+            with store_errors():
                 await self._config.put_connector(name, stored, initial_state)
             tasks = [] if created else range(len(self._config.tasks(name)))
         return created, ConnectorInfo(name, stored, tasks, "source")
@@ -360,7 +344,7 @@ class WorkerHerder:
             await self._submitted.check(name, config)
             async with self._leading(name):
                 if self._known(name) == known:
-                    with _store_errors():
+                    with store_errors():
                         await self._config.put_connector(name, config)
                     return ConnectorInfo(name, config, range(len(self._config.tasks(name))), "source")
 
@@ -368,7 +352,7 @@ class WorkerHerder:
         """Remove the configuration. The reconciler then ends the task; the offsets stay."""
         async with self._leading(name):
             self._known(name)
-            with _store_errors():
+            with store_errors():
                 await self._config.delete_connector(name)
 
     async def set_target_state(self, name: str, state: TargetState) -> None:
@@ -376,7 +360,7 @@ class WorkerHerder:
         async with self._leading(name) if state == "STOPPED" else self._reconciler.lock(name):
             if self._config.config(name) is None:
                 raise HerderError(404, f"Unknown connector {name}")
-            with _store_errors():
+            with store_errors():
                 await self._config.put_target(name, state)
 
     async def restart_connector(self, name: str, *, include_tasks: bool, only_failed: bool) -> Status:
@@ -391,7 +375,7 @@ class WorkerHerder:
         if self._ownership.mine(name):
             self._reconciler.restart(request)
         else:
-            with _store_errors():
+            with store_errors():
                 await self._config.put_restart(request)
         connector = replace(status.connector, state="RESTARTING")
         tasks = {n: replace(t, state="RESTARTING") if n in with_task else t for n, t in status.tasks.items()}
@@ -409,17 +393,11 @@ class WorkerHerder:
 
     async def alter_offsets(self, name: str, changes: Sequence[Offset]) -> str:
         """Write all changes together. Only the task checks the offsets' content."""
-        async with self._stopped(name):
-            await self._offsets.alter(name, [(change.partition, change.offset) for change in changes])
-        LOG.info("offsets altered", connector=name, partitions=len(changes))
-        return _CHANGED.format("altered")
+        return await self._offset_changes.alter(name, changes)
 
     async def reset_offsets(self, name: str) -> str:
         """Remove the stored offsets. The replication slot and the topics stay."""
-        async with self._stopped(name):
-            await self._offsets.reset(name)
-        LOG.info("offsets reset", connector=name)
-        return _CHANGED.format("reset")
+        return await self._offset_changes.reset(name)
 
     def reset_active_topics(self, name: str) -> None:
         """Remove the topics from the status topic. 403 when the settings forbid it."""
@@ -435,7 +413,7 @@ class WorkerHerder:
 
     async def set_cluster_logger_level(self, name: str, level: str) -> None:
         """Write the level to the config topic, which all workers follow, this one too."""
-        with _store_errors():
+        with store_errors():
             await self._config.put_logger(LoggerRequest(name, level))
 
     # Followers of the config topic and of tasks
@@ -465,26 +443,6 @@ class WorkerHerder:
             self._ownership.must_lead()
             yield
 
-    @contextlib.asynccontextmanager
-    async def _stopped(self, name: str) -> AsyncIterator[None]:
-        """For a change of the offsets: until the block ends nothing else writes them or starts the connector."""
-        # Another worker may have written the stop just now.
-        await self.caught_up()
-        async with self._reconciler.lock(name):
-            self._own(name)
-            if self._config.target(name) != "STOPPED" or self._config.tasks(name):
-                raise HerderError(
-                    400,
-                    "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the specified "
-                    f"connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint",
-                )
-            # The stop is stored, but the reconciler may not have applied it yet.
-            await self._reconciler.halt(name)
-            with _store_errors():
-                # The worker that ran the connector before may have stored offsets that this one has not read.
-                await self._offsets.catch_up()
-                yield
-
     def _known(self, name: str) -> Mapping[str, str]:
         config = self._config.config(name)
         if config is None:
@@ -496,14 +454,3 @@ class WorkerHerder:
         config = self._known(name)
         self._ownership.must_own(name)
         return config
-
-
-class _store_errors:  # noqa: N801 (used as a context manager only)
-    """Turns the CdcError of a failed write into Connect's 500."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _type: object, problem: BaseException | None, _trace: object) -> None:
-        if isinstance(problem, CdcError):
-            raise HerderError(500, str(problem)) from problem

@@ -70,22 +70,20 @@ def verify(
             return Verdict(table.full_name, position=snapshot.position, absent=MIRROR)
         shape = shape_of(table, table_columns(snapshot.connection, snapshot.table), frame)
         both = checksums(read_texts(spark, snapshot, shape.columns, partitions), frame, shape)
+        position = snapshot.position
         rows, buckets = _look(both)
         if not buckets:
-            return _verdict(table, shape, rows, snapshot.position)
+            return _verdict(table, shape, rows, position)
         if len(buckets) < BUCKETS:
             both = both.where(F.col("bucket").isin(buckets))
         found = _found(_grouped(both, shape).withColumn("changing", F.lit(False)), shape)
-        position = snapshot.position
     try:
         for _ in range(rounds - 1 if reached is not None else 0):
             if found.settled:
                 break
             with exported_snapshot(dsn, (table.schema, table.name)) as snapshot:
                 _await(snapshot.position, reached, patience)
-                frame = mirror()
-                if frame is None:
-                    raise JobError(UNREADABLE, f"The mirror of {table.full_name} was removed meanwhile: verify it again.")
+                frame = _still(mirror(), table)
                 earlier = found
                 both = checksums(read_texts(spark, snapshot, shape.columns, partitions), frame, shape)
                 found = _again(both, shape, earlier)
@@ -94,6 +92,13 @@ def verify(
         return _verdict(table, shape, rows, position, found, keys)
     finally:
         found.rows.unpersist()
+
+
+def _still(frame: DataFrame | None, table: Table) -> DataFrame:
+    """Return the mirror for another comparison. Raises JobError when it was removed after the first one."""
+    if frame is None:
+        raise JobError(UNREADABLE, f"The mirror of {table.full_name} was removed meanwhile: verify it again.")
+    return frame
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,8 +238,7 @@ class Batches:
             for one in kept:
                 one.drop()
         first = not done.records if rebuilt else number % TURNS == 0
-        aside = [said_of(name, state) for name, state in after.topics.items() if state.aside and not _is_aside(before, name)]
-        waiting, tables = sum(ahead[name] for name in waits), len(_effects(plans))
+        waiting, tables, aside = sum(ahead[name] for name in waits), len(_effects(plans)), _newly_aside(before, after)
         return done.with_turn(read.groups, first=first, tables=tables, passed_over=read.passed_over, waiting=waiting, aside=aside), after
 
     def _applied(
@@ -453,8 +452,10 @@ def _kept(state: State) -> Texts:
     }
 
 
-def _is_aside(state: State, name: str) -> bool:
-    return state.topics.get(name, _NEW).aside is not None
+def _newly_aside(before: State, after: State) -> list[str]:
+    """Return the messages of the topics that this turn has set aside."""
+    aside = {name: state for name, state in after.topics.items() if state.aside}
+    return [said_of(name, state) for name, state in aside.items() if before.topics.get(name, _NEW).aside is None]
 
 
 def _young(state: TopicState, number: int) -> TopicState:

@@ -314,11 +314,7 @@ def _run(
         now = config.trigger == "available-now"
         topics = broker.topics(config.pattern)
         _check_topics(config, topics, now=now, say=say)
-        checkpoint = Checkpoint(session, config.checkpoint)
-        checkpoint.check()
-        check_held(session, config, checkpoint)
-        if config.dsn is not None and (lower := fallen_back(checkpoint.last(), position_of(config.dsn))) is not None:
-            say(lower)
+        checkpoint = _opened(config, session, say)
         place = sink_of(place_of(config, f"{config.name} {checkpoint.identity()}"), session)
         sink = ruled(config, place, say, mirrored_tables(config, session) if config.table else ())
         ends = broker.ends(topics) if now else None
@@ -353,6 +349,16 @@ def _run(
     finally:
         if spark is None:
             session.stop()
+
+
+def _opened(config: MirrorConfig, session: SparkSession, say: Callable[[str], None]) -> Checkpoint:
+    """Return the checkpoint, checked. Say if the source's position is lower than the checkpoint's."""
+    checkpoint = Checkpoint(session, config.checkpoint)
+    checkpoint.check()
+    check_held(session, config, checkpoint)
+    if config.dsn is not None and (lower := fallen_back(checkpoint.last(), position_of(config.dsn))) is not None:
+        say(lower)
+    return checkpoint
 
 
 def _behind(config: MirrorConfig, session: SparkSession, checkpoint: Checkpoint, ends: Offsets | None, batch: int, topic: str) -> bool:

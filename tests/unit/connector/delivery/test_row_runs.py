@@ -22,12 +22,12 @@ from connector.delivery.record_conversion import ConversionPlan, RecordConversio
 from connector.delivery.row_run import RowRun, RowTaker, columns_of
 from connector.emulation import DEBEZIUM_2_3_4, DEBEZIUM_3_7_0, DEFAULT, Emulation
 from connector.errors import CdcError
-from connector.events.changes import StreamSettings
 from connector.events.encoders import EventColumn, TableEncoder
 from connector.events.envelope import SourceFacts, TableSource, event_form
 from connector.events.live_table import LiveTable
 from connector.events.masks import mask_of
 from connector.events.stream import Stream
+from connector.events.stream_settings import StreamSettings
 from connector.io.kafka.sink import KafkaSink
 from connector.record.batch import encode_headers
 from connector.record.json_converter import ConverterSettings

@@ -16,7 +16,7 @@ from connector.config.validation import error_lines, validate, warning_lines
 from connector.errors import CdcError, ErrorKind
 from connector.events.capture import Capture
 from connector.events.converted_columns import ConvertedColumns, _fits
-from connector.events.stream import StreamSettings
+from connector.events.stream_settings import StreamSettings
 from connector.record.json_converter import ConverterSettings
 from connector.record.schema import BYTES, DECIMAL, INT32, STRING, Field, Schema
 from connector.types.codec import Column, TypeInfo

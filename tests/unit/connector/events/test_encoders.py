@@ -18,7 +18,8 @@ from connector.events.capture import Capture
 from connector.events.converted_columns import ConvertedColumns
 from connector.events.encoders import EventColumn, TableEncoder
 from connector.events.envelope import TableSource
-from connector.events.stream import LiveTable, Stream, StreamSettings
+from connector.events.stream import LiveTable, Stream
+from connector.events.stream_settings import StreamSettings
 from connector.record.json_converter import ConverterSettings, schema_json, value_json
 from connector.record.schema import NO_DEFAULT, Field, Schema
 from connector.types.codec import Codec, Column, TypeInfo

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from connector.events.capture import context_headers, key_change_headers
-from connector.events.stream import StreamSettings
+from connector.events.stream_settings import StreamSettings
 from connector.record.batch import encode_headers
 from connector.record.json_converter import ConverterSettings
 from connector.types.codec import Column

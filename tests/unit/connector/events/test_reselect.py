@@ -13,7 +13,7 @@ from connector.config.keys.post_processors import RESELECT, ReselectRule, resele
 from connector.config.validation import error_lines, validate, warning_lines
 from connector.errors import CdcError, ErrorKind
 from connector.events.reselect import Reread
-from connector.events.stream import StreamSettings
+from connector.events.stream_settings import StreamSettings
 from connector.events.transitions import NeedReread, Used
 from connector.types.codec import Column
 from tests.support.stream_rig import INT4, TEXT, StreamRig, catalog_table, configured, relation_of

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from connector.config.connector_config import parse
-from connector.events.stream import StreamSettings
+from connector.events.stream_settings import StreamSettings
 from connector.record.json_converter import ConverterSettings
 from connector.types.codec import Column
 from tests.support.stream_rig import INT4, TEXT, StreamRig, catalog_table, configured, relation_of

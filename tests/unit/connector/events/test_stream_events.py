@@ -9,7 +9,7 @@ from connector.catalog.table import CatalogTable
 from connector.config.connector_config import ConnectorConfig
 from connector.errors import CdcError, ErrorKind
 from connector.events.capture import key_change_headers
-from connector.events.stream import StreamSettings
+from connector.events.stream_settings import StreamSettings
 from connector.events.transitions import NeedRelation, Used
 from connector.record.batch import NO_HEADERS, encode_headers
 from connector.record.json_converter import ConverterSettings

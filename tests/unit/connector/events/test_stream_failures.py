@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from connector.errors import CdcError, ErrorKind
-from connector.events.changes import StreamSettings
+from connector.events.stream_settings import StreamSettings
 from connector.types.codec import Column, TypeInfo
 from tests.support.stream_rig import INT4, TEXT, TYPES, StreamRig, catalog_table, relation_of
 from tests.support.wal_script import UNCHANGED, WalScript

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from connector.events.stream import StreamSettings
+from connector.events.stream_settings import StreamSettings
 from connector.types.codec import Column
 from tests.support.stream_rig import INT4, NOW_NS, TEXT, StreamRig, catalog_table, configured, relation_of
 from tests.support.wal_script import WalScript

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from connector.delivery.offsets import Position, Resume, StoredOffset, resume_point
 from connector.errors import CdcError, ErrorKind
-from connector.events.stream import StreamSettings
+from connector.events.stream_settings import StreamSettings
 from connector.events.transitions import TRANSITIONS, State, Used
 from connector.types.codec import Column
 from connector.wire.pgoutput import (

@@ -7,7 +7,7 @@ import pytest
 
 from connector.config.connector_config import ConnectorConfig
 from connector.delivery.offsets import Position, StoredOffset, TransactionCounts
-from connector.events.changes import StreamSettings
+from connector.events.stream_settings import StreamSettings
 from connector.java.hash_map import java_order
 from connector.record.json_converter import ConverterSettings
 from connector.types.codec import Column

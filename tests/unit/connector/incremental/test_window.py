@@ -6,8 +6,8 @@ import pytest
 
 from connector.catalog.table import CatalogTable, row_places
 from connector.catalog.visibility import Visibility
-from connector.events.changes import StreamSettings
 from connector.events.live_table import LiveTable
+from connector.events.stream_settings import StreamSettings
 from connector.events.transitions import NeedRelation, Signal, SignalRow, Used
 from connector.incremental.state import Place
 from connector.incremental.window import Key, Window

@@ -13,7 +13,7 @@ from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.offsets import StoredOffset
 from connector.delivery.progress import Progress
 from connector.events.capture import Capture
-from connector.events.stream import StreamSettings
+from connector.events.stream_settings import StreamSettings
 from connector.events.stream_source import StreamSource
 from connector.io.kafka.sink import KafkaSink
 from connector.io.kafka.topic_creation import TopicCreator

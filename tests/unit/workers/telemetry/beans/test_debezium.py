@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from connector.delivery.progress import Progress, TableProgress
-from connector.events.stream import StreamSettings
+from connector.events.stream_settings import StreamSettings
 from connector.meters.task_meters import MeterSettings, TaskMeters
 from connector.types.codec import Column
 from tests.support.stream_rig import INT4, TEXT, StreamRig, catalog_table, configured, relation_of
