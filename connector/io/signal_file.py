@@ -87,4 +87,5 @@ class SignalFile:
             place, folder = self._path.resolve(), self._directory.resolve()
         except (OSError, RuntimeError, ValueError):
             return None
-        return place if place.is_relative_to(folder) else None
+        # Since Python 3.13 a loop of symbolic links is not an error but resolved to one of its links.
+        return place if place.is_relative_to(folder) and not place.is_symlink() else None

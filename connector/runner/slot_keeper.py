@@ -57,6 +57,8 @@ class SlotKeeper:
         """Set when the server requests an immediate status update."""
         self._reported = clock.monotonic()
         """When the last status update was sent."""
+        self._told = 0
+        """The last position that was confirmed to the slot."""
 
     async def run(self) -> None:
         """Store and confirm positions until cancelled. Send status updates in time, because the server closes a silent connection.
@@ -65,6 +67,7 @@ class SlotKeeper:
         """
         pace = min(_STORE_S, self._context.offset_flush_interval)
         self._reported = self._clock.monotonic()
+        self._told = self._confirmed
         while True:
             with contextlib.suppress(TimeoutError):
                 async with self._clock.timeout(pace):
@@ -146,12 +149,19 @@ class SlotKeeper:
         now = self._clock.monotonic()
         meter.committed((now - began) * 1000, now)
 
+    async def end(self) -> None:
+        """Store the offset of the reached position, and confirm what the slot does not have yet. Raises CdcError."""
+        # A run that is stopped between the two has stored the offset already.
+        if await self.store() or self._confirmed > self._told:
+            await self.confirm()
+
     async def confirm(self) -> None:
         """Confirm the stored position to the slot. Raises CdcError."""
         limit_ms, action = self._config.lsn_flush_timeout_ms, self._config.lsn_flush_timeout_action
+        confirmed = self._confirmed
         try:
             async with self._clock.timeout(limit_ms / 1000):
-                await self._replication.confirm(self._written, self._confirmed, self._clock.now_ns())
+                await self._replication.confirm(self._written, confirmed, self._clock.now_ns())
         except TimeoutError as error:
             if action == "fail":
                 raise CdcError(
@@ -162,6 +172,7 @@ class SlotKeeper:
             if action == "warn":
                 LOG.warning("confirmation timed out", slot=self._config.slot_name, ms=limit_ms)
         else:
+            self._told = confirmed
             failpoints.reached(failpoints.AFTER_CONFIRM)
 
     async def ask_while(self, waiting: asyncio.Event) -> None:

@@ -150,8 +150,7 @@ class StreamRun:
         self._keeper.send_idle()
         if self._sink.stores_offsets:
             await self._drain()
-        if await self._keeper.store():
-            await self._keeper.confirm()
+        await self._keeper.end()
 
     async def _keep_acknowledged(self, problem: Exception) -> None:
         """Store the offset after a failure, if Kafka answers soon. Without it, failures at short intervals would repeat the same records.
