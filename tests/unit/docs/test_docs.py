@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -111,6 +112,23 @@ def links(page: Path) -> Iterator[str]:
             yield target
 
 
+def uneven_rows(text: str) -> list[str]:
+    """Rows of tables that have more or fewer cells than the line below the head of their table, which divides it from the rows."""
+    found: list[str] = []
+    lines = _FENCE.sub("", text).splitlines()
+    for number, line in enumerate(lines):
+        if not re.fullmatch(r"\|(?: *:?-+:? *\|)+", line.strip()):
+            continue
+        rest = itertools.takewhile(lambda row: row.lstrip().startswith("|"), lines[number + 1 :])
+        found += [row for row in (lines[number - 1], *rest) if _cells(row) != _cells(line)]
+    return found
+
+
+def _cells(row: str) -> int:
+    """A bar divides cells even inside code, unless it is escaped."""
+    return len(re.findall(r"(?<!\\)\|", row)) - 1
+
+
 def rows(page: Path, heading: str) -> list[list[str]]:
     """Cells of the first table after a heading, without its head."""
     lines = text_of(page).partition(f"{heading}\n")[2].splitlines()
@@ -207,6 +225,25 @@ def test_the_event_on_the_page_has_the_form_of_the_program_s() -> None:
     assert list(event) == ["before", "after", *ends]
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_rows_of_a_table_have_as_many_cells_as_its_head(page: Path) -> None:
+    """Surplus cells are not shown."""
+    assert uneven_rows(text_of(page)) == []
+
+
+def test_an_uneven_row_is_found() -> None:
+    table = "| a | b |\n|---|---|\n| `x \\| y` | 1 |\n"
+    assert uneven_rows(table) == []
+    assert uneven_rows(table + "| 1 |\n| 1 | 2 | 3 |\n") == ["| 1 |", "| 1 | 2 | 3 |"]
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    """The site's strict build fails without it, which only the long tests would show."""
+    navigation = text_of(ROOT / "mkdocs.yml").partition("\nnav:\n")[2]
+    assert navigation
+    assert [page.name for page in DOCS.glob("*.md") if page.name not in navigation] == []
+
+
 if __name__ == "__main__":
     page = DOCS / "architecture.md"
     text = text_of(page)
@@ -215,10 +252,3 @@ if __name__ == "__main__":
         assert found is not None
         text = text.replace(found[0], found[1] + table() + found[2])
     page.write_text(text, encoding="utf-8")
-
-
-def test_every_page_is_in_the_navigation_of_the_site() -> None:
-    """The site's strict build fails without it, which only the long tests would show."""
-    navigation = text_of(ROOT / "mkdocs.yml").partition("\nnav:\n")[2]
-    assert navigation
-    assert [page.name for page in DOCS.glob("*.md") if page.name not in navigation] == []
