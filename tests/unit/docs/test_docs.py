@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, cast
@@ -242,6 +243,27 @@ def test_every_page_is_in_the_navigation_of_the_site() -> None:
     navigation = text_of(ROOT / "mkdocs.yml").partition("\nnav:\n")[2]
     assert navigation
     assert [page.name for page in DOCS.glob("*.md") if page.name not in navigation] == []
+
+
+@pytest.mark.parametrize(
+    ("heading", "package"),
+    [
+        ("### Rooms of the connector", "connector"),
+        ("### Rooms of the worker", "workers"),
+        ("The Spark jobs have rooms of their own", "workers.spark"),
+    ],
+)
+def test_the_tables_of_rooms_are_the_layers_of_the_import_rules(heading: str, package: str) -> None:
+    """These rules must name every room, so that no room is missing in the table either."""
+    options = tomllib.loads(text_of(ROOT / "pyproject.toml"))["tool"]["importlinter"]["contracts"]
+    [layers] = [rule["layers"] for rule in options if rule["type"] == "layers" and rule["containers"] == [package]]
+    folder = Path(package.replace(".", "/"))
+    text = text_of(DOCS / "architecture.md")
+    start = next(line for line in text.splitlines() if line.startswith(heading))
+    named = [re.findall(r"`([^`]+)`", room) for room, *_ in rows(DOCS / "architecture.md", start)]
+    paths = [[ROOT / folder / name.removeprefix(f"{folder}/") for name in names] for names in named]
+    assert [str(path) for row in paths for path in row if not path.exists()] == []
+    assert [{path.stem for path in row} for row in paths] == [set(re.split(r" [:|] ", layer)) for layer in reversed(layers)]
 
 
 if __name__ == "__main__":
