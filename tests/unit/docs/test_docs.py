@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import json
 import re
@@ -59,6 +60,7 @@ SHORT_VARIABLES: Final = {
     "ADVERTISED_PORT": "rest.advertised.port",
     "CONNECT_SESSION_TIMEOUT_MS": "session.timeout.ms",
 }
+LOGGING: Final = frozenset({"debug", "info", "warning", "warn", "error", "exception", "critical"})
 _WORDS: Final = {State.BETWEEN: "between transactions", State.INSIDE: "inside a transaction"}
 _FENCE: Final = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 _LINK: Final = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -264,6 +266,26 @@ def test_the_tables_of_rooms_are_the_layers_of_the_import_rules(heading: str, pa
     paths = [[ROOT / folder / name.removeprefix(f"{folder}/") for name in names] for names in named]
     assert [str(path) for row in paths for path in row if not path.exists()] == []
     assert [{path.stem for path in row} for row in paths] == [set(re.split(r" [:|] ", layer)) for layer in reversed(layers)]
+
+
+def test_the_lines_to_search_for_are_logged() -> None:
+    lines = [line for words, *_ in rows(DOCS / "operations.md", "Lines to alert on:") for line in re.findall(r"`([^`]+)`", words)]
+    assert lines
+    lines += [line for page in PAGES for line in re.findall(r'msg="([^"]+)"', text_of(page))]
+    assert set(lines) - logged_events() == set()
+
+
+def logged_events() -> set[str]:
+    """The first arguments of the calls that write a line."""
+    calls = (
+        node
+        for package in ("connector", "connect_api", "workers")
+        for module in (ROOT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(text_of(module)))
+        if isinstance(node, ast.Call)
+    )
+    named = ((getattr(call.func, "attr", None) or getattr(call.func, "id", ""), call.args[0] if call.args else None) for call in calls)
+    return {text.value for name, text in named if name in LOGGING and isinstance(text, ast.Constant) and isinstance(text.value, str)}
 
 
 if __name__ == "__main__":
