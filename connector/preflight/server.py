@@ -41,7 +41,8 @@ def undecoded_wal(version: int, level: str, *, in_recovery: bool) -> CdcError | 
         return CdcError(
             ErrorKind.SOURCE_SETTING,
             f"Postgres server wal_level property must be 'logical' but is: '{level}'",
-            "Run ALTER SYSTEM SET wal_level = 'logical'; and restart PostgreSQL",
+            "Run ALTER SYSTEM SET wal_level = 'logical'; and restart PostgreSQL, or use the setting of your provider "
+            "(rds.logical_replication, cloudsql.logical_decoding, …)",
         )
     if in_recovery and version < _STANDBY_DECODES:
         return CdcError(
