@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +15,9 @@ _INTRODUCTION: Final = Path(__file__).with_name("introduction.md")
 _OWN: Final = "<!-- own series -->"
 """The place of the table of own series."""
 _BOARDS: Final = Path(__file__).with_name("boards.md")
+_CONNECTIONS: Final = "The member's connections"
+"""The section whose rows others have too; they refer to it."""
+_THERE: Final = "[the member's connections](#the-members-connections)"
 _TESTS: Final = "tests/unit/workers"
 _TASK: Final = "connector=…,task=0"
 _TABLES: Final[tuple[tuple[str, str, str, Sequence[Row[Any]]], ...]] = (
@@ -44,7 +47,7 @@ _TABLES: Final[tuple[tuple[str, str, str, Sequence[Row[Any]]], ...]] = (
         group.COORDINATOR,
     ),
     (
-        "The member's connections",
+        _CONNECTIONS,
         "kafka.connect:type=connect-metrics,client-id=…",
         "telemetry/beans/test_connections.py",
         connections.CLIENT,
@@ -72,9 +75,27 @@ _TABLES: Final[tuple[tuple[str, str, str, Sequence[Row[Any]]], ...]] = (
 """Title, name of the MBean, the file of its tests below :data:`_TESTS`, and the attributes."""
 
 
-def _table(rows: Sequence[Row[Any]]) -> str:
-    lines = [f"| `{row.name}` | {row.meaning} | {row.likeness} |" for row in rows]
-    return "\n".join(["| attribute | meaning here | |", "|---|---|---|", *lines]) + "\n"
+def _table(title: str, rows: Sequence[Row[Any]]) -> str:
+    """The rows of one MBean. Constants that share a reason, and what another section describes, are lists of names."""
+    if title != _CONNECTIONS and rows is connections.CLIENT:
+        return f"The attributes are those of {_THERE}.\n"
+    constants: dict[str, list[str]] = {}
+    for row in rows:
+        if row.likeness == "no meaning here":
+            constants.setdefault(row.meaning, []).append(row.name)
+    listed = {meaning: names for meaning, names in constants.items() if len(names) > 1}
+    shared = [] if title == _CONNECTIONS else [row for row in rows if row in connections.CLIENT and row.meaning not in listed]
+    lines = [f"| `{row.name}` | {row.meaning} | {row.likeness} |" for row in rows if row.meaning not in listed and row not in shared]
+    text = "\n".join(["| attribute | meaning here | |", "|---|---|---|", *lines]) + "\n"
+    if shared:
+        text += f"\nAs in {_THERE}: {_names(row.name for row in shared)}.\n"
+    for meaning, names in listed.items():
+        text += f"\nNo meaning here, {meaning}: {_names(names)}.\n"
+    return text
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _own_table() -> str:
@@ -90,7 +111,7 @@ def page() -> str:
     """Return docs/monitoring.md."""
     parts = [_INTRODUCTION.read_text(encoding="utf-8").replace(_OWN, _own_table())]
     for title, name, test, rows in _TABLES:
-        parts.append(f"\n### {title}\n\n`{name}`, tested by [{_TESTS}/{test}](../{_TESTS}/{test})\n\n{_table(rows)}")
+        parts.append(f"\n### {title}\n\n`{name}`, tested by [{_TESTS}/{test}](../{_TESTS}/{test})\n\n{_table(title, rows)}")
     listed = "".join(f"| `{name}` | {meaning} | {likeness} |\n" for name, (likeness, meaning) in app_info.MEANINGS.items())
     parts.append(
         "\n### Versions\n\n`kafka.connect:type=app-info`, and with `client-id=…` or `id=…` of the worker's member and of each producer, "
