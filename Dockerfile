@@ -14,6 +14,8 @@ COPY pyproject.toml README.md LICENSE ./
 COPY connect_api connect_api
 COPY connector connector
 COPY workers workers
+# The pages of `understudy docs`.
+COPY docs docs
 RUN pip install --no-cache-dir --no-deps --no-build-isolation .
 
 FROM build AS build-worker

@@ -291,8 +291,8 @@ def python_when_custom(mode: str) -> Check:
         named = (value or "").strip()
         if settings.get(mode, "").strip().lower() == "custom" and "." in named and ":" not in named:
             yield (
-                f"It names the Java class {named}, and Java classes cannot be loaded; write it again in Python (docs/extending.md) "
-                "and name it as package.module:Class"
+                f"It names the Java class {named}, and Java classes cannot be loaded; write it again in Python "
+                "(`understudy docs extending`) and name it as package.module:Class"
             )
 
     return check

@@ -111,5 +111,5 @@ def _unknown(setting: str, name: str) -> CdcError:
         ErrorKind.CONFIG_INVALID,
         f"Invalid value {name} for configuration {setting}: There is no such converter",
         "Correct the class name; write a converter of your own in Python, and name it as package.module:Class or give the worker "
-        f"class.map.{name}=package.module:Class (docs/extending.md).",
+        f"class.map.{name}=package.module:Class (`understudy docs extending`).",
     )

@@ -180,7 +180,7 @@ def _failed(name: str, column: ConvertibleColumn, did: str, error: BaseException
     return CdcError(
         ErrorKind.CONFIG_INVALID,
         f"Converter {name} {did} column {column.name} of table {column.table}",
-        f"Correct the class that {name}.type names, or the properties {name}.*; docs/extending.md lists the rules",
+        f"Correct the class that {name}.type names, or the properties {name}.*; `understudy docs extending` lists the rules",
         detail,
     )
 

@@ -18,7 +18,7 @@ from connector.plugins.user_code import described, let_operator_through
 
 T = TypeVar("T")
 
-_HOW: Final = "docs/extending.md tells how such a class is written and installed"
+_HOW: Final = "`understudy docs extending` tells how such a class is written and installed"
 
 
 def load(kind: str, name: str, base: type[T], *, setting: str, allowed: AllowedPlugins) -> T:

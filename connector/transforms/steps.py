@@ -106,7 +106,7 @@ def _transform(wanted: str, values: Mapping[str, str], prefix: str, making: _Mak
             setting,
             f"there is no transformation {wanted}",
             "Correct the class name; write a transform of your own in Python, and name it as package.module:Class or give the worker "
-            f"class.map.{wanted or '<class>'}=package.module:Class (docs/extending.md).",
+            f"class.map.{wanted or '<class>'}=package.module:Class (`understudy docs extending`).",
         )
     definition = TRANSFORMS[name]
     options = Options(definition.keys_in(emulation.version), values, emulation, prefix, making.backtrack)

@@ -150,7 +150,7 @@ async def test_foreign_topic_is_set_aside_and_comes_back(spark: SparkSession, br
     await broker.send(odd.topic, b"secret, and no JSON", b"\0\0\0\0\7Avro")
     line = (
         "The topic sparkaside.public.odd is set aside, nothing of it is mirrored: partition 0, offset 0: it is not JSON. "
-        "When the cause is fixed, start once with --rebuild sparkaside.public.odd; see docs/spark.md."
+        "When the cause is fixed, start once with --rebuild sparkaside.public.odd; see `understudy docs spark`."
     )
     assert mirror.run() == [line, "batch 0: 3 records of 1 tables"]
     assert [mirror.metric(name, "items") for name in ("records_total", "rows_total", "set_aside")] == [1, 1, 0]

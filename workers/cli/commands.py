@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "tail": "Show the events of a topic as they come.",
     "migrate": "Say what happens to a Kafka Connect cluster's connectors here.",
     "quickstart": "Run PostgreSQL, Kafka and a worker on this machine.",
+    "docs": "Show the pages of the documentation.",
 }
 """Subcommand → what the list of commands says about it."""
 

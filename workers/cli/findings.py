@@ -58,7 +58,7 @@ def finding(name: str, text: str, severity: Severity = "error", choices: Sequenc
     what, remedy = divided(text.removeprefix(LEAD).strip())
     if not remedy:
         listed = 0 < len(choices) <= _CHOICES
-        remedy = f"Set {name} to one of {', '.join(choices)}." if listed else f"Correct {name} (docs/config.md describes it)."
+        remedy = f"Set {name} to one of {', '.join(choices)}." if listed else f"Correct {name} (`understudy docs config` describes it)."
     return Finding(name, severity, what, remedy)
 
 

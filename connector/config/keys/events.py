@@ -31,7 +31,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "LOW",
         "List of prefixes defining custom values converters.",
         "Names of converters of columns, in the order in which they are asked; <name>.type names the Python class of each "
-        "(docs/extending.md). Java classes are refused.",
+        "(`understudy docs extending`). Java classes are refused.",
         width="MEDIUM",
         # 2.3.4 loads the classes during validation.
         checks_until_2=(named_python_classes,),
@@ -109,7 +109,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "MEDIUM",
         "Enabled channels names",
         "Channels through which signals arrive: source, kafka, file, http (or jmx, which is REST here as well), and Python classes, as "
-        "package.module:Class or as entry points of understudy.signal_channels; empty switches them off. See docs/signals.md.",
+        "package.module:Class or as entry points of understudy.signal_channels; empty switches them off. See `understudy docs signals`.",
         width="LONG",
     ),
     Key(
@@ -132,7 +132,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "MEDIUM",
         "Enabled notification channels names",
         "Channels to which the connector sends notifications of its snapshots: sink, log, sse (or jmx, which is REST here as well), and "
-        "Python classes, as package.module:Class or as entry points of understudy.notification_channels. See docs/signals.md.",
+        "Python classes, as package.module:Class or as entry points of understudy.notification_channels. See `understudy docs signals`.",
         width="LONG",
     ),
     Key(

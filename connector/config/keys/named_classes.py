@@ -40,6 +40,6 @@ def named_python_classes(_key: Key, value: str | None, settings: Settings) -> It
         setting, named = f"{name}.type", settings.get(f"{name}.type", "").strip()
         if ":" not in named and "." in named:
             yield (
-                f"{setting} names the Java class {named}, and Java classes cannot be loaded; write it again in Python (docs/extending.md) "
-                "and name it as package.module:Class"
+                f"{setting} names the Java class {named}, and Java classes cannot be loaded; write it again in Python "
+                "(`understudy docs extending`) and name it as package.module:Class"
             )

@@ -25,6 +25,8 @@ pytestmark = pytest.mark.long
 
 PACKAGES = ("connect_api", "connector", "workers")
 SOURCES = ("pyproject.toml", "README.md", "LICENSE")
+PAGES = "workers/cli/pages/"
+"""A link to docs. Some versions of Python look for files behind it."""
 ONLY_HERE = "workers/lab/"
 """Measurements and the notebook page: they serve the repository only."""
 
@@ -62,9 +64,10 @@ def installed(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def expected() -> set[str]:
-    """Every file of the packages but those of the repository only."""
+    """Every file of the packages but those of the repository only, and the pages."""
     files = (file.relative_to(ROOT).as_posix() for name in PACKAGES for file in (ROOT / name).rglob("*") if file.is_file())
-    return {file for file in files if "__pycache__" not in file and not file.startswith(ONLY_HERE)}
+    pages = {f"workers/cli/pages/{page.relative_to(ROOT / 'docs').as_posix()}" for page in (ROOT / "docs").rglob("*.md")}
+    return {file for file in files if "__pycache__" not in file and not file.startswith((ONLY_HERE, PAGES))} | pages
 
 
 def wheel_of(dist: Path) -> zipfile.ZipFile:
@@ -120,6 +123,8 @@ def test_the_extras_are_those_of_the_pages(dist: Path) -> None:
 def test_the_command_starts(installed: Path, tmp_path: Path) -> None:
     assert run(installed / "understudy", "--version", folder=tmp_path).startswith("understudy ")
     assert "workers.lab" not in run(installed / "python", "-I", "-c", "import workers, sys; print(sys.modules.keys())", folder=tmp_path)
+    # Messages of the program name pages this way.
+    assert run(installed / "understudy", "docs", "extending", folder=tmp_path) == (ROOT / "docs/extending.md").read_text(encoding="utf-8")
     # It depends on nothing that only the tests install.
     run(installed / "pip", "check", folder=tmp_path)
 

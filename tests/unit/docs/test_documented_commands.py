@@ -32,6 +32,7 @@ CALLS: Final = "tests/contract/test_openapi.py::test_calls_of_a_worker_on_kafka"
 DEMO: Final = "tests/integration/workers/test_demo.py::"
 WHEEL: Final = "tests/integration/packaging/test_distributions.py::"
 RUN: Final[Mapping[str, str]] = {
+    "understudy docs": "tests/unit/workers/cli/test_docs.py::test_the_list_names_folder_and_titles",
     "understudy check ": f"{CLI}test_check_looks_at_the_database_without_a_worker",
     "understudy status": f"{CLI}test_status_offsets_snapshot_and_tail",
     "understudy offsets ": f"{CLI}test_status_offsets_snapshot_and_tail",

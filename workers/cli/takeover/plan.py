@@ -106,7 +106,7 @@ def other_class(stored: StoredConnector) -> Plan:
         state_of(stored),
         "other class",
         "It would be FAILED here. Its configuration and its offsets are kept.",
-        "Move it to a Connect cluster with its own group.id and internal topics first (docs/migrating.md).",
+        "Move it to a Connect cluster with its own group.id and internal topics first (`understudy docs migrating`).",
     )
 
 
@@ -144,7 +144,7 @@ def _decided(config: ConnectorConfig, selection: Selection, health: SlotHealth, 
     if health.problem:
         return "unknown", health.problem, "Run this command where the database can be reached."
     if selection.mode is None:
-        return "unknown", "A snapshotter of your own decides at the start.", "Write it in Python (docs/snapshotters.md)."
+        return "unknown", "A snapshotter of your own decides at the start.", "Write it in Python (`understudy docs snapshotters`)."
     try:
         decision = decide(
             selection.mode,

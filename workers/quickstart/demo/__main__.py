@@ -73,8 +73,8 @@ def run() -> int:
     if code == 0:
         print("\nAll servers are stopped and their files removed. Next:")
         print(f"  {call('up')}   the same servers, kept running: try your own curl, changes and consumers")
-        explained = "; docs/config.md explains every property" if IN_REPOSITORY else ""
-        print(f"  {EXAMPLE}   the connector's configuration{explained}")
+        page = "docs/config.md" if IN_REPOSITORY else "`understudy docs config`"
+        print(f"  {EXAMPLE}   the connector's configuration; {page} explains every property")
     return code
 
 

@@ -63,4 +63,7 @@ def said_of(name: str, state: TopicState) -> str:
     """The message about a topic that is set aside."""
     stays = "nothing of it is mirrored" if state.kept is None else f"its table {state.kept} stays as it is"
     back = f"--rebuild {state.kept or name}"
-    return f"The topic {name} is set aside, {stays}: {state.aside}. When the cause is fixed, start once with {back}; see docs/spark.md."
+    return (
+        f"The topic {name} is set aside, {stays}: {state.aside}. When the cause is fixed, start once with {back}; "
+        "see `understudy docs spark`."
+    )

@@ -41,7 +41,7 @@ def fallen_back(state: State, position: int | None) -> str | None:
         return None
     return (
         f"The WAL of the source at dsn ends at {_lsn(position)}, but the tables have changes up to {_lsn(applied)}: the source was "
-        'restored, or is another server. See docs/spark.md, "A source whose LSNs continue lower", before the connector continues.'
+        'restored, or is another server. See `understudy docs spark`, "A source whose LSNs continue lower", before the connector continues.'
     )
 
 

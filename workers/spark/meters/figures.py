@@ -11,7 +11,7 @@ from typing import Final
 
 NEVER_WHOLE: Final = (
     'If Kafka no longer holds the rest, or batches with consistency = "row" have read it, the transaction never becomes whole: '
-    "see docs/spark.md, Transactions that never become whole."
+    "see `understudy docs spark`, Transactions that never become whole."
 )
 
 

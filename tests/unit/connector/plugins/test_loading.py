@@ -53,7 +53,7 @@ def refusal(name: str, allowed: str = "tests, geo_lib") -> CdcError:
         loaded(name, allowed)
     assert caught.value.kind is ErrorKind.CONFIG_INVALID
     assert "geo.type" in caught.value.message
-    assert "docs/extending.md" in caught.value.remedy
+    assert "`understudy docs extending`" in caught.value.remedy
     return caught.value
 
 

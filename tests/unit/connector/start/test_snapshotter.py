@@ -310,7 +310,7 @@ def test_unknown_classes_are_refused_with_the_property(setting: str, mode: str, 
         parse(config)
     assert refused == (
         f"The '{setting}' value is invalid: It names the Java class com.example.Mine, and Java classes cannot be loaded; write it again in"
-        " Python (docs/extending.md) and name it as package.module:Class"
+        " Python (`understudy docs extending`) and name it as package.module:Class"
     )
     assert error_lines(validate({**BASE, setting: "com.example.Mine"})) == []
     for name, words in (("mine", f"no entry point in the group understudy.{kind}"), (f"{MODULE}:Wordless", "no class Wordless")):

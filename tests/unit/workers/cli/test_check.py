@@ -77,7 +77,7 @@ async def test_a_missing_property_has_a_remedy() -> None:
 def test_a_choice_is_named_in_the_remedy() -> None:
     [found] = of_values([ConfigValue("snapshot.mode", "x", ["always", "never"], ["The value is invalid"], True, [])])
     assert found == Finding("snapshot.mode", "error", "The value is invalid", "Set snapshot.mode to one of always, never.")
-    assert finding("a", "Wrong", "warning").remedy == "Correct a (docs/config.md describes it)."
+    assert finding("a", "Wrong", "warning").remedy == "Correct a (`understudy docs config` describes it)."
 
 
 @pytest.mark.parametrize(
