@@ -288,6 +288,16 @@ def logged_events() -> set[str]:
     return {text.value for name, text in named if name in LOGGING and isinstance(text, ast.Constant) and isinstance(text.value, str)}
 
 
+def test_each_version_of_the_changelog_has_each_section_once() -> None:
+    """The order is that of Keep a Changelog."""
+    order = ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
+    versions = re.split(r"^## .*$", text_of(ROOT / "CHANGELOG.md"), flags=re.MULTILINE)[1:]
+    assert versions
+    for version in versions:
+        sections = re.findall(r"^### (.+)$", version, re.MULTILINE)
+        assert sections == [name for name in order if name in sections]
+
+
 if __name__ == "__main__":
     page = DOCS / "architecture.md"
     text = text_of(page)
