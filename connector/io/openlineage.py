@@ -10,6 +10,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, Protocol
 
+from connector.extras import install_command
 from connector.io.regular_file import read_regular
 
 _FILE: Final = "openlineage.integration.config.file.path"
@@ -51,7 +52,7 @@ def adapter_version() -> str:
     try:
         return version("openlineage-python")
     except PackageNotFoundError as missing:
-        raise LineageSetupError("OpenLineage's client is not installed. Install understudy[openlineage]") from missing
+        raise LineageSetupError(f"OpenLineage's client is not installed. Install it: {install_command('openlineage')}") from missing
 
 
 def open_client(path: str) -> Emit:

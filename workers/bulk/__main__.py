@@ -6,13 +6,14 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
+from connector.extras import install_command
 from workers.spark.failure import NO_JAVA
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     if find_spec("pyspark") is None:
-        sys.stderr.write("error: PySpark is not installed. Install it: pip install 'understudy[spark]'.\n")
+        sys.stderr.write(f"error: PySpark is not installed. Install it: {install_command('spark')}\n")
         return NO_JAVA
     from workers.bulk import command  # noqa: PLC0415 (it needs PySpark)
     from workers.spark import commands  # noqa: PLC0415 (as above)

@@ -6,11 +6,11 @@ The worker itself does not import Spark. The process, Spark's JVM and its local 
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Final
 
+from connector.extras import install_command
 from connector.runner.child.pipe import Failed, Logged
 from connector.runner.child.process import Child, ChildProcess, python_command, python_environment
 from connector.snapshot.bulk import BulkPlan, BulkReport, PartBegun, PartDone, RowsRead, TableDone, TableFailed, TopicFilled
@@ -41,10 +41,7 @@ class SparkSnapshots:
         if self._found:
             return None
         if find_spec("pyspark") is None:
-            return (
-                f"PySpark is not installed beside this worker ({sys.executable}); install it (pip install 'understudy[quickstart]'), "
-                "or use type blocking"
-            )
+            return f"PySpark is not installed beside this worker. Use type blocking, or install it: {install_command('spark')}"
         checking = await asyncio.create_subprocess_exec(
             *python_command(_MODULE, "--check"),
             stdin=asyncio.subprocess.DEVNULL,

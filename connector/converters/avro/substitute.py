@@ -17,6 +17,7 @@ from connector.converters.avro.misfit import misfit
 from connector.converters.avro.names import scrubbed
 from connector.converters.avro.settings import AvroSettings
 from connector.converters.avro.writer import Write
+from connector.extras import install_command
 from connector.record.connect_record import DataError
 from connector.record.json_converter import twos_complement, unscaled
 from connector.record.schema import DECIMAL, Schema
@@ -35,7 +36,7 @@ def substitute_writer(schema: Schema | None, settings: AvroSettings, own: str, o
     try:
         import fastavro  # noqa: PLC0415 - an extra
     except ImportError:
-        raise DataError("Writing with a schema of the registry needs fastavro. Install the extra understudy[registry]") from None
+        raise DataError(f"Writing with a schema of the registry needs fastavro. Install it: {install_command('registry')}") from None
     try:
         parsed = fastavro.parse_schema(_without_logical_types(json.loads(other)), _write_hint=False)
     except (ValueError, KeyError) as problem_found:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import orjson
 
+from connector.extras import install_command
 from connector.record.connect_record import ConnectRecord
 from connector.record.schema import NO_DEFAULT, Schema
 from connector.transforms.scripting.groovy.text import type_name
@@ -47,8 +48,8 @@ class JavaScriptExpression:
             racer = importlib.import_module(_MODULE)
         except ImportError:
             raise ScriptError(
-                "The language JavaScript needs the package mini-racer, which is not installed; install understudy[javascript], "
-                "or write the expression in jsr223.groovy"
+                "The language JavaScript needs the package mini-racer, which is not installed. Write the expression in jsr223.groovy, "
+                f"or install it: {install_command('javascript')}"
             ) from None
         self._failure: type[Exception] = racer.JSEvalException
         self._context: Any = racer.MiniRacer()

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import orjson
 
+from connector.extras import install_command
 from workers.cli.failure import CommandError
 from workers.records.change_event import payload
 
@@ -71,7 +72,7 @@ class Decoder:
         try:
             from fastavro import parse_schema, schemaless_reader  # noqa: PLC0415 (the extra registry)
         except ModuleNotFoundError as missing:
-            raise CommandError("Avro needs the package fastavro", "Run pip install 'understudy[registry]'.") from missing
+            raise CommandError("Avro needs the package fastavro", f"Run {install_command('registry')}") from missing
         if number not in self._parsed:
             self._parsed[number] = parse_schema(orjson.loads(known["schema"]))
         return plain_values(schemaless_reader(io.BytesIO(body), self._parsed[number], None))

@@ -17,6 +17,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+from connector.extras import install_command
 from workers.lab.bench.failure import BenchError
 from workers.lab.bench.servers import own_servers, own_worker
 from workers.lab.notebook.page import PICTURES, cells_of, missing, page_text
@@ -37,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--docs", type=Path, default=DOCS, metavar="FOLDER", help=f"where {PAGE} and {PICTURES}/ go (default: docs)")
     docs: Path = parser.parse_args(arguments).docs
     if importlib.util.find_spec("matplotlib") is None:
-        return _fail("The pictures need matplotlib: install the extra understudy[notebook].")
+        return _fail(f"The pictures need matplotlib. Install it: {install_command('notebook')}")
     # SIGTERM ends the program and its servers, as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

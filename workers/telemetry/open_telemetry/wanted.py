@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Final
 
+from connector.extras import install_command
 from connector.log import EventLog
 
 LOG: Final = EventLog(__name__)
@@ -32,7 +33,7 @@ def wanted(environment: Mapping[str, str]) -> Wanted:
         return Wanted()
     found = Wanted(_asked(environment, "METRICS"), _asked(environment, "TRACES"))
     if found and not _installed():
-        LOG.warning("OpenTelemetry is asked for and not installed, nothing is exported", remedy="pip install 'understudy[otel]'")
+        LOG.warning("OpenTelemetry is asked for and not installed, nothing is exported", remedy=install_command("otel"))
         return Wanted()
     return found
 

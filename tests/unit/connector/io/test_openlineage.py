@@ -82,5 +82,5 @@ def test_missing_client_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None
         raise PackageNotFoundError
 
     monkeypatch.setattr(openlineage, "version", missing)
-    with pytest.raises(LineageSetupError, match=r"understudy\[openlineage\]"):
+    with pytest.raises(LineageSetupError, match=r"pip install openlineage-python=="):
         adapter_version()

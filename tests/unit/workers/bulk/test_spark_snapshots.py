@@ -7,6 +7,7 @@ from typing import cast
 import pytest
 
 from connector.errors import CdcError, ErrorKind
+from connector.extras import install_command
 from connector.snapshot.bulk import BulkPlan
 from workers.bulk import spark_snapshots as bulk_snapshots
 from workers.bulk.spark_snapshots import SparkSnapshots
@@ -26,7 +27,7 @@ async def test_without_pyspark_it_is_refused_in_one_sentence(monkeypatch: pytest
     message = await SparkSnapshots.of({}).refusal()
     assert message is not None
     assert "PySpark is not installed" in message
-    assert "pip install" in message
+    assert message.endswith(install_command("spark"))
 
 
 async def test_the_check_s_message_is_the_refusal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from connector.extras import install_command
 from workers.cli import quickstart
 from workers.cli.failure import CommandError
 from workers.quickstart.demo.files import PROJECT, call, example
@@ -48,5 +50,5 @@ def test_the_subcommand_is_the_demo(action: str, monkeypatch: pytest.MonkeyPatch
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "workers.quickstart.demo.__main__", None)
     assert quickstart.command.callback is not None
-    with pytest.raises(CommandError, match=r"pip install 'understudy\[quickstart\]'"):
+    with pytest.raises(CommandError, match=re.escape(install_command("quickstart"))):
         quickstart.command.callback("up")

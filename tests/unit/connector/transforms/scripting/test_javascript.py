@@ -22,7 +22,7 @@ def evaluated(script: str, record: str = "create") -> object:
 def test_without_the_engine_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "py_mini_racer", None)
     for language in LANGUAGES:
-        with pytest.raises(OptionError, match=r"needs the package mini-racer.*understudy\[javascript\]"):
+        with pytest.raises(OptionError, match=r"needs the package mini-racer.*pip install mini-racer=="):
             engine_of(language, "true")
 
 

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from connector.extras import install_command
 from tests.support.log_line import log_text
 from tests.support.project import ROOT
 from workers.telemetry.open_telemetry import wanted as module
@@ -47,7 +48,7 @@ def test_without_the_sdk(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCapt
     monkeypatch.setattr(module, "_MODULES", ("opentelemetry_that_is_not_there.sdk",))
     with caplog.at_level(logging.INFO):
         assert wanted({ENDPOINT: "http://c:4318"}) == Wanted()
-    assert "understudy[otel]" in log_text(caplog.records)
+    assert install_command("otel") in log_text(caplog.records)
 
 
 def test_a_worker_without_the_variables_imports_nothing_of_it() -> None:
