@@ -26,6 +26,7 @@ from connector.runner.context import TaskContext
 from connector.runner.task_stop import TaskStop
 from workers.rest.http_settings import HttpSettings
 from workers.settings.image_variables import honoured_otherwise
+from workers.settings.required import require_all
 from workers.settings.worker_settings import SettingsError, WorkerSettings, current_environment, log_format, log_level, worker_properties
 from workers.telemetry.logging import configure
 
@@ -61,7 +62,7 @@ def run_worker(words: list[str]) -> int:
     try:
         properties = worker_properties(chosen.properties, environment)
         configure(log_level(environment), log_format=log_format(properties))
-        settings = WorkerSettings.from_properties(properties)
+        settings = require_all(WorkerSettings.from_properties(properties), chosen.properties)
         _log_ineffective(settings)
         for line in honoured_otherwise(environment) if chosen.properties is None else ():
             LOG.warning("a variable has another effect here", variable=line)

@@ -31,7 +31,14 @@ UNKNOWN_CLASS = (
     f"PluginDesc{{klass=class {CLASS}, name='{CLASS}', version='3.6.3.Final', encodedVersion=3.6.3.Final, type=source, "
     "typeName='source', location='python'}"
 )
-PROPERTIES = {"listeners": "http://127.0.0.1:8083", "bootstrap.servers": "kafka:9092"}
+PROPERTIES = {
+    "listeners": "http://127.0.0.1:8083",
+    "bootstrap.servers": "kafka:9092",
+    "group.id": "connect-cluster",
+    "config.storage.topic": "connect-configs",
+    "offset.storage.topic": "connect-offsets",
+    "status.storage.topic": "connect-status",
+}
 
 
 class Topics:

@@ -14,6 +14,7 @@ from workers.cli.check import check, lines, look
 from workers.cli.failure import FOUND, OK, CommandError
 from workers.cli.output import Output, with_output
 from workers.cli.takeover.comparison import ABSENT, Comparison
+from workers.settings.required import require_all
 from workers.settings.worker_settings import WorkerSettings, current_environment, worker_properties
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def command(worker: Path, rehearsed: str | None, events: int, seconds: float, ou
 
     Exit code 1: a connector would not run here, or the rehearsal found a difference.
     """
-    settings = WorkerSettings.from_properties(worker_properties(worker, current_environment()))
+    settings = require_all(WorkerSettings.from_properties(worker_properties(worker, current_environment())), worker)
     if rehearsed is not None:
         return asyncio.run(_rehearse(settings, rehearsed, events, seconds, out))
     plans = asyncio.run(_plans(settings))

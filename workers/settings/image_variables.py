@@ -25,6 +25,10 @@ _SHORT: Final = {
 _REQUIRED: Final = ("CONFIG_STORAGE_TOPIC", "OFFSET_STORAGE_TOPIC")
 """Debezium's image does not start without these two."""
 _DEFAULTS: Final = {
+    "group.id": "1",
+    "status.storage.topic": "connect-status",
+    "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
     "task.shutdown.graceful.timeout.ms": "10000",
     "config.storage.replication.factor": "1",
     "offset.storage.replication.factor": "1",
@@ -44,8 +48,8 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
     ``CONNECT_A_B`` is ``a.b`` (with ``__`` for ``_`` and ``___`` for ``-``, as in Confluent's image). Debezium's image also has
     short names (``BOOTSTRAP_SERVERS`` and others), ``HOST_NAME``, ``ADVERTISED_HOST_NAME``, ``ADVERTISED_PORT``, ``REST_HOST_NAME``,
-    ``REST_PORT``, ``ENABLE_JOLOKIA`` and ``ENABLE_JMX_EXPORTER``. With the short names that it requires, its defaults apply: one replica of
-    the internal topics, and 10 seconds for tasks to end.
+    ``REST_PORT``, ``ENABLE_JOLOKIA`` and ``ENABLE_JMX_EXPORTER``. With the short names that it requires, its defaults apply: the group
+    ``1``, a topic for statuses, JSON converters, one replica of the internal topics, and 10 seconds for tasks to end.
     """
     properties = dict(_DEFAULTS) if all(environment.get(variable) for variable in _REQUIRED) else {}
     properties |= {key: environment[variable] for variable, key in _SHORT.items() if environment.get(variable)}

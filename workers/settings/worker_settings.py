@@ -37,7 +37,6 @@ from workers.settings.preflight import Preflight
 
 OVERRIDE_POLICIES: Final = ("All", "None", "Principal")
 
-_STORES: Final = ("config", "offset", "status")
 _AS_WRITTEN: Final = ("config.providers.", "header.converter.", "key.converter.", "value.converter.")
 """The properties that Connect hands over as they are. It trims the values of all others, as the clients do (``ConfigDef.parseType``)."""
 _STORE_OWN_KEYS: Final = frozenset({"topic", "partitions", "replication.factor", "file.filename"})
@@ -106,7 +105,12 @@ class WorkerSettings:
 
     @staticmethod
     def from_properties(given: Mapping[str, str]) -> WorkerSettings:
-        """Read ``given``. An absent key has Connect's default. Raises SettingsError that lists all unsupported keys."""
+        """Read ``given``. An absent key has Connect's default. Raises SettingsError that lists all unsupported keys.
+
+        The keys without a default may be absent, because some commands need none of them: the group's and the topics' names are empty
+        then, and the converters Connect's usual ones. What joins the group or uses the topics calls
+        :func:`workers.settings.required.require_all`.
+        """
         problems, ignored, unknown = sort_out(given)
         if problems:
             raise SettingsError("\n".join(problems))
@@ -120,7 +124,7 @@ class WorkerSettings:
                 check_converter({f"{side}.converter": default_class(side), **properties}, side, classes)
             return WorkerSettings(
                 bootstrap_servers=properties.get("bootstrap.servers", "localhost:9092"),
-                group_id=properties.get("group.id", "connect-cluster"),
+                group_id=properties.get("group.id", ""),
                 config_topic=_store(properties, "config", 1),
                 offset_topic=_store(properties, "offset", 25),
                 status_topic=_store(properties, "status", 5),
@@ -206,14 +210,10 @@ def _store(properties: Mapping[str, str], which: str, partitions: int) -> StoreT
     prefix = f"{which}.storage."
     under = {k.removeprefix(prefix): v for k, v in properties.items() if k.startswith(prefix)}
     extra = {k: v for k, v in under.items() if k not in _STORE_OWN_KEYS}
-    default = {"config": "connect-configs", "offset": "connect-offsets", "status": "connect-status"}[which]
-    name = properties.get(prefix + "topic", default).strip()
-    if not name:
-        raise SettingsError(f"The worker property {prefix}topic is empty. Name the topic, for example {default}.")
     if which == "config" and properties.get(prefix + "partitions", "1").strip() != "1":
         raise SettingsError("The worker property config.storage.partitions must be 1: the order of all configurations counts.")
     return StoreTopic(
-        name=name,
+        name=properties.get(prefix + "topic", "").strip(),
         partitions=_integer(properties, prefix + "partitions", partitions, -1),
         replication_factor=_integer(properties, prefix + "replication.factor", 3, -1),
         settings=extra,

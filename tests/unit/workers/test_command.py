@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,6 +43,30 @@ def test_the_log_format_holds_before_the_other_settings_are_read(tmp_path: Path,
     line = json.loads(logged)
     assert (line["msg"], line["property"], line["reference"]) == ("reference not resolved", "group.id", "${env:UNDERSTUDY_NOT_SET}")
     assert refused == "understudy: Invalid value nonsense for the worker property preflight: It must be warn, refuse or off"
+
+
+def test_a_misspelt_group_keeps_the_worker_from_starting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "worker.properties"
+    file.write_text("bootstrap.servers=127.0.0.1:1\ngroup_id=shop\nkey.converter=\noffset.storage.topic=o\nstatus.storage.topic=s\n")
+    assert main(["worker", str(file)]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "understudy: group.id, config.storage.topic, key.converter, value.converter are missing and have no default. "
+        f"Set them in {file}. These properties are unknown: group_id."
+    )
+    assert main(["migrate", "--from", str(file)]) == 1
+    assert "group.id, config.storage.topic" in capsys.readouterr().err
+
+
+def test_without_a_file_the_variables_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in [name for name in os.environ if name.startswith("CONNECT_") or name.endswith(("_STORAGE_TOPIC", "_CONVERTER"))]:
+        monkeypatch.delenv(name)
+    for key in ("CONFIG_STORAGE_TOPIC", "OFFSET_STORAGE_TOPIC", "STATUS_STORAGE_TOPIC", "KEY_CONVERTER", "VALUE_CONVERTER"):
+        monkeypatch.setenv(f"CONNECT_{key}", "org.apache.kafka.connect.json.JsonConverter")
+    monkeypatch.delenv("GROUP_ID", raising=False)
+    assert main(["worker"]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "understudy: group.id is missing and has no default. Set CONNECT_GROUP_ID, or give the worker a file: understudy worker FILE."
+    )
 
 
 def test_libpqs_variables_are_named_without_their_values(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

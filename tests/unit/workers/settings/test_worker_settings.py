@@ -9,6 +9,7 @@ from workers.rest.listeners import Listener
 from workers.settings.converters import json_settings
 from workers.settings.image_variables import from_environment, honoured_otherwise
 from workers.settings.metrics import MetricsAgent
+from workers.settings.required import require_all
 from workers.settings.worker_settings import SettingsError, StoreTopic, WorkerSettings, log_format, worker_properties
 
 DISTRIBUTED = """
@@ -93,10 +94,10 @@ def test_settings_of_header_converters_and_python_classes_are_honoured() -> None
 def test_defaults_are_connects() -> None:
     settings = WorkerSettings.from_properties({})
     assert settings.bootstrap_servers == "localhost:9092"
-    assert settings.group_id == "connect-cluster"
-    assert settings.config_topic == StoreTopic("connect-configs", 1, 3)
-    assert settings.offset_topic == StoreTopic("connect-offsets", 25, 3)
-    assert settings.status_topic == StoreTopic("connect-status", 5, 3)
+    assert settings.group_id == ""
+    assert settings.config_topic == StoreTopic("", 1, 3)
+    assert settings.offset_topic == StoreTopic("", 25, 3)
+    assert settings.status_topic == StoreTopic("", 5, 3)
     assert settings.http.listeners == (Listener("", 8083),)
     assert settings.offset_flush_interval == 60
     assert settings.graceful_shutdown == 5
@@ -142,6 +143,7 @@ def test_environment_of_debeziums_image() -> None:
         "offset.storage.topic": "my_connect_offsets",
         "status.storage.topic": "my_connect_statuses",
         "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
         "offset.flush.interval.ms": "5000",
         "task.shutdown.graceful.timeout.ms": "60000",
         "config.storage.replication.factor": "1",
@@ -165,6 +167,8 @@ def test_defaults_of_debeziums_image() -> None:
     topics = (settings.config_topic, settings.offset_topic, settings.status_topic)
     assert [topic.replication_factor for topic in topics] == [1, 3, 1]
     assert settings.graceful_shutdown == 10
+    assert (settings.group_id, settings.status_topic.name) == ("1", "connect-status")
+    assert require_all(settings, None) is settings
     assert WorkerSettings.from_properties(from_environment({"CONNECT_CONFIG_STORAGE_TOPIC": "c"})).config_topic.replication_factor == 3
 
 
@@ -235,7 +239,6 @@ def test_no_variables_mean_the_defaults() -> None:
         ("offset.flush.interval.ms", "0"),
         ("status.storage.partitions", "-2"),
         ("config.storage.partitions", "3"),
-        ("config.storage.topic", " "),
         ("connector.client.config.override.policy", "com.example.Mine"),
         ("listeners.https.ssl.cipher.suites", "TLS_AES_128_GCM_SHA256"),
         ("access.control.allow.origin", "("),
