@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
@@ -18,12 +18,19 @@ from workers.cli.kafka import topic_partitions, with_kafka
 from workers.cli.output import Output, with_output
 from workers.cli.records import event_text
 from workers.cli.records.decoding import Decoder
-from workers.cli.records.registry import Registry
+from workers.cli.records.registry_place import RegistryPlace
 from workers.cli.rest import DEFAULT_URL, RefusedError, Rest, connector_path, open_rest, rest_options
+
+if TYPE_CHECKING:
+    from workers.cli.records.apicurio import ApicurioSchemas
+    from workers.cli.records.registry import Registry
 
 Begin = Literal["beginning", "end"]
 _FORBIDDEN: Final = 403
-_REGISTRY: Final = ("value.converter.schema.registry.url", "key.converter.schema.registry.url")
+_NO_REGISTRY: Final = (
+    "The records have ids of a registry's schemas, and are shown as bytes. Give --registry URL: of a registry with Confluent's API, or of "
+    "Apicurio's http://HOST/apis/registry/v3."
+)
 
 
 @click.command("tail")
@@ -35,7 +42,7 @@ _REGISTRY: Final = ("value.converter.schema.registry.url", "key.converter.schema
     metavar="URL",
     envvar="UNDERSTUDY_REGISTRY",
     show_envvar=True,
-    help="The schema registry of Avro records. Default: that of the connector.",
+    help="The schema registry of Avro records. Default: that of the connector, or of --worker.",
 )
 @with_kafka
 @rest_options(DEFAULT_URL)
@@ -58,13 +65,14 @@ def command(
     """
     if len(names) > 2:
         raise click.UsageError("Give a topic, or a connector and a table.")
-    topic = names[0]
+    topic, config = names[0], dict(kafka)
     if len(names) == 2:
         rest = open_rest(url, user, netrc, ca_file)
-        config = rest.get(connector_path(names[0], "/config"))
-        topic = topic_of(config, names[1], used_topics(rest, names[0]))
-        registry = registry or next((config[key].partition(",")[0] for key in _REGISTRY if config.get(key)), None)
-    decoder = Decoder(_opened(registry).schema if registry else None)
+        own = rest.get(connector_path(names[0], "/config"))
+        topic = topic_of(own, names[1], used_topics(rest, names[0]))
+        config |= own
+    place = RegistryPlace(registry) if registry else RegistryPlace.of(config)
+    decoder = Decoder(_opened(place).schema if place else None)
     try:
         asyncio.run(_follow(topic, kafka, begin, count, decoder, out))
     except KeyboardInterrupt:
@@ -72,8 +80,8 @@ def command(
         return
 
 
-def _opened(url: str) -> Registry:
-    registry = Registry(url)
+def _opened(place: RegistryPlace) -> Registry | ApicurioSchemas:
+    registry = place.open()
     click.get_current_context().call_on_close(registry.close)
     return registry
 
@@ -118,7 +126,11 @@ async def _follow(topic: str, kafka: Mapping[str, str], begin: Begin, count: int
     shown = 0
     async with aclosing(records(topic, kafka, begin)) as found:
         async for record in found:
-            key, value = decoder.decode(record.key), decoder.decode(record.value)
+            told = decoder.lacks_registry
+            key = decoder.decode(record.key, "key", record.headers)
+            value = decoder.decode(record.value, "value", record.headers)
+            if decoder.lacks_registry and not told:
+                click.echo(f"understudy: {_NO_REGISTRY}", err=True)
             if out.text:
                 for line in event_text.lines(f"{record.topic}-{record.partition}@{record.offset}", record.timestamp, key, value):
                     out.line(line.text, line.style)

@@ -1,9 +1,10 @@
-"""Converters and the registry's client against a real registry, read back by Confluent's own client."""
+"""Converters and the registry's client against a real registry, read back by Confluent's own client and by ``understudy tail``."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -28,6 +29,8 @@ from connector.io.registry import RegistryClients
 from connector.record.schema import INT32, INT64, STRING, Field, Schema
 from tests.support.avro_cases import TIMESTAMP, VARIABLE, array, decimal, mapping, struct
 from tests.support.protobuf_reader import message_class
+from workers.cli.records.decoding import Decoder
+from workers.cli.records.registry_place import RegistryPlace
 from workers.quickstart.embedded.registry import EmbeddedRegistry
 
 
@@ -113,6 +116,41 @@ async def test_confluents_client_reads_what_the_converter_wrote(schema_registry:
     assert (found["before"], found["op"], after["id"], after["name"], after["price"]) == (None, "c", 7, "ä", Decimal("-1.28"))
     assert (after["any"], after["tags"], after["extra"]) == ({"scale": 1, "value": b"\5"}, ["a", None], {"x": 1 << 40})
     assert after["at"].timestamp() == pytest.approx(1_700_000_000)
+
+
+ID_8 = "io.apicurio.registry.serde.DefaultIdHandler"
+
+
+@pytest.mark.parametrize(
+    ("path", "options"),
+    [
+        ("/apis/registry/v3", {}),
+        ("", {}),
+        ("/apis/registry/v3", {"use__id": "globalId"}),
+        ("/apis/registry/v3", {"id__handler": ID_8}),
+        ("/apis/registry/v3", {"headers_enabled": "true"}),
+        ("/apis/registry/v3", {"headers_enabled": "true", "use__id": "globalId"}),
+        ("/apis/registry/v2", {}),
+        ("/apis/registry/v2", {"headers_enabled": "false"}),
+        ("/apis/registry/v2", {"headers_enabled": "false", "use__id": "contentId", "id__handler": ID_8.replace("Default", "Default4Byte")}),
+    ],
+)
+async def test_tail_reads_what_apicurios_converter_wrote(
+    schema_registry: EmbeddedRegistry, path: str, options: dict[str, str], topic: str
+) -> None:
+    own = {"url": schema_registry.url + path, "auto__register": "true", **options}
+    converter = made(APICURIO, **{f"apicurio_registry_{name}": value for name, value in own.items()})
+    schema, value = event(topic)
+    written = await converted(converter, topic, schema, value)
+    names = {f"value.converter.apicurio.registry.{name.replace('__', '-').replace('_', '.')}": text for name, text in own.items()}
+    place = RegistryPlace.of(names)
+    assert place is not None
+    with closing(place.open()) as registry:
+        found = Decoder(registry.schema).decode(sent(written), "value", written.headers)
+    assert (found["before"], found["op"], found["after"]["id"], found["after"]["name"]) == (None, "c", 7, "ä")
+    alone = Decoder()
+    alone.decode(sent(written), "value", written.headers)
+    assert alone.lacks_registry
 
 
 async def test_a_new_column_is_a_new_version_of_the_subject(schema_registry: EmbeddedRegistry, topic: str) -> None:

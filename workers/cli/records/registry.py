@@ -28,14 +28,15 @@ class Registry:
         """Close the connections."""
         self._client.close()
 
-    def schema(self, number: int) -> Mapping[str, Any]:
-        """The schema with this id (:data:`workers.cli.records.decoding.Lookup`). Raises CommandError."""
+    def schema(self, number: int, _kind: object = None) -> Mapping[str, Any]:
+        """The schema with this id, of which there is one kind (:data:`workers.cli.records.decoding.Lookup`). Raises CommandError."""
         try:
             answer = self._client.get(f"/schemas/ids/{number}")
             answer.raise_for_status()
             found: Mapping[str, Any] = answer.json()
         except (self._error, ValueError) as problem:
             raise CommandError(
-                f"The registry at {self._shown} has no answer for schema {number} ({type(problem).__name__})", "Check --registry."
+                f"The registry at {self._shown} has no answer for schema {number} ({type(problem).__name__})",
+                "Check --registry. The address of an Apicurio registry ends in /apis/registry/v3 or v2.",
             ) from problem
         return found

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import AsyncGenerator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
 
+from workers.cli import tail
 from workers.cli.failure import CommandError
 from workers.cli.kafka import client_properties
+from workers.cli.output import Output
+from workers.cli.records.decoding import Decoder
 from workers.cli.rest import Rest
 from workers.cli.tail import topic_of, used_topics
 
@@ -60,3 +67,17 @@ def test_other_refusals_end_the_command() -> None:
     rest = Rest("http://w:8083", transport=httpx.MockTransport(lambda _: httpx.Response(500)))
     with pytest.raises(CommandError, match="answers 500"):
         used_topics(rest, "shop")
+
+
+async def test_a_missing_registry_is_said_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    async def records(*_: object) -> AsyncGenerator[Any, None]:
+        for offset in range(3):
+            yield SimpleNamespace(
+                topic="t", partition=0, offset=offset, timestamp=0, key=b"\0\0\0\0\1\2", value=b"\0\0\0\0\2\xff", headers=()
+            )
+
+    monkeypatch.setattr(tail, "records", records)
+    shown = io.StringIO()
+    await tail._follow("t", {}, "beginning", 3, Decoder(), Output("json", shown))
+    assert shown.getvalue().count('"base64":"AAAAAAL/"') == 3
+    assert capsys.readouterr().err.splitlines() == [f"understudy: {tail._NO_REGISTRY}"]

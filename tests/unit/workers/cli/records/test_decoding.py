@@ -6,15 +6,18 @@ import base64
 import io
 import json
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Any
 
 import httpx
 import pytest
 from fastavro import parse_schema, schemaless_writer
 
+from tests.support.json_server import json_server
 from workers.cli.failure import CommandError
 from workers.cli.records.decoding import Decoder
 from workers.cli.records.registry import Registry
+from workers.cli.records.registry_place import RegistryPlace
 
 AVRO = {
     "type": "record",
@@ -58,7 +61,7 @@ def test_avro_with_the_registrys_schema() -> None:
     schemaless_writer(body, parse_schema(AVRO), row)
     asked: list[int] = []
 
-    def lookup(number: int) -> Mapping[str, Any]:
+    def lookup(number: int, _: object) -> Mapping[str, Any]:
         asked.append(number)
         return {"schema": json.dumps(AVRO)}
 
@@ -68,9 +71,76 @@ def test_avro_with_the_registrys_schema() -> None:
     assert asked == [9]
 
 
+def test_ids_of_apicurios_converters() -> None:
+    asked: list[tuple[int, object]] = []
+
+    def lookup(number: int, kind: object) -> Mapping[str, Any]:
+        asked.append((number, kind))
+        return {"schema": '"int"'}
+
+    decoder, seven = Decoder(lookup), b"\x0e"
+    header: list[tuple[str, bytes | None]] = [
+        ("other", None),
+        ("apicurio.key.globalId", None),
+        ("apicurio.key.globalId", (3).to_bytes(8, "big")),
+        ("apicurio.value.contentId", (4).to_bytes(8, "big")),
+    ]
+    assert decoder.decode(b"\0" + (2).to_bytes(8, "big") + seven) == 7
+    assert (decoder.decode(seven, "key", header), decoder.decode(seven, "value", header)) == (7, 7)
+    assert asked == [(2, None), (3, "globalId"), (4, "contentId")]
+    assert decoder.decode(b"7", "value", [("apicurio.key.globalId", b"\0\1")]) == 7
+    assert not decoder.lacks_registry
+
+
+@pytest.mark.parametrize(
+    ("data", "headers", "lacking"),
+    [
+        (b'{"a": 1}', (), False),
+        (b"\0\0", (), False),
+        (framed(1, b"\x02"), (), True),
+        (b"\x0e", [("apicurio.value.globalId", bytes(8))], True),
+        (b"\x0e", [("apicurio.key.globalId", bytes(8))], False),
+    ],
+)
+def test_records_that_need_a_registry_are_noticed(data: bytes, headers: list[tuple[str, bytes]], lacking: bool) -> None:
+    decoder = Decoder()
+    decoder.decode(data, "value", headers)
+    assert decoder.lacks_registry == lacking
+
+
+def test_the_registry_of_a_configuration() -> None:
+    url, api = "apicurio.registry.url", "http://r/apis/registry/v"
+    assert RegistryPlace.of({"value.converter": "x"}) is None
+    assert RegistryPlace.of({"key.converter.schema.registry.url": "http://a,http://b"}) == RegistryPlace("http://a")
+    assert RegistryPlace.of({f"value.converter.{url}": f"{api}2/"}) == RegistryPlace(f"{api}2")
+    assert RegistryPlace.of({f"key.converter.{url}": "http://r"}) == RegistryPlace(f"{api}3")
+    assert RegistryPlace.of({f"key.converter.{url}": "http://r", "connector.plugin.version": "2.3.4.Final"}) == RegistryPlace(f"{api}2")
+    assert RegistryPlace.of({f"key.converter.{url}": "http://r", "connector.plugin.version": "9"}) == RegistryPlace(f"{api}3")
+    chosen = {f"value.converter.{url}": f"{api}3", "value.converter.apicurio.registry.use-id": "globalId"}
+    assert RegistryPlace.of(chosen) == RegistryPlace(f"{api}3", "globalId")
+
+
+def test_apicurios_registry_is_asked_with_its_login() -> None:
+    with json_server() as server:
+        server.answers["GET /apis/registry/v3/ids/contentIds/5"] = (200, "int")
+        server.answers["GET /apis/registry/v3/ids/contentIds/5/references"] = (200, [])
+        place = RegistryPlace(server.url.replace("://", "://ann:ge%40heim@") + "/apis/registry/v3")
+        with closing(place.open()) as registry:
+            assert registry.schema(5) == {"schema": '"int"'}
+            with pytest.raises(CommandError, match="has no schema 6") as failure:
+                registry.schema(6)
+        assert server.requests[0].headers["authorization"] == "Basic " + base64.b64encode(b"ann:ge@heim").decode()
+    assert "heim" not in failure.value.message
+    with closing(place.open()) as registry, pytest.raises(CommandError, match="cannot be reached") as failure:
+        registry.schema(5)
+    assert "heim" not in failure.value.message
+    with pytest.raises(CommandError, match="does not begin with http"):
+        RegistryPlace("ftp://r/apis/registry/v3").open()
+
+
 def test_json_schema_and_protobuf() -> None:
-    assert Decoder(lambda _: {"schema": "{}", "schemaType": "JSON"}).decode(framed(1, b'{"a": 1}')) == {"a": 1}
-    assert Decoder(lambda _: {"schema": "", "schemaType": "PROTOBUF"}).decode(framed(1, b"\x08")) == {"base64": "AAAAAAEI"}
+    assert Decoder(lambda *_: {"schema": "{}", "schemaType": "JSON"}).decode(framed(1, b'{"a": 1}')) == {"a": 1}
+    assert Decoder(lambda *_: {"schema": "", "schemaType": "PROTOBUF"}).decode(framed(1, b"\x08")) == {"base64": "AAAAAAEI"}
 
 
 REFERRING = {"type": "record", "name": "Value", "fields": [{"name": "at", "type": "com.example.Elsewhere"}]}
@@ -89,7 +159,7 @@ REFERRING = {"type": "record", "name": "Value", "fields": [{"name": "at", "type"
     ],
 )
 def test_what_its_schema_does_not_decode_is_shown_as_bytes(schema: Mapping[str, Any], body: bytes) -> None:
-    decoder = Decoder(lambda _: schema)
+    decoder = Decoder(lambda *_: schema)
     for _ in range(2):
         assert decoder.decode(framed(1, body)) == {"base64": base64.b64encode(framed(1, body)).decode()}
 
