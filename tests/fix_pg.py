@@ -18,10 +18,11 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from tests.support.debian_postgres import debian_programs
+from tests.support.postgres_releases import RELEASES, release_programs, runs_here
 from workers.quickstart.embedded.failure import EmbeddedError
 from workers.quickstart.embedded.postgres import EmbeddedPostgres
-from workers.quickstart.embedded.programs import Programs, debian_programs, wheel_programs
-from workers.quickstart.embedded.releases import RELEASES, release_programs, runs_here
+from workers.quickstart.embedded.programs import Programs, wheel_programs
 
 CHOICE = os.environ.get("UNDERSTUDY_TEST_PG", "all")
 COMPARE: dict[str, Callable[[int, int], bool]] = {

@@ -485,7 +485,7 @@ class Stream:
         return False
 
     def _truncate(self, frame: bytes, lsn: int) -> None:
-        for oid in parse_truncate(frame).relations:
+        for oid in parse_truncate(frame):
             named = oid.to_bytes(4, "big")
             table = self._apart.get(named) or self._tables.get(named)
             if table is not None:

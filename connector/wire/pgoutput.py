@@ -114,15 +114,6 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
-class Truncate:
-    """The tables that one statement truncated, in the server's order."""
-
-    relations: tuple[int, ...]
-    cascade: bool
-    restart_identity: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Message:
     """A message written by ``pg_logical_emit_message``."""
 
@@ -204,11 +195,11 @@ def parse_relation(frame: bytes, *, signed_names: bool = False) -> Relation:
     return Relation(oid, schema or "pg_catalog", table, identity, tuple(columns))
 
 
-def parse_truncate(frame: bytes) -> Truncate:
-    """Parse the TRUNCATE message of an XLogData frame."""
-    count, options = struct.unpack_from("!IB", frame, BODY + 1)
-    oids = struct.unpack_from(f"!{count}I", frame, BODY + 6)
-    return Truncate(oids, options & 1 == 1, options & 2 == 2)
+def parse_truncate(frame: bytes) -> tuple[int, ...]:
+    """Parse the TRUNCATE message of an XLogData frame: the OIDs of the tables that one statement truncated, in the server's order."""
+    # A byte of options (CASCADE, RESTART IDENTITY) is between the number and the OIDs.
+    [count] = struct.unpack_from("!I", frame, BODY + 1)
+    return struct.unpack_from(f"!{count}I", frame, BODY + 6)
 
 
 def parse_message(frame: bytes, *, signed_names: bool = False) -> Message:

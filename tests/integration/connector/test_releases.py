@@ -17,8 +17,8 @@ from tests.fix_pg import PgServer
 from tests.fix_worker import Worker
 from tests.support.chunk_walk import connected, table_of, walk
 from tests.support.connector import SECONDS, Connector
+from tests.support.postgres_releases import RELEASES
 from tests.support.until import until
-from workers.quickstart.embedded.releases import RELEASES
 from workers.quickstart.embedded.wait import wait_until
 
 pytestmark = pytest.mark.long

@@ -13,10 +13,10 @@ import pytest
 from tests.fix_pg import Database
 from tests.fix_worker import Worker
 from tests.support.connector import SECONDS, Connector
+from tests.support.postgres_releases import release_programs, runs_here
 from tests.support.standby import Standby
 from tests.support.until import until
 from workers.quickstart.embedded.postgres import EmbeddedPostgres
-from workers.quickstart.embedded.releases import release_programs, runs_here
 from workers.quickstart.embedded.wait import wait_until
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(not runs_here(), reason="the releases of PostgreSQL are pinned for Linux only")]

