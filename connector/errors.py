@@ -24,7 +24,13 @@ class Directive(Enum):
 
 
 class ErrorKind(Enum):
-    """The cause of a failure. Its name begins with the side that must act."""
+    """The cause of a failure.
+
+    The first word of most names is the place: SOURCE and SLOT are PostgreSQL, SINK is the Kafka of the events, STORE the worker's own
+    topics, and PROVIDER what resolves references to secrets. PROTOCOL, VALUE, SCHEMA and TRANSFORM concern a message or a record: what the
+    server sent, a value that cannot be encoded, a schema that a table or the registry does not allow, and a step that fails. INTERNAL is a
+    defect.
+    """
 
     CONFIG_INVALID = "config_invalid"
     SOURCE_UNREACHABLE = "source_unreachable"

@@ -225,7 +225,7 @@ def _warm_up() -> None:
     # The connector's modules and libpq take 0.2 seconds and 13 MB. REST does not need them at first, but the first POST does.
     for module in ("connector.runner.task", "workers.herder.submitted_config", "connector.io.postgres.preflight"):
         import_module(module)
-    _log_hidden_variables()
+    _hide_libpqs_variables()
     # The present objects live until the process ends. Each full collection that visits them would delay calls and events by 35 ms.
     gc.collect()
     gc.freeze()
@@ -275,7 +275,8 @@ def _loop_factory() -> Any:
     return new_event_loop
 
 
-def _log_hidden_variables() -> None:
+def _hide_libpqs_variables() -> None:
+    """Keep libpq's environment variables from connectors (docs/operations.md), and log the names of those that are set."""
     from connector.io.postgres.environment import ignore_environment  # noqa: PLC0415
 
     if names := ignore_environment():

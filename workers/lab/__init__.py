@@ -1,1 +1,4 @@
-"""Measurements and the notebook page. Neither the wheel nor the image contains this package."""
+"""What makes pages of the documentation: measurements, pictures of dashboards, the notebook page, and the hook for the site.
+
+Neither the wheel nor the image contains this package.
+"""

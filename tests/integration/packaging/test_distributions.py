@@ -28,7 +28,7 @@ SOURCES = ("pyproject.toml", "README.md", "LICENSE")
 PAGES = "workers/cli/pages/"
 """A link to docs. Some versions of Python look for files behind it."""
 ONLY_HERE = "workers/lab/"
-"""Measurements and the notebook page: they serve the repository only."""
+"""Measurements, and what makes pages of the documentation: they serve the repository only."""
 
 
 def run(*command: str | Path, folder: Path) -> str:

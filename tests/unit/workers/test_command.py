@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.__main__ import _log_hidden_variables, main
+from workers.__main__ import _hide_libpqs_variables, main
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +72,7 @@ def test_without_a_file_the_variables_are_named(monkeypatch: pytest.MonkeyPatch,
 def test_libpqs_variables_are_named_without_their_values(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     for name, value in (("PGTZ", "Asia/Tokyo"), ("PGPASSWORD", "geheim"), ("PGPASSFILE", "/passwords")):
         monkeypatch.setenv(name, value)
-    _log_hidden_variables()
+    _hide_libpqs_variables()
     [record] = caplog.records
     assert record.levelname == "WARNING"
     assert {"PGTZ", "PGPASSWORD"} <= set(record.fields["names"].split(","))  # type: ignore[attr-defined]
