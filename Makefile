@@ -11,7 +11,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # is 26 % less CPU time. A Debian without python3-venv has no ensurepip; then the next one is tried.
 PYTHONS := $(or $(PYTHON),/usr/bin/python3 python3 python3.14 python3.13 python3.12 python3.11)
 
-PYTEST := $(BIN)/python -m pytest --durations=25
+PYTEST := $(BIN)/python -m pytest
+RUN = $(PYTEST) --durations=25
 # Collecting all tests takes each process 20 s; so each target names its folders (tests/fix_targets.py).
 FAST := tests/unit tests/contract
 SERVERS := tests/contract tests/faults tests/integration tests/parity
@@ -59,12 +60,12 @@ down: setup ## End what `make up` started
 	@$(BIN)/python -P -m workers.quickstart.demo down
 
 test-fast: setup ## All tests that need no server: the one to run after each edit
-	$(PYTEST) -m 'not server and not long' --hypothesis-profile=fast -n auto --dist worksteal $(FAST)
+	$(RUN) -m 'not server and not long' --hypothesis-profile=fast -n auto --dist worksteal $(FAST)
 
 test: test-fast test-servers test-spark ## These and every feature on real servers: the one to run before each commit
 
 test-servers: setup
-	$(PYTEST) -m 'server and not long' --hypothesis-profile=fast -n $(SERVER_JOBS) --dist loadfile $(SERVERS) $(SPARK:%=--ignore=%)
+	$(RUN) -m 'server and not long' --hypothesis-profile=fast -n $(SERVER_JOBS) --dist loadfile $(SERVERS) $(SPARK:%=--ignore=%)
 
 # The tests start Spark many times; with the archive of its classes each start takes 6 CPU-s less. Writing it takes a minute, once. Tests
 # run without it too.
@@ -72,16 +73,16 @@ CLASSES = $(BIN)/python -P -m workers.bulk prepare
 
 test-spark: setup
 	-$(CLASSES)
-	$(PYTEST) -m 'server and not long' --hypothesis-profile=fast -n $(SPARK_JOBS) --dist loadfile $(SPARK)
+	$(RUN) -m 'server and not long' --hypothesis-profile=fast -n $(SPARK_JOBS) --dist loadfile $(SPARK)
 
 test-long: test-long-servers test-long-spark ## The rest: every PostgreSQL, many kills, take-overs, property tests with all their examples
 
 test-long-servers: setup
-	$(PYTEST) -m 'long or hypothesis' --hypothesis-profile=full -n $(SERVER_JOBS) --dist loadfile $(SPARK:%=--ignore=%)
+	$(RUN) -m 'long or hypothesis' --hypothesis-profile=full -n $(SERVER_JOBS) --dist loadfile $(SPARK:%=--ignore=%)
 
 test-long-spark: setup
 	-$(CLASSES)
-	$(PYTEST) -m 'long or hypothesis' --hypothesis-profile=full -n $(SPARK_JOBS) --dist loadfile $(SPARK)
+	$(RUN) -m 'long or hypothesis' --hypothesis-profile=full -n $(SPARK_JOBS) --dist loadfile $(SPARK)
 
 check: setup ## Lint, format, types and the rules between packages
 	$(BIN)/ruff check
