@@ -12,7 +12,8 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTHONS := $(or $(PYTHON),/usr/bin/python3 python3 python3.14 python3.13 python3.12 python3.11)
 
 PYTEST := $(BIN)/python -m pytest
-RUN = $(PYTEST) --durations=25
+# PART is for .ci/pytest, which .ci/run puts in place of pytest.
+RUN = PART=$@ $(PYTEST) --durations=25
 # Collecting all tests takes each process 20 s; so each target names its folders (tests/fix_targets.py).
 FAST := tests/unit tests/contract
 SERVERS := tests/contract tests/faults tests/integration tests/parity
