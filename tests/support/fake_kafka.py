@@ -25,6 +25,8 @@ class FakeKafka:
     waiting: list[tuple[str, list[Record], asyncio.Future[None]]] = field(default_factory=list)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when a batch begins to wait."""
+    places: list[tuple[str, int, Record]] = field(default_factory=list)
+    """The topic and partition of each record that was sent."""
     open: int = 0
     """Producers that are connected."""
     batches: list[tuple[int, int]] = field(default_factory=list)
@@ -58,10 +60,13 @@ class FakeProducer:
         self._transactional = transactional
         self._transaction: list[tuple[str, list[Record]]] | None = None
         self._started = False
+        self._known: set[str] = set()
+        """Topics whose metadata the producer has."""
         # What connector.io.kafka.aiokafka_internals.disconnect uses.
         self._closed = False
         self._sender = SimpleNamespace(sender_task=None)
-        self.client = SimpleNamespace(_conns={}, close=self.stop)
+        cluster = SimpleNamespace(partitions_for_topic=lambda _topic: set(range(kafka.partitions)))
+        self.client = SimpleNamespace(_conns={}, close=self.stop, cluster=cluster)
 
     async def start(self) -> None:
         """Connect."""
@@ -75,9 +80,11 @@ class FakeProducer:
         self._started = False
 
     async def partitions_for(self, topic: str) -> set[int]:
-        """The numbers of the topic's partitions."""
-        await asyncio.sleep(0)
-        self._kafka.faults.at("partitions")
+        """The numbers of the topic's partitions. The first call for a topic waits."""
+        if topic not in self._known:
+            await asyncio.sleep(0)
+            self._kafka.faults.at("partitions")
+            self._known.add(topic)
         return set(range(self._kafka.partitions))
 
     async def send_batch(self, batch: Any, topic: str, *, partition: int) -> asyncio.Future[None]:
@@ -86,6 +93,7 @@ class FakeProducer:
         assert partition < self._kafka.partitions
         kafka, acknowledged = self._kafka, asyncio.get_running_loop().create_future()
         kafka.batches.append((batch.record_count(), batch.size()))
+        kafka.places += [(topic, partition, record) for record in batch.records]
         await asyncio.sleep(0)
         kafka.faults.at("send")
         if self._transactional:

@@ -33,6 +33,7 @@ __all__ = [
     "coordinates",
     "disconnect",
     "generation",
+    "known_partitions",
     "leave_group",
     "member_assignment",
     "member_id",
@@ -88,6 +89,11 @@ class PreparedBatch(BatchBuilder):  # type: ignore[misc]
     def size(self) -> int:
         """Return the size in bytes, which aiokafka uses to limit requests."""
         return len(self._body)
+
+
+def known_partitions(producer: Any, topic: str) -> int:
+    """Return how many partitions the producer's metadata says that ``topic`` has; 0 if it does not know. Nothing is requested."""
+    return len(producer.client.cluster.partitions_for_topic(topic) or ())
 
 
 def take_back(producer: Any, topic: str, partition: int, records: int) -> None:

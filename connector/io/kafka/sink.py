@@ -33,7 +33,7 @@ from connector.delivery.frontier import Frontier, Mark
 from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.offsets import Position
 from connector.errors import CdcError, ErrorKind
-from connector.io.kafka.aiokafka_internals import PreparedBatch, disconnect, take_back, traffic
+from connector.io.kafka.aiokafka_internals import PreparedBatch, disconnect, known_partitions, take_back, traffic
 from connector.io.kafka.client import connection_problem
 from connector.io.kafka.compression import Compressor, compressor_of
 from connector.io.kafka.producer_settings import max_request_size, producer_arguments
@@ -151,8 +151,11 @@ class KafkaSink:
         """Return the object to which the records of ``topic`` are appended. The topic is created when the first record is sent."""
         found = self._outs.get(topic)
         if found is None:
-            found = self._outs[topic] = TopicOut(topic, self._touched, apart=apart)
+            found = self._outs[topic] = TopicOut(topic, self._touched, self._known, apart=apart)
         return found
+
+    def _known(self, topic: str) -> int:
+        return known_partitions(self._producer, topic)
 
     def bind(self, *, to_marks: bool) -> None:
         """No-op: without transactions, records never wait for a position."""
@@ -325,7 +328,7 @@ class KafkaSink:
                     await self._deliver_what_fits(part, chunk, began, self._leave_out)
                 return
             acks = [
-                (await self._producer.send_batch(prepared, part.topic, partition=part.partition), prepared.record_count() > 1)
+                (await self._submit(part, prepared), prepared.record_count() > 1)
                 for chunk in _chunks(batch)
                 for prepared in self._prepare(chunk, part.topic, began)
             ]
@@ -354,7 +357,7 @@ class KafkaSink:
         for prepared in self._prepare(records, part.topic, began):
             sent = prepared.records
             try:
-                await (await self._producer.send_batch(prepared, part.topic, partition=part.partition))
+                await (await self._submit(part, prepared))
             except MessageSizeTooLargeError:
                 take_back(self._producer, part.topic, part.partition, len(sent))
                 if len(sent) == 1:
@@ -368,6 +371,18 @@ class KafkaSink:
                 self.delivered += len(sent)
                 now = time.monotonic()
                 self.meter.answered((now - began) * 1000, now)
+
+    async def _submit(self, part: Partition, prepared: PreparedBatch) -> asyncio.Future[Any]:
+        """Give a batch to the producer. Returns what waits for Kafka's answer. Raises CdcError if the topic has lost the partition."""
+        # This waits only if the topic is unknown; between a known topic and send_batch no other task runs.
+        if part.partition not in await self._producer.partitions_for(part.topic):
+            raise CdcError(
+                ErrorKind.SINK_UNREACHABLE,
+                f"Topic {part.topic} has no partition {part.partition} any more: it was made again with fewer partitions",
+                "Nothing is to be done: the task starts again with the partitions that the topic has now",
+            )
+        acknowledged: asyncio.Future[Any] = await self._producer.send_batch(prepared, part.topic, partition=part.partition)
+        return acknowledged
 
     def _prepare(self, records: list[Record], topic: str, now: float) -> list[PreparedBatch]:
         """Compress the records. While a batch exceeds the size limit and has several records, divide it in two."""

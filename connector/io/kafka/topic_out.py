@@ -34,10 +34,14 @@ class Partition:
 class TopicOut:
     """Takes the records of one topic (:class:`connector.ports.Out`). While it rests, it is not in ``touched``; a record puts it there."""
 
-    __slots__ = ("_touched", "add", "apart", "append", "counted", "extend", "name", "partitions", "pending")
+    __slots__ = ("_known", "_touched", "add", "apart", "append", "counted", "extend", "name", "partitions", "pending")
 
-    def __init__(self, name: str, touched: dict[TopicOut, None], *, apart: bool = False) -> None:
+    def __init__(
+        self, name: str, touched: dict[TopicOut, None], known: Callable[[str], int] = lambda _topic: 0, *, apart: bool = False
+    ) -> None:
+        """``known`` returns how many partitions the topic has now, as far as the producer knows."""
         self.name = name
+        self._known = known
         self._touched = touched
         self.apart = apart
         """Whether the records have no place in the stream, so that they do not wait for a position."""
@@ -61,6 +65,7 @@ class TopicOut:
 
     def append_to(self, partition: int, record: Record) -> None:
         """Append to this partition of a topic that is prepared. Raises CdcError(SINK_REFUSED) for one that does not exist."""
+        self._grow()
         if not 0 <= partition < len(self.partitions):
             raise CdcError(
                 ErrorKind.SINK_REFUSED,
@@ -83,7 +88,13 @@ class TopicOut:
     def _touch(self) -> None:
         if self not in self._touched:
             self._touched[self] = None
+            self._grow()
             self._open()
+
+    def _grow(self) -> None:
+        """Add the partitions that a resolved topic has been given since. A topic with fewer is left to the sender."""
+        if self.partitions:
+            self.partitions += [Partition(self.name, number) for number in range(len(self.partitions), self._known(self.name))]
 
     def _open(self) -> None:
         if len(self.partitions) > 1:

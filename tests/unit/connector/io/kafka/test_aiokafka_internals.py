@@ -76,6 +76,15 @@ async def test_a_message_batch_drives_a_prepared_one() -> None:
     assert [(record.key, record.value) for record in read] == [(b"k", b"v")]
 
 
+async def test_the_partitions_that_a_producer_knows() -> None:
+    producer = AIOKafkaProducer(bootstrap_servers="localhost:1")
+    assert internals.known_partitions(producer, "t") == 0
+    producer.client.cluster._partitions["t"] = {0: None, 1: None}
+    assert internals.known_partitions(producer, "t") == 2
+    # It was not started, and needs no stop.
+    producer._closed = True
+
+
 def test_the_pause_between_transactions_is_the_sender_s() -> None:
     assert "return BACKOFF_OVERRIDE" in inspect.getsource(sender), "aiokafka's sender does not wait for BACKOFF_OVERRIDE any more"
     known = sender.BACKOFF_OVERRIDE
