@@ -148,10 +148,15 @@ class KafkaSink:
             raise
 
     def out(self, topic: str, *, apart: bool = False) -> TopicOut:
-        """Return the object to which the records of ``topic`` are appended. The topic is created when the first record is sent."""
+        """Return the object to which the records of ``topic`` are appended. The topic is created when the first record is sent.
+
+        Its records stay ``apart`` as long as everybody asks for it as such: a transform may send heartbeats to the topic of a table.
+        """
         found = self._outs.get(topic)
         if found is None:
             found = self._outs[topic] = TopicOut(topic, self._touched, self._known, apart=apart)
+        elif not apart:
+            found.apart = False
         return found
 
     def _known(self, topic: str) -> int:

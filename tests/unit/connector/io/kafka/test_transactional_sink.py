@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
@@ -17,10 +18,13 @@ from aiokafka.errors import (
 
 from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.kafka_transaction import Step
+from connector.delivery.offsets import Position
 from connector.errors import CdcError, ErrorKind
 from connector.io.kafka.sink import sink_error
 from connector.io.kafka.topic_creation import TopicCreator
 from connector.io.kafka.transactional_sink import TransactionalSink
+from connector.record.batch import NO_HEADERS
+from tests.support.fake_kafka import FakeKafka
 
 
 def sink(timeout_ms: int = 60_000) -> TransactionalSink:
@@ -72,3 +76,32 @@ def test_an_id_that_may_not_be_used_is_named() -> None:
     assert problem.kind is ErrorKind.SINK_PERMISSION
     assert "transactional id g-c-0" in problem.message
     assert "TransactionalId" in problem.remedy
+
+
+@pytest.mark.parametrize("heartbeat_first", [True, False])
+async def test_changes_wait_for_their_offset_in_a_topic_that_has_heartbeats_too(*, heartbeat_first: bool) -> None:
+    kafka = FakeKafka()
+    settings = KafkaSettings({"bootstrap.servers": "nowhere:1"}, {})
+    one = TransactionalSink(settings, TopicCreator({}, {}, lambda _topic: None), "g-c-0", None, connect=kafka.producer)
+    one.frontier.begin(0)
+    await one.start()
+    one.bind(to_marks=True)
+
+    def put(value: bytes, *, apart: bool = False) -> None:
+        one.out("t", apart=apart).append(b"k", b"", value, NO_HEADERS, 0)
+
+    try:
+        async with asyncio.timeout(10):
+            if heartbeat_first:
+                put(b"beat", apart=True)
+                await one.drained()
+                assert [record[2] for record in kafka.topics["t"]] == [b"beat"]
+            put(b"change")
+            await one.drained()
+            assert b"change" not in [record[2] for record in kafka.topics.get("t", [])]
+            put(b"late beat", apart=True)
+            one.send(Position(1, 1))
+            await one.drained()
+            assert [record[2] for record in kafka.topics["t"]][-2:] == [b"change", b"late beat"]
+    finally:
+        await one.stop()
