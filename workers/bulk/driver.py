@@ -29,6 +29,7 @@ from connector.log import EventLog
 from connector.runner.child.pipe import Failed
 from connector.runner.snapshot.messages import Advanced, EdgeRow, Opened, Order, PartRead, PartReport, TopicUsed
 from connector.runner.snapshot.part_reader import PartReader, open_part_reader
+from connector.runner.snapshot.rows import FailureModes
 from connector.snapshot.bulk import BulkPlan, BulkReport, PartBegun, PartDone, RowsRead, TableDone, TableFailed, TopicFilled
 from connector.snapshot.job import Job
 from connector.snapshot.parts import Deal, Handout, Marked, Part
@@ -43,7 +44,9 @@ LOG: Final = EventLog(__name__)
 _CANCEL_SECONDS: Final = 1.0
 """The time until a job that goes on is cancelled again."""
 # Any row can be the first one, if its part is read without it. So no sort is needed.
-_PROBE: Final = "SELECT ctid::text FROM {source} LIMIT 2"
+_PROBE: Final = "SELECT ctid::text FROM {source} LIMIT {most}"
+_PROBED: Final = 1_000
+"""The most rows among which the first rows of a table are looked for if some rows are left out."""
 
 
 class BulkRun:
@@ -106,19 +109,42 @@ class BulkRun:
     async def _open(self, order: Order) -> Order | None:
         """Send the first row of a part of a heap. Return an order for its other rows; None if there are none."""
         part = order.handout.part
-        found = await self._probe(order)
-        first = await self._edges.edge(_with(order, only=found[0])) if found else None
-        if first is None or len(found) == 1:
-            await self._take(PartResult(part, 0, first))
+        # Where rows are left out, the second row must be known too: if the first is the only one, its marker is another one.
+        wanted = 2 if FailureModes.of(self._plan.job.config).leave_out else 1
+        found = await self._probe(order, 2)
+        made = await self._first_made(order, found, wanted)
+        if len(made) < wanted and len(found) == 2:
+            found = await self._probe(order, _PROBED)
+            made = await self._first_made(order, found, wanted)
+            if len(made) < wanted and len(found) == _PROBED:
+                raise CdcError(
+                    ErrorKind.VALUE,
+                    f"No events can be made of the first {_PROBED} rows of table {order.table.name}",
+                    "Exclude the column that the log names with column.exclude.list, or read the table without Spark",
+                )
+        if len(found) < 2 or len(made) < wanted:
+            await self._take(PartResult(part, len(found) - len(made), made[0][1] if made else None))
             return None
+        ctid, first = made[0]
         await self._send(self._deal.opened(part, first))
         self._report(RowsRead(part.table, 1))
-        return _with(order, without=found[0])
+        return _with(order, without=ctid)
 
-    async def _probe(self, order: Order) -> list[str]:
+    async def _first_made(self, order: Order, found: Sequence[str], wanted: int) -> list[tuple[str, EdgeRow]]:
+        """Return the first rows of which events can be made, with their ctids."""
+        made: list[tuple[str, EdgeRow]] = []
+        for ctid in found:
+            row = await self._edges.edge(_with(order, only=ctid))
+            if row is not None:
+                made.append((ctid, row))
+            if len(made) == wanted:
+                break
+        return made
+
+    async def _probe(self, order: Order, most: int) -> list[str]:
         source = extent_source(order.table, order.handout.part.extent)
         try:
-            cursor = await self._edges.source.connection.execute(_PROBE.format(source=source).encode())
+            cursor = await self._edges.source.connection.execute(_PROBE.format(source=source, most=most).encode())
             return [ctid for (ctid,) in await cursor.fetchall()]
         except psycopg.Error as error:
             raise source_error(error, f"reading table {order.table.name}") from error

@@ -88,6 +88,11 @@ class PartReader:
         begun = not alone and not handout.ask
         sent, reported = 0, time.monotonic()
         async for lines in self._reader.bursts(table, handout.part.extent):
+            sent += len(lines)
+            self._writer.trim(work, lines)
+            if not lines:
+                continue
+            sent -= len(lines)
             if held is not None:
                 lines.insert(0, held)
             held = lines.pop()
@@ -109,12 +114,16 @@ class PartReader:
             await self.flush()
 
     async def edge(self, order: Order) -> EdgeRow | None:
-        """Return the last row of a part, which should have only one row, as its records. Nothing is sent. Raises CdcError."""
+        """Return the last row of a part, which should have only one row, as its records. Nothing is sent. Raises CdcError.
+
+        Returns None if the part has no row, or if no event can be made of it and it is left out.
+        """
         await self._lock(order.table)
         work = self._open(order.table)
         row: bytes | None = None
         async for lines in self._reader.bursts(order.table, order.handout.part.extent):
-            row = lines[-1]
+            self._writer.trim(work, lines)
+            row = lines[-1] if lines else row
         return None if row is None else self._edge(work, row, _ANY)
 
     async def flush(self) -> None:

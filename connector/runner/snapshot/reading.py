@@ -90,16 +90,29 @@ class RowSender:
         self._held: _LastRow | None = None
         self._ended = False
         """Whether a table has been read, with or without rows."""
+        self._begun = False
+        """Whether a row of the snapshot has been sent or is held."""
+        self._owes_first = False
+        """Whether the table's first rows were left out, so that a later one is its first."""
         self.sent = 0
-        """The number of rows so far, including the held row."""
+        """The number of rows so far, with the held row and those that were left out."""
 
     def rows(self, table: TableWork, lines: list[bytes], *, first_of_table: bool) -> None:
-        """Send the row that is held, then all of ``lines`` except the last, which is held now."""
+        """Send the row that is held, then all of ``lines`` except the last, which is held now.
+
+        Rows of which no event can be made have no marker: it goes to the next row, or stays with the row before.
+        """
+        self.sent += len(lines)
+        self._writer.trim(table, lines)
+        first_of_table = first_of_table or self._owes_first
+        self._owes_first = first_of_table and not lines
+        if not lines:
+            return
         now_ns = time.time_ns()
         self._release(now_ns, last=False)
         # As recorded, no row has the marker ``first`` if the first table has no rows.
-        first = self.sent == 0 and not self._ended
-        self.sent += len(lines)
+        first = not self._begun and not self._ended
+        self._begun = True
         held = lines.pop()
         alone = not lines
         if first_of_table and lines:
@@ -111,6 +124,7 @@ class RowSender:
     def table_ends(self) -> None:
         """Take note that a table was read. If a row is held, it is the table's last."""
         self._ended = True
+        self._owes_first = False
         if self._held is not None:
             self._held.last_of_table = True
 

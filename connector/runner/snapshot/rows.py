@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from connector import failpoints
@@ -26,7 +26,6 @@ LOG: Final = EventLog(__name__)
 
 _FETCH_SIZE: Final = 512
 """The most rows that are handled before other asyncio tasks run, unless snapshot.fetch.size is lower. They take about 5 ms."""
-
 
 Row = Sequence[bytes | None]
 """A row's cells."""
@@ -50,6 +49,11 @@ class FailureModes:
     converting: str = "warn"
     processing: str = "fail"
 
+    @property
+    def leave_out(self) -> bool:
+        """Whether a row is left out if no event can be made of it."""
+        return self.processing in ("warn", "skip", "ignore")
+
     @classmethod
     def of(cls, config: ConnectorConfig) -> FailureModes:
         """Return the modes of a connector."""
@@ -66,6 +70,28 @@ class RowWriter:
         self._facts = facts
         self._headers = headers
         self._failures = failures
+
+    def trim(self, table: TableWork, lines: list[bytes]) -> None:
+        """Remove the lines (of COPY) at both ends that will be left out, because a marker must not be given to one of them.
+
+        Raises CdcError(VALUE) as :meth:`send`. Nothing is looked at if the configuration leaves no row out.
+        """
+        if not self._failures.leave_out:
+            return
+        while lines and not self._makes(table.encoder, lines[-1]):
+            lines.pop()
+        while lines and not self._makes(table.encoder, lines[0]):
+            del lines[0]
+
+    def _makes(self, encoder: TableEncoder, line: bytes) -> bool:
+        cells = split_copy_line(line)
+        try:
+            encoder.snapshot(columns_of([cells]), True, [b""])
+        except ValueError:
+            # What a row says in the log when it is sent, it does not say here.
+            quiet = replace(self._failures, converting="skip") if self._failures.converting == "warn" else self._failures
+            return self._made(encoder, cells, quiet) is not None
+        return True
 
     def send(self, table: TableWork, lines: list[bytes], word: str, now_ns: int) -> None:
         """Append ``lines`` (of COPY) with the marker ``word``; ``now_ns`` is the current time in nanoseconds since 1970.
@@ -93,7 +119,7 @@ class RowWriter:
         try:
             payloads = encoder.snapshot(columns, nulls, [end] * len(rows))
         except ValueError:
-            made = [(cells, after) for cells in rows if (after := self._made(encoder, cells)) is not None]
+            made = [(cells, after) for cells in rows if (after := self._made(encoder, cells, self._failures)) is not None]
             if not made:
                 return
             columns = columns_of([cells for cells, _ in made])
@@ -108,25 +134,24 @@ class RowWriter:
             ) from error
         table.out.extend(keys, encoder.prefix, payloads, self._headers, now_ns // 1_000_000)
 
-    def _made(self, encoder: TableEncoder, cells: Row) -> bytes | None:
+    def _made(self, encoder: TableEncoder, cells: Row, failures: FailureModes) -> bytes | None:
         """Return the JSON of a row, or None if the row is left out because no event can be made of it."""
         try:
-            return self._tolerant(encoder, cells)
+            return self._tolerant(encoder, cells, failures)
         except CdcError as error:
-            mode = self._failures.processing
-            if error.kind is not ErrorKind.VALUE or mode not in ("warn", "skip", "ignore"):
+            if error.kind is not ErrorKind.VALUE or not failures.leave_out:
                 raise
-            if mode == "warn":
+            if failures.processing == "warn":
                 LOG.warning("event left out", table=encoder.table.name, reason=error.message)
             return None
 
-    def _tolerant(self, encoder: TableEncoder, cells: Row) -> bytes:
+    def _tolerant(self, encoder: TableEncoder, cells: Row, modes: FailureModes) -> bytes:
         after, failures = encoder.tolerant(cells)
         for failure in failures:
-            error = failure.error(encoder.table.name, self._failures.converting)
+            error = failure.error(encoder.table.name, modes.converting)
             if error is not None:
                 raise error
-            if self._failures.converting == "warn":
+            if modes.converting == "warn":
                 LOG.warning("value sent as null", table=encoder.table.name, column=failure.column, reason=failure.reason)
         return after
 

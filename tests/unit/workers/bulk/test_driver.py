@@ -28,7 +28,14 @@ from workers.bulk.part_result import PartResult, TaskResult
 from workers.bulk.parts import DiskLayout, Member
 
 WORDS = ("first", "first_in_data_collection", "true", "last", "last_in_data_collection")
-JOB = cast(Job, SimpleNamespace(transactional_id=None))
+
+
+def job(processing: str = "fail") -> Job:
+    config = SimpleNamespace(event_converting_failure_handling_mode="warn", event_processing_failure_handling_mode=processing)
+    return cast(Job, SimpleNamespace(transactional_id=None, config=config))
+
+
+JOB = job()
 PAGE = 8192
 
 
@@ -49,9 +56,11 @@ class Kafka:
 
 
 class Rows:
-    """The tables' rows by part; a part's rows are numbered, and their numbers are their ctids."""
+    """The tables' rows by part; a part's rows are numbered, and their numbers are their ctids. Of ``unmade`` of them no event is made."""
 
-    def __init__(self, chance: random.Random) -> None:
+    def __init__(self, chance: random.Random, unmade: float = 0.0) -> None:
+        self.unmade = unmade
+        self.left_out: set[str] = set()
         self.chance = chance
         self.kafka = Kafka()
         self.parts: dict[tuple[int, int], list[str]] = {}
@@ -61,18 +70,23 @@ class Rows:
         if key not in self.parts:
             count = self.chance.choice((0, 0, 1, 1, 2, 5))
             self.parts[key] = [f"{part.table}/{part.number}/{number}" for number in range(count)]
+            self.left_out.update(row for row in self.parts[key] if self.unmade and self.chance.random() < self.unmade)
         return self.parts[key]
+
+    def made(self, part: Part) -> list[str]:
+        return [row for row in self.of(part) if row not in self.left_out]
 
     def edge(self, row: str) -> EdgeRow:
         return EdgeRow(f"t{row.split('/', maxsplit=1)[0]}", {word: (row, word) for word in WORDS})  # type: ignore[misc]
 
     def read(self, part: Part, *, ask: bool) -> tuple[int, EdgeRow | None]:
         """As :class:`connector.runner.snapshot.part_reader.PartReader` reads."""
-        rows = [row for row in self.of(part) if row != part.extent.without]
+        rows = [row for row in self.made(part) if row != part.extent.without]
+        every = len(self.of(part)) - (part.extent.without is not None)
         alone = part.of == 1 and not ask and part.extent.without is None
         for number, row in enumerate(rows[:-1]):
             self.kafka.rows.append((f"t{part.table}", row, "first_in_data_collection" if alone and number == 0 else "true"))
-        return len(rows[:-1]), self.edge(rows[-1]) if rows else None
+        return every - bool(rows), self.edge(rows[-1]) if rows else None
 
 
 class Reader:
@@ -86,14 +100,14 @@ class Reader:
         self.sink = rows.kafka
         self.go = asyncio.Event()
 
-    async def edge(self, order: Order) -> EdgeRow:
+    async def edge(self, order: Order) -> EdgeRow | None:
         extent = order.handout.part.extent
         assert extent.only in self.rows.of(order.handout.part)
-        return self.rows.edge(str(extent.only))
+        return self.rows.edge(str(extent.only)) if extent.only not in self.rows.left_out else None
 
     async def read(self, order: Order) -> None:
         part = order.handout.part
-        rows = self.rows.of(part)
+        rows = self.rows.made(part)
         await asyncio.sleep(0)
         if len(rows) > 1:
             self.tell(Opened(self.rows.edge(rows[0])))
@@ -115,10 +129,10 @@ class Run(driver.BulkRun):
         self.failed = failed
         self.cancelled = False
 
-    async def _probe(self, order: Order) -> list[str]:
+    async def _probe(self, order: Order, most: int) -> list[str]:
         rows = list(self.rows.of(order.handout.part))
         self.rows.chance.shuffle(rows)
-        return rows[:2]
+        return rows[:most]
 
     def _run_tasks(self, given: Sequence[Sequence[Order]], arrived: Callable[[TaskResult], None]) -> None:
         waiting = list(given)
@@ -146,9 +160,9 @@ def layout(chance: random.Random, number: int) -> DiskLayout:
             return DiskLayout(members, 201 * PAGE, plain=False)
 
 
-def play(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def play(seed: int, monkeypatch: pytest.MonkeyPatch, unmade: float = 0.0) -> None:
     chance = random.Random(seed)
-    rows, reported = Rows(chance), list[BulkReport]()
+    rows, reported = Rows(chance, unmade), list[BulkReport]()
     count = chance.randint(1, 5)
     tables = tuple(CatalogTable(number, "public", f"t{number}", ()) for number in range(count))
     found = [layout(chance, number) for number in range(count)]
@@ -162,7 +176,7 @@ def play(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(driver, "open_part_reader", opened)
     monkeypatch.setattr(driver, "table_layouts", layouts)
-    plan = BulkPlan(JOB, tables, whole, by_weight=chance.random() < 0.5, opening=chance.random() < 0.8)
+    plan = BulkPlan(job("skip") if unmade else JOB, tables, whole, by_weight=chance.random() < 0.5, opening=chance.random() < 0.8)
     run = Run(rows, plan, reported.append)
     asyncio.run(asyncio.wait_for(run.run(), 20))
     check(rows, reported, count, opening=plan.opening)
@@ -170,7 +184,7 @@ def play(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def check(rows: Rows, reported: list[BulkReport], count: int, *, opening: bool) -> None:
     sent = rows.kafka.rows
-    every = [row for part in rows.parts.values() for row in part]
+    every = [row for part in rows.parts.values() for row in part if row not in rows.left_out]
     assert sorted(row for _, row, _ in sent) == sorted(every), "every row once"
     marks = [word for _, _, word in sent]
     assert marks.count("last") == bool(every)
@@ -191,7 +205,7 @@ def check(rows: Rows, reported: list[BulkReport], count: int, *, opening: bool) 
                 assert words[0] == "first"
         assert set(words[1:-1]) <= {"true"}
     reported_rows = {table: sum(one.rows for one in reported if isinstance(one, RowsRead) and one.table == table) for table in range(count)}
-    assert reported_rows == {table: sum(topic == f"t{table}" for topic, _, _ in sent) for table in range(count)}
+    assert reported_rows == {table: sum(len(own) for (of, _), own in rows.parts.items() if of == table) for table in range(count)}
     assert sorted(one.table for one in reported if isinstance(one, TableDone)) == list(range(count))
     begun = [(one.part.table, one.part.number) for one in reported if isinstance(one, PartBegun)]
     done = [(one.part.table, one.part.number) for one in reported if isinstance(one, PartDone)]
@@ -202,6 +216,31 @@ def check(rows: Rows, reported: list[BulkReport], count: int, *, opening: bool) 
 def test_markers_and_rows_are_those_of_one_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(300):
         play(seed, monkeypatch)
+
+
+@pytest.mark.parametrize("unmade", [0.2, 0.5, 0.9])
+def test_rows_that_are_left_out_have_no_marker(monkeypatch: pytest.MonkeyPatch, unmade: float) -> None:
+    for seed in range(100):
+        play(seed, monkeypatch, unmade)
+
+
+def test_a_table_whose_first_thousand_rows_are_left_out_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = Rows(random.Random(1))
+
+    async def opened(_stack: contextlib.AsyncExitStack, _job: Job, tell: Callable[[Any], None]) -> Reader:
+        return Reader(rows, tell)
+
+    async def layouts(_connection: object, _oids: Sequence[int]) -> list[DiskLayout]:
+        return [DiskLayout((Member("public", "t0", 300, 300 * PAGE),), 300 * PAGE, plain=True)]
+
+    monkeypatch.setattr(driver, "open_part_reader", opened)
+    monkeypatch.setattr(driver, "table_layouts", layouts)
+    rows.parts = {(0, number): [f"0/{number}/{row}" for row in range(1_200)] for number in range(9)}
+    rows.left_out = set(rows.parts[0, 0])
+    plan = BulkPlan(job("skip"), (CatalogTable(0, "public", "t0", ()),), frozenset(), by_weight=True, opening=True)
+    with pytest.raises(CdcError, match="No events can be made of the first 1000 rows") as reported:
+        asyncio.run(Run(rows, plan, lambda _: None).run())
+    assert reported.value.kind is ErrorKind.VALUE
 
 
 def test_the_failing_table_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
