@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
+
+from aiokafka.errors import MessageSizeTooLargeError, OutOfOrderSequenceNumber
+from aiokafka.structs import TopicPartition
 
 from connector.record.batch import Record
 
@@ -29,6 +33,10 @@ class FakeKafka:
     """The topic and partition of each record that was sent."""
     open: int = 0
     """Producers that are connected."""
+    limit: int | None = None
+    """The most bytes of a batch. Larger ones are refused."""
+    taken: defaultdict[object, int] = field(default_factory=lambda: defaultdict(int))
+    """How many records of each partition came from this producer; the next batch must begin there."""
     batches: list[tuple[int, int]] = field(default_factory=list)
     """The records and bytes of each batch that was sent."""
 
@@ -62,8 +70,11 @@ class FakeProducer:
         self._started = False
         self._known: set[str] = set()
         """Topics whose metadata the producer has."""
-        # What connector.io.kafka.aiokafka_internals.disconnect uses.
+        self.sequences: defaultdict[object, int] = defaultdict(int)
+        """How many records of each partition the producer has counted."""
+        # What connector.io.kafka.aiokafka_internals uses.
         self._closed = False
+        self._txn_manager = SimpleNamespace(_sequence_numbers=self.sequences, sequence_number=self.sequences.__getitem__)
         self._sender = SimpleNamespace(sender_task=None)
         cluster = SimpleNamespace(partitions_for_topic=lambda _topic: set(range(kafka.partitions)))
         self.client = SimpleNamespace(_conns={}, close=self.stop, cluster=cluster)
@@ -96,6 +107,17 @@ class FakeProducer:
         kafka.places += [(topic, partition, record) for record in batch.records]
         await asyncio.sleep(0)
         kafka.faults.at("send")
+        place = TopicPartition(topic, partition)
+        begins = self.sequences[place]
+        self.sequences[place] += batch.record_count()
+        if kafka.limit is not None:
+            if begins != kafka.taken[self, place]:
+                acknowledged.set_exception(OutOfOrderSequenceNumber())
+                return acknowledged
+            if batch.size() > kafka.limit:
+                acknowledged.set_exception(MessageSizeTooLargeError())
+                return acknowledged
+        kafka.taken[self, place] += batch.record_count()
         if self._transactional:
             assert self._transaction is not None, "a batch outside of a transaction"
             self._transaction.append((topic, list(batch._records)))

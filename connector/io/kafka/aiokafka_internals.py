@@ -58,11 +58,12 @@ _BYTES_AT: Final = 120
 class PreparedBatch(BatchBuilder):  # type: ignore[misc]
     """A batch builder for aiokafka's sender whose records are already encoded.
 
-    ``body`` contains the encoded records, compressed by the codec with Kafka's number ``codec``.
+    ``body`` contains the encoded records, compressed by the codec with Kafka's number ``codec``; before, they had ``written`` bytes.
     """
 
-    def __init__(self, records: list[Record], body: bytes, codec: int, *, transactional: bool) -> None:
+    def __init__(self, records: list[Record], body: bytes, codec: int, *, transactional: bool, written: int = 0) -> None:
         # The base class's constructor is not called, because it would allocate the builder that this class replaces.
+        self.written = written
         self._records = records
         self._body = body
         self._codec = codec

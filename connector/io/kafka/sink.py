@@ -34,23 +34,15 @@ from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.offsets import Position
 from connector.errors import CdcError, ErrorKind
 from connector.io.kafka.aiokafka_internals import PreparedBatch, disconnect, known_partitions, take_back, traffic
+from connector.io.kafka.batch_maker import BatchMaker
 from connector.io.kafka.client import connection_problem
-from connector.io.kafka.compression import Compressor, compressor_of
+from connector.io.kafka.compression import compressor_of
 from connector.io.kafka.producer_settings import max_request_size, producer_arguments
 from connector.io.kafka.topic_creation import TopicCreator
 from connector.io.kafka.topic_out import Partition, TopicOut
 from connector.meters.delay_meter import DelayMeter
 from connector.meters.producer_meter import ProducerMeter
-from connector.record.batch import Record, RecordBatch, encode_records
-
-_CHUNK_WEIGHT: Final = 900_000
-"""The most bytes of one batch, without the constant text that compresses away. It is below the broker's default limit of 1 MiB."""
-_CHUNK_SIZE: Final = 4_000_000
-"""The most bytes of one batch before compression, which limits the memory that consumers need."""
-_CHUNK_RECORDS: Final = 4_000
-_TOPIC_LIMIT: Final = 1_048_576
-"""The default of a topic's ``max.message.bytes``, but for its 12 bytes of overhead. A batch of several records stays below it even if
-``max.request.size`` is higher, because that may have been raised for the records of one topic only."""
+from connector.record.batch import RecordBatch
 
 
 class KafkaSink:
@@ -79,8 +71,7 @@ class KafkaSink:
         """The most bytes (without constant prefixes) that may wait or be in flight before the task stops reading from the source."""
         self._connect = connect
         self._producer: Any = None
-        self._compressor: Compressor = compressor_of(settings.producer)
-        self._max_request = max_request_size(settings.producer)
+        self._maker = BatchMaker(compressor_of(settings.producer), max_request_size(settings.producer), transactional=self.stores_offsets)
         self._outs: dict[str, TopicOut] = {}
         self._touched: dict[TopicOut, None] = {}
         """Topics with records that were appended since the last look at them. No other topic is looked at."""
@@ -326,59 +317,60 @@ class KafkaSink:
 
     async def _deliver(self, part: Partition, batch: RecordBatch) -> None:
         began = time.monotonic()
-        several = False
+        # One batch is in flight, so that none comes before the records of one that Kafka refuses and that is divided. The next one is
+        # compressed meanwhile.
+        sent: PreparedBatch | None = None
+        answer: asyncio.Future[Any] | None = None
         try:
-            if self._leave_out is not None:
-                for chunk in _chunks(batch):
-                    await self._deliver_what_fits(part, chunk, began, self._leave_out)
-                return
-            acks = [
-                (await self._submit(part, prepared), prepared.record_count() > 1)
-                for chunk in _chunks(batch)
-                for prepared in self._prepare(chunk, part.topic, began)
-            ]
-            failpoints.reached(failpoints.AFTER_SEND)
-            for ack, of_several in acks:
-                # A refusal is that of this batch.
-                several = of_several
-                await ack
-            self.delivered += len(batch.records)
+            for prepared in self._maker.batches(part.topic, batch):
+                if sent is not None:
+                    await self._acknowledged(part, sent, answer, began)
+                sent, answer = prepared, await self._submit(part, prepared)
+            if sent is not None:
+                await self._acknowledged(part, sent, answer, began)
         except KafkaError as error:
-            self.meter.failed(part.topic, len(batch.records))
-            if several and isinstance(error, MessageSizeTooLargeError):
-                raise CdcError(
-                    ErrorKind.SINK_RECORD_TOO_LARGE,
-                    f"A batch of several records for topic {part.topic} is larger than Kafka takes",
-                    "Set producer.override.max.request.size to max.message.bytes of the topic (or to message.max.bytes of the broker):"
-                    " no batch of several records is larger then",
-                    type(error).__name__,
-                ) from error
             raise sink_error(error, f"topic {part.topic}") from error
-        now = time.monotonic()
-        self.meter.answered((now - began) * 1000, now)
 
-    async def _deliver_what_fits(self, part: Partition, records: list[Record], began: float, leave_out: Callable[[str], None]) -> None:
-        """Send batches one by one. Divide a batch that is too large for Kafka, and leave out a record that does not fit alone."""
-        for prepared in self._prepare(records, part.topic, began):
-            sent = prepared.records
-            try:
-                await (await self._submit(part, prepared))
-            except MessageSizeTooLargeError:
-                take_back(self._producer, part.topic, part.partition, len(sent))
-                if len(sent) == 1:
-                    self.meter.failed(part.topic, 1)
-                    leave_out(part.topic)
-                    continue
-                middle = len(sent) // 2
-                for half in (sent[:middle], sent[middle:]):
-                    await self._deliver_what_fits(part, half, began, leave_out)
-            else:
-                self.delivered += len(sent)
-                now = time.monotonic()
-                self.meter.answered((now - began) * 1000, now)
+    async def _acknowledged(self, part: Partition, sent: PreparedBatch, answer: asyncio.Future[Any] | None, began: float) -> None:
+        """Wait until Kafka has the batch; without an ``answer`` it was too large to be sent.
 
-    async def _submit(self, part: Partition, prepared: PreparedBatch) -> asyncio.Future[Any]:
-        """Give a batch to the producer. Returns what waits for Kafka's answer. Raises CdcError if the topic has lost the partition."""
+        A batch that is too large is divided and sent again. A record that is too large alone is left out, if the configuration says so.
+        Raises KafkaError.
+        """
+        count = sent.record_count()
+        try:
+            if answer is None:
+                raise MessageSizeTooLargeError
+            await answer
+        except KafkaError as error:
+            too_large = isinstance(error, MessageSizeTooLargeError)
+            if too_large and answer is not None:
+                take_back(self._producer, part.topic, part.partition, count)
+            if too_large and count > 1:
+                for smaller in self._maker.smaller(part.topic, sent):
+                    await self._acknowledged(part, smaller, await self._submit(part, smaller), began)
+                return
+            self._count_sent(part.topic, sent, time.monotonic())
+            self.meter.failed(part.topic, count)
+            if not too_large or self._leave_out is None:
+                raise
+            self._leave_out(part.topic)
+        else:
+            now = time.monotonic()
+            self._count_sent(part.topic, sent, now)
+            self.meter.answered((now - began) * 1000, now)
+            self.delivered += count
+
+    def _count_sent(self, topic: str, sent: PreparedBatch, now: float) -> None:
+        self.meter.packed(topic, sent.record_count(), sent.written, sent.size(), now)
+
+    async def _submit(self, part: Partition, prepared: PreparedBatch) -> asyncio.Future[Any] | None:
+        """Give a batch to the producer. Returns what waits for Kafka's answer; None for a batch that is too large to be sent.
+
+        Raises CdcError if the topic has lost the partition, and KafkaError.
+        """
+        if not self._maker.sendable(prepared):
+            return None
         # This waits only if the topic is unknown; between a known topic and send_batch no other task runs.
         if part.partition not in await self._producer.partitions_for(part.topic):
             raise CdcError(
@@ -387,30 +379,8 @@ class KafkaSink:
                 "Nothing is to be done: the task starts again with the partitions that the topic has now",
             )
         acknowledged: asyncio.Future[Any] = await self._producer.send_batch(prepared, part.topic, partition=part.partition)
+        failpoints.reached(failpoints.AFTER_SEND)
         return acknowledged
-
-    def _prepare(self, records: list[Record], topic: str, now: float) -> list[PreparedBatch]:
-        """Compress the records. While a batch exceeds the size limit and has several records, divide it in two."""
-        body = encode_records(records)
-        codec, packed = self._compressor.compress(body)
-        if len(packed) > min(self._max_request, _TOPIC_LIMIT) - 512 and len(records) > 1:
-            middle = len(records) // 2
-            return self._prepare(records[:middle], topic, now) + self._prepare(records[middle:], topic, now)
-        self.meter.packed(topic, len(records), len(body), len(packed), now)
-        return [PreparedBatch(records, packed, codec, transactional=self.stores_offsets)]
-
-
-def _chunks(batch: RecordBatch) -> list[list[Record]]:
-    """Divide the records into lists of equal length for one batch each. The limits decide the number of lists.
-
-    :meth:`KafkaSink._prepare` divides a list further if it is too large after compression.
-    """
-    records = batch.records
-    count = max(-(-batch.weight // _CHUNK_WEIGHT), -(-batch.size // _CHUNK_SIZE), -(-len(records) // _CHUNK_RECORDS))
-    if count <= 1:
-        return [records]
-    step = -(-len(records) // count)
-    return [records[begin : begin + step] for begin in range(0, len(records), step)]
 
 
 def sink_error(error: KafkaError, where: str) -> CdcError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 
 import pytest
@@ -12,6 +13,7 @@ from connector.delivery.offsets import Position
 from connector.io.kafka.aiokafka_internals import SEQUENCES
 from connector.io.kafka.sink import KafkaSink
 from connector.io.kafka.topic_creation import TopicCreator
+from connector.io.kafka.transactional_sink import TransactionalSink
 from connector.record.batch import NO_HEADERS
 from tests.fix_pg import PgServer
 from tests.fix_worker import Worker, read_topics
@@ -40,6 +42,28 @@ async def test_sequence_numbers_begin_again_after_the_highest(kafka_bootstrap: s
         await sink.stop()
     records = await read_topics(kafka_bootstrap, [topic], 12)
     assert [record.json for record in records] == list(range(12))
+
+
+@pytest.mark.parametrize("exactly_once", [False, True])
+async def test_batches_that_a_topic_refuses_are_divided(kafka_bootstrap: str, exactly_once: bool) -> None:
+    topic = f"small-{uuid.uuid4().hex[:12]}"
+    room = {"default": {"partitions": "1", "replication.factor": "1", "max.message.bytes": "100000"}}
+    settings = KafkaSettings({"bootstrap.servers": kafka_bootstrap}, {"bootstrap.servers": kafka_bootstrap})
+    creator = TopicCreator(settings.admin, room, lambda _topic: None)
+    sink = TransactionalSink(settings, creator, topic, None) if exactly_once else KafkaSink(settings, creator)
+    sink.frontier.begin(0)
+    await sink.start()
+    try:
+        for burst in range(3):
+            for number in range(100):
+                value = b'{"n":%d,"v":"%b"}' % (100 * burst + number, os.urandom(10_000).hex().encode())
+                sink.out(topic).append(None, b"", value, NO_HEADERS, 0)
+            sink.send(Position(burst + 1, burst + 1))
+            await sink.drained()
+    finally:
+        await sink.stop()
+    records = await read_topics(kafka_bootstrap, [topic], 300)
+    assert [record.json["n"] for record in records] == list(range(300))
 
 
 @pytest.mark.parametrize("snapshot", [True, False])

@@ -194,19 +194,6 @@ async def test_small_records_never_form_a_batch_above_the_default_limit_of_topic
     assert max(size for _, size in kafka.batches) > 3_000_000
 
 
-async def test_a_batch_of_several_records_that_is_too_large_is_not_called_a_record() -> None:
-    for values, said in ((("1",), "A record for topic a"), (("1", "2"), "A batch of several records for topic a")):
-        async with started() as rig:
-            rig.append("a", *values)
-            rig.sink.send(position(10))
-            await rig.in_flight(1)
-            rig.kafka.answer(0, MessageSizeTooLargeError())
-            await rig.settle()
-            with pytest.raises(CdcError, match=said) as reported:
-                rig.sink.pump()
-            assert reported.value.kind is ErrorKind.SINK_RECORD_TOO_LARGE
-
-
 async def test_no_batch_overtakes_one_that_was_refused() -> None:
     async with started() as rig:
         rig.append("a", "1")
