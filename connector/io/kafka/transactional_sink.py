@@ -344,9 +344,7 @@ class TransactionalSink(KafkaSink):
                 content += [await self._offset_record(*record) for record in self._offsets.records(offset)]
             await self._producer.begin_transaction()
             self._life.step(Step.BEGIN, time.monotonic())
-            for answer in await asyncio.gather(*(self._deliver(part, batch) for part, batch in content), return_exceptions=True):
-                if isinstance(answer, BaseException):
-                    raise answer
+            await self._deliver_all(content)
             failpoints.reached(failpoints.BEFORE_COMMIT)
             self._life.step(Step.COMMIT, time.monotonic())
             await self._producer.commit_transaction()
@@ -363,6 +361,32 @@ class TransactionalSink(KafkaSink):
         if isinstance(mark, Mark):
             self._reached = mark
             self._observe()
+
+    async def _deliver_all(self, content: Sequence[tuple[Partition, RecordBatch]]) -> None:
+        """Send the content of a transaction. Raises CdcError, also if Kafka does not take it while the transaction may be open.
+
+        A broker ends a transaction that is too old. It knows nothing of one whose partitions it does not let the producer add, and aiokafka
+        asks for these without an end: the topic was deleted, for example.
+        """
+        left = dict.fromkeys(part for part, _ in content)
+
+        async def deliver(part: Partition, batch: RecordBatch) -> None:
+            await self._deliver(part, batch)
+            del left[part]
+
+        try:
+            async with asyncio.timeout(self._timeout_ms / 1000):
+                answers = await asyncio.gather(*(deliver(*one) for one in content), return_exceptions=True)
+        except TimeoutError as error:
+            topics = ", ".join(sorted({part.topic for part in left}))
+            raise CdcError(
+                ErrorKind.SINK_UNREACHABLE,
+                f"Kafka did not take the records of {topics} within {self._timeout_ms} ms",
+                "See whether the topics were deleted; the task starts again, and makes them as it did at first",
+            ) from error
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
 
     def _offset_of(self, mark: Mark | JsonObject | None) -> JsonObject | None:
         if isinstance(mark, Mark):

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 from aiokafka import AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient
 
 from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.offsets import Position
@@ -22,7 +23,7 @@ from connector.io.kafka.transactional_sink import OffsetTarget, TransactionalSin
 from connector.ports import JsonObject
 from connector.record.batch import NO_HEADERS
 from tests.fix_pg import PgServer
-from tests.fix_worker import Worker
+from tests.fix_worker import Worker, read_topics
 from tests.support.connector import Connector
 from tests.support.topics import Raw, read_to_end, topic_reader
 from workers.stores.topic_tail import last_record
@@ -311,3 +312,42 @@ async def test_snapshots_on_demand_heartbeats_and_notifications_are_committed_to
         assert set(await rows("r")) >= set(range(1, 5_001))
     connector.await_confirmed(connector.lsn())
     assert await rows("c") == [5_001, 5_002]
+
+
+async def test_a_deleted_topic_restarts_the_task(kafka_bootstrap: str) -> None:
+    topic = f"deleted-{uuid.uuid4().hex[:12]}"
+    settings = KafkaSettings(
+        {"bootstrap.servers": kafka_bootstrap, "transaction.timeout.ms": "3000"}, {"bootstrap.servers": kafka_bootstrap}
+    )
+    room = {"default": {"partitions": "1", "replication.factor": "1"}}
+
+    def sink() -> TransactionalSink:
+        one = TransactionalSink(settings, TopicCreator(settings.admin, room, lambda _topic: None), topic, None)
+        one.frontier.begin(0)
+        return one
+
+    async def put(one: TransactionalSink, value: bytes) -> None:
+        one.out(topic).append(None, b"", value, NO_HEADERS, 0)
+        one.send(Position(1, 1))
+        await one.drained()
+
+    first = sink()
+    await first.start()
+    try:
+        await put(first, b"1")
+        admin = AIOKafkaAdminClient(bootstrap_servers=kafka_bootstrap)
+        await admin.start()
+        await admin.delete_topics([topic])
+        await admin.close()
+        with pytest.raises(CdcError, match=f"Kafka did not take the records of {topic} within 3000 ms") as reported:
+            await put(first, b"2")
+        assert reported.value.kind is ErrorKind.SINK_UNREACHABLE
+    finally:
+        await first.stop()
+    second = sink()
+    await second.start()
+    try:
+        await put(second, b"3")
+    finally:
+        await second.stop()
+    assert [record.json for record in await read_topics(kafka_bootstrap, [topic], 1)] == [3]

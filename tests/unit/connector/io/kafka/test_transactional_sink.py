@@ -105,3 +105,24 @@ async def test_changes_wait_for_their_offset_in_a_topic_that_has_heartbeats_too(
             assert [record[2] for record in kafka.topics["t"]][-2:] == [b"change", b"late beat"]
     finally:
         await one.stop()
+
+
+async def test_a_topic_that_kafka_does_not_let_in_ends_the_transaction() -> None:
+    kafka = FakeKafka(deaf={"gone"})
+    settings = KafkaSettings({"bootstrap.servers": "nowhere:1", "transaction.timeout.ms": "50"}, {})
+    one = TransactionalSink(settings, TopicCreator({}, {}, lambda _topic: None), "g-c-0", None, connect=kafka.producer)
+    one.frontier.begin(0)
+    before = asyncio.all_tasks()
+    await one.start()
+    try:
+        async with asyncio.timeout(10):
+            for topic in ("here", "gone"):
+                one.out(topic).append(b"k", b"", b"v", NO_HEADERS, 0)
+            one.send(Position(1, 1))
+            with pytest.raises(CdcError, match="Kafka did not take the records of gone within 50 ms") as reported:
+                await one.drained()
+        assert (reported.value.kind, reported.value.passes) == (ErrorKind.SINK_UNREACHABLE, True)
+        assert (kafka.topics, one.reached) == ({}, None)
+    finally:
+        await one.stop()
+    assert asyncio.all_tasks() == before
