@@ -58,9 +58,9 @@ class TaskMeters:
     failed_ms: int = 0
     """When the last of them failed, in ms since 1970; 0 if none did."""
 
-    def record_failed(self, now_ms: int, *, left_out: bool, logged: bool) -> None:
-        """Count a record that a transform or converter failed on."""
-        self.failures += 1
-        self.left_out += left_out
-        self.logged += logged
+    def record_failed(self, now_ms: int, *, left_out: bool, logged: bool, count: int = 1) -> None:
+        """Count a record, or several, that a transform or converter failed on."""
+        self.failures += count
+        self.left_out += count * left_out
+        self.logged += count * logged
         self.failed_ms = now_ms

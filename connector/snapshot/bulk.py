@@ -72,7 +72,19 @@ class TopicFilled:
     topic: str
 
 
-BulkReport = PartBegun | RowsRead | PartDone | TableDone | TableFailed | TopicFilled
+@dataclass(frozen=True, slots=True)
+class RecordsFailed:
+    """A transform or converter failed on ``count`` records, or they were too large for Kafka.
+
+    ``left_out``: ``errors.tolerance=all`` leaves them out; otherwise the task fails. ``logged``: the log names them.
+    """
+
+    count: int
+    left_out: bool
+    logged: bool
+
+
+BulkReport = PartBegun | RowsRead | PartDone | TableDone | TableFailed | TopicFilled | RecordsFailed
 
 
 class BulkReader(Protocol):

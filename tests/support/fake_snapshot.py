@@ -24,6 +24,7 @@ from connector.record.json_converter import ConverterSettings
 from connector.runner.context import TaskContext
 from connector.runner.snapshot.messages import Acknowledged, EdgeRow, Flush, Go, Opened, Order, PartRead, Ready, TopicUsed
 from connector.runner.snapshot.reading import SnapshotEdges
+from connector.snapshot.bulk import RecordsFailed
 from connector.snapshot.cast import ResultColumn
 from connector.snapshot.job import Job
 from connector.snapshot.parts import Part, TableSize
@@ -224,6 +225,8 @@ class FakeReader:
                 self._replies.put_nowait(Ready())
             case Order(handout, table):
                 self._replies.put_nowait(TopicUsed(table.name))
+                if self._world.failed_records is not None:
+                    self._replies.put_nowait(self._world.failed_records)
                 part, lines = handout.part, self._world.lines(table)
                 pages = part.extent
                 rows = lines if pages.end is None else lines[pages.first : None if pages.last else pages.end]
@@ -277,6 +280,8 @@ class SnapshotWorld:
         self.dropped: set[str] = set()
         """Tables (``schema.table``) that are dropped once they have been listed."""
         self.standby = False
+        self.failed_records: RecordsFailed | None = None
+        """What each reader process says with each of its parts."""
         self.steps = Steps()
         self.sink = FakeSink(self.steps)
         self.offsets = FakeOffsets(self.steps, self.sink)

@@ -30,7 +30,7 @@ from connector.runner.child.pipe import Failed
 from connector.runner.snapshot.messages import Advanced, EdgeRow, Opened, Order, PartRead, PartReport, TopicUsed
 from connector.runner.snapshot.part_reader import PartReader, open_part_reader
 from connector.runner.snapshot.rows import FailureModes
-from connector.snapshot.bulk import BulkPlan, BulkReport, PartBegun, PartDone, RowsRead, TableDone, TableFailed, TopicFilled
+from connector.snapshot.bulk import BulkPlan, BulkReport, PartBegun, PartDone, RecordsFailed, RowsRead, TableDone, TableFailed, TopicFilled
 from connector.snapshot.job import Job
 from connector.snapshot.parts import Deal, Handout, Marked, Part
 from connector.snapshot.plan import extent_source
@@ -67,7 +67,7 @@ class BulkRun:
         """Read all tables. On return Kafka has all rows. No Spark task runs afterwards, also after a failure. Raises CdcError."""
         plan = self._plan
         async with contextlib.AsyncExitStack() as stack:
-            self._edges = await open_part_reader(stack, self._own_job("edges"), self._topic_reported)
+            self._edges = await open_part_reader(stack, self._own_job("edges"), self._pass_on)
             self._layouts = await table_layouts(self._edges.source.connection, [table.oid for table in plan.tables])
             size = part_bytes(self._layouts, self._spark.defaultParallelism)
             parts = [self._parts(number, layout, size) for number, layout in enumerate(self._layouts)]
@@ -165,7 +165,7 @@ class BulkRun:
                 case PartRead(rows, row):
                     sent, last = sent + rows, row
                 case _:
-                    self._topic_reported(message)
+                    self._pass_on(message)
 
         reader = await open_part_reader(stack, self._own_job("whole"), report)
 
@@ -260,7 +260,9 @@ class BulkRun:
         for line in result.logged:
             line.write()
         for topic in result.topics:
-            self._topic_reported(TopicUsed(topic))
+            self._pass_on(TopicUsed(topic))
+        for failed in result.failed_records:
+            self._report(failed)
         if result.failed is not None:
             raise self._failure(result.failed, result.failed_table)
         for part in result.parts:
@@ -287,8 +289,10 @@ class BulkRun:
         for marked in rows:
             self._edges.sink.out(marked.row.topic).append(*marked.row.records[marked.word])
 
-    def _topic_reported(self, message: PartReport) -> None:
-        if isinstance(message, TopicUsed) and message.topic not in self._topics:
+    def _pass_on(self, message: PartReport) -> None:
+        if isinstance(message, RecordsFailed):
+            self._report(message)
+        elif isinstance(message, TopicUsed) and message.topic not in self._topics:
             self._topics.add(message.topic)
             self._report(TopicFilled(message.topic))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import Counter
 from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -19,6 +20,7 @@ from connector.runner.child.side import Forwarding, failure_of
 from connector.runner.event_loop import loop_factory
 from connector.runner.snapshot.messages import Advanced, Order, PartRead, PartReport, TopicUsed
 from connector.runner.snapshot.part_reader import open_part_reader
+from connector.snapshot.bulk import RecordsFailed
 from connector.snapshot.job import Job
 from connector.snapshot.parts import Part
 from workers.bulk.part_result import PartResult, TaskResult
@@ -67,6 +69,7 @@ def _finished(reading: Coroutine[object, object, TaskResult]) -> TaskResult:
 async def _read(job: Job, orders: Sequence[Order]) -> TaskResult:
     topics: list[str] = []
     parts: list[PartResult] = []
+    records: Counter[tuple[bool, bool]] = Counter()
     reading: Part | None = None
     sent = 0
 
@@ -74,6 +77,8 @@ async def _read(job: Job, orders: Sequence[Order]) -> TaskResult:
         nonlocal sent
         if isinstance(message, TopicUsed):
             topics.append(message.topic)
+        elif isinstance(message, RecordsFailed):
+            records[message.left_out, message.logged] += message.count
         elif isinstance(message, Advanced):
             sent += message.rows
         elif isinstance(message, PartRead) and reading is not None:
@@ -88,11 +93,16 @@ async def _read(job: Job, orders: Sequence[Order]) -> TaskResult:
             await reader.flush()
     except CdcError as error:
         if error.directive is not Directive.RETRY:
-            return TaskResult((), tuple(topics), (), failure_of(error, REMEDY), None if reading is None else reading.table)
+            failed = failure_of(error, REMEDY), None if reading is None else reading.table
+            return TaskResult((), tuple(topics), (), *failed, _failed_records(records))
         raise TaskFailedError(_text(error, reading)) from None
     except Exception as error:  # noqa: BLE001 (its text may hold a value of a row)
         raise TaskFailedError(_text(error, reading)) from None
-    return TaskResult(tuple(parts), tuple(topics), ())
+    return TaskResult(tuple(parts), tuple(topics), (), failed_records=_failed_records(records))
+
+
+def _failed_records(counted: Counter[tuple[bool, bool]]) -> tuple[RecordsFailed, ...]:
+    return tuple(RecordsFailed(count, left_out, logged) for (left_out, logged), count in counted.items())
 
 
 def _text(error: BaseException, reading: Part | None) -> str:

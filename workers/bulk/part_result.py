@@ -12,6 +12,7 @@ from pyspark.accumulators import AccumulatorParam
 
 from connector.runner.child.pipe import Failed, Logged
 from connector.runner.snapshot.messages import EdgeRow
+from connector.snapshot.bulk import RecordsFailed
 from connector.snapshot.parts import Part
 
 
@@ -28,7 +29,8 @@ class PartResult:
 class TaskResult:
     """A task's parts, the topics they went to, and lines of the log.
 
-    ``failed`` is a failure that every further attempt would have too, and ``failed_table`` the number of its table.
+    ``failed_records`` are records that failed or were left out. ``failed`` is a failure that every further attempt would have too, and
+    ``failed_table`` the number of its table.
     """
 
     parts: tuple[PartResult, ...]
@@ -36,6 +38,7 @@ class TaskResult:
     logged: tuple[Logged, ...]
     failed: Failed | None = None
     failed_table: int | None = None
+    failed_records: tuple[RecordsFailed, ...] = ()
 
 
 class Arrivals(AccumulatorParam):  # type: ignore[misc]

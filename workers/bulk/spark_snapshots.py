@@ -13,7 +13,7 @@ from typing import Final
 from connector.extras import install_command
 from connector.runner.child.pipe import Failed, Logged
 from connector.runner.child.process import Child, ChildProcess, python_command, python_environment
-from connector.snapshot.bulk import BulkPlan, BulkReport, PartBegun, PartDone, RowsRead, TableDone, TableFailed, TopicFilled
+from connector.snapshot.bulk import BulkPlan, BulkReport, PartBegun, PartDone, RecordsFailed, RowsRead, TableDone, TableFailed, TopicFilled
 from workers.bulk.work_order import Commission, Finished, SparkPlace
 
 _MODULE: Final = "workers.bulk.reader_process"
@@ -86,6 +86,6 @@ async def _follow(child: Child, report: Callable[[BulkReport], None]) -> None:
                 raise message.error
             case Logged():
                 message.write()
-            case PartBegun() | RowsRead() | PartDone() | TableDone() | TableFailed() | TopicFilled():
+            case PartBegun() | RowsRead() | PartDone() | TableDone() | TableFailed() | TopicFilled() | RecordsFailed():
                 report(message)
     raise await child.lost()

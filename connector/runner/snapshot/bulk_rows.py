@@ -18,7 +18,18 @@ from connector.events.envelope import SourceFacts
 from connector.log import EventLog
 from connector.runner.context import TaskContext
 from connector.runner.snapshot.notices import SnapshotNotices
-from connector.snapshot.bulk import BulkPlan, BulkReader, BulkReport, PartBegun, PartDone, RowsRead, TableDone, TableFailed, TopicFilled
+from connector.snapshot.bulk import (
+    BulkPlan,
+    BulkReader,
+    BulkReport,
+    PartBegun,
+    PartDone,
+    RecordsFailed,
+    RowsRead,
+    TableDone,
+    TableFailed,
+    TopicFilled,
+)
 from connector.snapshot.job import Job
 from connector.snapshot.source import SnapshotSource
 
@@ -89,6 +100,11 @@ async def read_in_bulk(reader: BulkReader, plan: BulkPlan, context: TaskContext,
     return watch.rows
 
 
+def count_failed(context: TaskContext, failed: RecordsFailed) -> None:
+    """Count records that failed in another process."""
+    context.meters.record_failed(time.time_ns() // 1_000_000, left_out=failed.left_out, logged=failed.logged, count=failed.count)
+
+
 class _Watch:
     """Handles the reader's reports."""
 
@@ -129,6 +145,8 @@ class _Watch:
                 self._notices.table_fails(table)
             case TopicFilled(topic):
                 self._context.topic_used(topic)
+            case RecordsFailed():
+                count_failed(self._context, message)
 
     def _report(self) -> None:
         now = time.monotonic()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial as bound
 from typing import Final
 
 from connector.catalog.table import CatalogTable
@@ -16,7 +17,7 @@ from connector.events.capture import Capture
 from connector.events.envelope import SourceFacts
 from connector.log import EventLog
 from connector.runner.context import TaskContext
-from connector.runner.snapshot.bulk_rows import one_a_table, snapshot_job
+from connector.runner.snapshot.bulk_rows import count_failed, one_a_table, snapshot_job
 from connector.runner.snapshot.messages import EdgeRow
 from connector.runner.snapshot.notices import SnapshotNotices
 from connector.runner.snapshot.readers import SnapshotWorkers
@@ -156,6 +157,16 @@ class SnapshotRun:
         LOG.info("snapshot reads in parallel", processes=count, parts=sum(map(len, parts)))
         by_weight = config.snapshot_tables_order_by_row_count == "disabled"
         deal: Deal[EdgeRow] = Deal(parts, [size.weight for size in sizes] if by_weight else None, opening=not one_a_table(config))
-        workers = SnapshotWorkers(job, count, self._sink, context.topic_used, read, complete, self._notices, self._edges.start_reader)
+        workers = SnapshotWorkers(
+            job,
+            count,
+            self._sink,
+            context.topic_used,
+            bound(count_failed, context),
+            read,
+            complete,
+            self._notices,
+            self._edges.start_reader,
+        )
         await workers.run(chosen.tables, deal)
         return sum(shown.rows for shown in progress.tables)

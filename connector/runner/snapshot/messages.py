@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from connector.catalog.table import CatalogTable
 from connector.record.batch import Record
 from connector.runner.child.pipe import Failed, Logged
+from connector.snapshot.bulk import RecordsFailed
 from connector.snapshot.parts import Handout
 
 
@@ -76,5 +77,5 @@ class TopicUsed:
     topic: str
 
 
-PartReport = Ready | Opened | Advanced | PartRead | Acknowledged | TopicUsed | Logged | Failed
+PartReport = Ready | Opened | Advanced | PartRead | Acknowledged | TopicUsed | RecordsFailed | Logged | Failed
 """The messages from a reader."""

@@ -12,7 +12,6 @@ from typing import Final
 from connector.catalog.selection import Selection
 from connector.catalog.table import CatalogTable
 from connector.config.connector_config import ConnectorConfig
-from connector.delivery.record_conversion import ignore_failure
 from connector.delivery.sink import Sink
 from connector.errors import CdcError, ErrorKind
 from connector.events.capture import Capture
@@ -26,6 +25,7 @@ from connector.record.batch import Record
 from connector.runner.sinks.exactly_once import converted, leaves_out
 from connector.runner.snapshot.messages import Acknowledged, Advanced, EdgeRow, Opened, Order, PartRead, PartReport, TopicUsed
 from connector.runner.snapshot.rows import FailureModes, RowWriter, TableReader, TableWork
+from connector.snapshot.bulk import RecordsFailed
 from connector.snapshot.job import Job
 from connector.snapshot.parts import Handout
 from connector.snapshot.plan import begin_statements, lock_statements
@@ -182,13 +182,17 @@ async def open_part_reader(stack: contextlib.AsyncExitStack, job: Job, report: C
         raise CdcError(ErrorKind.INTERNAL, "A reader of a snapshot came when the snapshot was over", "Nothing is to be done")
     kafka = job.kafka
     used = cache(lambda topic: report(TopicUsed(topic)))
+
+    def failed(*, left_out: bool, logged: bool) -> None:
+        report(RecordsFailed(1, left_out, logged))
+
     creator = TopicCreator(kafka.admin, config.topic_creation, used, enabled=kafka.topic_creation, backtrack=backtrack)
     sink: KafkaSink
     if job.transactional_id is None:
-        sink = KafkaSink(kafka, creator, leave_out=leaves_out(config, ignore_failure))
+        sink = KafkaSink(kafka, creator, leave_out=leaves_out(config, failed))
     else:
         sink = TransactionalSink(kafka, creator, job.transactional_id, None)
     stack.push_async_callback(sink.stop)
     await sink.start()
-    rows = await converted(sink, job.conversion, config, stack, backtrack)
+    rows = await converted(sink, job.conversion, config, stack, backtrack, failed=failed)
     return PartReader(job, config, TableReader(config, capture, rows, source, job.statements), rows, source, report)

@@ -27,6 +27,7 @@ from connector.runner.snapshot.messages import (
     TopicUsed,
 )
 from connector.runner.snapshot.notices import SnapshotNotices
+from connector.snapshot.bulk import RecordsFailed
 from connector.snapshot.job import Job
 from connector.snapshot.parts import Deal, Handout, Marked
 from connector.snapshot.source import RowSink
@@ -62,9 +63,10 @@ class _Reader:
 class SnapshotWorkers:
     """Reads a snapshot's tables in ``count`` processes, which ``start`` starts. Use it once.
 
-    ``topic_used`` is called with each topic. ``read`` is called with a table's number and the number of rows that were read since the last
-    call; the first call is at the table's begin. ``complete`` is called with a table's number when Kafka has its rows. ``notices`` sends
-    the notifications of parts. The first and last rows of parts are sent through ``sink``.
+    ``topic_used`` is called with each topic, and ``failed`` with what readers say about records that fail. ``read`` is called with a
+    table's number and the number of rows that were read since the last call; the first call is at the table's begin. ``complete`` is
+    called with a table's number when Kafka has its rows. ``notices`` sends the notifications of parts. The first and last rows of parts
+    are sent through ``sink``.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class SnapshotWorkers:
         count: int,
         sink: RowSink,
         topic_used: Callable[[str], None],
+        failed: Callable[[RecordsFailed], None],
         read: Callable[[int, int], None],
         complete: Callable[[int], None],
         notices: SnapshotNotices,
@@ -82,6 +85,7 @@ class SnapshotWorkers:
         self._count = count
         self._sink = sink
         self._topic_used = topic_used
+        self._failed = failed
         self._read = read
         self._complete = complete
         self._notices = notices
@@ -141,6 +145,9 @@ class SnapshotWorkers:
                 if topic not in self._topics:
                     self._topics.add(topic)
                     self._topic_used(topic)
+                return
+            case RecordsFailed():
+                self._failed(message)
                 return
             case Failed():
                 raise message.error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Callable
 
 import pytest
 from aiokafka.structs import TopicPartition
@@ -56,38 +57,45 @@ async def test_batches_that_a_topic_refuses_are_divided(kafka_bootstrap: str, ex
     try:
         for burst in range(3):
             for number in range(100):
-                value = b'{"n":%d,"v":"%b"}' % (100 * burst + number, os.urandom(10_000).hex().encode())
-                sink.out(topic).append(None, b"", value, NO_HEADERS, 0)
+                sent = b'{"n":%d,"v":"%b"}' % (100 * burst + number, os.urandom(10_000).hex().encode())
+                sink.out(topic).append(None, b"", sent, NO_HEADERS, 0)
             sink.send(Position(burst + 1, burst + 1))
             await sink.drained()
     finally:
         await sink.stop()
     records = await read_topics(kafka_bootstrap, [topic], 300)
-    assert [record.json["n"] for record in records] == list(range(300))
+    numbers = [value["n"] for record in records if isinstance(value := record.json, dict)]
+    assert numbers == list(range(300))
 
 
-@pytest.mark.parametrize("snapshot", [True, False])
+@pytest.mark.parametrize("threads", [0, 1, 2])
 async def test_a_row_that_is_too_large_is_left_out_where_that_is_tolerated(
-    pg: PgServer, shared_worker: Worker, kafka_bootstrap: str, snapshot: bool
+    pg: PgServer, worker: Callable[..., Worker], kafka_bootstrap: str, threads: int
 ) -> None:
+    """The row comes from the stream, or from a snapshot with so many ``threads``."""
+    started = worker(jolokia_enabled="true")
     database = pg.database("tolerant")
     # Random digits, because equal ones would be compressed.
     noise = "(SELECT string_agg(md5(random()::text), '') FROM generate_series(1, 20000))"
     rows = [f"INSERT INTO t SELECT {number}, {noise if number == 3 else repr('small')}" for number in range(1, 6)]
-    database.execute("CREATE TABLE t (id int PRIMARY KEY, v text)", *(rows if snapshot else []))
-    connector = Connector(shared_worker, database, f"tolerant_{uuid.uuid4().hex[:10]}")
+    database.execute("CREATE TABLE t (id int PRIMARY KEY, v text)", *(rows if threads else []))
+    connector = Connector(started, database, f"tolerant_{uuid.uuid4().hex[:10]}")
     room = {"partitions": "1", "replication.factor": "1", "max.message.bytes": "100000"}
     try:
-        connector.create({"errors.tolerance": "all", **{f"topic.creation.default.{key}": value for key, value in room.items()}})
-        if not snapshot:
+        more = {"errors.tolerance": "all", "snapshot.max.threads": str(threads or 1)}
+        connector.create({**more, **{f"topic.creation.default.{key}": value for key, value in room.items()}})
+        if not threads:
             database.execute(*rows)
         database.execute("INSERT INTO t VALUES (6, 'last')")
         records = await read_topics(kafka_bootstrap, [f"{connector.name}.public.t"], 5)
         assert [value["after"]["id"] for record in records if isinstance(value := record.json, dict)] == [1, 2, 4, 5, 6]
-        status = shared_worker.rest("GET", f"/connectors/{connector.name}/status").json()
+        status = started.rest("GET", f"/connectors/{connector.name}/status").json()
         assert [task["state"] for task in status["tasks"]] == ["RUNNING"]
+        errors = f"kafka.connect:type=task-error-metrics,connector={connector.name},task=0"
+        answer = started.rest("GET", f"/jolokia/read/{errors}/total-records-skipped").json()
+        assert answer.get("value") == 1, answer
         assert f"topic={connector.name}.public.t" in next(
-            line for line in shared_worker.log.splitlines() if "record left out" in line and connector.name in line
+            line for line in started.log.splitlines() if "record left out" in line and connector.name in line
         )
     finally:
         connector.delete()

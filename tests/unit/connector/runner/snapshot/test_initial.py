@@ -15,7 +15,7 @@ from connector.io.kafka.sink import KafkaSink
 from connector.runner.notifications.notifier import Notifier
 from connector.runner.snapshot.initial import SnapshotPoint, SnapshotRun
 from connector.runner.snapshot.notices import SnapshotNotices, tells_of_parts
-from connector.snapshot.bulk import BulkPlan, BulkReport, PartBegun, PartDone, RowsRead, TableDone, TopicFilled
+from connector.snapshot.bulk import BulkPlan, BulkReport, PartBegun, PartDone, RecordsFailed, RowsRead, TableDone, TopicFilled
 from connector.snapshot.parts import table_parts
 from connector.start.snapshotter import CustomSnapshot, SnapshotLock, SnapshotQuery
 from tests.support.fake_snapshot import LSN, SnapshotWorld, fake_table, lost
@@ -46,6 +46,8 @@ class Bulk:
             reported(PartDone(part))
             reported(TableDone(number))
             reported(TopicFilled(table.name))
+            if self._world.failed_records is not None:
+                reported(self._world.failed_records)
 
 
 class Run:
@@ -156,6 +158,17 @@ async def test_readers_share_the_work_and_the_markers_stay_right() -> None:
     assert world.reported[-1] == "COMPLETED"
     assert run.offset["snapshot_completed"] is True
     assert sorted(world.topics) == ["public.a", "public.b", "public.c"]
+
+
+@pytest.mark.parametrize("way", ["in parallel", "in bulk"])
+async def test_records_that_fail_in_other_processes_are_counted(way: str) -> None:
+    run = WAYS[way]()
+    run.world.failed_records = RecordsFailed(2, left_out=True, logged=False)
+    await run.take()
+    meters = run.world.context.meters
+    assert meters.failures > 0
+    assert (meters.failures % 2, meters.left_out, meters.logged) == (0, meters.failures, 0)
+    assert meters.failed_ms > 0
 
 
 async def test_in_bulk_the_offset_waits_until_no_reader_can_send() -> None:
