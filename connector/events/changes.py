@@ -369,9 +369,11 @@ class ChangeWriter:
         flags = table.split(frame, at + 1, cells)
         unchanged = flags & HAS_UNCHANGED != 0
         whole = frame[ROW_KIND] == OLD_TUPLE
-        if unchanged and old and whole:
-            # Replica identity FULL sends the whole old row: an unchanged column has its old value.
-            cells = [before if cell is UNCHANGED else cell for cell, before in zip(cells, old, strict=True)]
+        if unchanged and old:
+            # An unchanged column has its old value, if the server sent that. Replica identity FULL sends the whole old row. The others
+            # send the key if a part of it is stored out of line, whether or not it changed; all other columns are NULL then.
+            pairs = zip(cells, old, strict=True)
+            cells = [before if cell is UNCHANGED and (whole or before is not None) else cell for cell, before in pairs]
             unchanged = any(cell is UNCHANGED for cell in cells)
         if skipped and not self._moves(table.encoder, old, cells):
             return

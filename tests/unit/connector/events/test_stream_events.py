@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -26,6 +27,8 @@ FULL = catalog_table("orders", ID, NAME, BIG, primary_key=["id"], identity="f")
 R_FULL = relation_of(FULL)
 KEYLESS = catalog_table("log", NAME, BIG, oid=5001, identity="f")
 R_KEYLESS = relation_of(KEYLESS)
+NAMED = catalog_table("pages", replace(NAME, not_null=True), BIG, primary_key=["name"])
+PAIRED = catalog_table("pages", ID, replace(NAME, not_null=True), BIG, primary_key=["id", "name"])
 PLACEHOLDER = "__debezium_unavailable_value"
 
 
@@ -148,6 +151,24 @@ UPDATES = {
             ("d", {"id": 1, "name": None, "big": None}, None),
             (None, None, None),
             ("c", None, {"id": 2, "name": "b", "big": PLACEHOLDER}),
+        ],
+    ),
+    "key stored out of line": (
+        NAMED,
+        (UNCHANGED, UNCHANGED),
+        ("a", None),
+        None,
+        [("u", {"name": "a", "big": None}, {"name": "a", "big": PLACEHOLDER})],
+    ),
+    "key stored out of line, another part changes": (
+        PAIRED,
+        ("2", UNCHANGED, UNCHANGED),
+        ("1", "a", None),
+        None,
+        [
+            ("d", {"id": 1, "name": "a", "big": None}, None),
+            (None, None, None),
+            ("c", None, {"id": 2, "name": "a", "big": PLACEHOLDER}),
         ],
     ),
     "key change, full identity": (
