@@ -175,6 +175,8 @@ def key_from_text(column: Column, types: Types, text: str | None, emulation: Emu
     if info is None or info.kind == "e" or info.element:
         return JavaValue(_STRING, text)
     if info.schema == "pg_catalog":
+        if info.name == "money":
+            return _money(amount(text.encode(), info.fraction_digits), as_double=emulation.stores_keys_as_driver_objects)
         make = _DRIVER_OBJECTS.get(info.name) if emulation.stores_keys_as_driver_objects else None
         make = make or _BUILT_IN.get(info.name)
         if make is not None:
@@ -357,6 +359,10 @@ def _plain(java_class: JavaClass, convert: Callable[[str], object]) -> Callable[
     return lambda text: JavaValue(java_class.name, convert(text))
 
 
+def _money(value: Decimal, *, as_double: bool) -> JavaValue:
+    return JavaValue(_DOUBLE.name, float(value)) if as_double else JavaValue(_BIG_DECIMAL.name, value)
+
+
 def _string(text: str) -> JavaValue:
     return JavaValue(_STRING, text)
 
@@ -407,7 +413,6 @@ _BUILT_IN: Final[dict[str, Callable[[str], JavaValue]]] = {
     "float4": _plain(_FLOAT, lambda text: as_float32(float(text))),
     "float8": _plain(_DOUBLE, float),
     "numeric": _numeric,
-    "money": _plain(_BIG_DECIMAL, lambda text: amount(text.encode())),
     "bool": _plain(_BOOLEAN, _bool),
     "uuid": _plain(_UUID, uuid.UUID),
     "bytea": _plain(_BYTES, _bytea),
@@ -419,7 +424,6 @@ _BUILT_IN: Final[dict[str, Callable[[str], JavaValue]]] = {
 text."""
 
 _DRIVER_OBJECTS: Final[dict[str, Callable[[str], JavaValue]]] = {
-    "money": _plain(_DOUBLE, lambda text: float(amount(text.encode()))),
     "timestamp": _plain(_TIMESTAMP, _timestamp),
     "timestamptz": _plain(_TIMESTAMP, _timestamp),
 }

@@ -29,6 +29,8 @@ class TypeInfo:
     labels: tuple[str, ...] = ()
     visible: bool = True
     """Whether the type's schema is in the connection's search path."""
+    fraction_digits: int = 2
+    """Of money: the number of fraction digits that the server prints, which ``lc_monetary`` of the connection decides."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ class _Context:
     placeholder: Placeholder
     by_driver: bool = False
     """Whether the reference reads the value through the JDBC driver of 2.3.4, which converts old dates and money differently."""
+    fraction_digits: int = 2
 
     @property
     def structured(self) -> bool:
@@ -104,7 +105,13 @@ def _time_element(context: _Context) -> Codec:
 
 def _money(context: _Context) -> Codec:
     settings = context.settings
-    return money(settings.decimal_handling_mode, settings.money_fraction_digits, settings.decimal_format, by_driver=context.by_driver)
+    return money(
+        settings.decimal_handling_mode,
+        settings.money_fraction_digits,
+        settings.decimal_format,
+        printed=context.fraction_digits,
+        by_driver=context.by_driver,
+    )
 
 
 def _date(context: _Context, *, element: bool = False) -> Codec:
@@ -251,7 +258,7 @@ def resolve(column: Column, types: Types, settings: TypeSettings, *, streamed: b
     if streamed and info.name == "name" and info.schema == _CATALOG and not settings.include_unknown_datatypes:
         return unread_codec(required=column.not_null)
     by_driver = settings.emulation.converts_snapshots_by_driver
-    context = _Context(modifier, settings, placeholder_of(settings), by_driver=by_driver and not streamed)
+    context = _Context(modifier, settings, placeholder_of(settings), by_driver and not streamed, info.fraction_digits)
     if info.element and info.name not in _BUILT_IN:
         codec = _array_codec(_item(info, types), replace(context, by_driver=by_driver))
         # As recorded, a domain over an array has no placeholder.

@@ -16,7 +16,9 @@ _TYPES: Final = """
 select t.oid, t.typname, n.nspname, t.typtype, t.typcategory,
        case when t.typcategory = 'A' then t.typelem else 0 end, t.typbasetype, t.typtypmod,
        (select array_agg(e.enumlabel order by e.enumsortorder) from pg_catalog.pg_enum e where e.enumtypid = t.oid),
-       n.nspname = any(current_schemas(true))
+       n.nspname = any(current_schemas(true)),
+       case when t.oid = 'pg_catalog.money'::regtype
+            then length(regexp_replace(1::pg_catalog.money::text, '[^0-9]', '', 'g')) - 1 else 2 end
 from pg_catalog.pg_type t join pg_catalog.pg_namespace n on n.oid = t.typnamespace
 where (t.typrelid = 0 or (select c.relkind from pg_catalog.pg_class c where c.oid = t.typrelid) = 'c')
   and (n.nspname <> 'information_schema')
@@ -73,8 +75,8 @@ async def read_types(connection: Connection) -> dict[int, TypeInfo]:
     except psycopg.Error as error:
         raise source_error(error, "reading the types") from error
     return {
-        oid: TypeInfo(oid, name, schema, _letter(kind), _letter(category), element, base, modifier, tuple(labels or ()), visible)
-        for oid, name, schema, kind, category, element, base, modifier, labels, visible in rows
+        oid: TypeInfo(oid, name, schema, _letter(kind), _letter(category), element, base, modifier, tuple(labels or ()), visible, digits)
+        for oid, name, schema, kind, category, element, base, modifier, labels, visible, digits in rows
     }
 
 

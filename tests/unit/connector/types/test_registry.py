@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+from decimal import Decimal
 
 import pytest
 
@@ -195,20 +196,32 @@ def test_invalid_text_of_a_type_is_refused_without_being_quoted(name: str, text:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "digits", "wanted"),
     [
-        (b"1.234,56 \xe2\x82\xac", "1234.56"),
-        (b"-1.234.567,80 kr", "-1234567.80"),
-        (b"($3.10)", "-3.10"),
-        (b"\xc2\xa51,234", "1234"),
-        (b"1\xe2\x80\xaf234,56 \xe2\x82\xac", "1234.56"),
-        (b"CHF12'345.60", "12345.60"),
+        ("1.234,56 €", 2, "1234.56"),
+        ("-1.234.567,80 kr", 2, "-1234567.80"),
+        ("($3.10)", 2, "-3.10"),
+        ("￥1,234", 0, "1234"),
+        ("￥-1,234,568", 0, "-1234568"),
+        ("1\u202f234,56 €", 2, "1234.56"),
+        ("CHF12'345.60", 2, "12345.60"),
+        ("CHF 1\u2019234\u2019567.50", 2, "1234567.50"),
+        ("CHF- 0.05", 2, "-0.05"),
+        ("د.ك. 1,234.567", 3, "1234.567"),
+        ("د.ك. 1.234", 3, "1.234"),
+        ("د.ك. 0.050-", 3, "-0.050"),
+        ("R$ 1.234,50", 2, "1234.50"),
     ],
 )
-def test_money_of_other_locales(text: bytes, wanted: str) -> None:
-    codec = resolve(column("money"), TYPES, settings({"decimal_handling_mode": "string"}))
+def test_money_of_other_locales(text: str, digits: int, wanted: str) -> None:
+    info = next(info for info in TYPES.values() if info.name == "money")
+    types = {**TYPES, info.oid: dataclasses.replace(info, fraction_digits=digits)}
+    codec = resolve(column("money"), types, settings({"decimal_handling_mode": "string"}))
     assert codec is not None
-    assert codec.decode(text) == wanted
+    assert codec.decode(text.encode()) == wanted
+    precise = resolve(column("money"), types, settings({"money_fraction_digits": "3"}))
+    assert precise is not None
+    assert precise.decode(text.encode()) == Decimal(wanted)
 
 
 def test_version_2_differs_where_it_did() -> None:
