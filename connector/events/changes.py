@@ -16,7 +16,7 @@ from connector.events.envelope import EventForm, SourceFacts, SourceText
 from connector.events.live_table import LiveTable
 from connector.events.messages import MessageTopic
 from connector.events.reselect import Reread
-from connector.events.stream_settings import StreamSettings
+from connector.events.stream_settings import LEAVING_OUT, StreamSettings
 from connector.events.transactions import MESSAGES, TransactionLog
 from connector.log import Warn
 from connector.meters.stream_meter import StreamMeter
@@ -89,6 +89,8 @@ class ChangeWriter:
         self._transactions = transactions
         self._messages = messages
         self._counts_messages = transactions if settings.form.emulation.counts_messages else None
+        self._one_by_one = transactions is not None and settings.processing_failure in LEAVING_OUT
+        """Whether every row is encoded at once: an event that is left out must not be counted, and a run counts before it encodes."""
         self._facts = SourceFacts(0, None, None)
         self.epoch = 0
         """The number of the present source facts."""
@@ -294,12 +296,12 @@ class ChangeWriter:
         name, mode = table.encoder.table.name, self._settings.processing_failure
         if isinstance(error, CdcError) and error.kind is not ErrorKind.VALUE:
             raise error
-        if mode in ("warn", "skip", "ignore"):
+        if mode in LEAVING_OUT:
             self.meter.erroneous += 1
         if mode == "warn":
             reason = error.message if isinstance(error, CdcError) else str(error)
             self._warn("event left out", table=name, lsn=format_lsn(lsn), reason=reason)
-        elif mode not in ("skip", "ignore"):
+        elif mode not in LEAVING_OUT:
             if isinstance(error, CdcError):
                 raise error
             raise CdcError(
@@ -334,10 +336,13 @@ class ChangeWriter:
             table.changed(cells)
         if table.reselections and self._asks(_Held(table, lsn, cells, partial(self._created, table, lsn, cells))):
             return
-        self._join_run(table, cells, nulls, lsn, self._create)
+        if self._one_by_one:
+            self._created(table, lsn, cells, cells, None)
+        else:
+            self._join_run(table, cells, nulls, lsn, self._create)
 
     def _created(
-        self, table: LiveTable, lsn: int, cells: Sequence[bytes | None], shown: list[bytes | None], failure: CdcError | None
+        self, table: LiveTable, lsn: int, cells: Sequence[bytes | None], shown: Sequence[bytes | None], failure: CdcError | None
     ) -> None:
         """Make the event of an insert once its row is complete. The ``cells`` that the server sent make the key."""
         if failure is not None:
@@ -385,7 +390,7 @@ class ChangeWriter:
             held = _Held(table, lsn, cells, partial(self._updated, table, lsn, old, cells, whole=whole))
             if self._asks(held):
                 return
-        if not old and not unchanged:
+        if not old and not unchanged and not self._one_by_one:
             self._join_run(table, cells, flags & HAS_NULL, lsn, self._update_end)
             table.run_updates += 1
             return

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from connector.events.envelope import DEFAULT_FORM, EventForm
+
+LEAVING_OUT: Final = frozenset({"warn", "skip", "ignore"})
+"""The values of ``event.processing.failure.handling.mode`` that leave out an event that cannot be made."""
 
 
 @dataclass(frozen=True, slots=True)

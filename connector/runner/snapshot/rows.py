@@ -16,6 +16,7 @@ from connector.errors import CdcError, ErrorKind
 from connector.events.capture import Capture
 from connector.events.encoders import HEAD, TableEncoder
 from connector.events.envelope import SourceFacts, SourceText, TableSource
+from connector.events.stream_settings import LEAVING_OUT
 from connector.log import EventLog
 from connector.ports import Out
 from connector.snapshot.cast import REFUSALS, ResultColumn, cast
@@ -52,7 +53,7 @@ class FailureModes:
     @property
     def leave_out(self) -> bool:
         """Whether a row is left out if no event can be made of it."""
-        return self.processing in ("warn", "skip", "ignore")
+        return self.processing in LEAVING_OUT
 
     @classmethod
     def of(cls, config: ConnectorConfig) -> FailureModes:

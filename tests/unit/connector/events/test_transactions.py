@@ -17,6 +17,7 @@ from tests.support.wal_script import UNCHANGED, WalScript
 ID, NOTE = Column("id", INT4, not_null=True), Column("note", TEXT)
 A = catalog_table("a", ID, NOTE, primary_key=["id"])
 B = catalog_table("b", ID, NOTE, oid=5001, primary_key=["id"])
+PRICED = catalog_table("a", ID, Column("price", 1700, modifier=(10 << 16 | 2) + 4, not_null=True), primary_key=["id"])
 OTHER = catalog_table("other", ID, oid=5002, schema="hidden", primary_key=["id"])
 R_A, R_B, R_OTHER = relation_of(A), relation_of(B), relation_of(OTHER)
 TOPIC = "srv.transaction"
@@ -345,3 +346,26 @@ def test_without_metadata_there_is_neither_topic_nor_block() -> None:
     assert rig.sent["srv.public.a"][0].payload["transaction"] is None
     assert rig.stream.position is not None
     assert rig.stream.position.counts is None
+
+
+@pytest.mark.parametrize("mode", ["warn", "skip", "ignore"])
+def test_events_that_are_left_out_are_not_counted(mode: str) -> None:
+    settings = StreamSettings(processing_failure=mode)
+    rig, wal, relation = StreamRig(PRICED, B, config=metadata(), settings=settings), WalScript(), relation_of(PRICED)
+    wal.begin(42)
+    wal.relation(relation)
+    wal.relation(R_B)
+    first = wal.insert(relation, "1", "1.00")
+    wal.insert(relation, "2", "NaN")
+    second = wal.insert(relation, "3", "1.00")
+    wal.update(relation, "3", "NaN")
+    other = wal.insert(R_B, "1", "x")
+    third = wal.update(relation, "3", "2.00")
+    wal.commit()
+    rig.feed(wal.take())
+    assert blocks(rig, "srv.public.a") == [(f"42:{first}", 1, 1), (f"42:{second}", 2, 2), (f"42:{third}", 4, 3)]
+    assert blocks(rig, "srv.public.b") == [(f"42:{other}", 3, 1)]
+    assert [sent.op for sent in rig.sent["srv.public.a"]] == ["c", "c", "u"]
+    end = boundaries(rig)[-1]
+    assert (end["event_count"], end["data_collections"]) == (4, counted(a=3, b=1))
+    assert rig.meter.erroneous == 2
