@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from typing import Final
 
 from connector.record.schema import CONNECT_TIME, NO_DEFAULT, Schema
@@ -25,6 +25,8 @@ _WORD: Final = re.compile(r"^\w+$")
 _NULL_CAST: Final = re.compile(r"^NULL::")
 _ENUM: Final = re.compile(r"^'((?:[^']|'')*)'::(?:.*\.)?(\"?)(.+)\2$", re.DOTALL)
 _LONG: Final = 2**63
+_WIDE: Final = Context(prec=4000)
+"""More digits than a column with a declared scale can have: 1,000 before the point, 1,000 after it."""
 
 _LAST_DAY, _FIRST_DAY = 365241780471, -365243219162
 """Epoch days of java.time's LocalDate.MAX and MIN, which stand for infinity in a default."""
@@ -132,7 +134,7 @@ def _numeric(expression: str, literal: str, codec: Codec, modifier: int) -> obje
         raise _UnreadableError
     scale = numeric_scale(modifier)
     if scale is not None:
-        rescaled = value.quantize(Decimal((0, (1,), -scale)))
+        rescaled = value.quantize(Decimal((0, (1,), -scale)), context=_WIDE)
         if rescaled != value:
             # Debezium rescales without rounding. That fails if digits would be lost.
             raise _UnreadableError

@@ -224,6 +224,19 @@ def test_money_of_other_locales(text: str, digits: int, wanted: str) -> None:
     assert precise.decode(text.encode()) == Decimal(wanted)
 
 
+@pytest.mark.parametrize(
+    ("precision", "scale", "default"),
+    [(65, 30, "1"), (38, 0, f"'{'9' * 38}'::numeric"), (100, 60, "-0.1"), (1000, 500, "1"), (1000, 0, "9" * 1000), (1000, 1000, "0.5")],
+)
+def test_default_of_a_wide_numeric(precision: int, scale: int, default: str) -> None:
+    wide = Column("c", OIDS["numeric"], modifier=(precision << 16 | scale) + 4, not_null=True, default=default)
+    codec = resolve(wide, TYPES, PLAIN)
+    assert codec is not None
+    value = default_value(wide, codec, TYPES, PLAIN)
+    assert isinstance(value, Decimal)
+    assert (value, value.as_tuple().exponent) == (Decimal(default.strip("':numeric")), -scale)
+
+
 def test_version_2_differs_where_it_did() -> None:
     assert resolve(column("tsvector"), TYPES, VERSION_2) is None
     assert resolve(Column("c", 1), extension("vector"), VERSION_2) is None
