@@ -387,14 +387,14 @@ class ChangeWriter:
             if old:
                 table.changed(old)
         if table.reselections:
-            held = _Held(table, lsn, cells, partial(self._updated, table, lsn, old, cells, whole=whole))
+            held = _Held(table, lsn, cells, partial(self._updated, table, lsn, old, cells))
             if self._asks(held):
                 return
         if not old and not unchanged and not self._one_by_one:
             self._join_run(table, cells, flags & HAS_NULL, lsn, self._update_end)
             table.run_updates += 1
             return
-        self._updated(table, lsn, old, cells, cells, None, whole=whole, unchanged=unchanged)
+        self._updated(table, lsn, old, cells, cells, None, unchanged=unchanged)
 
     @staticmethod
     def _moves(encoder: TableEncoder, old: Sequence[bytes | None], cells: Sequence[bytes | None]) -> bool:
@@ -410,12 +410,11 @@ class ChangeWriter:
         shown: Sequence[bytes | None],
         failure: CdcError | None,
         *,
-        whole: bool,
         unchanged: bool = True,
     ) -> None:
         """Make the events of an update. ``shown`` is the row of ``cells`` with the values that were read again.
 
-        ``whole`` says that ``old`` is the whole old row. ``unchanged`` says that a value may be missing.
+        ``unchanged`` says that a value may be missing.
         """
         self._end_run(table)
         encoder = table.encoder
@@ -427,7 +426,7 @@ class ChangeWriter:
             if old_key != key:
                 self._key_change(table, lsn, (old_key, old, before), (key, cells, after), failure)
                 return
-        if self._settings.skip_unchanged and whole:
+        if self._settings.skip_unchanged and old and encoder.table.identity == "f":
             # As in Debezium, compare the values that the server sent, not those that were read again.
             sent = after if shown is cells else self._row(encoder, cells, unchanged=True)
             if encoder.unchanged(old, cells, before, sent):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from connector.catalog.table import CatalogTable
 from connector.types.codec import Column
-from connector.wire.pgoutput import UNTOLD_MODIFIER, Relation
+from connector.wire.pgoutput import UNTOLD_IDENTITY, UNTOLD_MODIFIER, Relation
 
 
 def join_relation(relation: Relation, catalog: CatalogTable | None) -> CatalogTable:
@@ -32,7 +32,7 @@ def join_relation(relation: Relation, catalog: CatalogTable | None) -> CatalogTa
         columns=tuple(columns),
         primary_key=tuple(name for name in base.primary_key if name in names),
         unique_key=tuple(name for name in base.unique_key if name in names),
-        identity=relation.identity,
+        identity=base.identity if relation.identity == UNTOLD_IDENTITY else relation.identity,
         streamed=True,
     )
 

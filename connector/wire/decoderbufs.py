@@ -23,7 +23,7 @@ from typing import Final
 from connector.errors import CdcError, ErrorKind
 from connector.wire.declared_type import modifier_of
 from connector.wire.notice import Notice
-from connector.wire.pgoutput import BODY, KIND, LSN, UNCHANGED, XLOG_DATA, Relation, RelationColumn
+from connector.wire.pgoutput import BODY, KIND, LSN, UNCHANGED, UNTOLD_IDENTITY, XLOG_DATA, Relation, RelationColumn
 from connector.wire.pgoutput_writer import begin, commit, delete, insert, relation, update
 from connector.wire.plain_text import date_text, float4_text, float8_text, interval_text, money_text, time_text, timestamp_text
 
@@ -200,7 +200,7 @@ class Decoderbufs:
             int.from_bytes(relation_id, "big"),
             schema,
             table,
-            "d",
+            UNTOLD_IDENTITY,
             tuple(
                 RelationColumn(column.name, column.type_oid, modifier_of(text), False, None if optional is None else not optional)
                 for column, (text, optional) in zip(columns, stated, strict=True)

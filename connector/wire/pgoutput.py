@@ -50,6 +50,8 @@ NOT_NULL: Final = 4
 whether the column may be null."""
 UNTOLD_MODIFIER: Final = -2
 """Stands for a type modifier that only the catalog knows; PostgreSQL itself sends -1 or more."""
+UNTOLD_IDENTITY: Final = "?"
+"""Stands for a replica identity that only the catalog knows; PostgreSQL itself always sends it."""
 
 EPOCH_2000_US: Final = 946_684_800_000_000
 """PostgreSQL's epoch 2000-01-01, in microseconds since 1970."""
@@ -104,7 +106,10 @@ class RelationColumn:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A table, as the publication describes it. ``identity`` is relreplident: d default, n nothing, f full, i index."""
+    """A table, as the publication describes it.
+
+    ``identity`` is relreplident (d default, n nothing, f full, i index) or :data:`UNTOLD_IDENTITY`.
+    """
 
     oid: int
     schema: str

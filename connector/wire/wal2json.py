@@ -25,7 +25,7 @@ from connector.types.temporal.calendar import parse_timestamp
 from connector.wire.declared_type import modifier_of
 from connector.wire.lsn import parse_lsn
 from connector.wire.notice import Notice
-from connector.wire.pgoutput import BODY, KIND, LSN, UNCHANGED, XLOG_DATA, Relation, RelationColumn
+from connector.wire.pgoutput import BODY, KIND, LSN, UNCHANGED, UNTOLD_IDENTITY, XLOG_DATA, Relation, RelationColumn
 from connector.wire.pgoutput_writer import Cells, begin, commit, delete, insert, message, relation, truncate, update
 
 _BYTEA: Final = 17
@@ -254,7 +254,7 @@ class Wal2Json:
         """Append a RELATION message for the table."""
         known = self._tables.get(name)
         relation_id = known.relation_id if known else (len(self._tables) + 1).to_bytes(4, "big")
-        out.append(head + relation(Relation(int.from_bytes(relation_id, "big"), *name, "d", tuple(columns))))
+        out.append(head + relation(Relation(int.from_bytes(relation_id, "big"), *name, UNTOLD_IDENTITY, tuple(columns))))
         table = _Table(relation_id, tuple((column.name, column.type_oid) for column in columns), stated, facts)
         self._tables[name] = table
         return table

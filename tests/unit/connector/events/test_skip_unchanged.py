@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from connector.config.connector_config import parse
 from connector.events.stream_settings import StreamSettings
 from connector.record.json_converter import ConverterSettings
 from connector.types.codec import Column
+from connector.wire.pgoutput import UNTOLD_IDENTITY
 from tests.support.stream_rig import INT4, TEXT, StreamRig, catalog_table, configured, relation_of
 from tests.support.wal_script import UNCHANGED, WalScript
 
@@ -45,6 +48,16 @@ def test_without_whole_old_rows_it_is_sent() -> None:
     wal.update(R_DEFAULT, "1", "a", "new")
     wal.update(R_DEFAULT, "1", UNCHANGED, "new")
     assert len(rig.feed(wal.take())) == 2
+
+
+def test_with_a_plugin_whose_messages_do_not_say_the_identity() -> None:
+    """The catalog says it. The adapters send whole old rows as keys, like those of the other identities."""
+    for table, sent in ((FULL, 0), (DEFAULT, 1)):
+        rig, wal = StreamRig(table, settings=SKIP), WalScript()
+        wal.begin(1)
+        wal.relation(replace(relation_of(table), identity=UNTOLD_IDENTITY))
+        wal.update(relation_of(table), "1", "a", None, key=["1", "a", None])
+        assert len(rig.feed(wal.take())) == sent
 
 
 def test_null_replaced_by_the_default_is_a_change() -> None:
