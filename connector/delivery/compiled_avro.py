@@ -26,6 +26,7 @@ from connector.converters.converter import Converter
 from connector.delivery.avro_rows import AvroRows, RowKeys, StructWriter, Tails, ValueKeys
 from connector.delivery.chain_outline import Outline, outline
 from connector.delivery.compiled_path import HEAD, MARKER, holds_source
+from connector.delivery.other_key import has_other_key
 from connector.delivery.row_run import RowRun, RowTable, shared_tails
 from connector.record.connect_record import DataError
 from connector.record.json_reader import ValueReader, opening_of, read_schema, split_opening, value_reader
@@ -34,7 +35,6 @@ from connector.record.struct import field_of
 from connector.transforms.chain import Chain
 from connector.transforms.debezium.new_record_state.field_reference import ResolvedField
 
-_OTHER_KEYS: Final = (b"__debezium.newkey", b"__debezium.oldkey")
 _FIRST: Final = ("before", "after", "source")
 """The first fields of an envelope."""
 _PRESENT: Final = b"\2"
@@ -153,7 +153,7 @@ class AvroPath:
 
     def records(self, keys: Sequence[bytes] | None, payloads: Sequence[bytes], headers: bytes) -> list[AvroRecord] | None:
         """Return :meth:`record` of each; None where one of them must go by way of values."""
-        if (keys is None) != (self._key is None) or any(name in headers for name in _OTHER_KEYS):
+        if (keys is None) != (self._key is None) or has_other_key(headers):
             return None
         cut = len(HEAD)
         if any(not payload.startswith(HEAD) or payload.startswith(b"null", cut) for payload in payloads):

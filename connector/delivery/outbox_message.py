@@ -14,6 +14,7 @@ import orjson
 
 from connector.converters.converter import Converter
 from connector.converters.simple_header import SimpleHeaderConverter
+from connector.delivery.other_key import has_other_key
 from connector.record.batch import NO_HEADERS, HeaderWriter, Record, read_headers
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.json_converter import ConverterSettings, around_payload, value_encoder
@@ -32,7 +33,6 @@ _OPERATION: Final = re.compile(rb'"op":"[cr]","ts_ms":(\d+)[,}]')
 """The operation and the time in an event's tail; of the operations only those that become messages."""
 _UNLIKE_JACKSON: Final = re.compile(rb"\\u00|[\xf0-\xf4]")
 """What Jackson writes in other bytes than orjson (:func:`connector.record.json_converter.quote`)."""
-_OTHER_KEYS: Final = (b"__debezium.newkey", b"__debezium.oldkey")
 _MOST: Final = 1_000
 
 
@@ -128,7 +128,7 @@ class OutboxMessages:
         """Return what writes the headers of messages whose events have these; None for events that go by way of values."""
         known, found = self._base
         if encoded != known:
-            if any(name in encoded for name in _OTHER_KEYS):
+            if has_other_key(encoded):
                 return None
             found = self._header_writer(encoded)
             self._base = encoded, found

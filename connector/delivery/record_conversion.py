@@ -6,10 +6,8 @@ JsonConverter, has its records read back, transformed and converted here; all ot
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
@@ -24,6 +22,7 @@ from connector.delivery.chain_outline import is_outlined
 from connector.delivery.compiled_avro import AvroConverters, AvroPath, avro_path
 from connector.delivery.compiled_outbox import OutboxPath, outbox_path, routes_outbox
 from connector.delivery.compiled_path import CompiledPath, compiled_path
+from connector.delivery.other_key import OTHER_KEYS
 from connector.delivery.outbox_message import Converters
 from connector.emulation import DEFAULT, Emulation
 from connector.errors import CdcError, ErrorKind
@@ -53,7 +52,6 @@ _SHORT: Final = frozenset(
         "ToLogicalTopicRouter",
     }
 )
-_OTHER_KEYS: Final = frozenset({"__debezium.newkey", "__debezium.oldkey"})
 
 
 class RecordFailed(Protocol):
@@ -172,7 +170,7 @@ class RecordReader:
             # The closing brace of the document ends the payload.
             value_schema, value = shape.schema, shape.read(orjson.loads(memoryview(payload)[:-1]))
         key_schema = None if key_shape is None else key_shape.schema
-        return ConnectRecord(topic, key_schema, key_value, value_schema, value, None, self._headers(headers, key_shape))
+        return ConnectRecord(topic, key_schema, key_value, value_schema, value, None, self._headers(headers))
 
     def _key(self, key: bytes) -> tuple[_Shape, Any]:
         opening = next((known for known in self._keys if key.startswith(known)), None)
@@ -182,26 +180,26 @@ class RecordReader:
         shape = self._keys[opening]
         return shape, shape.read(orjson.loads(memoryview(key)[len(opening) : -1]))
 
-    def _headers(self, headers: bytes, key: _Shape | None) -> tuple[Header, ...]:
+    def _headers(self, headers: bytes) -> tuple[Header, ...]:
         encoded, usual = self._usual
         if headers == encoded:
             return usual
-        found = tuple(_header(name, value, key) for name, value in read_headers(headers))
-        if not any(header.name in _OTHER_KEYS for header in found):
+        found = tuple(self._header(name, value) for name, value in read_headers(headers))
+        if not any(header.name in OTHER_KEYS for header in found):
             self._usual = headers, found
         return found
+
+    def _header(self, name: str, value: bytes | None) -> Header:
+        """Debezium's headers are texts, but for the other key of a row whose key changed."""
+        if name in OTHER_KEYS and value is not None:
+            shape, key = self._key(value)
+            return Header(name, shape.schema, key)
+        return Header(name, STRING, None if value is None else value.decode())
 
 
 def _shape(opening: bytes) -> _Shape:
     schema = read_schema(split_opening(opening))
     return _Shape(schema, value_reader(schema))
-
-
-def _header(name: str, value: bytes | None, key: _Shape | None) -> Header:
-    """Debezium's headers are texts, but for the other key of a row whose key changed."""
-    if name in _OTHER_KEYS and key is not None and value is not None:
-        return Header(name, key.schema, value_reader(key.schema, numeric=True)(json.loads(value, parse_float=Decimal)))
-    return Header(name, STRING, None if value is None else value.decode())
 
 
 class RecordConversion:

@@ -83,8 +83,6 @@ class Capture:
         )
         # The key's converter has its own decimal.format.
         self._key_types = replace(self._settings, decimal_format=key_settings.decimal_format)
-        # Connect's header converter writes a struct as JSON with its own settings: decimals as numbers, no schema.
-        self._header_settings = replace(self._settings, decimal_format="NUMERIC")
 
     def source(self, table: CatalogTable) -> TableSource:
         """Return the constant parts of the table's source block."""
@@ -149,7 +147,6 @@ class Capture:
             topic,
             values,
             self._key(table, keys, self._key_types),
-            self._key(table, keys, self._header_settings),
             self._key_settings,
             self._value_settings,
             event_form(self._config.emulation),

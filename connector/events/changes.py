@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
+from connector.delivery.other_key import NEW_KEY, OLD_KEY
 from connector.delivery.row_run import RowRun, StreamedRests, columns_of
 from connector.errors import CdcError, ErrorKind
 from connector.events.encoders import HEAD, TableEncoder
@@ -452,8 +453,9 @@ class ChangeWriter:
         settings, encoder = self._settings, table.encoder
         old_key, old_cells, before = old
         new_key, new_cells, after = new
-        leaving = settings.key_change_headers(encoder.key_header(new_cells), "__debezium.newkey")
-        coming = settings.key_change_headers(encoder.key_header(old_cells), "__debezium.oldkey")
+        whole = settings.header_holds_document
+        leaving = settings.key_change_headers(new_key if whole else encoder.key_text(new_cells), NEW_KEY)
+        coming = settings.key_change_headers(old_key if whole else encoder.key_text(old_cells), OLD_KEY)
         if "d" not in settings.skipped:
             self._send(table, old_key, lsn, (b'{"before":', before, b',"after":null'), self._delete_end, leaving)
             table.counts.deletes += 1

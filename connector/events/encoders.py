@@ -19,13 +19,12 @@ from connector.events.masks import Mask
 from connector.record.generated import Generated, define
 from connector.record.json_converter import ConverterSettings, quote, schema_json, value_encoder
 from connector.record.schema import NO_DEFAULT, Field, Schema
+from connector.record.values import text_of
 from connector.types.codec import Codec
 from connector.types.columns import column_encoder
 from connector.types.registry import INLINE_NAMES
 from connector.types.text import encode_plain, encode_text
 from connector.wire.pgoutput import UNCHANGED
-
-_HEADER_SETTINGS: Final = ConverterSettings(schemas_enable=False, decimal_format="NUMERIC")
 
 RowFunction = Callable[[Sequence[bytes | None]], bytes]
 HEAD: Final = b'{"before":null,"after":'
@@ -82,6 +81,7 @@ class TableEncoder:
     __slots__ = (
         "_columns",
         "_key_columns",
+        "_key_schema",
         "_open_rows",
         "_settings",
         "closing",
@@ -89,7 +89,6 @@ class TableEncoder:
         "has_key",
         "key",
         "key_at",
-        "key_header",
         "keys",
         "prefix",
         "row",
@@ -105,7 +104,6 @@ class TableEncoder:
         topic: str,
         columns: Sequence[EventColumn],
         key_columns: Sequence[EventColumn],
-        header_columns: Sequence[EventColumn],
         key_settings: ConverterSettings,
         value_settings: ConverterSettings,
         form: EventForm = DEFAULT_FORM,
@@ -131,9 +129,7 @@ class TableEncoder:
         name = table.name
         self.row: RowFunction = _compile(f"row {name}", self._columns, width, value_settings)
         self.row_with_unchanged: RowFunction = _compile(f"row with unchanged {name}", self._columns, width, value_settings, unchanged=name)
-        self.key_header: RowFunction = _compile(f"key header {name}", tuple(header_columns), width, _HEADER_SETTINGS, unchanged=name)
-        """Writes the key alone, for the headers of a primary-key change (fields in the order of ``header_columns``)."""
-        key_schema = Schema("struct", name=f"{named}.Key", fields=tuple(Field(c.name, c.schema) for c in key_columns))
+        self._key_schema = key_schema = Schema("struct", name=f"{named}.Key", fields=tuple(Field(c.name, c.schema) for c in key_columns))
         before, after = b"", b""
         if key_settings.schemas_enable:
             before, after = b'{"schema":' + schema_json(key_schema, None, key_settings) + b',"payload":', b"}"
@@ -168,6 +164,14 @@ class TableEncoder:
     def columns(self) -> tuple[EventColumn, ...]:
         """The columns of events, in their order."""
         return self._columns
+
+    def key_text(self, cells: Sequence[bytes | None]) -> bytes:
+        """Return the key as Connect's SimpleHeaderConverter writes it. This looks like JSON, but need not be.
+
+        Raises ValueError, and CdcError(VALUE) if a needed value was not sent.
+        """
+        values = {column.name: _value(self.table.name, column, cells[column.index]) for column in self._key_columns}
+        return str(text_of(self._key_schema, values)).encode()
 
     def unchanged(self, old: Sequence[bytes | None], new: Sequence[bytes | None], before: bytes, after: bytes) -> bool:
         """Return whether an update changed no column of the event: the JSON of both rows is equal, and no column changed to or from NULL.
@@ -250,6 +254,19 @@ def _constants(column: EventColumn, settings: ConverterSettings) -> tuple[bytes,
         return null, fallback, encode(codec.unavailable)
     # As recorded, a default is sent in place of such a value; a zero would look like the value that the row has.
     return null, fallback, None if _is_needed(column) else null
+
+
+def _value(table: str, column: EventColumn, cell: bytes | None) -> object:
+    """Return the Connect value of a cell."""
+    codec = column.codec
+    if codec.cell_value is not None:
+        return codec.cell_value(cell)
+    if cell is UNCHANGED:
+        if codec.unavailable is not None or codec.schema.optional:
+            return codec.unavailable
+        if _is_needed(column):
+            _unsent(table, column.name)
+    return _in_place_of_null(column)[0] if cell is None or cell is UNCHANGED else codec.decode(cell)
 
 
 def _is_needed(column: EventColumn) -> bool:

@@ -21,7 +21,10 @@ class StreamSettings:
     headers: bytes = b"\0"
     """The headers of every record, encoded."""
     key_change_headers: Callable[[bytes, str], bytes] = lambda _key, _name: b"\0"
-    """Returns the encoded headers of a record around a key change, given the other key's JSON and its header's name (newkey, oldkey)."""
+    """Returns the encoded headers of a record around a key change, given the other key and its header's name."""
+    header_holds_document: bool = False
+    """Whether such a header holds the other key as keys are written, for :class:`connector.delivery.record_conversion.RecordReader`.
+    Otherwise it holds the text that SimpleHeaderConverter makes of a key."""
     conversion_failure: str = "warn"
     """``event.converting.failure.handling.mode``: warn, skip (send null without a warning) or fail."""
     processing_failure: str = "fail"

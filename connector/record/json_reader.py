@@ -83,12 +83,9 @@ def _schema(document: Mapping[str, Any]) -> Schema:
     return bare.with_default(value_reader(bare)(document["default"])) if "default" in document else bare
 
 
-def value_reader(schema: Schema, *, numeric: bool = False) -> ValueReader:
-    """Return what reads values of ``schema`` from parsed JSON. Null stays null: no default takes its place.
-
-    ``numeric``: decimals are numbers, parsed to Decimal.
-    """
-    read = _reader(schema, numeric)
+def value_reader(schema: Schema) -> ValueReader:
+    """Return what reads values of ``schema`` from parsed JSON. Null stays null: no default takes its place."""
+    read = _reader(schema)
     if read is _same:
         return _same
     return lambda value: None if value is None else read(value)
@@ -98,7 +95,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _reader(schema: Schema, numeric: bool) -> ValueReader:
+def _reader(schema: Schema) -> ValueReader:
     match schema.type:
         case "float":
             # JSON has the shortest text of a float; the value is the float itself. NaN and the infinities come as strings.
@@ -106,29 +103,27 @@ def _reader(schema: Schema, numeric: bool) -> ValueReader:
         case "double":
             return float
         case "bytes":
-            if schema.name == DECIMAL and numeric:
-                return Decimal
             if schema.name == DECIMAL:
                 scale = int(dict(schema.parameters).get("scale", "0"))
                 return lambda value: Decimal(int.from_bytes(binascii.a2b_base64(value), "big", signed=True)).scaleb(-scale, _EXACT)
             return binascii.a2b_base64
         case "array":
-            item = value_reader(_known(schema.items), numeric=numeric)
+            item = value_reader(_known(schema.items))
             return lambda value: [item(each) for each in value]
         case "map":
-            keys, values = _known(schema.keys), value_reader(_known(schema.values), numeric=numeric)
+            keys, values = _known(schema.keys), value_reader(_known(schema.values))
             if keys.type == "string":
                 return lambda value: {name: values(each) for name, each in value.items()}
-            key = value_reader(keys, numeric=numeric)
+            key = value_reader(keys)
             return lambda value: {key(name): values(each) for name, each in value}
         case "struct":
-            return _struct(schema, numeric)
+            return _struct(schema)
         case _:
             return _same
 
 
-def _struct(schema: Schema, numeric: bool) -> ValueReader:
-    readers = [(field.name, value_reader(field.schema, numeric=numeric)) for field in schema.fields]
+def _struct(schema: Schema) -> ValueReader:
+    readers = [(field.name, value_reader(field.schema)) for field in schema.fields]
     changed = [(name, read) for name, read in readers if read is not _same]
     if not changed:
         return _same

@@ -474,6 +474,7 @@ class TaskRun:
             skipped=frozenset(config.skipped_operations) - {"none"},
             headers=encode_headers(self._headers),
             key_change_headers=key_change_headers(self._headers),
+            header_holds_document=self._context.conversion is not None,
             conversion_failure=config.event_converting_failure_handling_mode,
             processing_failure=config.event_processing_failure_handling_mode,
             form=event_form(config.emulation),

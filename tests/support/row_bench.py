@@ -138,7 +138,7 @@ def _least(described: Sequence[Column], rows: Sequence[Sequence[str]], config: d
     plan = ConversionPlan(config or {}, value, value, _SIMPLE)
     table, columns = _table(described)
     form = event_form(plan.emulation)
-    encoder = TableEncoder(table, _TOPIC, columns, columns[:1], columns[:1], *plan.core_settings(), form)
+    encoder = TableEncoder(table, _TOPIC, columns, columns[:1], *plan.core_settings(), form)
     source = TableSource.of(server="p", database="d", schema="bench", table="orders", form=form)
     topics = _Topics()
     stream = Stream(StreamSettings(form=form, headers=_HEADERS), last_commit=None, resume=None, warn=Failures())

@@ -21,6 +21,7 @@ from connector.delivery.compiled_path import CompiledPath
 from connector.delivery.flat_rows import FlatRows
 from connector.delivery.frontier import Frontier, Mark
 from connector.delivery.offsets import Position
+from connector.delivery.other_key import has_other_key
 from connector.delivery.outbox_rows import OutboxRows
 from connector.delivery.record_conversion import RecordConversion, RecordReader, Written
 from connector.delivery.row_run import RowRun, RowTable
@@ -73,7 +74,7 @@ class ConvertingOut:
             if written is not None:
                 self._sink.inner_out(path.topic, apart=self._apart).append(written.key, path.prefix, written.payload, headers, timestamp)
                 return
-        elif path is not None and payload is not None and path.takes(key, payload):
+        elif path is not None and payload is not None and path.takes(key, payload) and not has_other_key(headers):
             [cut] = path.payloads([payload])
             [new_key] = [None] if key is None else path.keys([key])
             self._sink.inner_out(path.topic, apart=self._apart).append(new_key, path.prefix, cut, headers, timestamp)

@@ -25,6 +25,7 @@ from connector.record.schema import INT64, STRING, Field, Schema
 from connector.runner.sinks.converting_sink import ConvertingSink
 from tests.support.event_cases import CHAINS, tables
 from tests.support.kept_records import KeptRecords
+from tests.support.other_key import OLD_KEY_HEADERS
 
 CONFLUENT = "io.confluent.connect.avro.AvroConverter"
 APICURIO = "io.apicurio.registry.utils.converter.AvroConverter"
@@ -39,7 +40,7 @@ CHOICES = [
     (CONFLUENT, {"schema.registry.url": "http://127.0.0.1:1", "enhanced.avro.schema.support": "true"}),
     (APICURIO, {"apicurio.registry.url": "http://127.0.0.1:1"}),
 ]
-HEADERS = [b"\0", encode_headers([("__debezium.context.connectorName", b"p")]), encode_headers([("__debezium.oldkey", b'{"id":0}')])]
+HEADERS = [b"\0", encode_headers([("__debezium.context.connectorName", b"p")]), OLD_KEY_HEADERS]
 LSNS = st.integers(1, 2**63 - 1) | st.sampled_from([1, 9, 10, 99, 100])
 
 

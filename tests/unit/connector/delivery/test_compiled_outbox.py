@@ -26,6 +26,7 @@ from connector.record.schema import INT32, STRING, Field, Schema
 from connector.runner.sinks.converting_sink import ConvertingSink
 from tests.support.envelopes import event_of
 from tests.support.kept_records import KeptRecords
+from tests.support.other_key import OLD_KEY_HEADERS
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 STRINGS = "org.apache.kafka.connect.storage.StringConverter"
@@ -149,7 +150,7 @@ def sent(plan: ConversionPlan, events: list[tuple[bytes, bytes]], headers: bytes
     return kept.records
 
 
-HEADERS = [b"\0", encode_headers([("__debezium.context.connectorName", b"p")]), encode_headers([("__debezium.oldkey", b'{"id":"0"}')])]
+HEADERS = [b"\0", encode_headers([("__debezium.context.connectorName", b"p")]), OLD_KEY_HEADERS]
 
 
 @given(plans(), st.lists(ROWS, min_size=1, max_size=3), st.sampled_from("crud"), st.sampled_from(HEADERS))

@@ -10,16 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connector.converters.converter import ConverterChoice
+from connector.delivery.other_key import OLD_KEY
 from connector.delivery.record_conversion import INTERNAL, ConversionPlan, RecordConversion
 from connector.emulation import DEBEZIUM_2_3_4, DEFAULT, Emulation
 from connector.events.envelope import event_form
 from connector.io.kafka.sink import KafkaSink
+from connector.record.batch import encode_headers
 from connector.record.json_converter import ConverterSettings, around_payload, value_json
 from connector.record.schema import INT64, STRING, Field, Schema
 from connector.runner.sinks.converting_sink import ConvertingSink
 from tests.support.envelopes import event_of, source_of
 from tests.support.event_cases import CHAINS, tables
 from tests.support.kept_records import KeptRecords
+from tests.support.other_key import OLD_KEY_HEADERS, OLD_KEY_TEXT
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
@@ -61,6 +64,20 @@ def test_both_ways_give_the_same_bytes(case: tuple[ConversionPlan, Schema, list[
     _, settings = plan.core_settings()
     assert plan.fast_path() is not None
     assert run(plan, schema, values, settings, short=True) == run(plan, schema, values, INTERNAL, short=False)
+
+
+def test_the_header_of_a_changed_key_is_converted() -> None:
+    """Such a create has no old row either, but the key in its header is a struct for transforms and converters."""
+    plan = ConversionPlan(CHAINS[0], ConverterChoice(JSON), ConverterChoice(JSON), ConverterChoice(SIMPLE))
+    row = Schema("struct", name="p.public.t.Value", fields=(Field("id", INT64),))
+    schema = event_form(DEFAULT).envelope("p.public.t", row)
+    inner = KeptRecords()
+    sink = ConvertingSink(cast("KafkaSink", inner), RecordConversion(plan, lambda _event, /, **_fields: None), cast("Any", None))
+    before, after = around_payload(schema, INTERNAL)
+    opening, closing = around_payload(KEY, INTERNAL)
+    payload = value_json(schema, event_of(schema, DEFAULT, after={"id": 1}, op="c", ts_ms=1), INTERNAL) + after
+    sink.out("p.public.t").append(opening + b'{"id":1}' + closing, before, payload, OLD_KEY_HEADERS, 9)
+    assert encode_headers([(OLD_KEY, OLD_KEY_TEXT)]) in inner.records[0]
 
 
 @pytest.mark.parametrize("chain", CHAINS)

@@ -192,7 +192,7 @@ class Sink:
         self.conversion = RecordConversion(plan, lambda _event, /, **_fields: None)
         self.form = event_form(plan.emulation)
         keys = [table.columns[at] for at in table.keys]
-        self.encoder = TableEncoder(table.catalog, TOPIC, table.columns, keys, keys, *plan.core_settings(), self.form)
+        self.encoder = TableEncoder(table.catalog, TOPIC, table.columns, keys, *plan.core_settings(), self.form)
         defaults = plan.core_settings()[1].replace_null_with_default
         self.source = TableSource.of(server="p", database="d", schema="public", table="t", defaults=defaults, form=self.form)
         self.out = ConvertingSink(cast("KafkaSink", self.kept), self.conversion, cast("Any", None)).out(TOPIC)

@@ -133,7 +133,7 @@ def streamed(case: Case, encoder: TableEncoder, change: Callable[[WalScript, Seq
 def test_fast_and_generic_path_give_the_same_bytes(case: Case) -> None:
     converter = case.converter
     keys = [case.columns[index] for index in case.keys]
-    encoder = TableEncoder(case.catalog, "s.public.t", case.columns, keys, keys, converter, converter)
+    encoder = TableEncoder(case.catalog, "s.public.t", case.columns, keys, converter, converter)
     relation = relation_of(case.catalog)
     head, tail = b'{"before":null,"after":', b',"source":{'
     key_schema = Schema("struct", name="s.public.t.Key", fields=tuple(Field(c.name, c.schema) for c in keys))
@@ -196,7 +196,7 @@ def test_no_row_invents_a_value_that_was_not_sent(column: Column) -> None:
     table = catalog_table("t", column, optional, primary_key=["v"])
     encoder = Capture(Selection.of(configured()), KINDS, plain, plain, Warned()).encoder(table)
     cells = [NOT_SENT, NOT_SENT]
-    for write in (encoder.row_with_unchanged, encoder.tolerant, encoder.key, encoder.key_header):
+    for write in (encoder.row_with_unchanged, encoder.tolerant, encoder.key, encoder.key_text):
         with pytest.raises(CdcError, match=r"Column v of table public\.t needs a value") as raised:
             write(cells)
         assert raised.value.kind is ErrorKind.VALUE
@@ -224,7 +224,43 @@ def test_each_converter_writes_decimals_in_its_own_format() -> None:
             encoder = Capture(Selection.of(configured()), TYPES, of_key, of_value, warnings).encoder(table)
             assert (encoder.key([b"1.50"]), encoder.row([b"1.50"])) == (key, value)
             # Headers have a separate converter, which does not use base64.
-            assert encoder.key_header([b"1.50"]) == b'{"id":1.50}'
+            assert encoder.key_text([b"1.50"]) == b'{"id":1.50}'
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "mode", "text"),
+    [
+        (Column("k", 25), 'x\ny\U0001f600 "q" \\', "adaptive", '{"k":"x\ny\U0001f600 \\"q\\" \\\\"}'),
+        (Column("k", 701), "NaN", "adaptive", '{"k":NaN}'),
+        (Column("k", 701), "-Infinity", "adaptive", '{"k":-Infinity}'),
+        (Column("k", 701), "1e20", "adaptive", '{"k":1.0E20}'),
+        (Column("k", 700), "1.1", "adaptive", '{"k":1.1}'),
+        (Column("k", 1082), "2021-02-03", "connect", '{"k":2021-02-03}'),
+        (Column("k", 1082), "1970-01-01", "connect", '{"k":00:00:00.000Z}'),
+        (Column("k", 1082), "2021-02-03", "adaptive", '{"k":18661}'),
+        (Column("k", 1114), "2021-01-01 12:34:56.789", "connect", '{"k":2021-01-01T12:34:56.789Z}'),
+        (Column("k", 1114), "2021-01-01 00:00:00", "connect", '{"k":2021-01-01}'),
+        (Column("k", 1083), "23:59:59.999", "connect", '{"k":23:59:59.999Z}'),
+        (Column("k", 1700, 655366), "1.50", "adaptive", '{"k":1.50}'),
+        (Column("k", 1700), "100", "adaptive", '{"k":{"scale":0,"value":"ZA=="}}'),
+        (Column("k", 17), "\\xfffefd", "adaptive", '{"k":"//79"}'),
+        (Column("k", 16), "t", "adaptive", '{"k":true}'),
+    ],
+)
+def test_text_of_a_key(column: Column, cell: str, mode: str, text: str) -> None:
+    """As recorded in the scenarios key-headers and key-headers-more."""
+    table = catalog_table("t", replace(column, not_null=True), primary_key=["k"])
+    plain = ConverterSettings(schemas_enable=False)
+    encoder = Capture(Selection.of(configured(time_precision_mode=mode)), KINDS, plain, plain, Warned()).encoder(table)
+    assert encoder.key_text([cell.encode()]).decode() == text
+
+
+def test_text_of_a_key_without_a_value() -> None:
+    table = catalog_table("t", Column("a", 25), Column("b", 23, default="7"), Column("c", 23, not_null=True), primary_key=["a", "b", "c"])
+    plain = ConverterSettings(schemas_enable=False)
+    encoder = Capture(Selection.of(configured()), KINDS, plain, plain, Warned()).encoder(table)
+    assert encoder.key_text([None, None, None]) == b'{"a":null,"b":7,"c":0}'
+    assert encoder.key_text([NOT_SENT, b"1", b"2"]) == b'{"a":"__debezium_unavailable_value","b":1,"c":2}'
 
 
 @pytest.mark.parametrize(

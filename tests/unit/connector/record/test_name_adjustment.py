@@ -58,7 +58,7 @@ def test_both_kinds_of_names_in_an_event() -> None:
     encoder = capture(**{"field.name.adjustment.mode": "avro", "schema.name.adjustment.mode": "avro"}).encoder(table)
     assert encoder.topic == "srv.public.a-b"
     assert encoder.row([b"1", b"x"]) == b'{"k_1":1,"v_v":"x"}'
-    assert encoder.key_header([b"1", None]) == b'{"k_1":1}'
+    assert encoder.key_text([b"1", None]) == b'{"k_1":1}'
     key = json.loads(encoder.key([b"1", None]))
     assert (key["schema"]["name"], key["schema"]["fields"][0]["field"], key["payload"]) == ("srv.public.a_b.Key", "k_1", {"k_1": 1})
     schema = json.loads(encoder.prefix + b"0" + encoder.closing)["schema"]
