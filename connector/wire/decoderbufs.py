@@ -73,15 +73,17 @@ class Decoderbufs:
     """Translates frames with decoderbufs' messages into frames with pgoutput's.
 
     The plugin sends no oids of relations, so this class numbers the relations. ``encoding`` is Python's name of the database's encoding:
-    the plugin does not convert texts to the client's encoding.
+    the plugin does not convert texts to the client's encoding. ``unchecked`` says that the server does not check texts (SQL_ASCII). What is
+    not in the encoding then becomes U+FFFD, as in Java.
     """
 
     wanted: Final = None
     """Always None, because no message needs the catalog; see :class:`connector.wire.output_plugin.Adapter`."""
 
-    def __init__(self, encoding: str = "utf-8") -> None:
+    def __init__(self, encoding: str = "utf-8", *, unchecked: bool = False) -> None:
         self._encoding = encoding
-        self._utf8 = encoding == "utf-8"
+        self._errors = "replace" if unchecked else "strict"
+        self._utf8 = encoding == "utf-8" and not unchecked
         self._columns: dict[bytes, _Column] = {}
         self._tables: dict[bytes, _Table] = {}
         self._silent: set[bytes] = set()
@@ -193,7 +195,7 @@ class Decoderbufs:
         known = self._tables.get(name)
         if known is not None and known.columns == columns and (declared is None or known.declared == declared):
             return known
-        schema, table = split_name(name.decode(self._encoding))
+        schema, table = split_name(name.decode(self._encoding, self._errors))
         relation_id = known.relation_id if known else (len(self._tables) + 1).to_bytes(4, "big")
         stated = list(self._declared(declared)) if declared else [(None, None)] * len(columns)
         described = Relation(
@@ -224,7 +226,7 @@ class Decoderbufs:
             while at < end:
                 tag, value, at = _field(types, at)
                 if tag == 0x0A:
-                    text = types[at : at + value].decode(self._encoding)
+                    text = types[at : at + value].decode(self._encoding, self._errors)
                     at += value
                 elif tag == 0x10:
                     optional = value != 0
@@ -236,7 +238,7 @@ class Decoderbufs:
     def _unidentified(self, name: bytes) -> None:
         if name not in self._silent:
             self._silent.add(name)
-            schema, table = split_name(name.decode(self._encoding))
+            schema, table = split_name(name.decode(self._encoding, self._errors))
             self.notices.append(
                 Notice(
                     "updates and deletes are not sent: decoderbufs gives no row for a table without replica identity; add a primary key, or"
@@ -257,16 +259,19 @@ class Decoderbufs:
 
     def _column(self, head: bytes) -> _Column:
         _, size, at = _field(head, 0)
-        quoted = head[at : at + size].decode(self._encoding)
+        quoted = head[at : at + size].decode(self._encoding, self._errors)
         _, type_oid, _ = _field(head, at + size)
         return _Column(unquote(quoted), type_oid)
+
+    def text(self, raw: bytes) -> bytes:
+        """Return a text of the database in UTF-8. Raises ValueError for bytes that are not in its encoding."""
+        return raw if self._utf8 else raw.decode(self._encoding, self._errors).encode()
 
     def _text(self, type_oid: int, frame: bytes, at: int) -> bytes:
         tag, value, at = _field(frame, at)
         field = tag >> 3
         if field == 8:
-            text = frame[at : at + value]
-            return text if self._utf8 else text.decode(self._encoding).encode()
+            return self.text(frame[at : at + value])
         if field == 3:
             number = _signed(value)
             return date_text(number) if type_oid == _DATE else b"%d" % number
@@ -276,7 +281,7 @@ class Decoderbufs:
             raw = frame[at : at + value]
             if type_oid == _BYTEA:
                 return b"\\x" + raw.hex().encode()
-            return raw if self._utf8 else raw.decode(self._encoding).encode()
+            return self.text(raw)
         if field == 7:
             return b"t" if value else b"f"
         if field == 5:

@@ -69,7 +69,7 @@ def adapter(plugin: str, encoding: str) -> Adapter | None:
             f"{plugin} sends texts in the database's encoding, and {encoding} cannot be read here",
             "Set plugin.name=pgoutput and another slot.name: it sends UTF-8",
         )
-    return Decoderbufs(codec) if plugin == DECODERBUFS else Wal2Json(codec)
+    return Decoderbufs(codec, unchecked=encoding.upper() == "SQL_ASCII") if plugin == DECODERBUFS else Wal2Json(codec)
 
 
 def start_options(plugin: str, server_version: int, publication: str, wished: Mapping[str, str]) -> list[dict[str, str]]:

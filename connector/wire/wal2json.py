@@ -313,10 +313,18 @@ def _text(value: object, oid: int) -> bytes | None:
     if value is None:
         return None
     if isinstance(value, str):
-        return (b"\\x" if oid == _BYTEA else b"") + value.encode("utf-8", "surrogateescape")
+        return (b"\\x" if oid == _BYTEA else b"") + _utf8(value)
     if isinstance(value, bool):
         return b"t" if value else b"f"
     raise TypeError("a value that is neither text nor a number")
+
+
+def _utf8(text: str) -> bytes:
+    """Return a text's bytes. Bytes that are not in the database's encoding (SQL_ASCII does not check them) become U+FFFD, as in Java."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogateescape").decode(errors="replace").encode()
 
 
 def _micros(timestamp: str) -> int:

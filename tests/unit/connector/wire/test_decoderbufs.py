@@ -92,8 +92,8 @@ def cells(frame: bytes, at: int = 31) -> list[bytes | None]:
     return found
 
 
-def text_of(oid: int, value: bytes, *, encoding: str = "utf-8") -> bytes | None:
-    reader = Decoderbufs(encoding)
+def text_of(oid: int, value: bytes, *, encoding: str = "utf-8", unchecked: bool = False) -> bytes | None:
+    reader = Decoderbufs(encoding, unchecked=unchecked)
     row = message(0, new=[datum("v", oid, value)], types=[declared("whatever", optional=True)])
     return cells(translate(reader, BEGUN, row)[-1])[0]
 
@@ -175,6 +175,13 @@ def test_an_unchanged_value_is_taken_from_a_whole_old_row() -> None:
 def test_texts_are_brought_to_utf8(encoding: str, text: str) -> None:
     assert text_of(25, data(8, text.encode(encoding)), encoding=encoding) == text.encode()
     assert text_of(99_999, data(9, text.encode(encoding)), encoding=encoding) == text.encode()
+
+
+@pytest.mark.parametrize(("oid", "field"), [(25, 8), (99_999, 9)])
+def test_bytes_that_are_no_text_are_replaced_where_the_server_does_not_check_texts(oid: int, field: int) -> None:
+    for value, text in ((b"caf\xe9", "caf\ufffd"), (b"\xe2\x82x\xff", "\ufffdx\ufffd"), ("é€😀".encode(), "é€😀")):
+        assert text_of(oid, data(field, value), unchecked=True) == text.encode()
+    assert text_of(17, data(9, b"\xff"), unchecked=True) == b"\\xff"
 
 
 def test_a_table_is_described_again_when_its_shape_changes_and_only_then() -> None:

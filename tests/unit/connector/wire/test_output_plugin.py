@@ -11,7 +11,7 @@ import pytest
 from connector.errors import CdcError, ErrorKind
 from connector.events.relation import join_relation, same_shape
 from connector.types.codec import Column
-from connector.wire.decoderbufs import split_name
+from connector.wire.decoderbufs import Decoderbufs, split_name
 from connector.wire.output_plugin import PLUGINS, adapter, start_options
 from connector.wire.pgoutput import UNTOLD_MODIFIER, Relation, RelationColumn, parse_message, parse_relation
 from connector.wire.pgoutput_writer import relation
@@ -82,6 +82,13 @@ def test_texts_in_these_encodings_can_be_read(encoding: str) -> None:
     body = b'{"action":"M","transactional":true,"prefix":"p","content":"ascii"}'
     [made] = translated(reader, [xlog_data(1, body)], {})
     assert parse_message(made).content == b"ascii"
+
+
+@pytest.mark.parametrize(("encoding", "text"), [("SQL_ASCII", "x\ufffd"), ("sql_ascii", "x\ufffd"), ("LATIN1", "xé")])
+def test_only_sql_ascii_does_not_check_texts(encoding: str, text: str) -> None:
+    reader = adapter("decoderbufs", encoding)
+    assert isinstance(reader, Decoderbufs)
+    assert reader.text(b"x\xe9") == text.encode()
 
 
 def test_options_of_pgoutput() -> None:
