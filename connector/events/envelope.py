@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-import orjson
-
 from connector.emulation import DEFAULT, EMULATIONS, Emulation
+from connector.record.json_converter import quote
 from connector.record.schema import INT64, STRING, Field, Schema
 
 CONNECTOR: Final = "postgresql"
@@ -147,7 +146,7 @@ class SourceText:
         if not emulation.sends_origin:
             self.tail = b',"xmin":%b}' % xmin
             return
-        origin, origin_lsn = (b"null", b"null") if facts.origin is None else (orjson.dumps(facts.origin[0]), b"%d" % facts.origin[1])
+        origin, origin_lsn = (b"null", b"null") if facts.origin is None else (quote(facts.origin[0]), b"%d" % facts.origin[1])
         self.tail = b',"xmin":%b,"origin":%b,"origin_lsn":%b}' % (xmin, origin, origin_lsn)
 
 
@@ -170,7 +169,7 @@ class TableSource:
         opening = b',"source":{"version":"%b","connector":"%b","name":%b,"ts_ms":' % (
             form.emulation.version.encode(),
             CONNECTOR.encode(),
-            orjson.dumps(server),
+            quote(server),
         )
-        names = b',"schema":%b,"table":%b' % (orjson.dumps(schema), orjson.dumps(table))
-        return cls(opening, orjson.dumps(database), names, defaults, form)
+        names = b',"schema":%b,"table":%b' % (quote(schema), quote(table))
+        return cls(opening, quote(database), names, defaults, form)

@@ -369,6 +369,20 @@ def test_the_stream_stops_at_a_relation_until_it_is_adopted() -> None:
     assert rig.stream.events == 0
 
 
+def test_names_in_the_source_are_written_as_jackson_writes_them() -> None:
+    emoji, escaped = "a\x1f\U0001f600", rb"a\u001F\uD83D\uDE00"
+    table = replace(catalog_table(emoji, ID, primary_key=["id"]), schema=emoji)
+    rig, wal = StreamRig(table, config=configured(database_dbname=emoji)), WalScript()
+    wal.begin(1)
+    wal.origin(5, emoji)
+    wal.relation(relation_of(table))
+    wal.insert(relation_of(table), "1")
+    [sent] = rig.feed(wal.take())
+    assert sent.value is not None
+    for name in (b"db", b"schema", b"table", b"origin"):
+        assert b'"%b":"%b"' % (name, escaped) in sent.value
+
+
 def test_table_renamed_between_two_changes_goes_to_another_topic() -> None:
     rig, wal = started(ORDERS)
     wal.insert(R_ORDERS, "1", None, None)
