@@ -43,7 +43,7 @@ def test_a_burst_s_traceback_does_too() -> None:
 def test_the_source_goes_with_the_encoder() -> None:
     compiled = encoder("short lived", Column("id", INT4))
     assert sources("public.short lived") == [
-        f"<{kind} public.short lived>" for kind in ("created", "key header", "key", "keys", "row", "row with unchanged", "snapshot")
+        f"<{kind} public.short lived>" for kind in ("created", "key", "keys", "row", "row with unchanged", "snapshot")
     ]
     del compiled
     gc.collect()
