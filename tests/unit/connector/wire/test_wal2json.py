@@ -272,9 +272,7 @@ def test_texts_are_brought_to_utf8() -> None:
 
 def test_bytes_that_are_no_text_are_replaced() -> None:
     """A database in SQL_ASCII does not check its texts."""
-    said = (
-        b'{"action":"I","schema":"s","table":"t","columns":[{"name":"v","type":"text","typeoid":25,"value":"\xe9 \xe2\x82 \xc3\xa9"}]}'
-    )
+    said = b'{"action":"I","schema":"s","table":"t","columns":[{"name":"v","type":"text","typeoid":25,"value":"\xe9 \xe2\x82 \xc3\xa9"}]}'
     assert cells(translate(Wal2Json(), xlog_data(LSN, said))[-1]) == ["\ufffd \ufffd é".encode()]
 
 
