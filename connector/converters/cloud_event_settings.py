@@ -17,6 +17,7 @@ Origin = Literal["value", "header", "generate"]
 
 _CONFLUENT: Final = ("schema.registry.url", "io.confluent.connect.avro.AvroConverter")
 _APICURIO: Final = ("apicurio.registry.url", "io.apicurio.registry.utils.converter.AvroConverter")
+_NO_HEADERS: Final = {"apicurio.registry.headers.enabled": "false"}
 _ADJUSTMENTS: Final = ("none", "avro", "avro_unicode")
 
 
@@ -96,7 +97,8 @@ def avro_choice(options: Options) -> tuple[ConverterChoice, ...]:
     avro = _avro_options(options)
     for option, name in (_CONFLUENT, _APICURIO):
         if avro.get(option):
-            return (ConverterChoice(name, avro),)
+            # The reference gives its Avro converter no headers, so Apicurio's puts the id before the value whatever this option says.
+            return (ConverterChoice(name, avro | _NO_HEADERS),)
     raise OptionError(
         "Need URL(s) for schema registry instances for CloudEvents when using Apache Avro: "
         "set avro.schema.registry.url or avro.apicurio.registry.url"

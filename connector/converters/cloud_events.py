@@ -153,6 +153,11 @@ class CloudEventsConverter:
 
     def _data_in_avro(self, topic: str, data: DataForm, value: Mapping[str, Any], headers: Sequence[Header]) -> bytes:
         found = self._delegate.convert(topic, data.schema, data.value(value), headers)
+        if found.headers:
+            raise DataError(
+                "the data of a CloudEvent has no headers for the id of its schema. "
+                "Remove avro.value.schema.id.serializer, so that the id stands before the data"
+            )
         return found.prefix + (found.payload or b"")
 
     def _data_schema(self, raw: bytes) -> str:

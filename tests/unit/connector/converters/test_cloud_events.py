@@ -9,15 +9,20 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pytest
 
 from connector.configdef.options import OptionError, Options
+from connector.converters.catalog import make_converter
 from connector.converters.cloud_event_settings import KEYS, CloudEventSettings, avro_choice
-from connector.converters.cloud_events import CloudEventsConverter
+from connector.converters.cloud_events import NAME, CloudEventsConverter
+from connector.converters.confluent_keys import HEADER_ID
+from connector.converters.converter import Converted, ConverterChoice, SchemaNeededError
 from connector.converters.json import JsonConverter
+from connector.converters.registry import RegisteredSchema, Registry
 from connector.emulation import DEBEZIUM_2_3_4, DEFAULT, Emulation
+from connector.plugins.allowed import NO_PLUGINS
 from connector.record.connect_record import DataError, Header
 from connector.record.json_converter import ConverterSettings
 from connector.record.json_reader import read_schema, value_reader
@@ -90,3 +95,43 @@ def test_options_that_the_reference_refuses_are_refused(recorded: Any, emulation
         if problem is not None:
             with pytest.raises(OptionError):
                 _converter(options, emulation)
+
+
+def _with_registry(options: dict[str, str]) -> Converted:
+    """What the first row of the recording becomes with a real Avro converter, whose schemas get the ids 4661, 4662."""
+    converter = make_converter(ConverterChoice(NAME, {"data.serializer.type": "avro"} | options), "value", DEFAULT, NO_PLUGINS)
+    schema, value = _read(*NEW["values"][0])
+    number = 4660
+    while True:
+        try:
+            return converter.convert(TOPIC, schema, value, ())
+        except SchemaNeededError as needed:
+            number += 1
+            cast("Registry", needed.registry).learn(needed.request, RegisteredSchema(number, number, guid="3" * 32))
+
+
+@pytest.mark.parametrize(
+    ("options", "size"),
+    [
+        ({"avro.apicurio.registry.url": "http://registry/apis/registry/v2"}, 8),
+        ({"avro.apicurio.registry.url": "http://registry/apis/registry/v2", "avro.apicurio.registry.as-confluent": "true"}, 4),
+        ({"avro.apicurio.registry.url": "http://registry/apis/registry/v3", "avro.apicurio.registry.headers.enabled": "true"}, 4),
+    ],
+)
+@pytest.mark.parametrize("envelope", ["json", "avro"])
+def test_the_ids_of_apicurio_stand_before_values_whatever_the_option_of_headers(options: dict[str, str], size: int, envelope: str) -> None:
+    found = _with_registry({"serializer.type": envelope} | options)
+    assert found.headers == ()
+    if envelope == "avro":
+        assert found.prefix[: size + 1] == b"\0" + (4662).to_bytes(size, "big")
+        return
+    event = json.loads(found.payload or b"")
+    raw = b64decode(event["data"])
+    assert raw[: size + 1] == b"\0" + (4661).to_bytes(size, "big")
+    # As in the reference, which reads four bytes, whatever the size of the id.
+    assert event["dataschema"].endswith(f"/schemas/ids/{int.from_bytes(raw[1:5], 'big')}")
+
+
+def test_an_id_of_confluent_in_a_header_is_an_error() -> None:
+    with pytest.raises(DataError, match=r"avro\.value\.schema\.id\.serializer"):
+        _with_registry({"avro.schema.registry.url": "http://registry", "avro.value.schema.id.serializer": HEADER_ID})
