@@ -11,6 +11,7 @@ from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from connector.configdef.options import OptionError, Options
+from connector.converters.apicurio_keys import TLS_PARTS, TLS_PREFIXES
 from connector.converters.avro.avro_schema import AvroSchema
 from connector.converters.converter import RawHeader, SchemaRequest, Side
 from connector.converters.registry import (
@@ -216,14 +217,7 @@ def _endpoint(options: Options) -> TokenEndpoint | None:
 
 def _tls(options: Options) -> tuple[tuple[str, str], ...]:
     """Kafka's names for Apicurio's options."""
-    # The client of the registry takes all options below this prefix.
-    client = options.under("apicurio.registry.")
-    found = {
-        f"ssl.{name.removeprefix(prefix)}": value
-        for prefix in ("request.ssl.", "tls.")
-        for name, value in client.items()
-        if name.startswith((f"{prefix}truststore.", f"{prefix}keystore.", f"{prefix}key."))
-    }
+    found = {f"ssl.{part}": options.raw[prefix + part] for prefix in TLS_PREFIXES for part in TLS_PARTS if prefix + part in options}
     if certificates := options.text("apicurio.registry.tls.certificates"):
         found |= {"ssl.truststore.location": certificates, "ssl.truststore.type": "PEM"}
     if not options.flag("apicurio.registry.tls.verify-host"):

@@ -34,6 +34,19 @@ _IGNORED: Final = tuple(
 )
 
 
+TLS_PREFIXES: Final = ("apicurio.registry.request.ssl.", "apicurio.registry.tls.")
+TLS_PARTS: Final = {
+    "truststore.location": "PEM file with the authorities to trust.",
+    "truststore.type": "Format of the truststore: PEM.",
+    "truststore.password": "Password of the truststore; PEM has none.",
+    "keystore.location": "PEM file with the client's key and certificates.",
+    "keystore.type": "Format of the keystore: PEM.",
+    "keystore.password": "Password of the keystore; PEM has none.",
+    "key.password": "Password of the client's key.",
+}
+"""What stands behind these prefixes, as behind Kafka's ``ssl.``."""
+
+
 def _kind(name: str) -> Type:
     return "PASSWORD" if name.endswith(("password", "secret")) else "STRING"
 
@@ -53,19 +66,7 @@ _SECURITY: Final = (
     ),
     key("apicurio.auth.service.url", "STRING", None, "MEDIUM", "URL of a Keycloak; the endpoint follows from it and the realm."),
     key("apicurio.auth.realm", "STRING", None, "MEDIUM", "Realm of that Keycloak."),
-    *(
-        key(f"{prefix}{part}", _kind(part), None, "MEDIUM", doc)
-        for prefix in ("apicurio.registry.request.ssl.", "apicurio.registry.tls.")
-        for part, doc in (
-            ("truststore.location", "PEM file with the authorities to trust."),
-            ("truststore.type", "Format of the truststore: PEM."),
-            ("truststore.password", "Password of the truststore; PEM has none."),
-            ("keystore.location", "PEM file with the client's key and certificates."),
-            ("keystore.type", "Format of the keystore: PEM."),
-            ("keystore.password", "Password of the keystore; PEM has none."),
-            ("key.password", "Password of the client's key."),
-        )
-    ),
+    *(key(f"{prefix}{part}", _kind(part), None, "MEDIUM", doc) for prefix in TLS_PREFIXES for part, doc in TLS_PARTS.items()),
     key("apicurio.registry.tls.certificates", "STRING", None, "MEDIUM", "Further PEM file with authorities to trust."),
     key("apicurio.registry.tls.verify-host", "BOOLEAN", "true", "LOW", "Whether the certificate must name the registry's host."),
     key("apicurio.registry.proxy.host", "STRING", None, "LOW", "Host of an HTTP proxy."),

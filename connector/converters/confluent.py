@@ -11,7 +11,17 @@ from typing import Final
 from uuid import UUID
 
 from connector.configdef.options import OptionError, Options
-from connector.converters.confluent_keys import HEADER_ID, NO_CONTEXT, PREFIX_ID, RECORD_NAME, TOPIC_NAME, TOPIC_RECORD_NAME
+from connector.converters.confluent_keys import (
+    CLIENT_KEYS,
+    CLIENT_PREFIX,
+    HEADER_ID,
+    NO_CONTEXT,
+    PREFIX_ID,
+    RECORD_NAME,
+    TLS_KEYS,
+    TOPIC_NAME,
+    TOPIC_RECORD_NAME,
+)
 from connector.converters.converter import SchemaRequest, Side
 from connector.converters.registry import (
     Action,
@@ -27,8 +37,7 @@ from connector.converters.registry import (
 from connector.record.connect_record import DataError
 
 _REQUEST_HEADER: Final = "request.header."
-_CLIENT: Final = "schema.registry."
-"""The client of the registry takes all options below this prefix."""
+_IDENTIFICATION: Final = "ssl.endpoint.identification.algorithm"
 _STRATEGIES: Final = (TOPIC_NAME, RECORD_NAME, TOPIC_RECORD_NAME)
 
 
@@ -106,16 +115,17 @@ def confluent_registry(options: Options) -> Registry:
     for url in urls:
         if not url.startswith(("http://", "https://")):
             raise OptionError("Invalid value for configuration schema.registry.url: Write URLs of http or https, separated by commas")
-    user_info, login_module = _basic(options)
-    token, endpoint = _bearer(options)
+    client = _client_options(options)
+    user_info, login_module = _basic(client)
+    token, endpoint = _bearer(client)
     headers = list(options.under(_REQUEST_HEADER).items())
     for option, header in (
         ("bearer.auth.logical.cluster", "target-sr-cluster"),
         ("bearer.auth.identity.pool.id", "Confluent-Identity-Pool-Id"),
     ):
-        if (value := options.text(option)) and (token or endpoint):
+        if (value := client.text(option)) and (token or endpoint):
             headers.append((header, value))
-    host, port = options.text("proxy.host"), options.number("proxy.port")
+    host, port = client.text("proxy.host"), client.number("proxy.port")
     return Registry(
         RegistrySettings(
             "confluent",
@@ -124,16 +134,35 @@ def confluent_registry(options: Options) -> Registry:
             login_module=login_module,
             token=token,
             token_endpoint=endpoint,
-            ssl=tuple((name, value) for name, value in options.under(_CLIENT).items() if name.startswith("ssl.")),
+            ssl=_tls(options),
             headers=tuple(headers),
             proxy=f"http://{host}:{port}" if host and port > 0 else "",
-            connect_ms=options.number("http.connect.timeout.ms"),
-            read_ms=options.number("http.read.timeout.ms"),
-            retries=options.number("max.retries"),
-            retry_ms=options.number("retries.wait.ms"),
-            retry_most_ms=options.number("retries.max.wait.ms"),
+            connect_ms=client.number("http.connect.timeout.ms"),
+            read_ms=client.number("http.read.timeout.ms"),
+            retries=client.number("max.retries"),
+            retry_ms=client.number("retries.wait.ms"),
+            retry_most_ms=client.number("retries.max.wait.ms"),
         )
     )
+
+
+def _client_options(options: Options) -> Options:
+    """What the registry's client reads, without its prefix. An option with the prefix prevails."""
+    found: dict[str, str] = {}
+    for key in CLIENT_KEYS:
+        for name in (key.name, CLIENT_PREFIX + key.name):
+            if name in options and (value := options.raw[name]).strip():
+                found[key.name] = value
+    return Options(CLIENT_KEYS, found, options.emulation)
+
+
+def _tls(options: Options) -> tuple[tuple[str, str], ...]:
+    """Kafka's properties ``ssl.*``, which the client reads with the prefix alone."""
+    found = {key.name.removeprefix(CLIENT_PREFIX): options.raw[key.name] for key in TLS_KEYS if key.name in options}
+    if found.get(_IDENTIFICATION, "").strip() == "none":
+        # The registry's client takes this word too; Kafka's properties know the empty value alone.
+        found[_IDENTIFICATION] = ""
+    return tuple(found.items())
 
 
 def _basic(options: Options) -> tuple[str, str]:
@@ -142,7 +171,7 @@ def _basic(options: Options) -> tuple[str, str]:
     if source == "URL":
         return "", ""
     if source == "USER_INFO":
-        found = options.text("schema.registry.basic.auth.user.info") or options.text("basic.auth.user.info")
+        found = options.text("basic.auth.user.info")
         if not found:
             raise OptionError("UserInfo must be provided when basic.auth.credentials.source is set to USER_INFO")
         return found, ""

@@ -50,7 +50,7 @@ def unlisted_key(
     )
 
 
-_TLS: Final = (
+TLS_KEYS: Final = (
     unlisted_key("schema.registry.ssl.truststore.location", "STRING", None, "HIGH", "PEM file with the authorities to trust."),
     unlisted_key("schema.registry.ssl.truststore.type", "STRING", "JKS", "MEDIUM", "Format of the truststore: PEM."),
     unlisted_key("schema.registry.ssl.truststore.password", "PASSWORD", None, "HIGH", "Password of the truststore; PEM has none."),
@@ -69,7 +69,7 @@ _TLS: Final = (
         "STRING",
         "https",
         "LOW",
-        "Whether the certificate must name the registry's host (https), or need not (empty).",
+        "Whether the certificate must name the registry's host (https), or need not (empty or none).",
     ),
 )
 
@@ -82,7 +82,6 @@ _LOGIN: Final = (
         "Where user and password stand: URL, USER_INFO or SASL_INHERIT (the user of sasl.jaas.config).",
     ),
     unlisted_key("basic.auth.user.info", "PASSWORD", "", "MEDIUM", "User and password, separated by a colon."),
-    unlisted_key("schema.registry.basic.auth.user.info", "PASSWORD", "", "MEDIUM", "Older name of basic.auth.user.info; it prevails."),
     unlisted_key("sasl.jaas.config", "PASSWORD", None, "MEDIUM", "Login module whose user and password SASL_INHERIT takes."),
     unlisted_key(
         "bearer.auth.credentials.source",
@@ -107,8 +106,7 @@ _LOGIN: Final = (
     ),
 )
 
-_CLIENT: Final = (
-    unlisted_key("schema.registry.url", "LIST", None, "HIGH", f"URLs of the schema registry. {_ONE_URL}", required=True),
+_CONNECTION: Final = (
     unlisted_key("proxy.host", "STRING", "", "LOW", "Host of an HTTP proxy."),
     unlisted_key("proxy.port", "INT", "-1", "LOW", "Port of the proxy."),
     unlisted_key("http.connect.timeout.ms", "INT", "60000", "LOW", "Time to connect to the registry, in ms."),
@@ -116,6 +114,15 @@ _CLIENT: Final = (
     unlisted_key("max.retries", "INT", "3", "LOW", "How often a request is sent again."),
     unlisted_key("retries.wait.ms", "INT", "1000", "LOW", "Longest wait before the first repetition, in ms."),
     unlisted_key("retries.max.wait.ms", "INT", "20000", "LOW", "Longest wait before any repetition, in ms."),
+)
+
+CLIENT_PREFIX: Final = "schema.registry."
+CLIENT_KEYS: Final = (*_CONNECTION, *_LOGIN)
+"""What the registry's client reads with :data:`CLIENT_PREFIX` and without."""
+
+_URL: Final = unlisted_key("schema.registry.url", "LIST", None, "HIGH", f"URLs of the schema registry. {_ONE_URL}", required=True)
+_USER_INFO: Final = unlisted_key(
+    "schema.registry.basic.auth.user.info", "PASSWORD", "", "MEDIUM", "Older name of basic.auth.user.info; it prevails."
 )
 
 _SUBJECT: Final = (
@@ -155,4 +162,4 @@ _SUBJECT: Final = (
     unlisted_key("rule.executors", "LIST", "", "LOW", "Names of rules to execute.", support="ignored", reason=_NO_RULES),
 )
 
-CONFLUENT_KEYS: Final = (*_CLIENT, *_SUBJECT, *_LOGIN, *_TLS)
+CONFLUENT_KEYS: Final = (_URL, *_CONNECTION, *_SUBJECT, *_LOGIN, _USER_INFO, *TLS_KEYS)

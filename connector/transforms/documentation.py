@@ -42,8 +42,10 @@ Rules
   names the step, the topic and the fields of the key, and contains no value. `errors.tolerance=all` leaves such records out and logs a
   warning for each.
 - An option that a step, a predicate or a converter does not know has no effect. When the task starts, the log names these properties once:
-  `msg="properties unknown to their step, they have no effect"`. Options that a converter passes on (`schema.registry.*`,
-  `apicurio.registry.*`, `delegate.converter.type.*`, and `json.*` and `avro.*` of CloudEvents) are not reported.
+  `msg="properties unknown to their step, they have no effect"`. Options that a converter passes on (`request.header.*`,
+  `apicurio.registry.request.headers.*`, `delegate.converter.type.*`, and `json.*` and `avro.*` of CloudEvents) are not reported.
+- Confluent's converters read the options of the registry's client (`basic.auth.*`, `bearer.auth.*`, `sasl.jaas.config`, `proxy.*`,
+  `http.*`, `max.retries`, `retries.*`) with the prefix `schema.registry.` too. An option with the prefix prevails.
 - Debezium 2 renamed `io.debezium.converters.ByteBufferConverter`. A configuration with the former name is refused; write
   `io.debezium.converters.BinaryDataConverter`.
 - Debezium 0.10 renamed `io.debezium.transforms.UnwrapFromEnvelope`. A configuration with the former name is refused, as by Debezium; write

@@ -12,7 +12,7 @@ from connector.converters.avro.confluent import DEFINITIONS
 from connector.converters.avro.names import scrubbed, split_name
 from connector.converters.confluent_keys import HEADER_ID, RECORD_NAME, TOPIC_RECORD_NAME
 from connector.converters.converter import Converted, Converter, SchemaNeededError, Side
-from connector.converters.registry import RegisteredSchema, Registry, SchemaAsk
+from connector.converters.registry import RegisteredSchema, Registry, RegistrySettings, SchemaAsk
 from connector.record.connect_record import DataError
 from connector.record.schema import BYTES, INT32, INT64, STRING, Field, Schema
 
@@ -207,6 +207,42 @@ def test_headers_of_requests() -> None:
     needed = asked(converter, INT64, 1)
     assert isinstance(needed.registry, Registry)
     assert (needed.registry.settings.headers, needed.registry.settings.proxy) == ((("X-A", "1"),), "http://p:3128")
+
+
+def _settings(**options: str) -> RegistrySettings:
+    needed = asked(made(**options), INT64, 1)
+    assert isinstance(needed.registry, Registry)
+    return needed.registry.settings
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"basic_auth_credentials_source": "USER_INFO", "basic_auth_user_info": "u:secret"},
+        {"bearer_auth_credentials_source": "STATIC_TOKEN", "bearer_auth_token": "t", "bearer_auth_logical_cluster": "lsrc"},
+        {"proxy_host": "p", "proxy_port": "3128"},
+        {
+            "http_connect_timeout_ms": "1",
+            "http_read_timeout_ms": "2",
+            "max_retries": "4",
+            "retries_wait_ms": "5",
+            "retries_max_wait_ms": "6",
+        },
+    ],
+)
+def test_the_options_of_the_client_may_have_its_prefix(options: dict[str, str]) -> None:
+    prefixed = {f"schema_registry_{name}": value for name, value in options.items()}
+    assert _settings(**prefixed) == _settings(**options) != _settings()
+
+
+def test_an_option_with_the_prefix_prevails() -> None:
+    assert _settings(max_retries="1", schema_registry_max_retries="2").retries == 2
+    assert _settings(max_retries="1", schema_registry_max_retries="").retries == 1
+
+
+@pytest.mark.parametrize("word", ["none", ""])
+def test_the_name_in_a_certificate_need_not_be_checked(word: str) -> None:
+    assert _settings(schema_registry_ssl_endpoint_identification_algorithm=word).ssl == (("ssl.endpoint.identification.algorithm", ""),)
 
 
 def test_scrubbed_namespaces() -> None:

@@ -31,8 +31,11 @@ def unknown(name: str, **options: str) -> list[str]:
         (JSON, {"schemas_enable": "false", "schemas_cache_size": "10", "decimal_format": "NUMERIC"}),
         (STRING, {"converter_encoding": "UTF-8"}),
         (BINARY, {"delegate_converter_type": JSON, "delegate_converter_type_schemas_enable": "false"}),
-        ("io.confluent.connect.avro.AvroConverter", {"schema_registry_url": URL, "schema_registry_ssl_whatever": "x"}),
-        ("io.apicurio.registry.utils.converter.AvroConverter", {"apicurio_registry_url": URL, "apicurio_registry_whatever": "x"}),
+        (
+            "io.confluent.connect.avro.AvroConverter",
+            {"schema_registry_url": URL, "schema_registry_proxy_host": "x", "schema_registry_ssl_key_password": "x"},
+        ),
+        ("io.apicurio.registry.utils.converter.AvroConverter", {"apicurio_registry_url": URL, "apicurio_registry_request_headers_x": "x"}),
         (
             "io.debezium.converters.CloudEventsConverter",
             {"serializer_type": "json", "json_schemas_enable": "false", "avro_schema_registry_url": URL},
@@ -42,6 +45,14 @@ def unknown(name: str, **options: str) -> list[str]:
 def test_known_options_and_those_passed_on_are_not_reported(name: str, options: dict[str, str]) -> None:
     assert unknown(name, **options) == []
     assert unknown(name, **options, no_option="x") == ["value.converter.no.option"]
+
+
+def test_unknown_options_below_the_prefix_of_a_registry_are_reported() -> None:
+    options = {"schema_registry_url": URL, "schema_registry_url_randomize": "true", "schema_registry_ssl_provider": "x"}
+    found = ["value.converter.schema.registry.url.randomize", "value.converter.schema.registry.ssl.provider"]
+    assert unknown("io.confluent.connect.avro.AvroConverter", **options) == found
+    options = {"apicurio_registry_url": URL, "apicurio_registry_tls_whatever": "x"}
+    assert unknown("io.apicurio.registry.utils.converter.AvroConverter", **options) == ["value.converter.apicurio.registry.tls.whatever"]
 
 
 def test_a_header_converter_reports_too() -> None:
