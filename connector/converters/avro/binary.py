@@ -23,6 +23,13 @@ def long(value: int) -> bytes:
     return unsigned_varint((value << 1) ^ (value >> 63))
 
 
+def number(value: int, end: int) -> bytes:
+    """A number from ``-end`` to below ``end``. Raises OverflowError for others."""
+    if not -end <= value < end:
+        raise OverflowError
+    return long(value)
+
+
 def string(value: str) -> bytes:
     """A string: its length in bytes, and UTF-8."""
     encoded = value.encode()

@@ -11,6 +11,7 @@ from typing import Final
 
 from connector.converters.avro.avro_schema import AvroField, AvroSchema
 from connector.converters.avro.default_values import default_json, is_valid_default
+from connector.converters.avro.definitions import check_definitions, same_form
 from connector.converters.avro.names import scrubbed, split_name
 from connector.converters.avro.settings import AvroSettings
 from connector.record.connect_record import DataError
@@ -42,7 +43,21 @@ _LOGICAL: Final = {CONNECT_DATE: "date", CONNECT_TIME: "time-millis", CONNECT_TI
 
 def avro_schema(schema: Schema | None, settings: AvroSettings) -> AvroSchema:
     """Return the Avro schema; for values without a schema, that of any value. Raises DataError."""
-    return ANYTHING if schema is None else _Mapping(settings).of(schema)
+    if schema is None:
+        return ANYTHING
+    found = _Mapping(settings).of(schema)
+    check_definitions(found)
+    return found
+
+
+def misnamed(schema: Schema, settings: AvroSettings) -> tuple[Schema, ...]:
+    """Return the parts of a schema for which its Avro schema has a record of their name with other fields. Raises DataError.
+
+    Their values cannot be written; null can.
+    """
+    mapping = _Mapping(settings)
+    mapping.of(schema)
+    return tuple(part for part, known in mapping.doubtful if not same_form(known, _Mapping(settings).of(part, bare=True)))
 
 
 def enum_parameter(schema: Schema, settings: AvroSettings) -> str | None:
@@ -84,7 +99,9 @@ class _Mapping:
         self._settings = settings
         self._met: dict[Schema, AvroSchema] = {}
         self._met_unhashable: list[tuple[Schema, AvroSchema]] = []
-        self._by_name: dict[str, AvroSchema] = {}
+        self._by_name: dict[str, tuple[Schema, AvroSchema]] = {}
+        self.doubtful: list[tuple[Schema, AvroSchema]] = []
+        """Schemas for which the record of their name stands, although it was made of other fields."""
         self._unnamed = 0
         self._make: dict[str, Callable[[Schema], AvroSchema]] = {
             "string": self._string,
@@ -125,10 +142,13 @@ class _Mapping:
             self._met_unhashable.append((schema, found))
 
     def _by_reference(self, schema: Schema, *, bare: bool = False) -> AvroSchema:
-        """Return the record of this name where one exists, whatever its fields."""
-        known = self._by_name.get(schema.name) if schema.name is not None else None
-        if known is None:
+        """Return the record of this name where one exists."""
+        met = self._by_name.get(schema.name) if schema.name is not None else None
+        if met is None:
             return self.of(schema, bare=bare)
+        first, known = met
+        if (first.type, first.fields) != (schema.type, schema.fields):
+            self.doubtful.append((schema.as_optional(False), known))
         return known if bare else _optional(schema, known)
 
     def _name(self, name: str | None) -> tuple[str | None, str]:
@@ -191,7 +211,7 @@ class _Mapping:
         doc = parameters.get("connect.record.doc" if self._settings.discard_docs else f"{NAMESPACE}.record.doc")
         found = AvroSchema("record", name, space, doc)
         if schema.name is not None:
-            self._by_name[schema.name] = found
+            self._by_name[schema.name] = (schema, found)
         for field in schema.fields:
             doc = None if self._settings.discard_docs else parameters.get(f"{NAMESPACE}.field.doc.{field.name}")
             found.fields.append(self._field(scrubbed(field.name) if self._settings.scrub else field.name, field.schema, doc))

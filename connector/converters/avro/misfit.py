@@ -9,6 +9,8 @@ from typing import Any, Final
 from connector.converters.avro.mapping import has_default, is_union
 from connector.record.schema import DECIMAL, Schema
 
+RANGES: Final = {"int8": 1 << 7, "int16": 1 << 15, "int32": 1 << 31, "int64": 1 << 63}
+"""The types of whole numbers, and the first number that each does not have."""
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "int8": (int,),
     "int16": (int,),
@@ -45,6 +47,9 @@ def _find(schema: Schema, value: Any, place: str) -> str | None:
     fits: bool = isinstance(value, types) and not (isinstance(value, bool) and bool not in types)
     if not fits:
         return f"Invalid type for {schema.type.upper()}{_at(place)}: {type(value).__name__}"
+    end = RANGES.get(schema.type)
+    if end is not None and not -end <= value < end:
+        return f"The number{_at(place)} is out of the range of {schema.type}"
     if schema.type == "struct":
         for field in schema.fields:
             if field.name not in value:

@@ -13,7 +13,7 @@ from typing import Any
 
 from connector.converters.avro.compatibility import unreadable
 from connector.converters.avro.mapping import enum_parameter, has_default, is_map, is_union, part
-from connector.converters.avro.misfit import misfit
+from connector.converters.avro.misfit import RANGES, misfit
 from connector.converters.avro.names import scrubbed
 from connector.converters.avro.settings import AvroSettings
 from connector.converters.avro.writer import Write
@@ -87,6 +87,8 @@ def avro_value(schema: Schema, value: Any, settings: AvroSettings) -> Any:
             ]
         case "struct":
             return _struct(schema, value, settings)
+        case "int8" | "int16" | "int32" | "int64" if not -RANGES[schema.type] <= value < RANGES[schema.type]:
+            raise OverflowError
         case "string" if enum_parameter(schema, settings) is not None:
             return str(value)
         case _:

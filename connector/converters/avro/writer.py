@@ -6,13 +6,13 @@ It is generated: one Python function for each struct, with one expression for ea
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from connector.converters.avro import binary
 from connector.converters.avro.anything import anything
-from connector.converters.avro.mapping import enum_parameter, fixed_size, has_default, is_map, is_union, part
-from connector.converters.avro.misfit import misfit
+from connector.converters.avro.mapping import enum_parameter, fixed_size, has_default, is_map, is_union, misnamed, part
+from connector.converters.avro.misfit import RANGES, misfit
 from connector.converters.avro.settings import AvroSettings
 from connector.java.hash_map import java_order
 from connector.record.connect_record import DataError
@@ -20,7 +20,6 @@ from connector.record.schema import DECIMAL, Schema
 
 Write = Callable[[Any], bytes]
 
-_NUMBERS: Final = frozenset({"int8", "int16", "int32", "int64"})
 FAILURES: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, binary.Error)
 """What a writer raises for a value that does not fit its schema."""
 
@@ -29,8 +28,7 @@ def value_writer(schema: Schema | None, settings: AvroSettings) -> Write:
     """Return what writes the values of ``schema``; they are not null. What it returns raises DataError."""
     if schema is None:
         return anything
-    source = _Source(settings)
-    write = source.function(schema)
+    write = _Source(settings, misnamed(schema, settings)).function(schema)
 
     def checked(value: Any) -> bytes:
         try:
@@ -43,19 +41,20 @@ def value_writer(schema: Schema | None, settings: AvroSettings) -> Write:
 
 def member_writers(schema: Schema, settings: AvroSettings) -> tuple[Write, ...]:
     """Return what writes the fields of a struct, nulls included. What it returns raises :data:`FAILURES`."""
-    source = _Source(settings)
+    source = _Source(settings, misnamed(schema, settings))
     return tuple(source.member(field.schema) for field in schema.fields)
 
 
 class _Source:
     """The functions of one schema."""
 
-    def __init__(self, settings: AvroSettings) -> None:
+    def __init__(self, settings: AvroSettings, misnamed_parts: Sequence[Schema]) -> None:
         self._settings = settings
+        self._misnamed = misnamed_parts
         self._names: dict[str, Any] = {
             "LONGS": binary.LONGS,
             "BOOLEANS": binary.BOOLEANS,
-            "long_": binary.long,
+            "number_": binary.number,
             "string_": binary.string,
             "sized": binary.sized,
             "decimal_": binary.decimal,
@@ -66,6 +65,7 @@ class _Source:
             "DOUBLE": binary.DOUBLE,
             "ordered": java_order,
             "join": b"".join,
+            "misnamed_": _misnamed,
         }
         self._count = 0
 
@@ -106,6 +106,8 @@ class _Source:
         default = has_default(schema) and not self._settings.ignore_defaults
         if not default and not schema.optional:
             return self._required(schema, place, found)
+        if default and self._is_misnamed(schema):
+            return self._filled(schema, place)
         null = self._constant(self.function(schema)(schema.default)) if default else 'b"\\0"'
         if not default and has_default(schema):
             null = 'b"\\0"' if _null_first(schema) else 'b"\\2"'
@@ -113,8 +115,8 @@ class _Source:
 
     def _required(self, schema: Schema, place: str, found: str) -> str:
         """The expression for a value that cannot be null; writing null fails."""
-        if schema.type in _NUMBERS:
-            return f"(LONGS[{found}] if 0 <= ({found} := {place}) < {binary.SMALL} else long_({found}))"
+        if schema.type in RANGES and not self._is_misnamed(schema):
+            return self._number(schema, f"({found} := {place})", found)
         return self._filled(schema, place)
 
     def _element(self, schema: Schema, place: str) -> str:
@@ -126,15 +128,20 @@ class _Source:
 
     def _filled(self, schema: Schema, place: str) -> str:
         """The expression for a value that is not null, with the number of its branch where the schema is optional."""
+        if self._is_misnamed(schema):
+            return f"misnamed_({schema.name!r}, {place})"
         if schema.type == "struct":
             return self._union(schema, place) if is_union(schema) else f"{self._constant(self.function(schema))}({place})"
         lead = "" if not schema.optional else 'b"\\2" + ' if _null_first(schema) else 'b"\\0" + '
         return f"({lead}{self._plain(schema, place)})" if lead else self._plain(schema, place)
 
+    def _is_misnamed(self, schema: Schema) -> bool:
+        return any((part.name, part.type, part.fields) == (schema.name, schema.type, schema.fields) for part in self._misnamed)
+
     def _plain(self, schema: Schema, place: str) -> str:
         match schema.type:
             case "int8" | "int16" | "int32" | "int64":
-                return f"(LONGS[{place}] if 0 <= {place} < {binary.SMALL} else long_({place}))"
+                return self._number(schema, place, place)
             case "boolean":
                 return f"BOOLEANS[{place}]"
             case "float" | "double":
@@ -148,6 +155,11 @@ class _Source:
                 return f"blocks([{self._element(part(schema.items), each)} for {each} in {place}])"
             case _:
                 return self._map(schema, place)
+
+    def _number(self, schema: Schema, first: str, place: str) -> str:
+        """``first`` is the expression that is evaluated before the others, which have the value as ``place``."""
+        end = RANGES[schema.type]
+        return f"(LONGS[{place}] if 0 <= {first} < {min(binary.SMALL, end)} else number_({place}, {end}))"
 
     def _string(self, schema: Schema, place: str) -> str:
         marker = enum_parameter(schema, self._settings)
@@ -183,6 +195,10 @@ class _Source:
             filled = self._filled(field.schema.as_optional(False), found)
             rest = f"({binary.long(number)!r} + {filled} if ({found} := {place}[{field.name!r}]) is not None else {rest})"
         return rest
+
+
+def _misnamed(name: str, _value: object) -> bytes:
+    raise ValueError(f"The schema {name} has other fields than the first schema of this name in the record. Give one of them another name")
 
 
 def _null_first(schema: Schema) -> bool:

@@ -26,7 +26,7 @@ from connector.plugins.allowed import NO_PLUGINS
 from connector.record.connect_record import DataError, Header
 from connector.record.json_converter import ConverterSettings
 from connector.record.json_reader import read_schema, value_reader
-from connector.record.schema import Schema
+from connector.record.schema import INT32, INT64, STRING, Field, Schema
 from tests.support.cloud_event_cases import HEADERS
 
 TOPIC: Final = "server.public.t"
@@ -97,10 +97,28 @@ def test_options_that_the_reference_refuses_are_refused(recorded: Any, emulation
                 _converter(options, emulation)
 
 
+SOURCE: Final = {
+    "version": "3.7.0.Final",
+    "connector": "postgresql",
+    "name": "server",
+    "ts_ms": 1,
+    "db": "d",
+    "schema": "public",
+    "table": "t",
+    "txId": 1,
+    "lsn": 2,
+    "sequence": "[]",
+}
+
+
 def _with_registry(options: dict[str, str]) -> Converted:
-    """What the first row of the recording becomes with a real Avro converter, whose schemas get the ids 4661, 4662."""
+    """What an event becomes with a real Avro converter, whose schemas get the ids 4661, 4662."""
     converter = make_converter(ConverterChoice(NAME, {"data.serializer.type": "avro"} | options), "value", DEFAULT, NO_PLUGINS)
-    schema, value = _read(*NEW["values"][0])
+    row = Schema("struct", name="server.public.t.Value", fields=(Field("id", INT32),))
+    source = Schema("struct", fields=tuple(Field(name, INT64 if name.endswith(("_ms", "Id", "lsn")) else STRING) for name in SOURCE))
+    fields = (Field("before", row.as_optional()), Field("after", row), Field("source", source), Field("op", STRING))
+    schema = Schema("struct", name="server.public.t.Envelope", fields=fields)
+    value = {"before": None, "after": {"id": 77}, "source": SOURCE, "op": "c"}
     number = 4660
     while True:
         try:

@@ -1,0 +1,77 @@
+"""The named types of an Avro schema: their names are such that Avro takes, and each stands for one definition.
+
+A second definition of a name is written as a reference to the first one, so values that have another form than the first says cannot be
+read again. A Connect schema may have two structs of one name; Avro cannot.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from connector.converters.avro.avro_schema import NAMED, AvroSchema
+from connector.record.connect_record import DataError
+
+_BMP: Final = 0x10000
+"""Java looks at the halves of letters beyond, which are none."""
+
+
+def check_definitions(schema: AvroSchema) -> None:
+    """Check all named types of a schema. Raises DataError."""
+    _check(schema, {})
+
+
+def _check(schema: AvroSchema, met: dict[str, AvroSchema]) -> None:
+    if schema.type in NAMED:
+        known = met.get(schema.full_name)
+        if known is not None:
+            if not same_form(known, schema):
+                raise DataError(
+                    f"Two types with the name {known.full_name} have different forms, and an Avro schema can define a name only once. "
+                    "Give one of them another name"
+                )
+            return
+        met[schema.full_name] = schema
+        _check_names(schema)
+    for part in _parts(schema):
+        _check(part, met)
+
+
+def _parts(schema: AvroSchema) -> tuple[AvroSchema, ...]:
+    items = () if schema.items is None else (schema.items,)
+    return (*(field.schema for field in schema.fields), *schema.branches, *items)
+
+
+def same_form(one: AvroSchema, other: AvroSchema, assumed: frozenset[tuple[int, int]] = frozenset()) -> bool:
+    """Whether what is written with one schema is read with the other as the same. Names of types do not matter, those of fields do."""
+    if one is other or (id(one), id(other)) in assumed:
+        return True
+    if (one.type, one.symbols, one.size) != (other.type, other.symbols, other.size):
+        return False
+    if any(one.props.get(name) != other.props.get(name) for name in ("logicalType", "scale")):
+        return False
+    parts, others = _parts(one), _parts(other)
+    if len(parts) != len(others) or [field.name for field in one.fields] != [field.name for field in other.fields]:
+        return False
+    assumed |= {(id(one), id(other))}
+    return all(same_form(*pair, assumed) for pair in zip(parts, others, strict=True))
+
+
+def _check_names(schema: AvroSchema) -> None:
+    for what, name in (
+        (schema.type, schema.name or ""),
+        *(("field", field.name) for field in schema.fields),
+        *(("symbol", symbol) for symbol in schema.symbols),
+    ):
+        if not _is_name(name):
+            raise DataError(
+                f"Illegal character in the name of the {what} {name}: Avro takes letters, digits and underscores, and no digit at the "
+                "beginning. Set scrub.invalid.names=true for Confluent's converter, or for the connector field.name.adjustment.mode=avro "
+                "and schema.name.adjustment.mode=avro"
+            )
+
+
+def _is_name(text: str) -> bool:
+    """Whether Avro's Java library takes the name: it allows all letters and digits of Unicode's first plane."""
+    if not text or text[0].isdecimal():
+        return False
+    return all(letter == "_" or ((letter.isalpha() or letter.isdecimal()) and ord(letter) < _BMP) for letter in text)
