@@ -142,7 +142,8 @@ def confluent_registry(options: Options) -> Registry:
             retries=client.number("max.retries"),
             retry_ms=client.number("retries.wait.ms"),
             retry_most_ms=client.number("retries.max.wait.ms"),
-        )
+        ),
+        options.number("latest.cache.ttl.sec"),
     )
 
 
@@ -200,5 +201,11 @@ def _bearer(options: Options) -> tuple[str, TokenEndpoint | None]:
                 "bearer.auth.credentials.source is set to OAUTHBEARER"
             )
         url, client, secret = (text or "" for text in named)
-        return "", TokenEndpoint(url, client, secret, options.text("bearer.auth.scope") or "")
+        return "", TokenEndpoint(
+            url,
+            client,
+            secret,
+            options.text("bearer.auth.scope") or "",
+            options.number("bearer.auth.cache.expiry.buffer.seconds"),
+        )
     raise OptionError(f"Invalid value {source} for configuration bearer.auth.credentials.source: Choose one of STATIC_TOKEN, OAUTHBEARER")

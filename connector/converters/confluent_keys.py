@@ -155,9 +155,7 @@ _SUBJECT: Final = (
         "INT",
         "-1",
         "LOW",
-        "Seconds after which the newest schema is asked for again.",
-        support="ignored",
-        reason="It is asked for once. Restart the task to have it asked again.",
+        "Seconds after which the newest schema is asked for again; -1: never.",
     ),
     unlisted_key("rule.executors", "LIST", "", "LOW", "Names of rules to execute.", support="ignored", reason=_NO_RULES),
 )

@@ -25,6 +25,8 @@ class TokenEndpoint:
     client_id: str
     client_secret: str = field(repr=False)
     scope: str = ""
+    buffer_seconds: int = 300
+    """How long before its end a token is fetched again; at the latest after half of its life."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +101,19 @@ class Wire:
 
 
 class Registry:
-    """One registry, and what it answered so far. What is known is never asked again."""
+    """One registry, and what it answered so far. What is known is not asked again until it is forgotten.
 
-    __slots__ = ("_known", "settings")
+    ``newest_seconds`` is how long an answer about a subject's newest schema serves; a negative number means for ever. Who asks the registry
+    keeps the time, and calls :meth:`forget_newest`.
+    """
 
-    def __init__(self, settings: RegistrySettings) -> None:
+    __slots__ = ("_forgot", "_known", "newest_seconds", "settings")
+
+    def __init__(self, settings: RegistrySettings, newest_seconds: int = -1) -> None:
         self.settings = settings
+        self.newest_seconds = newest_seconds
         self._known: dict[Hashable, RegisteredSchema] = {}
+        self._forgot = False
 
     def schema(self, request: SchemaRequest) -> RegisteredSchema:
         """Return the answer. Raises SchemaNeededError until :meth:`learn` was given one."""
@@ -118,6 +126,16 @@ class Registry:
         """Remember the registry's answer to ``request``."""
         self._known[self._place(request)] = answer
 
+    def forget_newest(self) -> None:
+        """Forget the answers about newest schemas."""
+        self._forgot = True
+        self._known = {place: answer for place, answer in self._known.items() if not is_newest(place)}
+
+    def forgot(self) -> bool:
+        """Whether answers were forgotten since the last call: what was made of them must be made again."""
+        forgot, self._forgot = self._forgot, False
+        return forgot
+
     def _place(self, request: SchemaRequest) -> Hashable:
         """Where the answer to ``request`` is kept.
 
@@ -127,3 +145,9 @@ class Registry:
         ask = request.ask
         by_content = self.settings.api != "confluent" and isinstance(ask, SchemaAsk) and ask.action == "register"
         return ask if by_content else request
+
+
+def is_newest(place: object) -> bool:
+    """Whether a request, or what it asks, is about the newest schema of a subject."""
+    ask = place.ask if isinstance(place, SchemaRequest) else place
+    return isinstance(ask, SchemaAsk) and ask.action == "latest"

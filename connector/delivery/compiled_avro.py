@@ -195,10 +195,10 @@ def _key(opening: bytes, schema: Schema, found: Outline, writer: _KeyWriter) -> 
 
 
 def _key_writer(found: Outline, converter: Converter) -> _KeyWriter | None:
-    """What writes the keys; None where that takes headers."""
+    """What writes the keys; None where that takes headers, or another schema than the key's own."""
     if isinstance(converter, AvroConverter):
-        write, wire, _ = converter.prepared(found.topic, found.key)
-        return None if wire.headers else _KeyWriter(write, wire.prefix)
+        write, wire, own = converter.prepared(found.topic, found.key)
+        return None if wire.headers or not own else _KeyWriter(write, wire.prefix)
 
     def converted(value: Any) -> bytes:
         written = converter.convert(found.topic, found.key, value, ())

@@ -1,37 +1,34 @@
 """The client of schema registries: registers and looks up what converters need to know (:mod:`connector.converters.registry`).
 
 Answers that may be different later (no connection, 408, 429, 500, 502 to 504) are asked for again, with growing pauses, and then from the
-next URL. Errors name the subject and what to do. They hold no credentials, and of the registry's own words only the first line.
+next URL. The URL that answered last is asked first.
 """
 
 from __future__ import annotations
 
 import asyncio
 import base64
-import random
 import ssl
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
-from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 import orjson
 
 from connector.converters.converter import SchemaRequest
-from connector.converters.registry import RegisteredSchema, Registry, RegistrySettings, SchemaAsk
+from connector.converters.registry import RegisteredSchema, Registry, RegistrySettings, SchemaAsk, is_newest
 from connector.errors import CdcError, ErrorKind
 from connector.io.kafka.sasl import jaas_options
 from connector.io.kafka.tls import client_context
 from connector.io.registry_apis import APIS, RegistryApi
+from connector.io.registry_errors import AGAIN, refused, split_url, unknown, unreachable
+from connector.io.registry_token import RegistryToken, pause_seconds
 from connector.log import EventLog
 
 LOG: Final = EventLog(__name__)
 
-_AGAIN: Final = frozenset({408, 429, 500, 502, 503, 504})
-_NO_LOGIN: Final = frozenset({401, 403})
-_TOKEN_BUFFER_SECONDS: Final = 300
-_MOST_WORDS: Final = 300
+_LEAST_USE: Final = 10
+"""So many times as long as it took an answer serves at least."""
 
 
 class RegistryClients:
@@ -40,6 +37,7 @@ class RegistryClients:
     def __init__(self, transport: Callable[[], httpx.AsyncBaseTransport] | None = None) -> None:
         self._clients: dict[RegistrySettings, RegistryClient] = {}
         self._transport = transport
+        self._timers: dict[Registry, asyncio.TimerHandle] = {}
 
     async def resolve(self, registry: object, request: SchemaRequest) -> None:
         """Ask what SchemaNeededError says must be asked, and tell its ``registry`` the answer. Raises CdcError."""
@@ -48,10 +46,23 @@ class RegistryClients:
         client = self._clients.get(registry.settings)
         if client is None:
             client = self._clients[registry.settings] = RegistryClient(registry.settings, self._transport)
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         registry.learn(request, await client.resolve(request))
+        if registry.newest_seconds >= 0 and is_newest(request) and registry not in self._timers:
+            # With a slow registry, one answer must still be there when the next one comes.
+            serves = max(registry.newest_seconds, _LEAST_USE * (loop.time() - began))
+            self._timers[registry] = loop.call_later(serves, self._forget, registry)
+
+    def _forget(self, registry: Registry) -> None:
+        del self._timers[registry]
+        registry.forget_newest()
 
     async def close(self) -> None:
         """Close all connections."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
         for client in self._clients.values():
             await client.close()
         self._clients.clear()
@@ -63,10 +74,10 @@ class RegistryClient:
     def __init__(self, settings: RegistrySettings, transport: Callable[[], httpx.AsyncBaseTransport] | None = None) -> None:
         self._settings = settings
         self._api: RegistryApi = APIS[settings.api]
-        self._urls = [_split(url) for url in settings.urls]
+        self._urls = [split_url(url) for url in settings.urls]
         self._login = _login(settings)
-        self._token = ""
-        self._token_until = 0.0
+        self._first = 0
+        """The URL that answered last."""
         self._known: dict[SchemaRequest, RegisteredSchema] = {}
         context = _tls(settings)
         self._http = httpx.AsyncClient(
@@ -77,6 +88,8 @@ class RegistryClient:
             trust_env=False,
             transport=None if transport is None else transport(),
         )
+        endpoint = settings.token_endpoint
+        self._token = None if endpoint is None else RegistryToken(endpoint, settings, self._http)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -107,18 +120,21 @@ class RegistryClient:
                 type(problem).__name__,
             ) from problem
         if found is None:
-            raise _unknown(request.subject, ask)
+            raise unknown(request.subject, ask)
         LOG.info("schema known", subject=request.subject, id=found.id)
-        self._known[request] = found
+        if ask.action != "latest":
+            # The converter's cache knows how long the newest schema serves.
+            self._known[request] = found
         return found
 
     async def _send(self, method: str, path: str, body: Any, headers: Mapping[str, str], subject: str, absent: tuple[int, ...]) -> Any:
         """Return the parsed answer, None for a status among ``absent``."""
         last: CdcError | None = None
-        for url, login in self._urls:
+        for number in (*range(self._first, len(self._urls)), *range(self._first)):
+            url, login = self._urls[number]
             for attempt in range(self._settings.retries + 1):
                 if last is not None and attempt:
-                    await asyncio.sleep(self._pause(attempt - 1))
+                    await asyncio.sleep(pause_seconds(self._settings, attempt - 1))
                 try:
                     answer = await self._http.request(
                         method,
@@ -132,67 +148,32 @@ class RegistryClient:
                         },
                     )
                 except httpx.InvalidURL:
-                    raise CdcError(ErrorKind.CONFIG_INVALID, f"The URL of the schema registry is malformed: {_shown(url)}") from None
+                    raise CdcError(ErrorKind.CONFIG_INVALID, f"The URL of the schema registry is malformed: {url}") from None
                 except httpx.HTTPError as problem:
-                    last = _unreachable(subject, url, problem)
+                    last = unreachable(f"schema registry {url}", f" about the subject {subject}", problem, self._settings.api)
+                    if last.kind is not ErrorKind.SINK_UNREACHABLE:
+                        break
                     continue
+                if answer.status_code not in AGAIN:
+                    self._first = number
                 if answer.status_code in absent:
                     return None
                 if answer.is_success:
                     return orjson.loads(answer.content) if "json" in answer.headers.get("content-type", "json") else answer.text
-                last = _refused(subject, url, answer)
-                if answer.status_code not in _AGAIN:
+                last = refused(subject, url, answer)
+                if answer.status_code not in AGAIN:
                     raise last
         if last is None:
             raise CdcError(ErrorKind.CONFIG_INVALID, "No URL of a schema registry is configured")
         raise last
 
-    def _pause(self, attempt: int) -> float:
-        """Seconds before the next attempt: doubled each time, up to the limit, and spread by up to a fifth."""
-        longest: int = min(self._settings.retry_ms << min(attempt, 20), self._settings.retry_most_ms)
-        return longest / 1000 * random.uniform(0.8, 1.0)  # noqa: S311 (spreads load, keeps no secret)
-
     async def _authorization(self, login: str) -> dict[str, str]:
         if self._settings.token:
             return {"Authorization": f"Bearer {self._settings.token}"}
-        if self._settings.token_endpoint is not None:
-            if time.monotonic() >= self._token_until:
-                await self._fetch_token()
-            return {"Authorization": f"Bearer {self._token}"}
+        if self._token is not None:
+            return {"Authorization": f"Bearer {await self._token.value()}"}
         login = self._login or login
         return {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"} if login else {}
-
-    async def _fetch_token(self) -> None:
-        endpoint = self._settings.token_endpoint
-        if endpoint is None:
-            return
-        form = {"grant_type": "client_credentials"} | ({"scope": endpoint.scope} if endpoint.scope else {})
-        place = urlsplit(endpoint.url).netloc.rpartition("@")[2]
-        try:
-            answer = await self._http.post(endpoint.url, data=form, auth=(endpoint.client_id, endpoint.client_secret))
-            found = answer.json() if answer.is_success else {}
-            self._token = str(found["access_token"])
-            life = float(found.get("expires_in", 2 * _TOKEN_BUFFER_SECONDS))
-        except httpx.HTTPError as problem:
-            raise CdcError(
-                ErrorKind.SINK_UNREACHABLE,
-                f"The token endpoint {place} of the schema registry did not answer: {type(problem).__name__}",
-                "Check its URL and the network.",
-            ) from None
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise CdcError(
-                ErrorKind.SINK_PERMISSION,
-                f"The token endpoint {place} of the schema registry gave no token (status {answer.status_code})",
-                "Check the client's id, its secret and the scope.",
-            ) from None
-        self._token_until = time.monotonic() + max(life - _TOKEN_BUFFER_SECONDS, life / 2)
-
-
-def _split(url: str) -> tuple[str, str]:
-    """Return a URL without its user, and ``user:password``."""
-    parts = urlsplit(url)
-    user, _, host = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=host)), user
 
 
 def _login(settings: RegistrySettings) -> str:
@@ -204,70 +185,12 @@ def _login(settings: RegistrySettings) -> str:
 
 def _tls(settings: RegistrySettings) -> ssl.SSLContext | None:
     """The TLS context, or None where no URL needs one. Raises CdcError(CONFIG_INVALID)."""
-    if not any(url.startswith("https:") for url in settings.urls):
+    endpoint = settings.token_endpoint
+    urls = (*settings.urls, *(() if endpoint is None else (endpoint.url,)))
+    if not any(url.lower().startswith("https:") for url in urls):
         return None
     try:
         return client_context(dict(settings.ssl))
     except CdcError as problem:
         message = f"The TLS options for the schema registry cannot be used: {problem.message}"
         raise CdcError(problem.kind, message, problem.remedy, problem.detail) from None
-
-
-def _shown(url: str) -> str:
-    return _split(url)[0]
-
-
-def _unreachable(subject: str, url: str, problem: httpx.HTTPError) -> CdcError:
-    return CdcError(
-        ErrorKind.SINK_UNREACHABLE,
-        f"The schema registry {_shown(url)} did not answer about the subject {subject}: {type(problem).__name__}",
-        "Check that it runs, its URL, and the network.",
-    )
-
-
-def _refused(subject: str, url: str, answer: httpx.Response) -> CdcError:
-    said = f"status {answer.status_code}{_words(answer)}"
-    if answer.status_code in _NO_LOGIN:
-        return CdcError(
-            ErrorKind.SINK_PERMISSION,
-            f"The schema registry {_shown(url)} does not permit access to the subject {subject}",
-            "Check the converter's credentials and the user's rights on the subject.",
-            said,
-        )
-    if answer.status_code == httpx.codes.CONFLICT:
-        return CdcError(
-            ErrorKind.SCHEMA,
-            f"The schema registry refuses the new schema of the subject {subject}, because it is not compatible with an earlier one",
-            "Change the subject's compatibility level, or undo the change of the table, then restart the task.",
-            said,
-        )
-    if answer.status_code in _AGAIN:
-        return CdcError(
-            ErrorKind.SINK_UNREACHABLE,
-            f"The schema registry {_shown(url)} could not answer about the subject {subject}",
-            "Check its log.",
-            said,
-        )
-    return CdcError(
-        ErrorKind.SCHEMA,
-        f"The schema registry {_shown(url)} refuses the schema of the subject {subject}",
-        "Check the URL, the names of tables and columns, and the registry's rules.",
-        said,
-    )
-
-
-def _words(answer: httpx.Response) -> str:
-    """The registry's own message. It speaks of schemas, and these hold no values but defaults; only its first line is quoted."""
-    try:
-        fields = orjson.loads(answer.content)
-        message = str(fields.get("message") or fields.get("title") or fields.get("detail") or "")
-    except (ValueError, AttributeError):
-        return ""
-    first = message.partition("\n")[0].partition("{")[0][:_MOST_WORDS].strip()
-    return f": {first}" if first else ""
-
-
-def _unknown(subject: str, ask: SchemaAsk) -> CdcError:
-    what = f"no schema with the id {ask.schema_id}" if ask.action == "by id" else "no such schema"
-    remedy = "Register it, or let the converter do so (auto.register.schemas=true; Apicurio: apicurio.registry.auto-register=true)."
-    return CdcError(ErrorKind.SCHEMA, f"The schema registry has {what} under the subject {subject}", remedy)

@@ -22,8 +22,7 @@ class ApicurioAvroConverter(AvroConverter):
     """Converts the keys, or the values, of one connector."""
 
     def __init__(self, registry: Registry, artifacts: Artifacts, settings: AvroSettings) -> None:
-        super().__init__(settings)
-        self._registry = registry
+        super().__init__(registry, settings)
         self._artifacts = artifacts
 
     @classmethod

@@ -24,8 +24,7 @@ class ConfluentAvroConverter(AvroConverter):
     """Converts the keys, or the values, of one connector."""
 
     def __init__(self, registry: Registry, subjects: Subjects, settings: AvroSettings) -> None:
-        super().__init__(settings)
-        self._registry = registry
+        super().__init__(registry, settings)
         self._subjects = subjects
         self._mapped: SchemaCache[tuple[AvroSchema, str, Write]] = SchemaCache()
 
@@ -52,7 +51,9 @@ class ConfluentAvroConverter(AvroConverter):
         own = answer.text is None or answer.text == text
         if not own:
             write = substitute_writer(schema, self._settings, text, answer.text or "", strict=self._subjects.strict)
-        return Prepared(write, self._subjects.wire(answer), own)
+        return Prepared(
+            write, self._subjects.wire(answer), own and (self._registry.newest_seconds < 0 or self._subjects.action != "latest")
+        )
 
 
 DEFINITIONS: Final = (

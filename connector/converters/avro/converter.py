@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 from connector.converters.avro.settings import AvroSettings
 from connector.converters.avro.writer import Write, member_writers
 from connector.converters.converter import Converted
-from connector.converters.registry import Wire
+from connector.converters.registry import Registry, Wire
 from connector.record.connect_record import DataError, Header
 from connector.record.schema import Schema
 from connector.record.struct import SchemaCache
 
 
 class Prepared(NamedTuple):
-    """How the values of one schema go to one topic. ``own``: they are written by their own schema, not by another of the registry."""
+    """How the values of one schema go to one topic. ``own``: they are always written by their own schema, not by one of the registry."""
 
     write: Write
     wire: Wire
@@ -26,7 +26,8 @@ class Prepared(NamedTuple):
 class AvroConverter(ABC):
     """Converts the keys, or the values, of one connector."""
 
-    def __init__(self, settings: AvroSettings) -> None:
+    def __init__(self, registry: Registry, settings: AvroSettings) -> None:
+        self._registry = registry
         self._settings = settings
         self._topics: dict[str, SchemaCache[Prepared]] = {}
         self._without_schema: dict[str, Prepared] = {}
@@ -42,6 +43,9 @@ class AvroConverter(ABC):
 
     def prepared(self, topic: str, schema: Schema | None) -> Prepared:
         """Return how values of ``schema`` go to ``topic``. Raises DataError; SchemaNeededError until the registry has answered."""
+        if self._registry.forgot():
+            self._topics.clear()
+            self._without_schema.clear()
         if schema is None:
             found = self._without_schema.get(topic)
             if found is None:

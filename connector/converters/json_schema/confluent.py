@@ -57,6 +57,8 @@ class JsonSchemaConverter:
             raise DataError("JsonSchemaConverter needs a schema: the record has none")
         if value is None and not schema.optional and (schema.default is NO_DEFAULT or schema.default is None):
             return Converted(None)
+        if self._registry.forgot():
+            self._topics.clear()
         cache = self._topics.get(topic)
         if cache is None:
             cache = self._topics[topic] = SchemaCache()

@@ -80,6 +80,8 @@ class ProtobufConverter:
             return Converted(None)
         if schema is None:
             raise DataError("ProtobufConverter needs a schema: the record has none")
+        if self._registry.forgot():
+            self._topics.clear()
         cache = self._topics.get(topic)
         if cache is None:
             cache = self._topics[topic] = SchemaCache()

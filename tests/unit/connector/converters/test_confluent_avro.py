@@ -9,14 +9,18 @@ import pytest
 
 from connector.configdef.options import OptionError, Options
 from connector.converters.avro.confluent import DEFINITIONS
+from connector.converters.avro.converter import AvroConverter
 from connector.converters.avro.names import scrubbed, split_name
 from connector.converters.confluent_keys import HEADER_ID, RECORD_NAME, TOPIC_RECORD_NAME
-from connector.converters.converter import Converted, Converter, SchemaNeededError, Side
-from connector.converters.registry import RegisteredSchema, Registry, RegistrySettings, SchemaAsk
+from connector.converters.converter import Converted, Converter, ConverterDefinition, SchemaNeededError, Side
+from connector.converters.json_schema.confluent import DEFINITIONS as JSON_SCHEMA
+from connector.converters.protobuf.confluent import DEFINITIONS as PROTOBUF
+from connector.converters.registry import RegisteredSchema, Registry, RegistrySettings, SchemaAsk, TokenEndpoint
 from connector.record.connect_record import DataError
 from connector.record.schema import BYTES, INT32, INT64, STRING, Field, Schema
 
 URL = {"schema.registry.url": "http://r:8081"}
+NEWEST = {"auto.register.schemas": "false", "use.latest.version": "true"}
 ROW = Schema("struct", name="s.t.Value", fields=(Field("id", INT32), Field("name", STRING.as_optional())))
 
 
@@ -120,6 +124,38 @@ def test_the_newest_schema_must_be_able_to_read_the_record() -> None:
     loose = made(auto_register_schemas="false", use_latest_version="true", latest_compatibility_strict="false")
     fields = [{"name": "id", "type": "int"}]
     assert answered(loose, ROW, {"id": 3, "name": "n"}, latest(fields=fields)).payload == b"\6"
+
+
+@pytest.mark.parametrize("converter_definition", [*DEFINITIONS, *JSON_SCHEMA, *PROTOBUF], ids=lambda definition: definition.name)
+def test_newest_schemas_are_asked_for_again_once_forgotten(converter_definition: ConverterDefinition) -> None:
+    options = URL | NEWEST | {"latest.cache.ttl.sec": "60", "latest.compatibility.strict": "false"}
+    converter = converter_definition.make(Options(converter_definition.keys, options), "value")
+    texts = {"Avro": '"long"', "JsonSchema": "{}", "Protobuf": 'syntax = "proto3"; message V { int64 a = 1; }'}
+    text = next(text for name, text in texts.items() if f".{name}Converter" in converter_definition.name)
+    schema = INT64 if text == '"long"' else Schema("struct", name="V", fields=(Field("a", INT64),))
+    value = 1 if schema is INT64 else {"a": 1}
+    for number in (1, 2):
+        needed = asked(converter, schema, value)
+        assert isinstance(needed.registry, Registry)
+        assert needed.registry.newest_seconds == 60
+        needed.registry.learn(needed.request, RegisteredSchema(number, text=text))
+        assert converter.convert("t", schema, value, ()).prefix[4] == number
+        needed.registry.forget_newest()
+
+
+def test_a_schema_that_is_asked_for_again_is_not_the_records_own() -> None:
+    """Others keep what is prepared with an own schema."""
+    converter = DEFINITIONS[0].make(Options(DEFINITIONS[0].keys, URL | NEWEST | {"latest.cache.ttl.sec": "60"}), "value")
+    answered(converter, INT64, 1, RegisteredSchema(1, text='"long"'))
+    assert isinstance(converter, AvroConverter)
+    assert not converter.prepared("t", INT64).own
+
+
+def test_the_newest_schema_is_asked_for_once_by_default() -> None:
+    converter = DEFINITIONS[0].make(Options(DEFINITIONS[0].keys, URL | NEWEST), "value")
+    answered(converter, INT64, 1, RegisteredSchema(1, text='"long"'))
+    assert isinstance(converter, AvroConverter)
+    assert converter.prepared("t", INT64).own
 
 
 def test_the_id_in_a_header() -> None:
@@ -233,6 +269,13 @@ def _settings(**options: str) -> RegistrySettings:
 def test_the_options_of_the_client_may_have_its_prefix(options: dict[str, str]) -> None:
     prefixed = {f"schema_registry_{name}": value for name, value in options.items()}
     assert _settings(**prefixed) == _settings(**options) != _settings()
+
+
+def test_the_options_of_the_token_endpoint() -> None:
+    options = {"credentials_source": "OAUTHBEARER", "issuer_endpoint_url": "http://a/t", "client_id": "c", "client_secret": "s"}
+    given = {f"bearer_auth_{name}": value for name, value in options.items()}
+    assert _settings(**given).token_endpoint == TokenEndpoint("http://a/t", "c", "s", "", 300)
+    assert _settings(**given, bearer_auth_cache_expiry_buffer_seconds="10").token_endpoint == TokenEndpoint("http://a/t", "c", "s", "", 10)
 
 
 def test_an_option_with_the_prefix_prevails() -> None:

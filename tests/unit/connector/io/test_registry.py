@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import ssl
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import orjson
 import pytest
 
-from connector.converters.converter import SchemaRequest
+from connector.converters.converter import SchemaNeededError, SchemaRequest
 from connector.converters.registry import Reference, RegisteredSchema, Registry, RegistrySettings, SchemaAsk, TokenEndpoint
 from connector.errors import CdcError, ErrorKind
 from connector.io.registry import RegistryClient, RegistryClients
 
+ENDPOINT = TokenEndpoint("http://auth/token", "c", "hidden")
 Answer = Callable[[httpx.Request], httpx.Response]
 REGISTER = SchemaRequest("t/x-value", SchemaAsk("register", "AVRO", '"int"'))
 
@@ -114,6 +118,61 @@ async def test_the_next_url_is_asked_after_the_attempts_at_the_first() -> None:
     assert [request.url.host for request in server.requests] == ["one", "one", "one", "two"]
 
 
+async def test_the_url_that_answered_last_is_asked_first() -> None:
+    no = httpx.ConnectError("no")
+    server = Server(no, ok({"id": 1}), httpx.Response(404), no, ok({"id": 3}))
+    client = server.client(urls=("http://one", "http://two"), retries=0)
+    await client.resolve(REGISTER)
+    with pytest.raises(CdcError):
+        await client.resolve(SchemaRequest("b", SchemaAsk("look up", "AVRO", "{}")))
+    await client.resolve(SchemaRequest("c", REGISTER.ask))
+    assert [request.url.host for request in server.requests] == ["one", "two", "two", "two", "one"]
+
+
+def _wrapped(problem: Exception) -> httpx.ConnectError:
+    """What httpx raises for a problem below it."""
+    error = httpx.ConnectError("secret")
+    error.__cause__ = problem
+    return error
+
+
+def _untrusted() -> httpx.ConnectError:
+    problem = ssl.SSLCertVerificationError(1, "x")
+    problem.verify_message = "unable to get local issuer certificate"
+    return _wrapped(problem)
+
+
+@pytest.mark.parametrize(
+    ("api", "options"),
+    [
+        ("confluent", ("schema.registry.ssl.truststore.location", "schema.registry.ssl.endpoint.identification.algorithm=none")),
+        ("apicurio-v2", ("apicurio.registry.request.ssl.truststore.location", "apicurio.registry.tls.verify-host=false")),
+        ("apicurio-v3", ("apicurio.registry.tls.truststore.location", "apicurio.registry.tls.verify-host=false")),
+    ],
+)
+async def test_an_untrusted_certificate_is_named_and_not_asked_again(api: str, options: tuple[str, str]) -> None:
+    server = Server(_untrusted())
+    with pytest.raises(CdcError, match="TLS certificate of the schema registry https://one is not trusted") as error:
+        await server.client(api=api, urls=("https://one",), retries=3).resolve(REGISTER)
+    assert error.value.kind is ErrorKind.SINK_REFUSED
+    assert error.value.detail == "unable to get local issuer certificate"
+    assert all(option in error.value.remedy for option in options)
+
+
+async def test_the_next_url_is_asked_after_an_untrusted_certificate() -> None:
+    server = Server(_untrusted(), ok({"id": 1}))
+    assert await server.client(urls=("https://one", "https://two")).resolve(REGISTER) == RegisteredSchema(1)
+
+
+async def test_a_server_without_tls_is_named() -> None:
+    problem = ssl.SSLError(1, "x")
+    problem.reason = "WRONG_VERSION_NUMBER"
+    with pytest.raises(CdcError, match="makes no TLS connection with this client") as error:
+        await Server(_wrapped(problem)).client(urls=("https://one",), retries=0).resolve(REGISTER)
+    assert (error.value.kind, error.value.detail) == (ErrorKind.SINK_UNREACHABLE, "WRONG_VERSION_NUMBER")
+    assert "schema.registry.ssl.*" in error.value.remedy
+
+
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
@@ -164,8 +223,40 @@ async def test_a_token_is_fetched_once() -> None:
 
 
 @pytest.mark.parametrize(
+    "problem",
+    [httpx.Response(408), httpx.Response(429), httpx.Response(500), httpx.Response(503), httpx.Response(507), httpx.ConnectError("no")],
+)
+async def test_a_token_endpoint_that_cannot_answer_is_asked_again(problem: httpx.Response | Exception) -> None:
+    server = Server(problem, ok({"access_token": "T", "expires_in": 3600}), ok({"id": 1}))
+    assert await server.client(token_endpoint=ENDPOINT, retries=1).resolve(REGISTER) == RegisteredSchema(1)
+    server = Server(problem, problem)
+    with pytest.raises(CdcError) as error:
+        await server.client(token_endpoint=ENDPOINT, retries=1).resolve(REGISTER)
+    assert error.value.kind is ErrorKind.SINK_UNREACHABLE
+    assert not server.answers
+
+
+@pytest.mark.parametrize(("buffer", "age", "fetches"), [(300, 3299, 1), (300, 3300, 2), (10, 3589, 1), (10, 3590, 2), (5000, 1800, 2)])
+async def test_a_token_is_fetched_again_before_its_end(buffer: int, age: float, fetches: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = 1000.0
+    monkeypatch.setattr("connector.io.registry_token.time.monotonic", lambda: clock)
+    server = Server(*[ok({"access_token": "T", "expires_in": 3600, "id": 1}) for _ in range(4)])
+    client = server.client(token_endpoint=replace(ENDPOINT, buffer_seconds=buffer))
+    await client.resolve(REGISTER)
+    clock += age
+    await client.resolve(SchemaRequest("other", REGISTER.ask))
+    assert [request.url.host for request in server.requests].count("auth") == fetches
+
+
+async def test_the_token_endpoint_has_the_tls_options_too() -> None:
+    with pytest.raises(CdcError, match="The TLS options for the schema registry cannot be used"):
+        RegistryClient(settings(token_endpoint=replace(ENDPOINT, url="https://auth"), ssl=(("ssl.truststore.location", "/x.jks"),)))
+
+
+@pytest.mark.parametrize(
     ("answer", "kind"),
     [
+        (_untrusted(), ErrorKind.SINK_REFUSED),
         (httpx.Response(401, text="hidden"), ErrorKind.SINK_PERMISSION),
         (httpx.ReadTimeout("hidden"), ErrorKind.SINK_UNREACHABLE),
     ],
@@ -177,6 +268,41 @@ async def test_no_token(answer: httpx.Response | Exception, kind: ErrorKind) -> 
     assert error.value.kind is kind
     assert "auth" in str(error.value)
     assert "hidden" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("action", "seconds", "after"), [("latest", 60, 60), ("latest", 0, 20), ("latest", -1, None), ("register", 60, None)]
+)
+async def test_the_newest_schema_is_forgotten_after_its_time(
+    action: Any, seconds: int, after: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop, clock = asyncio.get_running_loop(), 1000.0
+    later: list[tuple[float, Callable[..., None], tuple[Any, ...]]] = []
+    request = SchemaRequest("s", SchemaAsk(action, "AVRO"))
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        nonlocal clock
+        clock += 2
+        return ok({"id": 7, "schema": "x"})
+
+    def call_later(delay: float, call: Callable[..., None], *arguments: Any) -> asyncio.TimerHandle:
+        later.append((delay, call, arguments))
+        return asyncio.TimerHandle(0, call, arguments, loop)
+
+    clients, registry = RegistryClients(lambda: httpx.MockTransport(answer)), Registry(settings(), seconds)
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "time", lambda: clock)
+        patch.setattr(loop, "call_later", call_later)
+        await clients.resolve(registry, request)
+    assert registry.schema(request).id == 7
+    assert [delay for delay, _, _ in later] == ([] if after is None else [after])
+    for _, call, arguments in later:
+        call(*arguments)
+        assert registry.forgot()
+        assert not registry.forgot()
+        with pytest.raises(SchemaNeededError):
+            registry.schema(request)
+    await clients.close()
 
 
 @pytest.mark.parametrize("reported", [True, False])
