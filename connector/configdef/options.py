@@ -16,6 +16,14 @@ def discard(_property: str) -> None:
     """Take a property and report nothing: the :data:`Report` of those who make a step only to check it."""
 
 
+Idle = Callable[[str, str], None]
+"""Takes the full name of a property that has no effect here, and the reason."""
+
+
+def discard_idle(_property: str, _reason: str) -> None:
+    """Take a property and report nothing, as :func:`discard`."""
+
+
 class OptionError(ValueError):
     """Options that a transform cannot be made of (Kafka's ``ConfigException``)."""
 
@@ -68,6 +76,13 @@ class Options:
         """Report each of :meth:`unused` as the configuration names it, with the step's ``prefix``."""
         for name in self.unused():
             report(f"{prefix}{name}")
+
+    def report_idle(self, prefix: str, report: Idle) -> None:
+        """Report each option that is set and has no effect here (``support`` is ``ignored``), with the reason."""
+        for name in self._values:
+            key = self._keys.get(name)
+            if key is not None and key.support == "ignored":
+                report(f"{prefix}{name}", key.reason)
 
     def text(self, name: str) -> str | None:
         """Return the trimmed text, or the default. Raises OptionError for a required option that is not set."""

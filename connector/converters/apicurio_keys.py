@@ -11,7 +11,8 @@ from typing import Final
 from connector.configdef.key import Type
 from connector.converters.confluent_keys import unlisted_key as key
 
-_READING: Final = "It concerns reading alone, or a cache."
+_READING: Final = "It concerns reading alone."
+_KEPT: Final = "An answer of the registry is kept until the task ends."
 _PREFIX: Final = "apicurio.registry."
 _HEADERS: Final = tuple(
     key(f"{_PREFIX}headers.{side}.{part}.name", "STRING", f"apicurio.{side}.{part}", "LOW", f"Name of the header with a {side}'s {part}.")
@@ -19,17 +20,17 @@ _HEADERS: Final = tuple(
     for part in ("globalId", "contentId", "contentHash", "groupId", "artifactId", "version", "msgType")
 )
 _IGNORED: Final = tuple(
-    key(_PREFIX + name, "STRING", None, "LOW", doc, support="ignored", reason=_READING)
-    for name, doc in (
-        ("cache-latest", "Whether the newest schema is kept."),
-        ("check-period-ms", "How long answers are kept, in ms."),
-        ("fault-tolerant-refresh", "Whether an old answer serves while the registry is away."),
-        ("use-specific-avro-reader", "Whether generated Java classes are read."),
-        ("fallback.group-id", "Group for records without an id."),
-        ("fallback.artifact-id", "Artifact for records without an id."),
-        ("fallback.version", "Version for records without an id."),
-        ("fallback.provider", "Java class that chooses these."),
-        ("deserializer.dereference-schema", "Whether references are resolved at reading."),
+    key(_PREFIX + name, "STRING", None, "LOW", doc, support="ignored", reason=reason)
+    for name, doc, reason in (
+        ("cache-latest", "Whether the newest schema is kept.", _KEPT),
+        ("check-period-ms", "How long answers are kept, in ms.", _KEPT),
+        ("fault-tolerant-refresh", "Whether an old answer serves while the registry is away.", _KEPT),
+        ("use-specific-avro-reader", "Whether generated Java classes are read.", _READING),
+        ("fallback.group-id", "Group for records without an id.", _READING),
+        ("fallback.artifact-id", "Artifact for records without an id.", _READING),
+        ("fallback.version", "Version for records without an id.", _READING),
+        ("fallback.provider", "Java class that chooses these.", _READING),
+        ("deserializer.dereference-schema", "Whether references are resolved at reading.", _READING),
     )
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from connector.configdef.options import OptionError, Options, Report, discard
+from connector.configdef.options import Idle, OptionError, Options, Report, discard, discard_idle
 from connector.converters import binary_data, cloud_events, ext_json, json, plain_bytes, simple_header, string
 from connector.converters.avro import apicurio as apicurio_avro
 from connector.converters.avro import confluent as confluent_avro
@@ -56,11 +56,17 @@ def renamed_converter(name: str) -> str | None:
 
 
 def make_converter(
-    choice: ConverterChoice, side: Side, emulation: Emulation, plugins: AllowedPlugins, report: Report = discard
+    choice: ConverterChoice,
+    side: Side,
+    emulation: Emulation,
+    plugins: AllowedPlugins,
+    report: Report = discard,
+    idle: Idle = discard_idle,
 ) -> Converter:
     """Make the converter of keys or values, and ``report`` each of its properties that it neither knows nor passes on.
 
-    A user's own class gets all its options, so none of them is reported. Raises CdcError(CONFIG_INVALID) that names the property.
+    ``idle`` is told each property that it knows and that has no effect. A user's own class gets all its options, so none is reported.
+    Raises CdcError(CONFIG_INVALID) that names the property.
     """
     setting = f"{side}.converter"
     if ":" in choice.name:
@@ -78,6 +84,7 @@ def make_converter(
     except OptionError as problem:
         raise CdcError(ErrorKind.CONFIG_INVALID, f"The {setting} cannot be used: {problem}", f"Correct {setting}.*.") from None
     options.report_unused(f"{setting}.", report)
+    options.report_idle(f"{setting}.", idle)
     return made
 
 

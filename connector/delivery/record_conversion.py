@@ -220,15 +220,22 @@ class RecordConversion:
         """
         self._failed = failed
         unused: list[str] = []
+        idle: list[tuple[str, str]] = []
         self.chain = Chain(make_steps(plan.config, plan.emulation, plan.plugins, unused.append, backtrack))
         for step in self.chain.steps:
             if isinstance(step.transform, Reporting):
                 step.transform.reports.bind(step.alias, warn, warn if error is None else error)
-        self._key: Converter = make_converter(plan.key, "key", plan.emulation, plan.plugins, unused.append)
-        self._value: Converter = make_converter(plan.value, "value", plan.emulation, plan.plugins, unused.append)
+
+        def note_idle(name: str, reason: str) -> None:
+            idle.append((name, reason))
+
+        self._key: Converter = make_converter(plan.key, "key", plan.emulation, plan.plugins, unused.append, note_idle)
+        self._value: Converter = make_converter(plan.value, "value", plan.emulation, plan.plugins, unused.append, note_idle)
         self._header: HeaderConverter = make_header_converter(plan.header, plan.emulation, plan.plugins, unused.append)
         self.unused: Final = tuple(unused)
         """The properties of steps and converters that none of them knows."""
+        self.idle: Final = tuple(idle)
+        """The properties of converters that have no effect, each with the reason."""
         self._usual: tuple[tuple[Header, ...], Sequence[RawHeader], bytes] = ((), (), NO_HEADERS)
         """The headers that were converted last: the same object comes with most records."""
         self._short = plan.fast_path()

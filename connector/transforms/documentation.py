@@ -44,6 +44,8 @@ Rules
 - An option that a step, a predicate or a converter does not know has no effect. When the task starts, the log names these properties once:
   `msg="properties unknown to their step, they have no effect"`. Options that a converter passes on (`request.header.*`,
   `apicurio.registry.request.headers.*`, `delegate.converter.type.*`, and `json.*` and `avro.*` of CloudEvents) are not reported.
+- An option that is marked with "No effect" is known and not used. When the task starts, the log names it with the reason:
+  `msg="property has no effect"`.
 - Confluent's converters read the options of the registry's client (`basic.auth.*`, `bearer.auth.*`, `sasl.jaas.config`, `proxy.*`,
   `http.*`, `max.retries`, `retries.*`) with the prefix `schema.registry.` too. An option with the prefix prevails.
 - Debezium 2 renamed `io.debezium.converters.ByteBufferConverter`. A configuration with the former name is refused; write
@@ -98,6 +100,8 @@ def _section(name: str, doc: str, keys: Iterable[Key], versions: str) -> list[st
 def _row(key: Key) -> str:
     default = "required" if key.required else "" if key.default is None else f"`{_code(key.default)}`" if key.default else "empty"
     meaning = _text(key.doc) + ("" if key.versions in (VERSIONS, ()) else f" *({', '.join(key.versions)})*")
+    if key.support == "ignored":
+        meaning += f" No effect: {_text(key.reason[0].lower() + key.reason[1:])}"
     return f"| `{_code(key.name)}` | {key.type} | {default} | {meaning} |"
 
 

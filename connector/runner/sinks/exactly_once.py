@@ -88,9 +88,12 @@ async def open_sink(context: TaskContext, config: ConnectorConfig, stack: AsyncE
     found = await converted(
         sink, context.conversion, config, stack, context.backtrack, context.topic_described, bound(_count_failure, context)
     )
-    if isinstance(found, ConvertingSink) and (unused := found.conversion.unused):
+    if isinstance(found, ConvertingSink):
         # The processes that read a snapshot make the same steps; only the task reports.
-        LOG.warning("properties unknown to their step, they have no effect", properties=", ".join(unused))
+        if unused := found.conversion.unused:
+            LOG.warning("properties unknown to their step, they have no effect", properties=", ".join(unused))
+        for name, reason in found.conversion.idle:
+            LOG.warning("property has no effect", property=name, reason=reason)
     return found, context
 
 

@@ -55,6 +55,18 @@ def test_unknown_options_below_the_prefix_of_a_registry_are_reported() -> None:
     assert unknown("io.apicurio.registry.utils.converter.AvroConverter", **options) == ["value.converter.apicurio.registry.tls.whatever"]
 
 
+def test_options_without_effect_are_named_with_the_reason() -> None:
+    options = {"schema.registry.url": URL, "rule.executors": "x", "schemas.cache.config": "5", "max.retries": "1"}
+    avro = ConverterChoice("io.confluent.connect.avro.AvroConverter", options)
+    plan = ConversionPlan({}, ConverterChoice(STRING), avro, ConverterChoice(STRING), plugins=NO_PLUGINS)
+    conversion = RecordConversion(plan, EventLog(__name__).warning)
+    assert conversion.unused == ()
+    assert conversion.idle == (
+        ("value.converter.rule.executors", "Rules of a schema are not executed."),
+        ("value.converter.schemas.cache.config", "All are kept."),
+    )
+
+
 def test_a_header_converter_reports_too() -> None:
     found: list[str] = []
     make_header_converter(ConverterChoice(STRING, {"schemas.enable": "false"}), DEFAULT, NO_PLUGINS, found.append)
