@@ -160,6 +160,7 @@ class TaskRun:
         capture = await self._capture(query)
         sink = fenced or await self._open_sink(stack)
         self._notifier = Notifier(self._context, config, sink)
+        stack.push_async_callback(self._notifier.close)
         replication, created = await self._prepare(stack, query, decision, facts)
         start = decision.start
         if decision.catch_up:
@@ -213,6 +214,7 @@ class TaskRun:
             capture = await self._capture(query)
             sink = await self._open_sink(stack)
             self._notifier = Notifier(self._context, self._config, sink)
+            stack.push_async_callback(self._notifier.close)
             _replication, created = await self._prepare(stack, query, decision, facts)
             await self._snapshot(query, sink, capture, decision, created, self._bulk)
 
@@ -226,6 +228,7 @@ class TaskRun:
             query = await self._query(stack)
             capture = await self._capture(query)
             self._notifier = Notifier(self._context, config, sink)
+            stack.push_async_callback(self._notifier.close)
             replication = await self._replication(stack)
             timeout = config.internal_create_slot_command_timeout
             created = await replication.create_slot(config.slot_name, self._plugin, temporary=True, timeout_s=timeout)

@@ -45,9 +45,13 @@ class HttpChannel:
         self._post = post
         self._waiting: deque[Notification] = deque()
         self._delivery: asyncio.Task[None] | None = None
+        self._closed = False
 
     def send(self, notification: Notification) -> None:
         """Queue a notification. It is posted by a task of its own, which ends when nothing is queued."""
+        if self._closed:
+            self._dropped(notification, "the task has ended")
+            return
         if len(self._waiting) >= MOST_WAITING:
             self._dropped(notification, "too many notifications wait")
             return
@@ -59,6 +63,19 @@ class HttpChannel:
         """Wait until nothing is queued."""
         if self._delivery is not None:
             await asyncio.shield(self._delivery)
+
+    async def close(self, limit: float) -> None:
+        """Wait up to ``limit`` seconds until nothing is queued, then drop what is left. Nothing is posted afterwards."""
+        self._closed = True
+        if self._delivery is None:
+            return
+        try:
+            await asyncio.wait({self._delivery}, timeout=limit)
+        finally:
+            self._delivery.cancel()
+        await asyncio.wait({self._delivery})
+        while self._waiting:
+            self._dropped(self._waiting.popleft(), "the task has ended")
 
     async def _deliver_all(self) -> None:
         while self._waiting:

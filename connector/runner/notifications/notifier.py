@@ -76,6 +76,11 @@ class Notifier:
             if self._http is not None:
                 await asyncio.wait_for(self._http.delivered(), _LAST_S)
 
+    async def close(self) -> None:
+        """End the delivery of what is queued. Wait briefly for it."""
+        if self._http is not None:
+            await self._http.close(_LAST_S)
+
     def _channel(self, name: str) -> Channel | None:
         match name:
             case "sink":

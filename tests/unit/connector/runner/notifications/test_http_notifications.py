@@ -111,6 +111,30 @@ async def test_after_the_last_attempt_it_is_dropped_with_a_warning_and_the_next_
     assert dropped(caplog) == [(2, "HTTP 500")]
 
 
+async def test_nothing_is_posted_after_the_end(caplog: pytest.LogCaptureFixture) -> None:
+    async with receiving(200, answers=False) as (receiver, url):
+        sender = channel(url, retries=5)
+        for number in range(2):
+            sender.send(notification(number))
+        await receiver.asked.wait()
+        await sender.close(0)
+        sender.send(notification(2))
+        receiver.answers.set()
+    assert not [task for task in asyncio.all_tasks() if task.get_name() == "http notifications"]
+    assert receiver.ids() == ["n0"]
+    assert [reason for _, reason in dropped(caplog)] == ["the task has ended"] * 3
+
+
+async def test_what_is_queued_at_the_end_has_a_short_time() -> None:
+    async with receiving(200) as (receiver, url):
+        sender = channel(url)
+        for number in range(2):
+            sender.send(notification(number))
+        await sender.close(LIMIT)
+        await sender.close(LIMIT)
+    assert receiver.ids() == ["n0", "n1"]
+
+
 async def test_nobody_listens(caplog: pytest.LogCaptureFixture) -> None:
     async with receiving(200) as (_, url):
         pass
