@@ -34,12 +34,14 @@ class MetadataSource(NamedTuple):
     def of(cls, text: str) -> MetadataSource:
         """Read ``metadata.source``: the source of all, then attributes with theirs. Raises OptionError."""
         first, *rest = (entry.strip() for entry in text.split(","))
+        first = first.lower()
         if first not in ("value", "header"):
             raise OptionError(f"Invalid value {text} for configuration metadata.source: It begins with value or header")
         block: Origin = "value" if first == "value" else "header"
         chosen: dict[str, Origin] = dict.fromkeys(("id", "type", "dataSchemaName", "traceparent"), block)
         for entry in rest:
             name, _, origin = entry.partition(":")
+            origin = origin.strip().lower()
             if name not in chosen:
                 raise OptionError(f"Field `{name}` is not allowed to set custom source")
             if origin not in ("header", "generate"):

@@ -10,6 +10,12 @@ from connector.java.floats import java_double, java_float
 _UNITS: Final = ("years", "mons", "days", "hours", "mins")
 
 
+def _seconds(micros: int) -> str:
+    """Return seconds with up to six digits after the dot, and no zeros at the end."""
+    whole, rest = divmod(abs(micros), 1_000_000)
+    return ("-" if micros < 0 else "") + f"{whole}.{rest:06}".rstrip("0").rstrip(".")
+
+
 def key_text(value: JavaValue | None) -> str | None:
     """Return the text of ``value``; None for NULL. If Java prints only an object's address (bytea), return PostgreSQL's text."""
     if value is None:
@@ -25,7 +31,7 @@ def key_text(value: JavaValue | None) -> str | None:
             *units, seconds, micros = value.value
             words = [f"{amount} {unit}" for amount, unit in zip(units, _UNITS, strict=True) if amount]
             if seconds or micros or not words:
-                words.append(f"{seconds + micros / 1_000_000:g} secs")
+                words.append(f"{_seconds(seconds * 1_000_000 + micros)} secs")
             return " ".join(words)
         case _:
             return text_from_key(value)

@@ -147,13 +147,15 @@ async def reported_run(context: TaskContext, stop: asyncio.Event) -> AsyncIterat
 def _open(context: TaskContext) -> LineageReporter | None:
     if context.config.get("openlineage.integration.enabled", "").strip().lower() != "true":
         return None
+    from connector.runner.passwords import passwords  # noqa: PLC0415 (every converter; only reports need them)
+
     config, _notices = parse(context.config)
     if not config.openlineage_integration_enabled:
         return None
     try:
         adapter = adapter_version()
         masked = matcher([config.custom_sanitize_pattern], "custom.sanitize.pattern", context.backtrack)
-        secrets = [name for name in context.config if masked(name)]
+        secrets = [*passwords(context.config), *(name for name in context.config if masked(name))]
     except (LineageSetupError, CdcError) as problem:
         LOG.warning("no OpenLineage events are sent", reason=str(problem))
         return None

@@ -15,7 +15,7 @@ import pytest
 
 from connector.configdef.options import OptionError, Options
 from connector.converters.catalog import make_converter
-from connector.converters.cloud_event_settings import KEYS, CloudEventSettings, avro_choice
+from connector.converters.cloud_event_settings import KEYS, CloudEventSettings, MetadataSource, avro_choice
 from connector.converters.cloud_events import NAME, CloudEventsConverter
 from connector.converters.confluent_keys import HEADER_ID
 from connector.converters.converter import Converted, ConverterChoice, SchemaNeededError
@@ -95,6 +95,23 @@ def test_options_that_the_reference_refuses_are_refused(recorded: Any, emulation
         if problem is not None:
             with pytest.raises(OptionError):
                 _converter(options, emulation)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "header,id:generate,type:generate,traceparent:header,dataSchemaName:generate",
+        "Header , id:Generate, type: GENERATE ,traceparent: header,dataSchemaName:generate",
+    ],
+)
+def test_sources_of_metadata_are_trimmed_and_of_any_case(text: str) -> None:
+    assert MetadataSource.of(text) == MetadataSource("header", "generate", "generate", "generate", "header")
+
+
+@pytest.mark.parametrize("text", ["generate", "value,id:value", "value,id", "value,ID:header"])
+def test_wrong_sources_of_metadata(text: str) -> None:
+    with pytest.raises(OptionError):
+        MetadataSource.of(text)
 
 
 SOURCE: Final = {

@@ -7,6 +7,7 @@ import json
 import logging
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,25 @@ async def test_custom_pattern_masks_further_properties(tmp_path: Path) -> None:
         pass
     configs = read(events)[0]["run"]["facets"]["debezium_config"]["configs"]
     assert {"database.user=********", "database.password=********", "database.dbname=shop"} <= set(configs)
+
+
+async def test_passwords_by_their_definition_are_masked(tmp_path: Path) -> None:
+    events, properties = written_to(tmp_path)
+    names = (
+        "value.converter.bearer.auth.token",
+        "value.converter.schema.registry.bearer.auth.token",
+        "value.converter.schema.registry.ssl.keystore.key",
+        "value.converter.avro.apicurio.registry.auth.client.secret",
+        "producer.override.ssl.keystore.key",
+        "producer.override.ssl.truststore.certificates",
+    )
+    context = task_context(shop_config(**properties))
+    context = replace(context, config={**context.config, **dict.fromkeys(names, "sesame"), "value.converter.max.retries": "2"})
+    async with reported_run(context, asyncio.Event()):
+        pass
+    configs = set(read(events)[0]["run"]["facets"]["debezium_config"]["configs"])
+    assert {f"{name}=********" for name in names} | {"value.converter.max.retries=2"} <= configs
+    assert "sesame" not in events.read_text()
 
 
 async def test_nothing_is_reported_unless_it_is_asked_for() -> None:
