@@ -24,6 +24,8 @@ _TLS_OPTIONS: Final[dict[Api, str]] = {
     "apicurio-v2": "apicurio.registry.request.ssl",
     "apicurio-v3": "apicurio.registry.tls",
 }
+_OF_CONNECTIONS: Final = (ssl.SSLWantReadError, ssl.SSLWantWriteError, ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
+"""What any connection with TLS raises for bytes that do not come, such as before a timeout."""
 
 
 def split_url(url: str) -> tuple[str, str]:
@@ -61,7 +63,7 @@ def unreachable(server: str, about: str, problem: httpx.HTTPError, api: Api) -> 
 
 def _tls_problem(problem: BaseException | None) -> ssl.SSLError | None:
     while problem is not None:
-        if isinstance(problem, ssl.SSLError):
+        if isinstance(problem, ssl.SSLError) and not isinstance(problem, _OF_CONNECTIONS):
             return problem
         problem = problem.__cause__ or problem.__context__
     return None

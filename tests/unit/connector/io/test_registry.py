@@ -173,6 +173,12 @@ async def test_a_server_without_tls_is_named() -> None:
     assert "schema.registry.ssl.*" in error.value.remedy
 
 
+@pytest.mark.parametrize("problem", [ssl.SSLWantReadError(2, "x"), ssl.SSLEOFError(8, "x")])
+async def test_a_connection_that_breaks_is_no_problem_of_tls(problem: ssl.SSLError) -> None:
+    with pytest.raises(CdcError, match="did not answer about the subject"):
+        await Server(_wrapped(problem)).client(urls=("https://one",), retries=0).resolve(REGISTER)
+
+
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
