@@ -248,7 +248,7 @@ class CloudEventAvroSchemas(RegisteredSchemas):
         data = self._registry.schema(row["data_id"])
         whole = None if row["event_id"] is None or event is None else self._registry.schema(event.key)
         if isinstance(data, Unreadable):
-            return Unreadable(f"{data.reason}. {_HEADERS}")
+            return data
         return whole if isinstance(whole, Unreadable) else text_of(row["data_id"], data, whole, has_op=row["has_op"])
 
     def _key(self, row: Row, name: SchemaName | None, columns: Sequence[Mapping[str, Any]]) -> str | Unreadable | None:
@@ -260,13 +260,8 @@ class CloudEventAvroSchemas(RegisteredSchemas):
         return known
 
 
-_HEADERS: Final = (
-    "With Apicurio's converter, set headers.enabled=false, because a CloudEvent has no header for the id of its data's schema."
-)
-_NO_AVRO: Final = (
-    f"it is not a CloudEvent whose data is Avro with a schema's id. Set data.serializer.type=avro in CloudEventsConverter. {_HEADERS}"
-)
+_NO_AVRO: Final = "it is not a CloudEvent whose data is Avro with a schema's id. Set data.serializer.type=avro in CloudEventsConverter"
 _LONG_IDS: Final = (
     "it is a CloudEvent in Avro, which names the schema of its data by four bytes only. Remove id-handler=Legacy8ByteIdHandler from the "
-    "converter, or set serializer.type=json."
+    "converter (2.x: set as-confluent=true), or set serializer.type=json."
 )
