@@ -11,9 +11,9 @@ Kafka Connect answers 409 or 500. It gets 409 only when the group does not assig
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ssl
-from typing import TYPE_CHECKING, Final
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.requests import Request
@@ -97,7 +97,8 @@ class Forwarding:
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
             self._client = httpx.AsyncClient(timeout=timeout, limits=limits, trust_env=False, verify=verify)
         request = self._client.build_request(
-            scope["method"],
+            # The router knows no HEAD. The other worker must: it ends a stream after the headers then.
+            "HEAD" if scope.get("head") else scope["method"],
             url.rstrip("/") + scope.get("raw_path", scope["path"].encode()).decode("ascii") + "?" + forward,
             content=await body.read(scope),
             headers=[(name, value) for name, value in scope["headers"] if name.decode("latin-1") not in _NOT_SENT_ON],
@@ -111,8 +112,10 @@ class Forwarding:
             await error(500, text)(scope, body.receive, send)
             return True
         try:
-            endless = answer.headers.get("content-type", "").startswith("text/event-stream")
-            with self._streams.one() if endless else contextlib.nullcontext():
+            if answer.headers.get("content-type", "").startswith("text/event-stream"):
+                with self._streams.one():
+                    await _until_gone(self._relay(scope, answer, send), body)
+            else:
                 await self._relay(scope, answer, send)
         finally:
             await answer.aclose()
@@ -171,6 +174,25 @@ class _Body:
         """The whole body. Raises ClientDisconnect, and RequestError as :func:`connect_api.bodies.read_any`."""
         self._next = 0
         return await bodies.read_any(Request(scope, self.receive))
+
+
+async def _until_gone(relay: Coroutine[Any, Any, None], body: _Body) -> None:
+    """Send a stream until it ends or the client leaves. The server drops what is sent after that, without an error."""
+
+    async def gone() -> None:
+        while (await body.receive())["type"] != "http.disconnect":
+            pass
+
+    sending, leaving = asyncio.create_task(relay), asyncio.create_task(gone())
+    try:
+        await asyncio.wait([sending, leaving], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        left = not sending.done()
+        sending.cancel()
+        leaving.cancel()
+        await asyncio.wait([sending, leaving])
+    if not left:
+        sending.result()
 
 
 def _next_forward(query: bytes) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -12,9 +12,10 @@ from fastapi import FastAPI
 
 from connect_api import bodies, forwarding
 from connect_api.app import create_app
-from connect_api.herder import ConnectorInfo, Elsewhere, TargetState
+from connect_api.herder import ConnectorInfo, Elsewhere, Note, TargetState
 from connect_api.hosts import AllowedHosts
 from connect_api.login import Login
+from connect_api.streams import Streams
 from tests.support.fake_herder import FakeHerder
 
 OTHER = "http://other:8083"
@@ -225,3 +226,74 @@ async def test_the_worker_that_was_asked_checks_the_page(monkeypatch: pytest.Mon
     other = {"Origin": "https://elsewhere.example", "Sec-Fetch-Site": "cross-site"}
     assert (await pair.create(headers=other, auth=("alice", "secret"))).status_code == 403
     assert len(pair.seen) == 1
+
+
+class NotesElsewhere(Follower):
+    def notifications(self, name: str, after: int) -> Sequence[Note]:
+        raise Elsewhere(OTHER)
+
+
+class Endless(httpx.AsyncByteStream):
+    def __init__(self, chunks: int | None = None) -> None:
+        self.chunks = chunks
+        self.closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        sent = 0
+        while self.chunks is None or sent < self.chunks:
+            yield b": still here\n\n"
+            await asyncio.sleep(0)
+            sent += 1
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+def streaming(stream: Endless) -> httpx.MockTransport:
+    return httpx.MockTransport(lambda _: httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=stream))
+
+
+async def test_a_stream_that_is_passed_on_ends_when_the_client_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream, made = Endless(), httpx.AsyncClient
+    monkeypatch.setattr(httpx, "AsyncClient", lambda **_: made(transport=streaming(stream)))
+    streams = Streams(1)
+    app = forwarding.Forwarding(answers_elsewhere, Follower(), streams)
+    left, sent = asyncio.Event(), 0
+    asked = iter([{"type": "http.request", "body": b"", "more_body": False}])
+
+    async def receive() -> Any:
+        for message in asked:
+            return message
+        await left.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(_message: Any) -> None:
+        nonlocal sent
+        sent += 1
+        if sent == 3:
+            left.set()
+
+    await asyncio.wait_for(app({"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": []}, receive, send), 5)
+    assert stream.closed
+    streams.check()
+
+
+async def test_a_stream_that_is_passed_on_ends_with_that_of_the_other_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream, made = Endless(3), httpx.AsyncClient
+    monkeypatch.setattr(httpx, "AsyncClient", lambda **_: made(transport=streaming(stream)))
+    app = forwarding.Forwarding(answers_elsewhere, Follower(), Streams(1))
+    async with made(transport=httpx.ASGITransport(app), base_url="http://here:8083") as client:
+        answer = await asyncio.wait_for(client.get("/connectors/shop/notifications"), 5)
+    assert (answer.status_code, answer.text) == (200, ": still here\n\n" * 3)
+
+
+async def answers_elsewhere(_scope: Any, _receive: Any, _send: Any) -> None:
+    raise Elsewhere(OTHER)
+
+
+async def test_a_head_is_passed_on_as_one(pair: Pair) -> None:
+    pair.follower.__class__ = NotesElsewhere
+    pair.leader.add("shop")
+    answer = await asyncio.wait_for(pair.client.head("/connectors/shop/notifications"), 5)
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert [request.method for request in pair.seen] == ["HEAD"]
