@@ -287,6 +287,9 @@ class Reconciler:
             return
         self._states.move(name, Subject.CONNECTOR, StateEvent.START)
         if self._applied.get(name) == config:
+            if self._supervisor.runs(name):
+                # Another worker may have written a state while it did not know that it no longer owned the connector.
+                self._states.move(name, Subject.TASK, StateEvent.START)
             return
         await self.halt(name)
         if self._stopping:
@@ -323,7 +326,8 @@ class Reconciler:
         name = request.name
         with connector_context(name):
             async with self.lock(name):
-                if self._config.config(name) is None:
+                if self._config.config(name) is None or not self.ownership.mine(name):
+                    # The connector was deleted or given up since the request was read.
                     return
                 with_connector, with_task = affected(request, self._states.to_restart(name))
                 if with_connector and self._status.connector(name) is not None:

@@ -165,3 +165,42 @@ async def test_a_new_leader_has_read_what_the_former_one_wrote(cluster: Cluster)
     await cluster.settled()
     with pytest.raises(HerderError, match="Connector c0 already exists"):
         await second.herder.put_connector("c0", {**CONFIG, "name": "c0"}, allow_replace=False)
+
+
+async def test_a_request_to_restart_that_a_removed_worker_reads_late_leaves_no_wrong_states(cluster: Cluster) -> None:
+    first, second, late = await cluster.add(), await cluster.add(), await cluster.add(LateLog)
+    await cluster.create("c0", "c1", "c2")
+    await late.herder.caught_up()
+    await cluster.settled()
+    assert cluster.running() == [["c0"], ["c1"], ["c2"]]
+    cluster.group.lose(cluster.memberships[2])
+    await first.settled()
+    await second.herder.restart_connector("c2", include_tasks=True, only_failed=False)
+    # The assignment makes the late worker read as far as this, and thereby the request.
+    await create(cluster, "c3")
+    await first.settled()
+    cluster.group.find_again(cluster.memberships[2])
+    await cluster.settled()
+    await late.herder.caught_up()
+    await cluster.settled()
+    assert "c2" in first.running
+    status = first.herder.connector_status("c2")
+    assert [(each.state, each.worker_id) for each in (status.connector, status.tasks[0])] == [("RUNNING", "127.0.0.1:1")] * 2
+
+
+async def test_the_owner_replaces_the_states_that_a_removed_worker_wrote(cluster: Cluster) -> None:
+    first, second, removed = await cluster.add(), await cluster.add(), await cluster.add()
+    names = [f"c{n}" for n in range(6)]
+    await cluster.create(*names)
+    cluster.group.lose(cluster.memberships[2])
+    await cluster.settled()
+    # The removed worker restarts its connector too.
+    await second.herder.restart_connector("c2", include_tasks=True, only_failed=False)
+    await cluster.settled()
+    assert first.herder.task_status("c2", 0).worker_id == "127.0.0.1:3"
+    cluster.group.find_again(cluster.memberships[2])
+    await cluster.settled()
+    assert "c2" in first.running
+    assert "c2" not in removed.running
+    status = first.herder.connector_status("c2")
+    assert [(each.state, each.worker_id) for each in (status.connector, status.tasks[0])] == [("RUNNING", "127.0.0.1:1")] * 2
