@@ -34,16 +34,21 @@ class Claim:
     owned: tuple[str, ...] = ()
     attempt: int = 0
     """Counts the worker's joins. It makes each join differ from the one before, because the broker ignores a join without changes."""
+    offset: int = -1
+    """That of the last record of the config topic that the worker had read; -1 in the claim of an earlier version, which does not say."""
 
     def encode(self) -> bytes:
         """The claim as a member's user data."""
-        return _pack([_FORMAT, self.worker_id, self.url, self.generation, self.owned, self.attempt])
+        # Earlier versions read the first part and ignore what follows it.
+        return _pack([_FORMAT, self.worker_id, self.url, self.generation, self.owned, self.attempt]) + _pack([_FORMAT, self.offset])
 
     @staticmethod
     def decode(data: bytes) -> Claim:
         """Raises ValueError for what no worker of this format wrote."""
         worker_id, url, generation, owned, attempt = _unpack(data, 5)
-        return Claim(str(worker_id), str(url), int(generation), tuple(map(str, owned)), int(attempt))
+        second = _after_first(data)
+        (offset,) = _unpack(second, 1) if second else (-1,)
+        return Claim(str(worker_id), str(url), int(generation), tuple(map(str, owned)), int(attempt), int(offset))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +178,12 @@ def _least(counts: Mapping[str, int]) -> str:
 
 def _pack(value: object) -> bytes:
     return zlib.compress(orjson.dumps(value), 1)
+
+
+def _after_first(data: bytes) -> bytes:
+    stream = zlib.decompressobj()
+    stream.decompress(data)
+    return stream.unused_data
 
 
 def _unpack(data: bytes, count: int) -> list[Any]:

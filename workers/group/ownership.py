@@ -3,8 +3,8 @@
 Rules:
 
 1. Between two generations the worker starts nothing: its connectors keep running, and new ones wait for the next assignment.
-2. An assignment takes effect when the worker has read the config topic as far as the leader had, and a new leader all of it: it must know
-   what the former one wrote last.
+2. An assignment takes effect when the worker has read the config topic as far as the leader had. It takes effect at the leader when that
+   has read as far as any member had, and at a new leader when it has read all of it: it must know what the former one wrote last.
 3. The first assignment after the start may be older than the process (a static member gets its former assignment, KIP-345). The compacted
    topic then does not show the order of later connectors, so the worker requests a new generation for them.
 4. The owner ends a connector that must move, then requests a new generation, which gives it to another worker.
@@ -63,6 +63,8 @@ class Ownership:
         self._joining = True
         self._decided = False
         self._attempts = 0
+        self._claimed = -1
+        """The highest offset that a member had read, when this worker last decided."""
         self._change = asyncio.Event()
         self._settling: asyncio.Task[None] | None = None
         self.generation = 0
@@ -163,6 +165,7 @@ class Ownership:
         """Assign all connectors in the config topic, by rule 5."""
         self._joining = self._decided = True
         others = [claim for claim in claims if claim.worker_id != self._worker_id]
+        self._claimed = max((claim.offset for claim in others), default=-1)
         return assign(self._worker_id, [*others, self._claim()], self._config.names(), self._config.offset)
 
     def joining(self) -> None:
@@ -193,8 +196,11 @@ class Ownership:
 
     async def _settle(self, assignment: Assignment, generation: int) -> None:
         # A worker without others has read the topic at its start.
-        begins_to_lead = assignment.leader == self._worker_id and not self.leads and generation > 0
-        while begins_to_lead or self._config.offset < assignment.offset:
+        leader = assignment.leader == self._worker_id
+        begins_to_lead = leader and not self.leads and generation > 0
+        # A member that has read more than the leader requests the next generation (rule 3), which must know of those connectors.
+        offset = max(assignment.offset, self._claimed if leader else -1)
+        while begins_to_lead or self._config.offset < offset:
             try:
                 await self._config.catch_up()
                 break
@@ -232,7 +238,7 @@ class Ownership:
         return any(worker == self._worker_id and name in self.held for name, worker in assignment.moving.items())
 
     def _claim(self) -> Claim:
-        return Claim(self._worker_id, self._url, self.generation, tuple(sorted(self.held)), self._attempts)
+        return Claim(self._worker_id, self._url, self.generation, tuple(sorted(self.held)), self._attempts, self._config.offset)
 
     def _owner(self, name: str) -> str | None:
         return None if self._owners is None else self._owners.owner(name)

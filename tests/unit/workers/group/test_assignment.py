@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,8 +75,16 @@ def test_a_static_member_that_came_back_twice_counts_once() -> None:
 def test_the_form_on_the_wire() -> None:
     found = assign("b", [claim("a", NAMES[:9]), claim("b", NAMES[9:])], NAMES, 42)
     assert Assignment.decode(found.encode()) == found
-    mine = Claim("h:1", "http://h:1", 3, ("x", "y"), 9)
+    mine = Claim("h:1", "http://h:1", 3, ("x", "y"), 9, 120)
     assert Claim.decode(mine.encode()) == mine
+
+
+def test_claims_are_read_across_versions() -> None:
+    before = zlib.compress(orjson.dumps([1, "h:1", "http://h:1", 3, ["x", "y"], 9]))
+    assert Claim.decode(before) == Claim("h:1", "http://h:1", 3, ("x", "y"), 9, -1)
+    # An earlier version decompresses and parses a claim in one step each.
+    mine = Claim("h:1", "http://h:1", 3, ("x", "y"), 9, 120)
+    assert orjson.loads(zlib.decompress(mine.encode())) == [1, "h:1", "http://h:1", 3, ["x", "y"], 9]
 
 
 @pytest.mark.parametrize("data", [b"", b"junk", claim("a").encode()[:-3]])

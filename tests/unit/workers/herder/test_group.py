@@ -363,6 +363,17 @@ async def test_an_assignment_counts_when_the_config_topic_is_read_as_far(cluster
     assert second.herder.connector_info("c1").name == "c1"
 
 
+async def test_a_leader_that_has_read_less_than_a_member_reads_on_before_it_decides_again(cluster: Cluster) -> None:
+    first = await cluster.add(LateLog)
+    cluster.topics.config.append([stored("c0"), stored("c1")])
+    assert list(first.herder.connectors()) == []
+    generation = cluster.group.generation
+    await cluster.add()
+    assert cluster.running() == [["c0"], ["c1"]]
+    # One for the worker that came, and one that it requested because the leader had not known the connectors.
+    assert cluster.group.generation == generation + 2
+
+
 async def test_between_generations_running_tasks_continue_and_none_start(cluster: Cluster) -> None:
     first = await cluster.add()
     await cluster.create("c0")
