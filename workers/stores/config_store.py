@@ -3,7 +3,7 @@
 Keys (``KafkaConfigBackingStore``): ``connector-<name>``, ``target-state-<name>``, ``task-<name>-<n>``, ``commit-<name>``,
 ``restart-connector-<name>``, ``logger-cluster-<name>``. Records of ``session-key`` and ``tasks-fencing-<name>`` are ignored. Task
 configurations count only up to the number in the last ``commit-`` record. As in Kafka Connect the task and commit records of a removed
-connector stay in the topic; this store drops them from memory.
+connector stay in the topic; this store drops them from memory, and does not take them for those of a later connector of that name.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ _TASK: Final = "task-"
 _COMMIT: Final = "commit-"
 _RESTART: Final = "restart-connector-"
 _LOGGER: Final = "logger-cluster-"
+_TASK_CLASS: Final = "task.class"
+"""What Kafka Connect adds to a connector's configuration for its task."""
 _OTHERS: Final = ("session-key", "tasks-fencing-")
 """Beginnings of the keys that only workers of Kafka Connect use."""
 
@@ -210,9 +212,21 @@ class ConfigStore:
             self._commits.pop(name, None)
         else:
             self._configs[name] = _properties(value)
+            if not existed:
+                self._drop_others(name, self._configs[name])
         if existed != (name in self._configs):
             self.arrivals.append(Arrival(offset, name, not existed))
         return name
+
+    def _drop_others(self, name: str, config: Mapping[str, str]) -> None:
+        """Drop task configurations that were read before the connector's first record and were not made from it.
+
+        They are those of a deleted connector, if compaction has removed the record of its deletion.
+        """
+        tasks = self._tasks.get(name, {}).values()
+        if any({key: value for key, value in task.items() if key != _TASK_CLASS} != config for task in tasks):
+            self._tasks.pop(name, None)
+            self._commits.pop(name, None)
 
     def _apply_target(self, name: str, value: Mapping[str, Any] | None) -> Change:
         if value is None:

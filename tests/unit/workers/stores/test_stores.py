@@ -32,6 +32,7 @@ TASK = Entry(
     b"task-shop-0",
     b'{"properties":{"topic.prefix":"shop","task.class":"io.debezium.connector.postgresql.PostgresConnectorTask"}}',
 )
+CONNECTORS_TASK = Entry(b"task-shop-0", orjson.dumps({"properties": {**CONFIG, "task.class": "any"}}))
 COMMIT_1 = Entry(b"commit-shop", b'{"tasks":1}')
 COMMIT_0 = Entry(b"commit-shop", b'{"tasks":0}')
 STARTED = Entry(b"target-state-shop", b'{"state":"STARTED","state.v2":"STARTED"}')
@@ -97,11 +98,12 @@ async def test_config_topic_is_read_back() -> None:
         ([CONNECTOR, TASK], 0),
         ([CONNECTOR, COMMIT_1], 0),
         ([CONNECTOR, TASK, COMMIT_1], 1),
-        ([TASK, COMMIT_1, CONNECTOR], 1),
+        ([CONNECTORS_TASK, COMMIT_1, CONNECTOR], 1),
+        ([TASK, COMMIT_1, CONNECTOR], 0),
         ([CONNECTOR, TASK, COMMIT_1, COMMIT_0], 0),
         ([CONNECTOR, TASK, COMMIT_1, Entry(b"connector-shop", None), CONNECTOR], 0),
     ],
-    ids=["uncommitted", "incomplete", "committed", "compacted", "stopped", "deleted and made again"],
+    ids=["uncommitted", "incomplete", "committed", "compacted", "compacted after deletion", "stopped", "deleted and made again"],
 )
 async def test_tasks_count_only_when_committed_and_complete(entries: list[Entry], count: int) -> None:
     store, _, _ = await config_store(*entries)
