@@ -107,7 +107,7 @@ class WorkerHerder:
             settings.worker_id, settings.http.advertised_url, config, membership or SoleMembership(), reconciler.all_changed, meter
         )
         self._beans = BeanBoard(settings, config, states, planner, reconciler, ownership, meter, boards)
-        self._offset_changes = OffsetChanges(config, self._offsets, ownership, reconciler)
+        self._offset_changes = OffsetChanges(config, self._offsets, ownership, reconciler, planner)
         by_table = settings.metrics.per_table
         self.figures: Final = FigureBoard(config, states, reconciler, ownership, meter, by_table=by_table)
         """What the worker's own figures are computed from."""

@@ -8,9 +8,11 @@ from typing import Final
 
 from connect_api.herder import HerderError, Offset
 from connector.log import EventLog
+from connector.ports import JsonObject
 from workers.group.ownership import Ownership
 from workers.herder.reconciler import Reconciler
 from workers.herder.store_errors import store_errors
+from workers.herder.task_plan import TaskPlanner
 from workers.stores.config_store import ConfigStore
 from workers.stores.offset_store import AllOffsets
 
@@ -27,25 +29,37 @@ class OffsetChanges:
     """Changes the offsets of the connectors that this worker owns, while nothing else writes them.
 
     Both methods raise HerderError(404) for an unknown connector, HerderError(400) for one that is not stopped, HerderError(500) when Kafka
-    cannot be read or written, and Elsewhere when another worker owns the connector.
+    cannot be read or written, and Elsewhere when another worker owns the connector. With exactly-once delivery the connector's own topic,
+    if it has one, is changed first: a call that fails can be repeated.
     """
 
-    def __init__(self, config: ConfigStore, offsets: AllOffsets, ownership: Ownership, reconciler: Reconciler) -> None:
+    def __init__(
+        self, config: ConfigStore, offsets: AllOffsets, ownership: Ownership, reconciler: Reconciler, planner: TaskPlanner
+    ) -> None:
         self._config, self._offsets, self._ownership, self._reconciler = config, offsets, ownership, reconciler
+        self._planner = planner
 
     async def alter(self, name: str, changes: Sequence[Offset]) -> str:
         """Write all changes together. Return Connect's message."""
+        wanted = [(change.partition, change.offset) for change in changes]
         async with self._stopped(name):
-            await self._offsets.alter(name, [(change.partition, change.offset) for change in changes])
+            await self._change_own(name, wanted)
+            await self._offsets.alter(name, wanted)
         LOG.info("offsets altered", connector=name, partitions=len(changes))
         return _CHANGED.format("altered")
 
     async def reset(self, name: str) -> str:
         """Remove the stored offsets. Return Connect's message."""
         async with self._stopped(name):
+            await self._change_own(name, [(partition, None) for partition, _ in self._offsets.of(name)])
             await self._offsets.reset(name)
         LOG.info("offsets reset", connector=name)
         return _CHANGED.format("reset")
+
+    async def _change_own(self, name: str, changes: Sequence[tuple[JsonObject | None, JsonObject | None]]) -> None:
+        offsets = await self._planner.transaction_offsets(name, self._config.config(name) or {})
+        if offsets is not None:
+            await offsets.change_own(changes)
 
     @contextlib.asynccontextmanager
     async def _stopped(self, name: str) -> AsyncIterator[None]:

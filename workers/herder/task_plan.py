@@ -37,6 +37,7 @@ _CLIENT_KEYS: Final = ("bootstrap.servers", "request.timeout.ms", "metadata.max.
 _SECURITY_PREFIXES: Final = ("security.protocol", "sasl.", "ssl.")
 _PRINCIPAL_KEYS: Final = frozenset({"sasl.jaas.config", "sasl.mechanism", "security.protocol"})
 _OVERRIDES: Final = ("producer.override.", "consumer.override.", "admin.override.")
+_OWN_TOPIC: Final = "offsets.storage.topic"
 
 Text = TypeVar("Text", str, str | None)
 TopicUsed = Callable[[str, str], None]
@@ -198,12 +199,12 @@ class TaskPlanner:
 
     def _report_offsets_topic(self, config: Mapping[str, str], resolved: Mapping[str, str]) -> None:
         store = self._settings.offset_topic.name
-        own = resolved.get("offsets.storage.topic", "").strip() or store
+        own = resolved.get(_OWN_TOPIC, "").strip() or store
         if own != store and not self._settings.exactly_once:
             # Kafka Connect writes these offsets to both topics. A worker of Kafka Connect in the same group reads the worker's own topic.
             LOG.warning(
                 "offsets.storage.topic has no effect without exactly.once.source.support=enabled",
-                named=config["offsets.storage.topic"],
+                named=config[_OWN_TOPIC],
                 used=store,
             )
 
@@ -211,17 +212,27 @@ class TaskPlanner:
         settings = self._settings
         if not settings.exactly_once:
             return None
-        clients = {**settings.properties, "bootstrap.servers": settings.bootstrap_servers}
-        own = config.get("offsets.storage.topic", "").strip() or None
         interval = 0.0
         if config.get("transaction.boundary", "").strip().lower() == "interval":
             interval = _number(config.get("transaction.boundary.interval.ms"), round(settings.offset_flush_interval * 1000)) / 1000
         return ExactlyOnce(
             # Connect's own form, so that this worker and Kafka Connect fence each other's tasks.
             transactional_id=f"{settings.group_id}-{name}-0",
-            offsets=TransactionOffsets(self._offsets, name, clients, settings.offset_topic, own),
+            offsets=self._transaction_offsets(name, config),
             interval=interval,
         )
+
+    async def transaction_offsets(self, name: str, config: Mapping[str, str]) -> TransactionOffsets | None:
+        """The offsets of a connector with exactly-once delivery; None without. Raises CdcError as :meth:`resolve`."""
+        if not self._settings.exactly_once:
+            return None
+        return self._transaction_offsets(name, await self.resolve({key: config[key] for key in (_OWN_TOPIC,) if key in config}))
+
+    def _transaction_offsets(self, name: str, resolved: Mapping[str, str]) -> TransactionOffsets:
+        settings = self._settings
+        clients = {**settings.properties, "bootstrap.servers": settings.bootstrap_servers}
+        own = resolved.get(_OWN_TOPIC, "").strip() or None
+        return TransactionOffsets(self._offsets, name, clients, settings.offset_topic, own)
 
     def retry_policy(self, config: Mapping[str, str]) -> RetryPolicy:
         """Debezium's retry properties. A value that is not a number has been refused before; here it means the default."""

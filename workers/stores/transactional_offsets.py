@@ -6,6 +6,7 @@ Connect writes only the connector's topic in the transaction and copies the offs
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -43,7 +44,7 @@ class TransactionOffsets:
         if self._own is not None:
             await _create(self._properties, replace(self._topic, name=self._own))
             own = await last_record(self._properties, self._own, self._fresh_key(partition))
-            # A change by REST is in the worker's topic only. A killed worker of Kafka Connect may have written the connector's topic only.
+            # A killed worker of Kafka Connect may have written the connector's topic only.
             if own is not None and (last is None or own.timestamp > last.timestamp):
                 last = own
         return self._read(last)
@@ -56,11 +57,43 @@ class TransactionOffsets:
             written.append((self._own, self._fresh_key(partition), value))
         return written
 
-    def _fresh_key(self, partition: JsonObject) -> bytes:
+    async def change_own(self, changes: Sequence[tuple[JsonObject | None, JsonObject | None]]) -> None:
+        """Write offsets (None removes one) to the connector's topic, if it has one. Nothing else may write there. Raises CdcError(STORE).
+
+        What a change removes from the worker's topic alone would count again when compaction has removed the removal.
+        """
+        if self._own is not None and changes:
+            try:
+                last = {self._fresh_key(partition): None if offset is None else orjson.dumps(offset) for partition, offset in changes}
+            except orjson.JSONEncodeError as problem:
+                raise CdcError(ErrorKind.STORE, f"The offset of the connector {self._connector} is not JSON") from problem
+            await _create(self._properties, replace(self._topic, name=self._own))
+            await _write(self._properties, self._own, last)
+
+    def _fresh_key(self, partition: JsonObject | None) -> bytes:
         return orjson.dumps([self._connector, partition])
 
     def _read(self, last: Last | None) -> JsonObject | None:
         return None if last is None else json_object(last.value)
+
+
+async def _write(properties: Mapping[str, str], topic: str, values: Mapping[bytes, bytes | None]) -> None:
+    from aiokafka import AIOKafkaProducer  # noqa: PLC0415
+    from aiokafka.errors import KafkaError  # noqa: PLC0415
+
+    producer = AIOKafkaProducer(acks="all", **client_arguments(properties))
+    try:
+        await producer.start()
+        await asyncio.gather(*[await producer.send(topic, value, key) for key, value in values.items()])
+    except KafkaError as problem:
+        raise CdcError(
+            ErrorKind.STORE,
+            f"Kafka did not accept a record of the topic {topic}",
+            "Check that the brokers run, and that the worker's user may write to the topic.",
+            type(problem).__name__,
+        ) from problem
+    finally:
+        await producer.stop()
 
 
 async def _create(properties: Mapping[str, str], topic: StoreTopic) -> None:

@@ -240,9 +240,11 @@ async def test_a_worker_with_an_offset_topic_for_one_connector(pg: PgServer, wor
     for topic in (own, f"{connect.group}-offset"):
         stored = [raw for raw in await read_to_end(connect.bootstrap, topic, committed=True) if raw.key == key]
         assert json.loads(stored[-1].value or b"")["messageType"] == "COMMIT"
-    # Stopped, reset by REST in the worker's topic: the connector's own says no more than it.
     connector.stop()
     assert connect.rest("DELETE", f"/connectors/{connector.name}/offsets").is_success
+    for topic in (own, f"{connect.group}-offset"):
+        stored = [raw for raw in await read_to_end(connect.bootstrap, topic, committed=True) if raw.key == key]
+        assert stored[-1].value is None
     connector.put("resume")
     connector.await_phase("streaming")
     read = await read_to_end(connect.bootstrap, f"{connector.name}.public.t", committed=True)

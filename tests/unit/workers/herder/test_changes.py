@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 
 import orjson
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from connect_api.herder import HerderError, Offset
 from connector.errors import CdcError, ErrorKind
 from tests.support.herder_bench import CONFIG, Bench, LateLog, Topics, worker
+from workers.settings.worker_settings import StoreTopic
+from workers.stores import transactional_offsets
 from workers.stores.memory import MemoryLog
 from workers.stores.topic_log import Entry
 
@@ -135,6 +138,39 @@ async def test_offsets_are_reset_to_none() -> None:
         assert topics.offset.entries[3:] == [Entry(ENTRY.key, None), Entry(b'["shop",{"server":"other"}]', None)]
         assert await bench.herder.reset_offsets("shop") == TOLD.format("reset")
         assert len(topics.offset.entries) == 5
+
+
+async def test_the_connector_s_own_offset_topic_is_changed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[tuple[str, Mapping[bytes, bytes | None]]] = []
+    topics = Topics()
+    topics.offset.append([ENTRY])
+
+    async def create(_properties: Mapping[str, str], topic: StoreTopic) -> None:
+        assert topic.name == "own"
+
+    async def write(_properties: Mapping[str, str], topic: str, values: Mapping[bytes, bytes | None]) -> None:
+        written.append((topic, values))
+        # The worker's topic must not be changed yet: a reset that is repeated would find nothing to remove.
+        if topics.offset.entries == [ENTRY]:
+            raise CdcError(ErrorKind.STORE, "Kafka did not accept it")
+
+    monkeypatch.setattr(transactional_offsets, "_create", create)
+    monkeypatch.setattr(transactional_offsets, "_write", write)
+    async with worker(topics, {"exactly.once.source.support": "enabled"}) as bench:
+        await bench.create({**CONFIG, "offsets.storage.topic": "own"}, initial_state="STOPPED")
+        with pytest.raises(HerderError, match="Kafka did not accept it"):
+            await bench.herder.reset_offsets("shop")
+        assert topics.offset.entries == [ENTRY]
+        topics.offset.append([ENTRY])
+        await bench.herder.alter_offsets("shop", [Offset(PARTITION, {"lsn": 1})])
+        await bench.herder.reset_offsets("shop")
+        assert written == [("own", {ENTRY.key: None}), ("own", {ENTRY.key: b'{"lsn":1}'}), ("own", {ENTRY.key: None})]
+        assert topics.offset.entries[2:] == [Entry(ENTRY.key, b'{"lsn":1}'), Entry(ENTRY.key, None)]
+        # There is nothing to remove any more.
+        await bench.herder.reset_offsets("shop")
+        await bench.herder.put_connector("shop", CONFIG, allow_replace=True)
+        await bench.herder.alter_offsets("shop", [Offset(PARTITION, {"lsn": 2})])
+        assert len(written) == 3
 
 
 async def test_members_in_another_order_are_one_partition() -> None:
