@@ -25,7 +25,7 @@ _STILL_S: Final = 15.0
 _MOST_DIGITS: Final = 18
 """The most digits of a notification's number."""
 _EXAMPLE: Final = {
-    "number": 1,
+    "number": 1795242511498,
     "id": "0f2b1c9a-3df5-4c3e-9a62-1f0d3f7f2f11",
     "aggregateType": "Initial Snapshot",
     "type": "COMPLETED",

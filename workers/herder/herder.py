@@ -95,7 +95,7 @@ class WorkerHerder:
         self._config = config = ConfigStore(config_log, self._changed)
         self._offsets = AllOffsets(offset_log)
         self._status = status = StatusStore(status_log, settings.worker_id)
-        self._boards = boards = NotificationBoards()
+        self._boards = boards = NotificationBoards(now_ms)
         self._planner = planner = TaskPlanner(settings, self._offsets, self._topic_used, boards)
         self._states = states = StateBoard(settings.worker_id, config, status, planner, meter.task_state)
         self._validate = validate

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from connect_api.herder import Note
@@ -15,11 +16,11 @@ KEPT: Final = 1_000
 
 
 class NotificationBoard:
-    """One connector's notifications, numbered from 1. A restart of the task and :meth:`clear` do not reset the numbers."""
+    """One connector's notifications, numbered from ``begins`` + 1. A restart of the task and :meth:`clear` do not reset the numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, begins: int = 0) -> None:
         self._notes: deque[Note] = deque(maxlen=KEPT)
-        self._last = 0
+        self._last = begins
         self._news = asyncio.Event()
         self._ended = False
 
@@ -30,7 +31,7 @@ class NotificationBoard:
         self._wake()
 
     def after(self, number: int) -> Sequence[Note]:
-        """All with higher numbers. All kept ones for a number not given yet, which the client got before the worker started."""
+        """All with higher numbers. All kept ones for a number not given yet, which the client got elsewhere."""
         return [note for note in self._notes if note.number > number or number > self._last]
 
     async def next(self, number: int, seconds: float) -> Sequence[Note] | None:
@@ -58,15 +59,22 @@ class NotificationBoard:
 
 
 class NotificationBoards:
-    """The boards of one worker's connectors."""
+    """The boards of one worker's connectors. ``now_ms`` is the wall clock in milliseconds.
 
-    def __init__(self) -> None:
+    A board's numbers begin at the clock, so they are higher than those that another worker, or this one before its last start, has given
+    for the connector. A client that reconnects with such a number therefore misses nothing.
+    """
+
+    def __init__(self, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000) -> None:
+        self._now_ms = now_ms
         self._boards: dict[str, NotificationBoard] = {}
         self._ended = False
 
     def of(self, name: str) -> NotificationBoard:
         """The connector's board, created by the first call."""
-        board = self._boards.setdefault(name, NotificationBoard())
+        board = self._boards.get(name)
+        if board is None:
+            board = self._boards[name] = NotificationBoard(self._now_ms())
         if self._ended:
             board.end()
         return board

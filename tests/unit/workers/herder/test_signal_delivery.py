@@ -15,6 +15,9 @@ from workers.herder.notification_boards import KEPT, NotificationBoard, Notifica
 LOG = SignalRequest("s1", "log", '{"message": "x"}')
 BY_REST = {**CONFIG, "signal.enabled.channels": "source, http"}
 
+BEGINS = 1700000000000
+"""The worker's clock."""
+
 
 async def refusal(bench: Bench, request: SignalRequest = LOG, name: str = "shop") -> HerderError:
     with pytest.raises(HerderError) as refused:
@@ -95,14 +98,14 @@ async def test_notifications_outlive_the_task_s_runs() -> None:
         bench.running["shop"].notify(note("COMPLETED"))
         seen = bench.herder.notifications("shop", 0)
         assert [(n.number, n.event, n.content["type"]) for n in seen] == [
-            (1, "Initial Snapshot", "STARTED"),
-            (2, "Initial Snapshot", "COMPLETED"),
+            (BEGINS + 1, "Initial Snapshot", "STARTED"),
+            (BEGINS + 2, "Initial Snapshot", "COMPLETED"),
         ]
-        assert [n.number for n in bench.herder.notifications("shop", 1)] == [2]
+        assert [n.number for n in bench.herder.notifications("shop", BEGINS + 1)] == [BEGINS + 2]
         bench.herder.clear_notifications("shop")
         assert list(bench.herder.notifications("shop", 0)) == []
         bench.running["shop"].notify(note("STARTED"))
-        assert [n.number for n in bench.herder.notifications("shop", 0)] == [3]
+        assert [n.number for n in bench.herder.notifications("shop", 0)] == [BEGINS + 3]
 
 
 async def test_who_follows_is_let_go_when_the_connector_is_deleted() -> None:
@@ -141,6 +144,18 @@ def test_a_board_keeps_the_last() -> None:
     assert (board.after(0)[0].number, len(board.after(0))) == (6, KEPT)
     # A number of an earlier worker: the client knows none of these.
     assert len(board.after(KEPT + 6)) == KEPT
+
+
+def test_a_later_board_s_numbers_are_higher() -> None:
+    clock = iter([1_000, 2_000])
+    boards = NotificationBoards(lambda: next(clock))
+    for kind in ("STARTED", "COMPLETED"):
+        boards.of("shop").add(note(kind))
+    seen = boards.of("shop").after(0)[-1].number
+    boards.drop("shop")
+    for kind in ("SKIPPED", "STARTED", "COMPLETED"):
+        boards.of("shop").add(note(kind))
+    assert [n.content["type"] for n in boards.of("shop").after(seen)] == ["SKIPPED", "STARTED", "COMPLETED"]
 
 
 async def test_boards_made_after_the_end_are_ended() -> None:
