@@ -42,13 +42,13 @@ class StateBoard:
         self._task_moved = task_moved
 
     def connector(self, name: str) -> Status:
-        """The states of the connector and its tasks. 404 ``No status found for connector {name}``."""
+        """The states of the connector and its tasks. 404 ``No status found for connector {name}``, also while a deleted one ends."""
         entry = self._status.connector(name)
-        if entry is None:
+        if entry is None or self._config.config(name) is None:
             raise HerderError(404, f"No status found for connector {name}")
         versioned = self._versioned(name)
         tasks = {task: _state(e, versioned) for task, e in sorted(self._status.tasks(name).items())}
-        return Status(name, _state(entry, versioned), tasks, "source" if self._config.config(name) is not None else "unknown")
+        return Status(name, _state(entry, versioned), tasks, "source")
 
     def to_restart(self, name: str) -> Status:
         """The same before a restart: a connector without a stored state is UNASSIGNED, and has no tasks."""
@@ -57,9 +57,9 @@ class StateBoard:
         return self.connector(name)
 
     def task(self, name: str, task: int) -> State:
-        """The state of a task. 404 ``No status found for task {name}-{task}``."""
+        """The state of a task. 404 ``No status found for task {name}-{task}``, as for the connector."""
         entry = self._status.tasks(name).get(task)
-        if entry is None:
+        if entry is None or self._config.config(name) is None:
             raise HerderError(404, f"No status found for task {name}-{task}")
         return _state(entry, self._versioned(name))
 

@@ -280,6 +280,11 @@ async def test_delete_forgets_all_but_the_offsets() -> None:
         await bench.contexts[0].offsets.store({"server": "shop"}, {"lsn": 1})
         bench.contexts[0].topic_used("shop.public.t")
         await bench.herder.delete_connector("shop")
+        assert list(bench.running) == ["shop"]
+        # The states in the topic end with the task.
+        for status in (lambda: bench.herder.connector_status("shop"), lambda: bench.herder.task_status("shop", 0)):
+            with pytest.raises(HerderError, match="No status found for"):
+                status()
         await bench.settled()
         assert bench.running == {}
         assert list(bench.herder.connectors()) == []
