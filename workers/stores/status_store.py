@@ -94,9 +94,14 @@ class StatusStore:
         try:
             async with asyncio.timeout(seconds):
                 while self._writers:
-                    await asyncio.gather(*self._writers.values())
+                    # A caller that is cancelled must not take the writes with it: others wait for them too.
+                    await asyncio.wait(self._writers.values())
         except TimeoutError:
             LOG.warning("status not written in time", seconds=seconds)
+            writers = list(self._writers.values())
+            for writer in writers:
+                writer.cancel()
+            await asyncio.gather(*writers, return_exceptions=True)
 
     @property
     def generation(self) -> int:

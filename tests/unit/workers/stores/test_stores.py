@@ -444,3 +444,36 @@ async def test_malformed_statuses_are_skipped(value: bytes) -> None:
     store, _ = await status_store(Entry(b"status-connector-shop", value), Entry(b"status-connector-b", RUNNING))
     assert store.connector("shop") is None
     assert store.connector("b") is not None
+
+
+async def test_a_cancelled_wait_for_the_writes_does_not_end_them() -> None:
+    allowed = asyncio.Event()
+
+    class Slow(MemoryLog):
+        async def write(self, entries: Sequence[Entry]) -> None:
+            await allowed.wait()
+            await super().write(entries)
+
+    topic = MemoryTopic()
+    store = StatusStore(Slow(topic))
+    await store.start()
+    store.put_task("shop", 0, StatusEntry("FAILED", "w", 1, None, "why"))
+    waiting = asyncio.create_task(store.flush())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    allowed.set()
+    await store.flush()
+    assert [entry.key for entry in topic.entries] == [b"status-task-shop-0"]
+
+
+async def test_writes_that_take_too_long_are_given_up() -> None:
+    class Silent(MemoryLog):
+        async def write(self, entries: Sequence[Entry]) -> None:
+            await asyncio.Event().wait()
+
+    store = StatusStore(Silent())
+    await store.start()
+    store.put_task("shop", 0, StatusEntry("FAILED", "w", 1, None, "why"))
+    await store.flush(0.001)
+    await asyncio.wait_for(store.flush(), 5)
