@@ -13,7 +13,11 @@ from connector.configdef.checks import java_long
 from connector.configdef.key import Check, Key, Settings
 from connector.configdef.patterns import regex_problem
 
+LONGEST_NAME: Final = 32_000
+"""The most bytes of a connector's name. It is part of its producer's id, which Kafka's protocol limits to 32,767 bytes."""
 NULL_VALUE: Final = "Null value can not be supplied as the configuration value."
+_SHOWN: Final = 40
+"""The letters of a longer name in the error."""
 
 
 def _line(key: Key, value: object, problem: str) -> str:
@@ -21,7 +25,7 @@ def _line(key: Key, value: object, problem: str) -> str:
 
 
 def connector_name(key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
-    """Refuse an empty name and control characters."""
+    """Refuse an empty name, control characters, and a name that is too long for Kafka."""
     if value is None:
         return
     if not value:
@@ -30,6 +34,8 @@ def connector_name(key: Key, value: str | None, _settings: Settings) -> Iterator
     control = [str(ord(letter)) for letter in value if unicodedata.category(letter) == "Cc"]
     if control:
         yield _line(key, value, f"String may not contain control sequences but had the following ASCII chars: {', '.join(control)}")
+    if len(value.encode(errors="replace")) > LONGEST_NAME:
+        yield _line(key, f"{value[:_SHOWN]}…", f"String may not be longer than {LONGEST_NAME} bytes in UTF-8")
 
 
 def at_least_one(key: Key, value: str | None, _settings: Settings) -> Iterator[str]:

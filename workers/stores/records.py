@@ -11,14 +11,13 @@ from typing import Any, Final
 
 import orjson
 
+from connector.configdef.kafka_checks import LONGEST_NAME
 from connector.log import EventLog
 
 LOG: Final = EventLog(__name__)
 
 _MOST_DIGITS: Final = 9
 """The most digits of a task's number."""
-_LONGEST_NAME: Final = 32_000
-"""The most bytes of a connector's name. It is part of its producer's id, which Kafka's protocol limits to 32,767 bytes."""
 
 
 class RecordError(ValueError):
@@ -69,8 +68,8 @@ def connector_name(name: str) -> str:
     """The connector's name in a key. Raises RecordError for a name that no connector can have."""
     if not name:
         raise RecordError("its key names no connector")
-    if len(name.encode()) > _LONGEST_NAME:
-        raise RecordError(f"the connector's name in its key has more than {_LONGEST_NAME} bytes")
+    if len(name.encode()) > LONGEST_NAME:
+        raise RecordError(f"the connector's name in its key has more than {LONGEST_NAME} bytes")
     return name
 
 

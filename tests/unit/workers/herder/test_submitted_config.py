@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+import httpx
 import pytest
 
+from connect_api.app import create_app
 from connect_api.herder import HerderError
 from connector.config.connector_config import parse
 from connector.config.validation import error_lines, warning_lines
@@ -102,3 +104,15 @@ async def test_of_many_refused_steps_each_sees_its_own_options() -> None:
         infos = await bench.herder.validate_config("PostgresConnector", {**CONFIG, "transforms": "t0,t1,t2", **steps, **settings})
     wrong = {info.name for _, info in infos.configs if info.errors}
     assert {name.split(".")[1] for name in wrong if name.startswith("transforms.")} == {"t1", "t2"}
+
+
+async def test_a_name_that_no_record_may_have_is_refused() -> None:
+    name = "é" * 16_001
+    async with worker(check=ConfigurationCheck(look)) as bench:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(create_app(bench.herder)), base_url="http://h:8083") as client:
+            config = {key: value for key, value in CONFIG.items() if key != "name"}
+            answer = await client.post("/connectors", json={"name": name, "config": config})
+            assert answer.status_code == 400
+            assert f"Invalid value {'é' * 40}… for configuration name: String may not be longer than 32000 bytes" in answer.text
+            assert (await client.post("/connectors", json={"name": name[1:], "config": config})).status_code == 201
+        assert bench.herder.connectors() == [name[1:]]
