@@ -48,7 +48,7 @@ from workers.herder.notification_boards import NotificationBoards
 from workers.herder.offset_changes import OffsetChanges
 from workers.herder.plugins import KAFKA_COMMIT, KAFKA_VERSION, connectors, others
 from workers.herder.reconciler import Reconciler, affected
-from workers.herder.signal_delivery import deliver
+from workers.herder.signal_delivery import PROPERTIES, deliver
 from workers.herder.state_board import TASK, StateBoard
 from workers.herder.store_errors import store_errors
 from workers.herder.supervisor import Pause, RunTask, pause_until
@@ -304,8 +304,12 @@ class WorkerHerder:
     # Changes
 
     async def signal(self, name: str, request: SignalRequest) -> str:
-        """Deliver the signal to the task and return its id."""
-        config = await self._planner.resolve({key: value for key, value in self._own(name).items() if key.startswith("signal.")})
+        """Deliver the signal to the task and return its id. 500 if a property that is needed for this cannot be resolved."""
+        needed = {key: value for key, value in self._own(name).items() if key in PROPERTIES}
+        try:
+            config = await self._planner.resolve(needed)
+        except CdcError as problem:
+            raise HerderError(500, str(problem)) from problem
         return deliver(name, config, request, lambda signal: self._reconciler.signal(name, signal))
 
     def clear_notifications(self, name: str) -> None:

@@ -19,6 +19,8 @@ METHODS: Final = "access.control.allow.methods"
 _ANY: Final = "*"
 _ACTIONS: Final = ("set", "add", "setDate", "addDate")
 _FIELD_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_LONGEST_MS: Final = 60_000_000_000_000
+"""The most milliseconds between an answer and a date in it: some 1,900 years. Dates of HTTP have the years 0001 to 9999."""
 _FORM: Final = '"set Cache-Control: no-cache, no-store", add X-Served-By: connect, setDate Expires: 86400000'
 
 
@@ -67,6 +69,8 @@ def _rule(text: str) -> HeaderRule:
     date = action.endswith("Date")
     if date and not re.fullmatch(r"-?\d{1,15}", value):
         raise _invalid(text, "The value of a date must be a number, the milliseconds after the answer")
+    if date and abs(int(value)) > _LONGEST_MS:
+        raise _invalid(text, "The value of a date is too large: it must be the milliseconds after the answer")
     if not (value.isascii() and value.isprintable()):
         raise _invalid(text, "The value must be printable ASCII")
     return HeaderRule(name, value, add=action.startswith("add"), date=date)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +24,24 @@ async def refusal(bench: Bench, request: SignalRequest = LOG, name: str = "shop"
     with pytest.raises(HerderError) as refused:
         await bench.herder.signal(name, request)
     return refused.value
+
+
+async def test_only_the_properties_that_a_signal_needs_are_resolved(tmp_path: Path) -> None:
+    providers = {"config.providers": "file", "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider"}
+    taken: list[Signal] = []
+    async with worker(properties=providers) as bench:
+        files = {"signal.enabled.channels": tmp_path / "needed", "signal.consumer.sasl.jaas.config": tmp_path / "unused"}
+        for file in files.values():
+            file.write_text("k=http\n")
+        await bench.create({**CONFIG, **{key: f"${{file:{file}:k}}" for key, file in files.items()}})
+        bench.running["shop"].signals.open("http", taken.append)
+        (tmp_path / "unused").unlink()
+        assert await bench.herder.signal("shop", LOG) == "s1"
+        (tmp_path / "needed").unlink()
+        refused = await refusal(bench)
+    assert refused.status == 500
+    assert "signal.enabled.channels" in refused.message
+    assert len(taken) == 1
 
 
 def note(kind: str) -> Notification:

@@ -43,6 +43,8 @@ def test_rules(text: str, expected: tuple[HeaderRule, ...]) -> None:
         "set X Y: 1",
         "set : 1",
         "setDate X: tomorrow",
+        "setDate X: 999999999999999",
+        "setDate X: -999999999999999",
         "set X: 1,",
         '"set X: 1',
         "set X: ä",
@@ -51,6 +53,13 @@ def test_rules(text: str, expected: tuple[HeaderRule, ...]) -> None:
 def test_invalid_rules(text: str) -> None:
     with pytest.raises(CdcError, match=r"response\.http\.headers\.config"):
         header_rules({"response.http.headers.config": text})
+
+
+@pytest.mark.parametrize("value", ["60000000000000", "-60000000000000"])
+def test_the_most_distant_dates(value: str) -> None:
+    [rule] = header_rules({"response.http.headers.config": f"setDate Expires: {value}"})
+    for year in (2026, 3026):
+        assert rule.header((year - 1970) * 31_556_952)[1].endswith(b" GMT")
 
 
 def test_without_an_origin_there_are_no_headers_of_cors() -> None:
