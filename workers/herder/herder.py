@@ -369,6 +369,9 @@ class WorkerHerder:
 
     async def restart_connector(self, name: str, *, include_tasks: bool, only_failed: bool) -> Status:
         """Begin the restart that KIP-745 describes and return the states that follow from it."""
+        if self._status.connector(name) is None and self._ownership.mine(name):
+            # The connector was created just now. As in Kafka Connect the restart follows its start.
+            await self._reconciler.applied(name)
         if self._config.config(name) is None:
             raise HerderError(404, f"Unknown connector: {name}")
         request = RestartRequest(name, include_tasks, only_failed)

@@ -131,6 +131,13 @@ class Reconciler:
             if not found.users:
                 del self._locks[name]
 
+    async def applied(self, name: str) -> None:
+        """Wait until the changes of the connector so far are applied, or are to be tried again."""
+        if name in self._jobs:
+            await asyncio.wait([self._jobs[name]])
+        async with self.lock(name):
+            return
+
     async def halt(self, name: str, *, paused: bool = False) -> None:
         """End the connector's task. The caller holds the connector's lock."""
         self._applied.pop(name, None)

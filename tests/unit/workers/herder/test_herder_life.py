@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -358,3 +358,28 @@ async def test_the_end_does_not_wait_for_writes_that_kafka_does_not_answer(monke
     await asyncio.wait_for(bench.herder.stop(), 5)
     assert bench.states() == ("UNASSIGNED", ["UNASSIGNED"])
     assert bench.reported()[-1] == ("status-task-shop-0", "RUNNING")
+
+
+async def test_a_restart_just_after_the_creation_follows_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with worker() as bench:
+        begun, allowed = asyncio.Event(), asyncio.Event()
+        put_tasks = bench.herder._config.put_tasks
+
+        async def late(name: str, configs: Sequence[Mapping[str, str]]) -> None:
+            begun.set()
+            await allowed.wait()
+            await put_tasks(name, configs)
+
+        monkeypatch.setattr(bench.herder._config, "put_tasks", late)
+        await bench.herder.put_connector("shop", CONFIG, allow_replace=False)
+        # Before the start has begun, and in the midst of it.
+        calls = [asyncio.create_task(bench.herder.restart_connector("shop", include_tasks=True, only_failed=False))]
+        await begun.wait()
+        calls.append(asyncio.create_task(bench.herder.restart_connector("shop", include_tasks=True, only_failed=True)))
+        await asyncio.sleep(0)
+        allowed.set()
+        first, second = await asyncio.gather(*calls)
+        assert (first.connector.state, first.tasks[0].state) == ("RESTARTING", "RESTARTING")
+        assert second.connector.state in ("RUNNING", "RESTARTING")
+        await bench.settled()
+        assert bench.states() == ("RUNNING", ["RUNNING"])
