@@ -4,7 +4,8 @@ Rules:
 
 1. Between two generations the worker starts nothing: its connectors keep running, and new ones wait for the next assignment.
 2. An assignment takes effect when the worker has read the config topic as far as the leader had. It takes effect at the leader when that
-   has read as far as any member had, and at a new leader when it has read all of it: it must know what the former one wrote last.
+   has read as far as any member had; if the leader had read less when it decided, it requests a new generation. It takes effect at a new
+   leader when that has read all of the topic: it must know what the former one wrote last.
 3. The first assignment after the start may be older than the process (a static member gets its former assignment, KIP-345). The compacted
    topic then does not show the order of later connectors, so the worker requests a new generation for them.
 4. The owner ends a connector that must move, then requests a new generation, which gives it to another worker.
@@ -198,7 +199,6 @@ class Ownership:
         # A worker without others has read the topic at its start.
         leader = assignment.leader == self._worker_id
         begins_to_lead = leader and not self.leads and generation > 0
-        # A member that has read more than the leader requests the next generation (rule 3), which must know of those connectors.
         offset = max(assignment.offset, self._claimed if leader else -1)
         while begins_to_lead or self._config.offset < offset:
             try:
@@ -210,10 +210,13 @@ class Ownership:
         self._config.forget_arrivals(assignment.offset)
         self._followed = 0
         older = any(a.exists and a.name not in assignment.owners for a in self._config.arrivals if a.offset <= self._read_at_start)
+        # A leader that had read less than a member decides again: the assignments before may have made that member forget the arrivals
+        # since. If compaction has removed all that the leader lacks, nothing was read, and the next decision would be the same.
+        again = leader and assignment.offset < min(self._claimed, self._config.offset)
         self._owners = Owners(assignment)
         self.generation = generation
-        self._joining = older
-        if older:
+        self._joining = older or again
+        if self._joining:
             self._membership.rejoin()
         else:
             self.follow()

@@ -373,6 +373,26 @@ async def test_a_leader_that_has_read_less_than_a_member_reads_on_before_it_deci
     assert cluster.group.generation == generation + 2
 
 
+async def test_a_leader_that_comes_back_with_what_it_had_read_before_decides_again(cluster: Cluster) -> None:
+    first, second = await cluster.add(LateLog), await cluster.add()
+    cluster.group.lose(cluster.memberships[0])
+    await second.settled()
+    for name in ("c0", "c1"):
+        await second.herder.put_connector(name, {**CONFIG, "name": name}, allow_replace=False)
+    await second.settled()
+    # From here on the second worker no longer knows in which order they came.
+    cluster.group.share()
+    await second.settled()
+    assert list(first.herder.connectors()) == []
+    cluster.group.members.insert(0, cluster.memberships[0])
+    cluster.group.share()
+    await cluster.settled()
+    assert first.herder._ownership.leads
+    assert sorted(name for running in cluster.running() for name in running) == ["c0", "c1"]
+    for bench in cluster.workers:
+        assert [bench.states(name) for name in ("c0", "c1")] == [("RUNNING", ["RUNNING"])] * 2
+
+
 async def test_between_generations_running_tasks_continue_and_none_start(cluster: Cluster) -> None:
     first = await cluster.add()
     await cluster.create("c0")
