@@ -19,14 +19,16 @@ SETTINGS: Final = (
     ("datestyle", "ISO, YMD"),
     ("bytea_output", "hex"),
     ("extra_float_digits", "1"),
-    ("lc_monetary", "C"),
     # A policy that hides rows from this role must be an error, because the events hold all rows.
     ("row_security", "off"),
     # A reader may wait for its consumer, and the holder of a snapshot waits for its readers.
     ("statement_timeout", "0"),
     ("idle_in_transaction_session_timeout", "0"),
 )
-"""Text that does not depend on the role's or the database's settings (PostgreSQL manual, 19.11 Client Connection Defaults)."""
+"""Text that does not depend on the role's or the database's settings (PostgreSQL manual, 19.11 Client Connection Defaults).
+
+``lc_monetary`` stays the database's, because it decides how many digits of a stored amount are decimals. Amounts are read as numeric.
+"""
 
 _COLUMNS: Final = """
 with recursive attribute as (
