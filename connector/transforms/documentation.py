@@ -56,6 +56,33 @@ Rules
   Java class that you have written again in Python, the worker property `class.map.<Java class>=package.module:Class` replaces it, and the
   configuration stays as it is.
 - A connector that has no transforms and writes JSON does not pass through any of this and is as fast as before.
+
+## Expressions of Filter and ContentBasedRouter
+
+`language` says what `condition` and `topic.expression` are written in: `jsr223.groovy`, `jsr223.graal.js` (also `jsr223.js` and
+`jsr223.javascript`; it needs the extra `javascript`) or `python`. Each has the variables `key`, `value`, `keySchema`, `valueSchema`,
+`topic` and `header`. An expression reaches the record and nothing else. Its time and memory are bounded, and a record that takes more
+fails.
+
+A condition in JavaScript is a program of ECMAScript, and its last expression is its value. It can use
+
+| of | what |
+|---|---|
+| `key`, `value`, and structs in them | the fields as properties: `value.after.id`. Writing or deleting one makes the record fail |
+| `header` | the headers by their names, each with `value` and `schema`; the last one of a name counts |
+| a list | what an array has, and `get`, `size`, `isEmpty`, `contains`, `containsAll` |
+| a map | its entries as properties, unless a method has their name, and `get`, `getOrDefault`, `containsKey`, \
+`containsValue`, `size`, `isEmpty`, `keySet`, `values`, `entrySet`, `forEach` |
+| a date, time or timestamp of Connect | what a `Date` has, and `before`, `after`, `compareTo`, `equals` |
+| a number | what a number has, and `intValue`, `longValue`, `floatValue`, `doubleValue`, `signum`, `compareTo`. A decimal is a number too |
+| bytes | an array of numbers from 0 to 255 |
+| `keySchema`, `valueSchema`, and schemas in them | \
+`type`, `name`, `version`, `doc`, `isOptional`, `defaultValue`, `parameters`, \
+`fields`, `field`, `keySchema`, `valueSchema`, `schema`, all of them methods. \
+A field has `name`, `index` and `schema`; a type has `name`, `getName` and `isPrimitive`, and equals its name with `==` |
+
+For one record it may take 1 second and 64 MiB. If it fails, the message has the class of the error (`TypeError`), but not its text, which
+may contain values.
 """
 
 

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from connector.configdef.options import OptionError
-from connector.transforms.scripting.engine import engine_of
+from connector.record.connect_record import ConnectRecord
+from connector.record.schema import CONNECT_DATE, Field, Schema
+from connector.transforms.scripting.engine import Engine, engine_of
 from connector.transforms.scripting.problem import EvaluationError
 from tests.support.scripting_records import RECORDS
 
 LANGUAGES = ("jsr223.graal.js", "jsr223.js")
 
 
-def evaluated(script: str, record: str = "create") -> object:
+def made(script: str) -> Engine:
     pytest.importorskip("py_mini_racer", reason="mini-racer is not installed (extra 'javascript')")
-    return engine_of(LANGUAGES[0], script).evaluate(RECORDS[record])
+    return engine_of(LANGUAGES[0], script)
+
+
+def evaluated(script: str, record: str = "create") -> object:
+    return made(script).evaluate(RECORDS[record])
+
+
+def with_row(**fields: Any) -> ConnectRecord:
+    record = RECORDS["create"]
+    return replace(record, value={**record.value, "after": {**record.value["after"], **fields}})
 
 
 def test_without_the_engine_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,6 +54,29 @@ def test_without_the_engine_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
         ("var wanted = 'c'; value.op == wanted", True),
         ("null", None),
         ("undefined", None),
+        ("valueSchema.field('after').schema().name()", "shop.public.orders.Value"),
+        ("valueSchema.field('after').schema().field('amount').schema().parameters().get('scale')", "2"),
+        ("valueSchema.field('after').schema().field('level').schema().defaultValue()", "low"),
+        ("valueSchema.field('after').schema().field('tags').schema().valueSchema().type() == 'STRING'", True),
+        ("valueSchema.field('after').schema().field('attributes').schema().keySchema().type().getName()", "string"),
+        ("valueSchema.fields().get(2).name() + valueSchema.fields()[2].index()", "source2"),
+        ("valueSchema.field('nope') === null && valueSchema.doc() === null && valueSchema.parameters() === null", True),
+        ("valueSchema.schema() === valueSchema && !valueSchema.isOptional() && valueSchema.version() == 2", True),
+        ("header.kind.schema.type().name()", "STRING"),
+        ("header.plain.schema === null && header.plain.value === null", True),
+        ("value.after.tags.contains('big') && value.after.tags.size() == 3 && value.after.tags.get(0) == 'new'", True),
+        ("value.after.tags.containsAll(['new']) && !value.after.tags.isEmpty()", True),
+        ("value.after.attributes.get('color')", "red"),
+        ("value.after.attributes.color", "red"),
+        ("value.after.attributes.containsKey('size') && value.after.attributes.get('nope') === null", True),
+        ("value.after.attributes.size() == 2 && value.after.attributes.keySet().contains('size')", True),
+        ("value.after.attributes.entrySet()[0].getKey() + value.after.attributes.getOrDefault('nope', 'x')", "colorx"),
+        ("value.after.made.getTime() == 1700000000123 && value.after.made > 1700000000000", True),
+        ("value.after.made.before(new Date()) && value.after.made.after(new Date(0))", True),
+        ("value.after.amount.doubleValue() == 12.5", True),
+        ("value.after.tags.sort()[0]", "big"),
+        ("Object.keys(value).join() + ('id' in value.after)", "before,after,source,op,ts_mstrue"),
+        ("JSON.stringify(key)", '{"id":7}'),
     ],
 )
 def test_it_evaluates(script: str, answer: object) -> None:
@@ -65,9 +102,95 @@ def test_a_malformed_script_is_refused(script: str) -> None:
         "while (true) {}",
         "var all = []; while (true) { all.push(new Array(1000).fill(1)) }",
         "(function again() { return again() })()",
+        "throw {}",
+        "value.after.tags.get(7)",
+        "valueSchema.valueSchema()",
+        "value.op = 'x'; true",
+        "value.after.id = 8; true",
+        "delete value.after.id; true",
+        "header.kind = 1; true",
+        "Object.defineProperty(key, 'id', { value: 8 }); true",
     ],
 )
 def test_what_fails_for_a_record_is_an_error(script: str) -> None:
     with pytest.raises(EvaluationError) as failed:
         evaluated(script)
     assert "Anna" not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("value.before.id", "The JavaScript expression failed: TypeError"),
+        ("nope", "The JavaScript expression failed: ReferenceError"),
+        ("throw new (class extends Error { name = value.after.name })", "The JavaScript expression failed: Error"),
+        ("throw value.after.name", "The JavaScript expression failed: string"),
+        ("value.after.id = 8", "The JavaScript expression changes the record"),
+        ("while (true) {}", "The JavaScript expression failed: it takes more than 1 s for one record"),
+        (
+            "for (var all = []; ; ) all.push(new Array(100000).fill(1))",
+            "The JavaScript expression failed: it takes more than 64 MiB of memory",
+        ),
+    ],
+)
+def test_an_error_says_its_class_and_no_value(script: str, reason: str) -> None:
+    with pytest.raises(EvaluationError) as failed:
+        evaluated(script)
+    assert str(failed.value) == reason
+
+
+@pytest.mark.parametrize(
+    ("number", "script"),
+    [
+        (float("inf"), "value.after.price > 5 && value.after.price === Infinity"),
+        (float("-inf"), "value.after.price < 5 && value.after.price === -Infinity"),
+        (float("nan"), "value.after.price !== null && !(value.after.price >= 0) && isNaN(value.after.price)"),
+    ],
+)
+def test_a_number_that_is_not_finite_stays_one(number: float, script: str) -> None:
+    assert made(script).evaluate(with_row(price=number)) is True
+    plain = ConnectRecord("t", None, None, None, {"after": {"price": number, "list": [number]}})
+    assert made(f"{script} && value.after.list[0] === value.after.price || isNaN(value.after.price)").evaluate(plain) is True
+
+
+def test_members_of_odd_names_are_members() -> None:
+    odd = {"\0": ["number", "5"], "__proto__": {"a": 1}, "get": 2}
+    script = "value['\\0'][1] == '5' && value['__proto__'].a == 1 && value.get == 2 && Object.keys(value).length == 3"
+    assert made(script).evaluate(ConnectRecord("t", None, None, None, odd)) is True
+
+
+def test_a_date_is_one_of_java() -> None:
+    schema = Schema("struct", fields=(Field("day", Schema("int32", name=CONNECT_DATE, version=1)),))
+    record = ConnectRecord("t", None, None, schema, {"day": 19_000})
+    assert made("value.day.getTime() == 19000 * 86400000").evaluate(record) is True
+
+
+def test_half_a_surrogate_pair_is_a_text() -> None:
+    assert made("value.after.name.substring(0, 1)").evaluate(with_row(name="\U0001f600")) == "\ud83d"
+
+
+def test_no_record_fails_because_of_those_before_it() -> None:
+    engine = made("value.op == 'c'")
+    for number in range(40):
+        assert engine.evaluate(with_row(id=number, name="ж" * 2_000_000)) is True
+
+
+def test_a_record_that_takes_too_much_fails_alone() -> None:
+    engine = made("if (value.after.id < 0) { for (var all = []; ; ) all.push(new Array(100000).fill(1)) } value.op == 'c'")
+    for _ in range(2):
+        with pytest.raises(EvaluationError):
+            engine.evaluate(with_row(id=-1))
+        assert engine.evaluate(with_row(id=1)) is True
+
+
+def test_it_works_beside_a_running_event_loop() -> None:
+    async def evaluate() -> object:
+        return evaluated("value.op == 'c'")
+
+    assert asyncio.run(evaluate()) is True
+
+
+def test_more_schemas_than_are_kept() -> None:
+    engine = made("valueSchema.name()")
+    for number in range(1_100):
+        assert engine.evaluate(ConnectRecord("t", None, None, Schema("string", name=f"s{number}"), "x")) == f"s{number}"
