@@ -11,12 +11,13 @@ import ast
 import operator
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final
 
 from connector.record.connect_record import ConnectRecord
 from connector.record.schema import Schema
 from connector.transforms.scripting.bindings import NAMES, Bindings
-from connector.transforms.scripting.groovy import patterns
+from connector.transforms.scripting.groovy import operators
 from connector.transforms.scripting.groovy.budget import LONGEST_LIST, MOST_BITS, Budget, list_of_length, text_of_length
 from connector.transforms.scripting.groovy.values import Date, JavaMap, RecordHeader, Struct
 from connector.transforms.scripting.problem import EvaluationError, Place, ScriptError
@@ -44,8 +45,6 @@ _COMPARE: Final[dict[type, Callable[[Any, Any], Any]]] = {
     ast.GtE: operator.ge,
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
-    ast.In: lambda item, container: item in _container(container),
-    ast.NotIn: lambda item, container: item not in _container(container),
 }
 _NUMBERS: Final = (bool, int, float, Decimal)
 
@@ -64,10 +63,17 @@ def _whole(value: Any) -> int:
     return int(value)
 
 
-def _matches(pattern: Any, text: Any) -> bool:
+def _matches(budget: Budget, pattern: Any, text: Any) -> bool:
     if not isinstance(pattern, str) or not isinstance(text, str):
         raise EvaluationError("matches takes a regular expression and a text")
-    return patterns.matches(text, pattern)
+    return operators.matched(text, pattern, budget)
+
+
+def _sum(budget: Budget, values: Any, start: Any = 0) -> Any:
+    found = start
+    for each in values:
+        found = budget.made(_calculated(operator.add, found, each))
+    return found
 
 
 _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
@@ -79,12 +85,11 @@ _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "abs": abs,
     "min": min,
     "max": max,
-    "sum": sum,
     "any": any,
     "all": all,
     "sorted": sorted,
-    "matches": _matches,
 }
+_BUDGETED: Final[dict[str, Callable[..., Any]]] = {"matches": _matches, "sum": _sum}
 """``matches(pattern, text)`` asks whether a Java regular expression matches a whole text."""
 # fmt: off
 _TEXT_METHODS: Final = frozenset(
@@ -163,7 +168,7 @@ class _Compiler:
         of, name = self.compile(node.value), node.attr
         if name.startswith("_"):
             raise self._problem(node, f"The attribute {name} is not known")
-        return lambda variables: _member(of(variables), name)
+        return lambda variables: _member(of(variables), name, variables[_BUDGET])
 
     def _subscript(self, node: ast.Subscript) -> Run:
         of = self.compile(node.value)
@@ -171,9 +176,11 @@ class _Compiler:
             ends = [None if end is None else self.compile(end) for end in (node.slice.lower, node.slice.upper)]
             if node.slice.step is not None:
                 raise self._problem(node, "A slice with a step is not supported")
-            return lambda variables: _container(of(variables))[slice(*(None if end is None else end(variables) for end in ends))]
+            return lambda variables: variables[_BUDGET].made(
+                _container(of(variables), variables[_BUDGET])[slice(*(None if end is None else end(variables) for end in ends))]
+            )
         index = self.compile(node.slice)
-        return lambda variables: _item(of(variables), index(variables))
+        return lambda variables: _item(of(variables), index(variables), variables[_BUDGET])
 
     def _boolop(self, node: ast.BoolOp) -> Run:
         operands = [self.compile(each) for each in node.values]
@@ -194,7 +201,7 @@ class _Compiler:
         if calculate is None:
             raise self._problem(node, f"The operator {type(node.op).__name__} is not supported")
         left, right = self.compile(node.left), self.compile(node.right)
-        return lambda variables: _calculated(calculate, left(variables), right(variables))
+        return lambda variables: variables[_BUDGET].made(_calculated(calculate, left(variables), right(variables)))
 
     def _unaryop(self, node: ast.UnaryOp) -> Run:
         calculate = _UNARY.get(type(node.op))
@@ -205,13 +212,13 @@ class _Compiler:
 
     def _compare(self, node: ast.Compare) -> Run:
         first = self.compile(node.left)
-        steps = [(_COMPARE[type(sign)], self.compile(each)) for sign, each in zip(node.ops, node.comparators, strict=True)]
+        steps = [(_test(sign), self.compile(each)) for sign, each in zip(node.ops, node.comparators, strict=True)]
 
         def run(variables: Variables) -> bool:
             left = first(variables)
             for test, operand in steps:
                 right = operand(variables)
-                if not test(left, right):
+                if not test(left, right, variables[_BUDGET]):
                     return False
                 left = right
             return True
@@ -224,7 +231,7 @@ class _Compiler:
 
     def _list(self, node: ast.List | ast.Tuple | ast.Set) -> Run:
         items = [self.compile(each) for each in node.elts]
-        return lambda variables: [item(variables) for item in items]
+        return lambda variables: variables[_BUDGET].made([item(variables) for item in items])
 
     _tuple = _list
     _set = _list
@@ -233,11 +240,11 @@ class _Compiler:
         if None in node.keys:
             raise self._problem(node, "'**' is not supported")
         entries = [(self.compile(key), self.compile(value)) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
-        return lambda variables: {key(variables): value(variables) for key, value in entries}
+        return lambda variables: variables[_BUDGET].made({key(variables): value(variables) for key, value in entries})
 
     def _joinedstr(self, node: ast.JoinedStr) -> Run:
         parts = [self.compile(each) for each in node.values]
-        return lambda variables: _sized("".join(_text(part(variables)) for part in parts))
+        return lambda variables: variables[_BUDGET].joined(_text(part(variables)) for part in parts)
 
     def _formattedvalue(self, node: ast.FormattedValue) -> Run:
         if node.format_spec is not None or node.conversion != -1:
@@ -257,12 +264,14 @@ class _Compiler:
 
         def run(variables: Variables) -> list[Any]:
             inner = dict(variables)
-            found = []
-            for each in _container(values(variables)):
-                variables[_BUDGET].take()
+            found: list[Any] = []
+            budget = variables[_BUDGET]
+            for each in _container(values(variables), budget):
+                budget.take()
                 inner[name] = each
                 if all(test(inner) for test in tests):
                     found.append(item(inner))
+            budget.made(found)
             return found
 
         return run
@@ -275,7 +284,11 @@ class _Compiler:
             raise self._problem(node, "Only arguments without names are supported")
         arguments = [self.compile(each) for each in node.args]
         if isinstance(node.func, ast.Name):
-            function = _FUNCTIONS.get(node.func.id)
+            function, budgeted = _FUNCTIONS.get(node.func.id), _BUDGETED.get(node.func.id)
+            if budgeted is not None and arguments:
+                return lambda variables: _called(
+                    partial(budgeted, variables[_BUDGET]), [each(variables) for each in arguments], variables[_BUDGET]
+                )
             if function is None or not arguments:
                 raise self._problem(node, f"The function {node.func.id} is not known, or has no arguments")
             return lambda variables: _called(function, [each(variables) for each in arguments], variables[_BUDGET])
@@ -285,10 +298,37 @@ class _Compiler:
         return lambda variables: _method(of(variables), name, [each(variables) for each in arguments], variables[_BUDGET])
 
 
-def _member(value: Any, name: str) -> Any:
+def _test(sign: ast.cmpop) -> Callable[[Any, Any, Budget], Any]:
+    if isinstance(sign, (ast.In, ast.NotIn)):
+        wanted = isinstance(sign, ast.In)
+        return lambda item, container, budget: _within(item, container, budget) is wanted
+    test = _COMPARE[type(sign)]
+
+    def run(left: Any, right: Any, budget: Budget) -> Any:
+        if isinstance(left, _LONG) and isinstance(right, _LONG):
+            budget.look(left)
+            budget.look(right)
+        return test(left, right)
+
+    return run
+
+
+_LONG: Final = (str, list, dict)
+
+
+def _within(item: Any, container: Any, budget: Budget) -> bool:
+    values = _container(container, budget)
+    if isinstance(values, list):
+        budget.search(values, item)
+    else:
+        budget.look(values)
+    return item in values
+
+
+def _member(value: Any, name: str, budget: Budget) -> Any:
     match value:
         case Struct():
-            return value.get(name)
+            return budget.held(value.get(name))
         case JavaMap():
             return value.get(name)
         case RecordHeader() if name in ("value", "schema"):
@@ -302,21 +342,25 @@ def _member(value: Any, name: str) -> Any:
     raise EvaluationError(f"A value of type {type(value).__name__} has no field {name}")
 
 
-def _item(value: Any, index: Any) -> Any:
+def _item(value: Any, index: Any, budget: Budget) -> Any:
     if isinstance(value, Struct) and isinstance(index, str):
-        return value.get(index)
+        return budget.held(value.get(index))
     if isinstance(value, JavaMap):
+        budget.look(index)
         return value.get(index)
     if value is None:
         raise EvaluationError("None has no members")
-    return value[index] if isinstance(value, dict) else _container(value)[index]
+    return value[index] if isinstance(value, dict) else _container(value, budget)[index]
 
 
-def _container(value: Any) -> Any:
+def _container(value: Any, budget: Budget) -> Any:
+    """A text or list, and a map as a list of its keys."""
     if isinstance(value, JavaMap):
-        return value.keys()
-    if isinstance(value, (str, list, tuple, dict)):
-        return list(value) if isinstance(value, dict) else value
+        return budget.made(value.keys())
+    if isinstance(value, dict):
+        return budget.made(list(value))
+    if isinstance(value, (str, list)):
+        return value
     raise EvaluationError(f"A value of type {type(value).__name__} has no members")
 
 
@@ -346,25 +390,31 @@ def _calculated(calculate: Callable[[Any, Any], Any], left: Any, right: Any) -> 
 
 
 def _called(function: Callable[..., Any], arguments: list[Any], budget: Budget) -> Any:
-    values = [list(_container(each)) if isinstance(each, JavaMap) else each for each in arguments]
-    budget.take(1 + sum(len(each) for each in values if isinstance(each, list)))
-    return _sized(function(*values))
+    values = [_container(each, budget) if isinstance(each, JavaMap) else each for each in arguments]
+    budget.take()
+    for each in values:
+        budget.look(each)
+    return budget.made(_sized(function(*values)))
 
 
 def _method(value: Any, name: str, arguments: list[Any], budget: Budget) -> Any:
     budget.take()
+    if name != "get":
+        budget.look(value)
+    for each in arguments:
+        budget.look(each)
     if isinstance(value, str) and name in _TEXT_METHODS:
         if name == "join":
-            text_of_length(sum(len(_text(each)) + len(value) for each in _container(arguments[0])))
+            text_of_length(sum(len(_text(each)) + len(value) for each in _container(arguments[0], budget)))
         elif name == "replace":
             text_of_length(len(value) + (value.count(arguments[0]) + 1) * len(arguments[1]))
         found = getattr(str, name)(str(value), *arguments)
-        return list(found) if isinstance(found, tuple) else _sized(found)
+        return budget.made(list(found) if isinstance(found, tuple) else _sized(found))
     if isinstance(value, (JavaMap, dict)) and name in _MAP_METHODS:
         if name == "get":
             found = value.get(arguments[0])
             return arguments[1] if found is None and len(arguments) > 1 else found
-        return [list(each) if isinstance(each, tuple) else each for each in getattr(value, name)()]
+        return budget.made([budget.made(list(each)) if isinstance(each, tuple) else each for each in getattr(value, name)()])
     if value is None:
         raise EvaluationError(f"None has no method {name}")
     raise EvaluationError(f"A value of type {type(value).__name__} has no method {name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from connector.transforms.scripting.groovy.values import JavaMap, MapEntry
@@ -10,7 +11,7 @@ from connector.transforms.scripting.problem import EvaluationError
 MOST_STEPS: Final = 100_000
 """Calls of closures, turns of loops, items that methods and operators look at, and every so many characters of texts."""
 MOST_MADE: Final = 50_000_000
-"""The characters of all texts that a script makes for one record, whether it keeps them or not. An item of a list counts as ten."""
+"""The characters of all texts that a script makes for one record, whether it keeps them or not. An item of a list or map counts as ten."""
 LONGEST_TEXT: Final = 1_000_000
 LONGEST_LIST: Final = 100_000
 MOST_BITS: Final = 4_096
@@ -54,7 +55,7 @@ class Budget:
             elif isinstance(each, list):
                 self.take(len(each))
                 waiting += [member for member in each if isinstance(member, _HELD)]
-            elif isinstance(each, JavaMap):
+            elif isinstance(each, (JavaMap, dict)):
                 self.take(len(each))
                 waiting += [member for entry in each.items() for member in entry if isinstance(member, _HELD)]
             elif isinstance(each, MapEntry):
@@ -71,10 +72,10 @@ class Budget:
             self.take(len(items))
 
     def made(self, value: Any) -> Any:
-        """Return a new value, and count it if it is a text or list. Raises EvaluationError."""
+        """Return a new value, and count it if it is a text, list or map. Raises EvaluationError."""
         if isinstance(value, str):
             self.room -= len(value)
-        elif isinstance(value, list):
+        elif isinstance(value, (list, JavaMap, dict)):
             self.room -= len(value) * _ITEM
         else:
             return value
@@ -82,8 +83,22 @@ class Budget:
             raise EvaluationError(f"The script makes texts and lists of more than {MOST_MADE} characters for one record")
         return value
 
+    def joined(self, parts: Iterable[str]) -> str:
+        """Return the parts as one text, and count it. Refuses a text that is too long before it is made. Raises EvaluationError."""
+        kept, length = [], 0
+        for part in parts:
+            length += len(part)
+            text_of_length(length)
+            kept.append(part)
+        made: str = self.made("".join(kept))
+        return made
 
-_HELD: Final = (str, list, JavaMap, MapEntry)
+    def held(self, value: Any) -> Any:
+        """Return a member of the record. Lists and maps are copies, and count as made. Raises EvaluationError."""
+        return self.made(value) if isinstance(value, (list, JavaMap)) else value
+
+
+_HELD: Final = (str, list, JavaMap, MapEntry, dict)
 """Members that take steps of their own."""
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from connector.java.regex.matching import Pattern
 from connector.transforms.scripting.groovy import operators, patterns
-from connector.transforms.scripting.groovy.budget import Budget, list_of_length, text_of_length
+from connector.transforms.scripting.groovy.budget import Budget, list_of_length
 from connector.transforms.scripting.groovy.comparison import compare, equal, truth
 from connector.transforms.scripting.groovy.conversion import is_instance, to_type
 from connector.transforms.scripting.groovy.indexing import at_index
@@ -83,10 +83,7 @@ class Compiler(ABC):
 
         def run(slots: Slots) -> Any:
             budget = slots[0]
-            made = "".join(part if isinstance(part, str) else _shown(part(slots), budget) for part in parts)
-            text_of_length(len(made))
-            budget.made(made)
-            return GString(made)
+            return GString(budget.joined(part if isinstance(part, str) else _shown(part(slots), budget) for part in parts))
 
         return run
 
@@ -119,7 +116,7 @@ class Compiler(ABC):
             return lambda slots: None if (value := of(slots)) is None else read(value, name, slots[0])
         if name not in methods.OWN_OF_STRUCTS:
             # The common case without the way through all kinds of values.
-            return lambda slots: value.get(name) if type(value := of(slots)) is Struct else read(value, name, slots[0])
+            return lambda slots: slots[0].held(value.get(name)) if type(value := of(slots)) is Struct else read(value, name, slots[0])
         return lambda slots: read(of(slots), name, slots[0])
 
     def _index(self, node: tree.Index) -> Run:
@@ -275,7 +272,7 @@ class Compiler(ABC):
 
     def _map(self, node: tree.MapLiteral) -> Run:
         entries = [(self.expression(key), self.expression(value)) for key, value in node.entries]
-        return lambda slots: JavaMap([(key(slots), value(slots)) for key, value in entries])
+        return lambda slots: slots[0].made(JavaMap([(key(slots), value(slots)) for key, value in entries]))
 
 
 def _spread(value: Any, read: Callable[[Any], Any], budget: Budget) -> Any:
@@ -284,7 +281,7 @@ def _spread(value: Any, read: Callable[[Any], Any], budget: Budget) -> Any:
         return None
     items = items_of(value)
     budget.take(len(items))
-    return [None if each is None else read(each) for each in items]
+    return budget.made([None if each is None else read(each) for each in items])
 
 
 def _equals_text(left: Run, wanted: str, *, negated: bool) -> Run:

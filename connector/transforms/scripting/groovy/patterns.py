@@ -22,6 +22,8 @@ _MANY: Final = 10
 
 _MATCHING: Final = 25_000
 """Steps of matching that count as one of the script. Few patterns take as many as they may."""
+_BRANCHING: Final = 1_000
+"""The same for a pattern whose work grows exponentially: some take all of it, which is a second for the longest text."""
 _LOOKED_AT: Final = 1_000
 """Characters of a text that count as one."""
 
@@ -72,8 +74,8 @@ def steps(text: str, source: str, *, whole: bool = False) -> int:
     found, length = compiled(source), len(text) + 1
     if whole and found.linear is not None:
         return length // _LOOKED_AT
-    work = 1 << min(length, 24) if found.exponential else length**found.power
-    return work // _MATCHING + length // _LOOKED_AT
+    work = (1 << min(length, 24)) // _BRANCHING if found.exponential else length**found.power // _MATCHING
+    return work + length // _LOOKED_AT
 
 
 def compiled(source: str) -> Bounded:

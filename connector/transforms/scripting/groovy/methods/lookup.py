@@ -170,7 +170,7 @@ def read_property(value: Any, name: str, budget: Budget) -> Any:
     """``value.name``. Raises EvaluationError for null and for what has no such property."""
     match value:
         case Struct():
-            return _struct_property(value, name)
+            return budget.held(_struct_property(value, name))
         case JavaMap():
             return value.get(name)
         case None:
@@ -179,7 +179,7 @@ def read_property(value: Any, name: str, budget: Budget) -> Any:
             return len(value)
         case list() if name not in ("class", "empty"):
             budget.take(len(value))
-            return [None if each is None else read_property(each, name, budget) for each in value]
+            return budget.made([None if each is None else read_property(each, name, budget) for each in value])
         case RecordHeader(held, schema) if name in ("value", "schema"):
             return held if name == "value" else schema
         case MapEntry(key, held) if name in ("key", "value"):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
+from dataclasses import replace
 
 import pytest
 
+from connector.transforms.scripting.groovy.program import Program
 from connector.transforms.scripting.problem import EvaluationError, ScriptError
 from connector.transforms.scripting.python import PythonExpression
 from tests.support.scripting_records import RECORDS
@@ -40,6 +43,10 @@ from tests.support.scripting_records import RECORDS
         ("-value.after.id // 2", -4),
         ("{'c': 'created'}.get(value.op)", "created"),
         (" value.after.made.time > 1700000000000 ", True),
+        ("sum(value.after.numbers) + sum([1, 2], 3)", 12),
+        ("sum([[1], [2]], [])", [1, 2]),
+        ("'b' not in 'abc' or 4 in value.after.numbers or 'c' in {'c': 1}", True),
+        ("all(matches('[a-z]+', tag) for tag in value.after.tags if tag)", True),
     ],
 )
 def test_it_evaluates(script: str, answer: object) -> None:
@@ -106,6 +113,23 @@ def test_what_is_not_known_is_refused(script: str) -> None:
         "matches('(a+a+)+(?=b)', 'a' * 50)",
         "matches('(', 'a')",
         "[[b for b in [1] * 1000] for a in [1] * 1000]",
+        "len([[0] * 100000 for x in [0] * 300])",
+        "len(['x' * 99999 for x in [0] * 9000])",
+        "len([topic * 900 + topic for x in [0] * 99999])",
+        "len([('x' * 99999)[1:] for x in [0] * 9000])",
+        "len([{1: [x] * 99999, 2: 0} for x in [0] * 9000])",
+        "[[0] * 99999 == [0] * 99999 for x in [0] * 9000]",
+        "['x' * 99999 < 'x' * 99998 + 'y' for x in [0] * 90000]",
+        "[-1 in [0] * 99999 for x in [0] * 9000]",
+        "['y' in 'x' * 99999 for x in [0] * 90000]",
+        "['x' * 99999 in ['x' * 99998 + 'y'] * 9000 for x in [0] * 9000]",
+        "[('x' * 99999).upper() for x in [0] * 90000]",
+        "[('x ' * 9999).split() for x in [0] * 90000]",
+        "[('x' * 99999).find('y') for x in [0] * 90000]",
+        "[sorted(['x' * 9999] * 9000) for x in [0] * 9000]",
+        "sum([[0]] * 50000, [])",
+        "[matches('(a|aa)+(?=b).*', 'a' * 23) for x in [0] * 9000]",
+        "f'" + "{topic}" * 9000 + "' * 9",
     ],
 )
 def test_what_fails_for_a_record_is_an_error_soon(script: str) -> None:
@@ -114,3 +138,32 @@ def test_what_fails_for_a_record_is_an_error_soon(script: str) -> None:
         PythonExpression(script).evaluate(RECORDS["create"])
     assert time.monotonic() - started < 5
     assert "Anna" not in str(failed.value)
+
+
+@pytest.mark.parametrize("kind", [PythonExpression, Program])
+def test_lists_of_the_record_count_each_time_that_they_are_read(kind: type[PythonExpression | Program]) -> None:
+    record = RECORDS["create"]
+    long = replace(record, value={**record.value, "after": {**record.value["after"], "numbers": [1] * 90_000}})
+    script = "[value.after.numbers for x in [0] * 900]" if kind is PythonExpression else "(1..900).collect { value.after.numbers }"
+    with pytest.raises(EvaluationError, match="makes texts and lists of more than"):
+        kind(script).evaluate(long)
+
+
+@pytest.mark.parametrize(
+    ("kind", "script"),
+    [
+        (PythonExpression, "f'" + "{value.after.name}" * 3_000 + "' == 'a'"),
+        (Program, 'def t = value.after.name; "' + "$t " * 4_000 + '" == "a"'),
+    ],
+)
+def test_a_text_that_is_too_long_is_not_joined(kind: type[PythonExpression | Program], script: str) -> None:
+    record = RECORDS["create"]
+    long = replace(record, value={**record.value, "after": {**record.value["after"], "name": "x" * 100_000}})
+    expression = kind(script)
+    tracemalloc.start()
+    try:
+        with pytest.raises(EvaluationError, match="makes a text of more than 1000000 characters"):
+            expression.evaluate(long)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
