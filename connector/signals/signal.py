@@ -236,7 +236,11 @@ def _stop(_signal: Signal, data: Mapping[str, object]) -> Action:
     kind = _kind(data)
     if kind != "incremental":
         raise SignalError(f"its data asks to stop a snapshot of type {brief(kind)!r}; only incremental ones can be stopped")
-    return StopSnapshot(_texts(data, "data-collections"))
+    collections = _texts(data, "data-collections")
+    if not collections and data.get("data-collections"):
+        # To Debezium a blank name is one that no table has. No names at all would end the whole snapshot.
+        raise SignalError("its data names no tables in data-collections")
+    return StopSnapshot(collections)
 
 
 def _log(_signal: Signal, data: Mapping[str, object]) -> Action:
