@@ -81,11 +81,12 @@ def _command_line(words: list[str]) -> int:
 
 
 def _run(settings: WorkerSettings) -> None:
+    from connector.runner.event_loop import loop_factory  # noqa: PLC0415
     from workers.herder.configuration_check import ConfigurationCheck  # noqa: PLC0415
     from workers.worker import serve  # noqa: PLC0415
 
     telemetry = _open_telemetry(settings)
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(
             serve(
                 settings,
@@ -264,15 +265,6 @@ def _backtracking() -> Backtracking:
     from connector.io.regex_process import BacktrackingProcess  # noqa: PLC0415
 
     return BacktrackingProcess()
-
-
-def _loop_factory() -> Any:
-    """Uvloop's loop where it is installed, else asyncio's."""
-    try:
-        from uvloop import new_event_loop  # noqa: PLC0415
-    except ImportError:
-        return None
-    return new_event_loop
 
 
 def _hide_libpqs_variables() -> None:

@@ -15,6 +15,7 @@ import re2
 from connector.configdef.key import Check, Key, Settings
 from connector.configdef.patterns import regex_problem, split_regexes
 from connector.java.regex.translation import too_long
+from connector.java.splitting import java_path
 
 _SHORT: Final = 2**15
 _INT: Final = 2**31
@@ -230,7 +231,7 @@ def _key_columns(value: str | None, pattern: str) -> Iterator[str]:
         return
     if not value:
         yield "Must not be empty"
-    for entry in _java_split(value, ";"):
+    for entry in java_path(value, ";"):
         if not re2.match(pattern, entry):
             yield f"{entry} has an invalid format (expecting '{pattern}')"
 
@@ -241,17 +242,9 @@ def replica_identity(_key: Key, value: str | None, _settings: Settings) -> Itera
         return
     if not value:
         yield "Must not be empty"
-    for entry in _java_split(value, ","):
+    for entry in java_path(value, ","):
         if not REPLICA_IDENTITY.fullmatch(entry):
             yield f"{entry} has an invalid format (expecting '{REPLICA_IDENTITY_SHOWN}')"
-
-
-def _java_split(text: str, separator: str) -> list[str]:
-    """Split as ``String.split`` does: drop empty entries at the end, unless all are empty."""
-    parts = text.split(separator)
-    while len(parts) > 1 and not parts[-1]:
-        parts.pop()
-    return parts
 
 
 def conflicts_with(other: str, shown: str = "") -> _Conflict:

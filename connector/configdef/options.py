@@ -27,6 +27,12 @@ def discard_idle(_property: str, _reason: str) -> None:
 class OptionError(ValueError):
     """Options that a transform cannot be made of (Kafka's ``ConfigException``)."""
 
+    @classmethod
+    def of_value(cls, name: str, value: str | None, problem: str) -> OptionError:
+        """Make the error of a value that Debezium's validation refuses."""
+        shown = "null" if value is None else value
+        return cls(f"Invalid value {shown} for configuration {name}: The '{name}' value is invalid: {problem}")
+
 
 class Options:
     """The options of one step: those that are set, else the defaults of its ``keys``. Names are without the step's prefix."""

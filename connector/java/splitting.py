@@ -9,3 +9,8 @@ def java_split(text: str, sign: str) -> list[str]:
     while len(parts) > 1 and not parts[-1]:
         parts.pop()
     return [] if sign in text and parts == [""] else parts
+
+
+def java_path(text: str, sign: str) -> list[str]:
+    """Return the same parts; for a text of signs only, one that is empty, so that there always is a first part."""
+    return java_split(text, sign) or [""]

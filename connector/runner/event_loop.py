@@ -1,4 +1,4 @@
-"""The event loop of a worker's reader processes."""
+"""The event loop of a worker and of its reader processes."""
 
 from __future__ import annotations
 

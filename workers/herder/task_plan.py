@@ -26,6 +26,7 @@ from workers.settings import client_overrides
 from workers.settings.class_map import with_python_classes
 from workers.settings.config_providers import Resolution
 from workers.settings.converters import check_converter, converters
+from workers.settings.prefix import under
 from workers.settings.redaction import Hidden
 from workers.settings.worker_settings import WorkerSettings
 from workers.stores.offset_store import AllOffsets, ConnectorOffsets
@@ -255,7 +256,7 @@ class TaskPlanner:
         worker = self._settings.properties
         base = {"bootstrap.servers": self._settings.bootstrap_servers}
         security = {k: v for k, v in worker.items() if k.startswith(_SECURITY_PREFIXES)}
-        producer = _under(worker, "producer.")
+        producer = under(worker, "producer.")
         # In Kafka Connect a producer has only the settings below "producer.". Security that is set once counts for all clients here.
         inherited = {} if {"security.protocol", "bootstrap.servers"} & producer.keys() else security
         return KafkaSettings(
@@ -264,15 +265,15 @@ class TaskPlanner:
                 "client.id": f"connector-producer-{name}-0",
                 **inherited,
                 **producer,
-                **_under(config, "producer.override."),
+                **under(config, "producer.override."),
             },
             admin={
                 **base,
                 **{k: worker[k] for k in _CLIENT_KEYS if k in worker},
                 "client.id": f"connector-adminclient-{name}",
                 **security,
-                **_under(worker, "admin."),
-                **_under(config, "admin.override."),
+                **under(worker, "admin."),
+                **under(config, "admin.override."),
             },
             topic_creation=self._settings.topic_creation,
         )
@@ -291,10 +292,6 @@ def _line_of(check: Callable[[], None]) -> str | None:
     except CdcError as problem:
         return problem.message
     return None
-
-
-def _under(properties: Mapping[str, str], prefix: str) -> dict[str, str]:
-    return {key.removeprefix(prefix): value for key, value in properties.items() if key.startswith(prefix)}
 
 
 def _number(text: str | None, default: int) -> int:

@@ -8,6 +8,7 @@ from typing import Final
 from connector.config.kafka_clients import Client, sort_out
 from connector.errors import CdcError
 from connector.log import EventLog
+from workers.settings.prefix import under
 
 LOG: Final = EventLog(__name__)
 
@@ -27,7 +28,7 @@ def refusals(config: Mapping[str, str], worker: Mapping[str, str]) -> list[tuple
     """
     found: list[tuple[str, str]] = []
     for prefix, client in PREFIXES.items():
-        given = _under(config, prefix)
+        given = under(config, prefix)
         for key, why in sort_out(client, given).refused.items():
             found.append((prefix + key, f"Invalid value {given[key]} for configuration {prefix}{key}: {why[0].upper()}{why[1:]}"))
         found += _not_allowed(prefix, given, worker)
@@ -65,7 +66,7 @@ def log_ineffective(config: Mapping[str, str]) -> None:
     idle: list[str] = []
     unknown: list[str] = []
     for prefix, client in PREFIXES.items():
-        found = sort_out(client, _under(config, prefix))
+        found = sort_out(client, under(config, prefix))
         idle += [prefix + key for key in found.idle]
         unknown += [prefix + key for key in found.unknown]
     if idle:
@@ -81,7 +82,3 @@ def _not_allowed(prefix: str, given: Mapping[str, str], worker: Mapping[str, str
         allowed |= {own.strip() for name, own in worker.items() if name == key or name.endswith("." + key)}
         if value and value not in allowed:
             yield prefix + key, f"Invalid value {value} for configuration {prefix}{key}: The worker's {listed} does not allow it"
-
-
-def _under(properties: Mapping[str, str], prefix: str) -> dict[str, str]:
-    return {key.removeprefix(prefix): value for key, value in properties.items() if key.startswith(prefix)}

@@ -33,6 +33,7 @@ from workers.settings.keys import sort_out
 from workers.settings.log_format import LogFormat
 from workers.settings.metrics import AGENT, JOLOKIA, PER_TABLE, MetricsSettings
 from workers.settings.metrics import from_java_options as metrics_agent
+from workers.settings.prefix import under
 from workers.settings.preflight import Preflight
 
 OVERRIDE_POLICIES: Final = ("All", "None", "Principal")
@@ -208,8 +209,8 @@ def _heartbeat_interval(properties: Mapping[str, str]) -> int:
 
 def _store(properties: Mapping[str, str], which: str, partitions: int) -> StoreTopic:
     prefix = f"{which}.storage."
-    under = {k.removeprefix(prefix): v for k, v in properties.items() if k.startswith(prefix)}
-    extra = {k: v for k, v in under.items() if k not in _STORE_OWN_KEYS}
+    own = under(properties, prefix)
+    extra = {k: v for k, v in own.items() if k not in _STORE_OWN_KEYS}
     if which == "config" and properties.get(prefix + "partitions", "1").strip() != "1":
         raise SettingsError("The worker property config.storage.partitions must be 1: the order of all configurations counts.")
     return StoreTopic(
@@ -290,7 +291,7 @@ def _providers(properties: Mapping[str, str]) -> dict[str, Provider]:
 
 def _store_of(properties: Mapping[str, str], prefix: str, class_name: str) -> SecretStore:
     param = f"{prefix}param."
-    parameters = {key.removeprefix(param): value for key, value in properties.items() if key.startswith(param)}
+    parameters = under(properties, param)
     try:
         return store_of(class_name, parameters, os.environ)
     except ParameterError as problem:

@@ -10,6 +10,7 @@ import psycopg
 
 from connector.catalog.table import CatalogTable
 from connector.io.postgres.connection import Connection, source_error
+from connector.io.postgres.letter import letter
 from connector.types.codec import Column, TypeInfo
 
 _TYPES: Final = """
@@ -75,14 +76,9 @@ async def read_types(connection: Connection) -> dict[int, TypeInfo]:
     except psycopg.Error as error:
         raise source_error(error, "reading the types") from error
     return {
-        oid: TypeInfo(oid, name, schema, _letter(kind), _letter(category), element, base, modifier, tuple(labels or ()), visible, digits)
+        oid: TypeInfo(oid, name, schema, letter(kind), letter(category), element, base, modifier, tuple(labels or ()), visible, digits)
         for oid, name, schema, kind, category, element, base, modifier, labels, visible, digits in rows
     }
-
-
-def _letter(value: object) -> str:
-    # Some versions of the driver return the type "char" as bytes.
-    return value.decode() if isinstance(value, bytes) else str(value)
 
 
 async def list_tables(connection: Connection) -> list[CatalogTable]:
@@ -101,8 +97,8 @@ def _table(row: tuple[object, ...]) -> CatalogTable:
         str(schema),
         str(table),
         (),
-        kind=_letter(kind),
-        identity=_letter(identity),
+        kind=letter(kind),
+        identity=letter(identity),
         estimate=int(float(str(estimate))),
         inherited=bool(inherited),
     )
@@ -130,7 +126,7 @@ async def describe_tables(connection: Connection, tables: Collection[CatalogTabl
         cursor = await connection.execute(_COLUMNS, (oids,))
         for oid, name, type_oid, modifier, not_null, default, generated, comment in await cursor.fetchall():
             serial = default is not None and default.startswith("nextval(")
-            columns[oid].append(Column(name, type_oid, modifier, not_null, default, serial, _letter(generated), comment))
+            columns[oid].append(Column(name, type_oid, modifier, not_null, default, serial, letter(generated), comment))
         cursor = await connection.execute(_KEYS, (oids,))
         for oid, is_primary, index, name, has_condition in await cursor.fetchall():
             if is_primary:

@@ -9,6 +9,7 @@ import psycopg
 
 from connector.catalog.replica_identity import IdentityRule, TableIdentity, plan_identities
 from connector.io.postgres.connection import Connection, source_error
+from connector.io.postgres.letter import letter
 from connector.log import EventLog
 
 LOG: Final = EventLog(__name__)
@@ -40,9 +41,7 @@ async def set_replica_identities(
         rows = await cursor.fetchall()
     except psycopg.Error as error:
         raise source_error(error, "looking at the tables' replica identities") from error
-    captured = [
-        TableIdentity(schema, table, _letter(identity), index) for schema, table, identity, index in rows if captures(schema, table)
-    ]
+    captured = [TableIdentity(schema, table, letter(identity), index) for schema, table, identity, index in rows if captures(schema, table)]
     plan = plan_identities(rules, captured)
     for table in plan.conflicts:
         LOG.error("replica identity not changed", table=table, reason="several entries of replica.identity.autoset.values match it")
@@ -66,8 +65,3 @@ async def set_replica_identities(
             LOG.error("replica identity not changed", table=change.table, identity=change.identity, reason=why)  # noqa: TRY400 (says all)
         else:
             LOG.info("replica identity set", table=change.table, identity=change.identity)
-
-
-def _letter(value: object) -> str:
-    # Some versions of the driver return the type "char" as bytes.
-    return value.decode() if isinstance(value, bytes) else str(value)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from connector.configdef.key import UNTIL_2, VERSIONS, Key
 from connector.configdef.options import OptionError, Options
+from connector.java.splitting import java_path
 from connector.record.connect_record import ConnectRecord, DataError, Header
 from connector.record.schema import NO_DEFAULT, Field, Schema
 from connector.record.struct import SchemaCache, get
@@ -46,15 +47,15 @@ class HeaderToValue:
         headers, fields = _list(options, HEADERS), _list(options, FIELDS)
         operation = options.raw.get(OPERATION)
         if not operation:
-            raise _invalid(OPERATION, operation, "A value is required")
+            raise OptionError.of_value(OPERATION, operation, "A value is required")
         # 2.3 reads capitals when it validates, and then not.
         known = operation if options.emulation.version in UNTIL_2 else operation.strip().lower()
         if known not in _OPERATIONS:
-            raise _invalid(OPERATION, operation, f"Value must be one of {', '.join(_OPERATIONS)}")
+            raise OptionError.of_value(OPERATION, operation, f"Value must be one of {', '.join(_OPERATIONS)}")
         if len(headers) != len(fields):
             raise OptionError("'fields' config must have the same number of elements as 'headers' config.")
         # Of a header that is named twice, the first field counts.
-        paths = {name: tuple(_path(path)) for name, path in reversed(list(zip(headers, fields, strict=True)))}
+        paths = {name: tuple(java_path(path, ".")) for name, path in reversed(list(zip(headers, fields, strict=True)))}
         return cls({name: paths[name] for name in headers}, known == "move", options.emulation.version in UNTIL_2)
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
@@ -173,29 +174,16 @@ def _check(member: Field, header: Header) -> None:
         raise DataError(f"HeaderToValue cannot put a header into the field {member.name}, which has another type")
 
 
-def _path(name: str) -> list[str]:
-    """The names between the dots; Java drops empty ones at the end."""
-    parts = name.split(".")
-    while len(parts) > 1 and not parts[-1]:
-        parts.pop()
-    return parts
-
-
 def _list(options: Options, name: str) -> Sequence[str]:
     written = options.raw.get(name)
     if not written:
-        raise _invalid(name, written, "A value is required")
+        raise OptionError.of_value(name, written, "A value is required")
     entries = [entry.strip() for entry in written.split(",")]
     while entries and not entries[-1]:
         entries.pop()
     if "" in entries:
-        raise _invalid(name, written, "Empty string element(s) not permitted")
+        raise OptionError.of_value(name, written, "Empty string element(s) not permitted")
     return entries
-
-
-def _invalid(name: str, value: str | None, problem: str) -> OptionError:
-    shown = "null" if value is None else value
-    return OptionError(f"Invalid value {shown} for configuration {name}: The '{name}' value is invalid: {problem}")
 
 
 KEYS: Final = (

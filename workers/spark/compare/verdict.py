@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from workers.spark.compare.grid import aligned, cell
+from workers.spark.source.lsn import lsn_text
 
 SOURCE: Final = "source"
 MIRROR: Final = "mirror"
@@ -98,11 +99,6 @@ class Verdict:
             "inMirror": difference.in_mirror,
             "changing": difference.changing,
         }
-
-
-def lsn_text(position: int) -> str:
-    """The LSN as PostgreSQL writes it."""
-    return f"{position >> 32:X}/{position & 0xFFFFFFFF:X}"
 
 
 def verdict_text(verdict: Verdict) -> str:

@@ -22,8 +22,9 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import NumericType
 
 from workers.spark.compare.checksums import BUCKETS, SIGNS, Shape, checksums, shape_of
-from workers.spark.compare.verdict import BOTH, MIRROR, SOURCE, Difference, Verdict, lsn_text
+from workers.spark.compare.verdict import BOTH, MIRROR, SOURCE, Difference, Verdict
 from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.source.lsn import lsn_text
 from workers.spark.source.relation import table_columns
 from workers.spark.source.snapshot import exported_snapshot, read_texts
 from workers.spark.tables.table import Table

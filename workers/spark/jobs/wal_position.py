@@ -11,6 +11,7 @@ from typing import Final
 import psycopg
 
 from workers.spark.jobs.checkpoint import State
+from workers.spark.source.lsn import lsn_text
 
 _POSITION: Final = "select case when not pg_is_in_recovery() then pg_current_wal_lsn() - '0/0'::pg_lsn end"
 _SECONDS: Final = 10
@@ -40,11 +41,6 @@ def fallen_back(state: State, position: int | None) -> str | None:
     if position is None or position >= applied:
         return None
     return (
-        f"The WAL of the source at dsn ends at {_lsn(position)}, but the tables have changes up to {_lsn(applied)}: the source was "
+        f"The WAL of the source at dsn ends at {lsn_text(position)}, but the tables have changes up to {lsn_text(applied)}: the source was "
         'restored, or is another server. See `understudy docs spark`, "A source whose LSNs continue lower", before the connector continues.'
     )
-
-
-def _lsn(position: int) -> str:
-    """The LSN as PostgreSQL shows it."""
-    return f"{position >> 32:X}/{position & 0xFFFFFFFF:X}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from connector.configdef.options import OptionError
+from connector.java.splitting import java_path
 from connector.record.connect_record import DataError
 from connector.record.schema import NO_DEFAULT, Schema
 from connector.record.struct import field_of
@@ -27,10 +28,10 @@ class FieldReference:
     @classmethod
     def parse(cls, prefix: str, text: str, differences: Differences) -> FieldReference:
         """Read one entry of the list. Raises OptionError for two colons."""
-        parts = _java_split(text, ":")
+        parts = java_path(text, ":")
         if len(parts) > 2:
             raise OptionError(f"Unexpected field name: {text}")
-        path = _java_split(parts[0], ".")
+        path = java_path(parts[0], ".")
         if len(path) > 1:
             struct: str | None = path[0]
             field, name = path[1], f"{path[0]}_{path[1]}"
@@ -87,11 +88,3 @@ def _optional_copy(schema: Schema) -> Schema:
     if schema.type == "map":
         raise DataError("No schema defined for key of map field")
     return replace(schema, optional=True, default=NO_DEFAULT, fields=())
-
-
-def _java_split(text: str, separator: str) -> list[str]:
-    """Split as ``String.split`` does: without empty entries at the end."""
-    parts = text.split(separator)
-    while len(parts) > 1 and not parts[-1]:
-        parts.pop()
-    return parts

@@ -12,6 +12,7 @@ from connector.configdef.checks import java_int
 from connector.configdef.key import VERSIONS, Key
 from connector.configdef.options import OptionError, Options
 from connector.java.murmur3 import murmur3
+from connector.java.splitting import java_path
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.hash_code import hash_code
 from connector.record.schema import Schema
@@ -43,11 +44,11 @@ class PartitionRouting:
         """Make it of its options."""
         count, written = _count(options.raw.get(COUNT)), options.raw.get(FIELDS)
         if not written:
-            raise _invalid(FIELDS, written, "A value is required")
+            raise OptionError.of_value(FIELDS, written, "A value is required")
         names = _entries(written)
         if "" in names:
-            raise _invalid(FIELDS, written, "Empty string element(s) not permitted")
-        paths = tuple(tuple(_path(name)) for name in names)
+            raise OptionError.of_value(FIELDS, written, "Empty string element(s) not permitted")
+        paths = tuple(tuple(java_path(name, ".")) for name in names)
         murmur = options.needed(FUNCTION).lower() == "murmur"
         return cls(paths, count, murmur, differences_of(options.emulation).skips_null_structs)
 
@@ -100,28 +101,15 @@ def _entries(written: str) -> list[str]:
     return entries
 
 
-def _path(name: str) -> list[str]:
-    """The names between the dots; Java drops empty ones at the end."""
-    parts = name.split(".")
-    while len(parts) > 1 and not parts[-1]:
-        parts.pop()
-    return parts
-
-
 def _count(written: str | None) -> int:
     if written is None:
-        raise _invalid(COUNT, None, "A value is required")
+        raise OptionError.of_value(COUNT, None, "A value is required")
     number = java_int(written)
     if number is None:
-        raise _invalid(COUNT, written, "An integer is expected")
+        raise OptionError.of_value(COUNT, written, "An integer is expected")
     if number < 1:
-        raise _invalid(COUNT, written, "A positive, non-zero integer value is expected")
+        raise OptionError.of_value(COUNT, written, "A positive, non-zero integer value is expected")
     return number
-
-
-def _invalid(name: str, value: str | None, problem: str) -> OptionError:
-    shown = "null" if value is None else value
-    return OptionError(f"Invalid value {shown} for configuration {name}: The '{name}' value is invalid: {problem}")
 
 
 KEYS: Final = (
