@@ -305,7 +305,7 @@ def _framework_field(key: Key, settings: Mapping[str, str | None], present: Mapp
         errors = tuple(refusals(key, shown or present[key.name]))
     if key.name.endswith("converter.plugin.version"):
         return _converter_version(key, settings, present, errors, version)
-    return FieldValidation(key.name, key, shown, errors, key.choices, True)
+    return FieldValidation(key.name, key, shown, errors, key.choices_in(version), True)
 
 
 def _converter_version(

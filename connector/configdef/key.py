@@ -39,9 +39,10 @@ class Key:
 
     ``versions`` are the connector versions whose ConfigDef lists the property; other versions read it too. ``choices`` are the recommended
     values, in the order in which the real connector shows them. ``choices_until_2``, ``checks_until_2`` and ``type_until_2`` apply to
-    versions up to 2 where these differ. ``framework`` marks Kafka Connect's own properties, whose errors have Kafka's texts. The place
-    within the group is counted for each version unless ``fixed_order`` is given. ``unknown_until_2``: versions up to 2 do not know the
-    property, which changes records, the server or the task's failure; with them it has no effect.
+    versions up to 2 where these differ, ``choices_since_3_7`` to versions from 3.7 on. ``framework`` marks Kafka Connect's own properties,
+    whose errors have Kafka's texts. The place within the group is counted for each version unless ``fixed_order`` is given.
+    ``unknown_until_2``: versions up to 2 do not know the property, which changes records, the server or the task's failure; with them it
+    has no effect.
 
     ``support`` says what this connector does with the property. It honours it, it refuses any value other than the default (and
     ``allowed``), or it ignores it. If an honoured property has ``allowed``, only these values are supported. Values are compared trimmed
@@ -61,6 +62,7 @@ class Key:
     width: Width = "NONE"
     choices: tuple[str, ...] = ()
     choices_until_2: tuple[str, ...] = ()
+    choices_since_3_7: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     checks_until_2: tuple[Check, ...] | None = None
     unsupported: tuple[Check, ...] = ()
@@ -118,7 +120,8 @@ class Key:
 
     def choices_in(self, version: str) -> tuple[str, ...]:
         """Return the recommended values in ``version``."""
-        return self.choices_until_2 if version in UNTIL_2 and self.choices_until_2 else self.choices
+        other = self.choices_until_2 if version in UNTIL_2 else self.choices_since_3_7 if version in SINCE_3_7 else ()
+        return other or self.choices
 
 
 @dataclass(frozen=True, slots=True)

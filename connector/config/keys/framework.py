@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from connector.config.keys.plugin_classes import CONNECT_VERSION, CONVERTERS, HEADER_CONVERTERS
+from connector.config.keys.plugin_classes import CONNECT_VERSION, CONVERTERS, CONVERTERS_SINCE_3_7, HEADER_CONVERTERS
 from connector.configdef.kafka_checks import (
     aliases,
     at_least_one,
@@ -95,6 +95,7 @@ FRAMEWORK: Final[tuple[Key, ...]] = (
         group="Common",
         width="SHORT",
         choices=CONVERTERS,
+        choices_since_3_7=CONVERTERS_SINCE_3_7,
         framework=True,
         fixed_order=6,
     ),
@@ -123,6 +124,7 @@ FRAMEWORK: Final[tuple[Key, ...]] = (
         group="Common",
         width="SHORT",
         choices=CONVERTERS,
+        choices_since_3_7=CONVERTERS_SINCE_3_7,
         framework=True,
         fixed_order=8,
     ),

@@ -111,6 +111,9 @@ CONVERTERS: Final[tuple[str, ...]] = (
     ),
 )
 
+CONVERTERS_SINCE_3_7: Final[tuple[str, ...]] = tuple(sorted((*CONVERTERS, "io.debezium.converters.CloudEventsConverter")))
+"""Connect 4.3 cannot load the converter of CloudEvents of earlier versions, so it does not list it."""
+
 HEADER_CONVERTERS: Final[tuple[str, ...]] = (*CONVERTERS[:-1], f"{_KAFKA}storage.SimpleHeaderConverter", CONVERTERS[-1])
 
 _OTHERS: Final = frozenset({CONNECTOR_CLASS, *PREDICATES, *HEADER_CONVERTERS})

@@ -4,22 +4,36 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from connect_api import models
 from connect_api.herder import HerderError
 from connector.config.redacted_validation import of_reference
 from connector.config.validation import Validation, refusals, validate
+from connector.preflight.finding import Finding
 from tests.support.herder_bench import CLASS, CONFIG, UNKNOWN_CLASS, Bench, worker
 from tests.support.project import ROOT
+from workers.herder.configuration_check import ConfigurationCheck
 from workers.herder.plugin_config import config_infos, plugin_config
 
+KEYS = ROOT / "tests" / "unit" / "connector" / "config" / "keys_recorded.json"
 LISTED = ROOT / "tests" / "unit" / "connector" / "transforms" / "plugins_recorded.json"
 KINDS = ("source", "transformation", "predicate", "converter", "header_converter")
 RECORDED: dict[str, Any] = json.loads(Path(__file__).with_name("plugin_config_recorded.json").read_text())
+
+
+DEFINITION = (
+    "name", "type", "default_value", "importance", "group", "order_in_group", "width", "display_name", "required", "dependents",
+)  # fmt: skip
+VALUE = ("recommended_values", "visible", "value")
+
+
+async def nothing_found(_config: Mapping[str, str], *, further: bool) -> Sequence[Finding]:
+    return ()
 
 
 def without_refusals(validation: Validation, config: Mapping[str, str | None]) -> Validation:
@@ -92,6 +106,41 @@ def test_recommended_values_are_the_recorded_ones(version: str) -> None:
     # Which converters the reference can load depends on what is installed beside it.
     recorded = {**RECORDED["recommended"][version], "connector.plugin.version": ["2.3.4.Final", "3.6.3.Final", "3.7.0.Final"]}
     assert {name: values for name, values in shown.items() if not name.endswith(".converter")} == recorded
+
+
+async def test_every_property_of_3_7_is_answered_as_recorded() -> None:
+    version, versions = "3.7.0.Final", ["2.3.4.Final", "3.6.3.Final", "3.7.0.Final"]
+    recorded = json.loads(KEYS.read_text())[version]
+    async with worker(check=ConfigurationCheck(nothing_found)) as bench:
+        config = {"name": "cv_x", "connector.class": CLASS, "connector.plugin.version": version}
+        answer = json.loads(json.dumps(models.config_infos(await bench.herder.validate_config(CLASS, config))))
+    rows = [[*map(each["definition"].__getitem__, DEFINITION), *map(each["value"].__getitem__, VALUE)] for each in answer["configs"]]
+    # One worker here emulates all versions.
+    expected = [
+        [*row[:2], "3.6.3.Final", *row[3:10], versions, *row[11:]] if row[0] == "connector.plugin.version" else row
+        for row in recorded["keys"]
+    ]
+    assert rows == expected
+    assert answer["groups"] == recorded["groups"]
+    wrong = [each["value"]["name"] for each in answer["configs"] if each["value"]["errors"]]
+    assert wrong == ["database.hostname", "database.user", "database.dbname", "topic.prefix"]
+    assert answer["error_count"] == len(wrong)
+
+
+async def test_every_property_of_3_7_is_listed_as_recorded() -> None:
+    recorded = json.loads(KEYS.read_text())["3.7.0.Final"]["keys"]
+    # A checked configuration shows the worker's converters, a list no defaults of them.
+    differing = (
+        "connector.plugin.version",
+        *(f"{side}.converter{end}" for side in ("key", "value", "header") for end in ("", ".plugin.version")),
+    )
+    async with worker() as bench:
+        listed = [models.config_key(key) for key in bench.herder.plugin_config(CLASS, "3.7.0.Final")]
+    rows = json.loads(json.dumps([[key[member] for member in DEFINITION] for key in listed]))
+    # A list begins with the connector's own properties.
+    assert {row[0] for row in rows} == {row[0] for row in recorded}
+    expected = {row[0]: row[: len(DEFINITION)] for row in recorded if row[0] not in differing}
+    assert {row[0]: row for row in rows if row[0] not in differing} == expected
 
 
 @pytest.mark.parametrize(("plugin", "config", "status", "message"), RECORDED["mismatched"])
