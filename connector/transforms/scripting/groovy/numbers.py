@@ -162,7 +162,15 @@ def _divided(left: Decimal, right: Decimal) -> Decimal:
         return found
     found = Context(prec=max(precisions) + _EXTRA_PRECISION, rounding=ROUND_HALF_UP, traps=[]).divide(left, right)
     scale = max(_scale(left), _scale(right), _LEAST_SCALE)
-    return found.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _EXACT_ROUNDED) if _scale(found) > scale else found
+    return rounded(found, scale) if _scale(found) > scale else found
+
+
+def rounded(value: Decimal, places: int) -> Decimal:
+    """Return the number rounded half up to ``places`` decimals (``BigDecimal.setScale``). Raises EvaluationError for too many digits."""
+    try:
+        return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, _EXACT_ROUNDED)
+    except InvalidOperation:
+        raise EvaluationError(f"The script rounds a number to {places} decimals") from None
 
 
 _EXACT_ROUNDED: Final = Context(prec=MOST_BITS, rounding=ROUND_HALF_UP, traps=[InvalidOperation])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from typing import Any, Final
 
 from connector.record.schema import NO_DEFAULT, Schema
@@ -62,7 +62,7 @@ COMMON: Final[dict[str, Method]] = {
 def _rounded(value: Any, digits: Any = None) -> Any:
     if isinstance(value, Decimal):
         places = 0 if digits is None else int(digits)
-        return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+        return numbers.rounded(value, places)
     if isinstance(value, float) and digits is None:
         return Long(
             numbers.whole(float(int(value + 0.5) if value + 0.5 >= 0 else -int(-(value + 0.5)) - (value + 0.5 < int(value + 0.5))), 64)
