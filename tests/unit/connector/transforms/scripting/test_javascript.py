@@ -20,7 +20,6 @@ LANGUAGES = ("jsr223.graal.js", "jsr223.js")
 
 
 def made(script: str) -> Engine:
-    pytest.importorskip("py_mini_racer", reason="mini-racer is not installed (extra 'javascript')")
     return engine_of(LANGUAGES[0], script)
 
 
