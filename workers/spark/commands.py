@@ -134,7 +134,7 @@ def _mirror(options: argparse.Namespace) -> int:
     try:
         run_mirror(replace(config, trigger="available-now"), spark, rebuild=options.rebuild)
         tables = mirrored_tables(config, spark)
-        return 0 if show(spark, config.dsn, tables, ruled(config, sink_of(place_of(config), spark)), options.show) else 1
+        return 0 if show(spark, config.dsn, tables, ruled(config, sink_of(place_of(config), spark), spark), options.show) else 1
     finally:
         spark.stop()
 
@@ -153,7 +153,7 @@ def _verify(options: argparse.Namespace) -> int:
     psycopg.connect(dsn).close()
     spark = session_of(config, "verify", "postgres", kafka=options.wait is not None)
     try:
-        sink = ruled(config, sink_of(place_of(config), spark))
+        sink = ruled(config, sink_of(place_of(config), spark), spark)
         found, aside = mirrored_tables(config, spark), unmirrored_tables(config, spark)
         names = [name.partition(".") for name in aside if name not in {table.full_name for table in found}]
         lacking = [Table(schema, name, (), ()) for schema, _, name in names]
@@ -185,7 +185,8 @@ def _maintain(options: argparse.Namespace) -> int:
         spark = session_of(config, "maintain", kafka=False)
         try:
             lake = lake_of(sink_of(place_of(config), spark))
-            tables = chosen(kept_tables(config, spark, lake), options.table)
+            kept = kept_tables(config, spark, lake)
+            tables = chosen(list(kept.values()), options.table, {table.full_name: name for name, table in kept.items()})
             return run_maintain(tables, lambda table: maintain(spark, lake, table, config.maintain), as_json=options.json, stream=output)
         finally:
             spark.stop()

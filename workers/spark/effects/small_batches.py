@@ -138,7 +138,7 @@ class SmallBatches:
                     last[change.key] = change
             rows.append(plan.projection.columns(made, range(1, 6)))
         found = listed(session, (rows[change.rows].apply(change.place) for change in last.values()))
-        return Effects(topic.table, local_frame(session, plans[0].attributes, found), former=topic.known)
+        return Effects(topic.table, local_frame(session, plans[0].attributes, found), former=topic.known, forms=topic.forms)
 
     def _plan(self, records: Few, topic: Topic, reading: Reading) -> _Plan:
         group, layout, key = reading

@@ -52,7 +52,8 @@ class Mirror:
             rows = folded(after_truncates(live, ()).where(F.col("key").isNotNull()), table)
         else:
             rows = last_of_each(live, table)
-        return Effects(table, rows, truncated, again, work.topic.passed, work.topic.known), replace(state, truncates=kept)
+        effects = Effects(table, rows, truncated, again, work.topic.passed, work.topic.known, forms=work.topic.forms)
+        return effects, replace(state, truncates=kept)
 
 
 def truncates(work: Work, *, begins: bool = False) -> list[Truncate]:

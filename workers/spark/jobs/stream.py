@@ -25,8 +25,9 @@ from workers.spark.jobs.arrival import check_held, covers, end_offsets
 from workers.spark.jobs.batches import Batches, Job
 from workers.spark.jobs.checkpoint import Checkpoint, State
 from workers.spark.jobs.done import Done, said_of
-from workers.spark.jobs.history import History, history_table
+from workers.spark.jobs.history import History
 from workers.spark.jobs.isolation import Isolation
+from workers.spark.jobs.kept_tables import KeptTable, kept_of
 from workers.spark.jobs.metering import CountedSink, counted, metered, resumed, unread_of
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.jobs.mirror_config import ID_BYTES, NEED_AVRO, MirrorConfig, RegistryConfig
@@ -316,7 +317,7 @@ def _run(
         _check_topics(config, topics, now=now, say=say)
         checkpoint = _opened(config, session, say)
         place = sink_of(place_of(config, f"{config.name} {checkpoint.identity()}"), session)
-        sink = ruled(config, place, say, mirrored_tables(config, session) if config.table else ())
+        sink = ruled(config, place, session, say, history=name == "history")
         ends = broker.ends(topics) if now else None
         form, isolation = format_of(config), Isolation(checkpoint if config.sink.on_failure == "set-aside" else None)
         again = Rebuild(checkpoint, broker, topics, form, partial(read_range, session, config.bootstrap, options=config.kafka))
@@ -446,16 +447,24 @@ def unmirrored_tables(config: MirrorConfig, spark: SparkSession) -> dict[str, st
     return {name: why for name, why in found.items() if why is not None and name not in kept}
 
 
-def kept_tables(config: MirrorConfig, spark: SparkSession, sink: Sink) -> list[Table]:
-    """The tables in the sink, mirrors and histories, of the source's tables, under the names that they have there."""
-    found = mirrored_tables(config, spark)
-    named = [routed(config.rules, one) for table in found for one in (table, history_table(table))]
-    return [one for one in named if sink.read(one, spark) is not None]
+def kept_tables(config: MirrorConfig, spark: SparkSession, sink: Sink) -> dict[str, Table]:
+    """The tables in the sink, mirrors and histories, under the names that they have there: name without its route → table."""
+    named = {one.table.full_name: routed(config.rules, one.table) for one in _kept(config, spark)}
+    return {name: one for name, one in named.items() if sink.read(one, spark) is not None}
 
 
-def ruled(config: MirrorConfig, sink: Sink, say: Callable[[str], None] = lambda _: None, known: Sequence[Table] = ()) -> Sink:
-    """The sink, whose tables follow the configuration's rules. ``say`` and ``known``: see :class:`RuledSink`."""
-    return RuledSink(sink, config.rules, say, known) if config.table else sink
+def ruled(
+    config: MirrorConfig, sink: Sink, spark: SparkSession, say: Callable[[str], None] = lambda _: None, *, history: bool = False
+) -> Sink:
+    """The sink, whose tables follow the configuration's rules, with the tables of earlier batches. ``say``: see :class:`RuledSink`."""
+    if not config.table:
+        return sink
+    filled = [one.table for one in _kept(config, spark) if one.is_history == history]
+    return RuledSink(sink, config.rules, say, mirrored_tables(config, spark), filled)
+
+
+def _kept(config: MirrorConfig, spark: SparkSession) -> list[KeptTable]:
+    return kept_of(Checkpoint(spark, config.checkpoint).last().topics, format_of(config).schemas.layout)
 
 
 def schedule_of(config: MirrorConfig, spark: SparkSession, sink: Sink, say: Callable[[str], None]) -> Schedule | None:
@@ -464,7 +473,10 @@ def schedule_of(config: MirrorConfig, spark: SparkSession, sink: Sink, say: Call
         return None
     lake = lake_of(sink)
     return Schedule(
-        config.maintain.seconds, partial(kept_tables, config, spark, sink), lambda table: maintain(spark, lake, table, config.maintain), say
+        config.maintain.seconds,
+        lambda: list(kept_tables(config, spark, sink).values()),
+        lambda table: maintain(spark, lake, table, config.maintain),
+        say,
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TextIO
 
 from workers.spark.failure import UNREADABLE, JobError
@@ -21,14 +22,18 @@ def add_maintain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
-def chosen(tables: Sequence[Table], names: Sequence[str] | None) -> list[Table]:
-    """The tables with these names; all if there are no names. Raises JobError for a name that no table has."""
-    known = {table.full_name for table in tables}
+def chosen(tables: Sequence[Table], names: Sequence[str] | None, sources: Mapping[str, str] = MappingProxyType({})) -> list[Table]:
+    """The tables with these names; all if there are no names. Raises JobError for a name that no table has.
+
+    ``sources``: name of a table → its name without a route, by which it can be chosen too. Several may have it.
+    """
+    called = {table.full_name: {table.full_name, sources.get(table.full_name, table.full_name)} for table in tables}
+    known = {name for both in called.values() for name in both}
     unknown = [name for name in names or () if name not in known]
     if unknown or not tables:
         which = f"no table {unknown[0]}" if unknown else "no table yet"
         raise JobError(UNREADABLE, f"The sink has {which} of this configuration. Run the mirror first, and see --table.")
-    return [table for table in tables if not names or table.full_name in names]
+    return [table for table in tables if not names or called[table.full_name] & {*names}]
 
 
 def run(tables: Sequence[Table], maintain: Callable[[Table], Report], *, as_json: bool, stream: TextIO | None = None) -> int:

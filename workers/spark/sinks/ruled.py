@@ -21,13 +21,21 @@ AT: Final = "at"
 class RuledSink:
     """Applies effects to ``sink`` by the rules: it selects and masks columns, marks deleted rows, and chooses the tables' names.
 
-    ``say`` is told once about each masked or excluded column that none of a rule's tables has. ``known`` are the tables of earlier batches.
+    ``say`` is told once about each masked or excluded column that none of a rule's tables has. ``known`` are the tables of earlier batches,
+    and ``filled`` those of them that have rows in ``sink``: another table with the same route is refused.
     """
 
-    def __init__(self, sink: Sink, rules: Rules, say: Callable[[str], None] = lambda _: None, known: Sequence[Table] = ()) -> None:
+    def __init__(
+        self,
+        sink: Sink,
+        rules: Rules,
+        say: Callable[[str], None] = lambda _: None,
+        known: Sequence[Table] = (),
+        filled: Sequence[Table] = (),
+    ) -> None:
         self._sink = sink
         self._rules = rules
-        self._sources: dict[str, str] = {}
+        self._sources = {routed(rules, table).full_name: table.full_name for table in reversed(filled)}
         self._say = say
         self._tables = {table.full_name: table for table in known}
         self._said: set[tuple[str, str]] = set()
@@ -60,7 +68,8 @@ class RuledSink:
 
     def _ruled(self, effects: Effects) -> Effects:
         rule, table = self._rules.of(effects.table), effects.table
-        rule.check_hidden((*(() if effects.former is None else (effects.former,)), *effects.path), first=effects.former is None)
+        since = (*(() if effects.former is None else (effects.former,)), *effects.path)
+        rule.check_hidden(effects.forms or since, first=effects.former is None)
         shape = rule.shape(table)
         self._check_route(shape.full_name, table.full_name)
         former = None if effects.former is None else rule.shape(effects.former)

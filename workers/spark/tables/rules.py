@@ -94,8 +94,8 @@ class TableRule:
         """Raise TableError when values that the rule hides could be shown after the steps of ``path``, the table's forms, oldest first.
 
         A column that is renamed, as far as the events show it, is a hidden column that is missing and a new one that the rule does not
-        name. ``first``: the mirror has no row of the table. A rule for this table alone must then fit it, because a name that the table
-        does not have may be mistyped.
+        name. ``first``: the mirror has no row of the table. A rule for this table alone must then fit it, because a name that no form has
+        may be mistyped.
         """
         table = path[-1]
         for old, new in pairwise(path):
@@ -108,7 +108,8 @@ class TableRule:
                     f"{table.full_name} has lost {', '.join(lost)}, which its rule masks or leaves out, and has got {', '.join(shown)}, "
                     "which may be the new name. Name the new column in the rule too, or take the former one out of it.",
                 )
-        unknown = [name for name in self.hidden if name not in {column.name for column in table.columns}]
+        had = {column.name for form in path for column in form.columns}
+        unknown = [name for name in self.hidden if name not in had]
         if first and unknown and self.is_of(table):
             raise TableError(
                 table.full_name,

@@ -187,6 +187,17 @@ class Topic:
         return tuple(replace(self.table, columns=self._layouts[known.value, known.key].columns) for known in later)
 
     @property
+    def forms(self) -> tuple[Table, ...]:
+        """All forms of the table, oldest first, if the previous batch did not know each of them; otherwise none.
+
+        Unlike :attr:`passed`, it has those of the first batch, and those whose changes are older than what earlier batches followed.
+        """
+        before = {(known.value, known.key) for known in self._before.layouts}
+        if self.state.followed is not None and all((known.value, known.key) in before for known in self._ordered):
+            return ()
+        return tuple(replace(self.table, columns=self._layouts[known.value, known.key].columns) for known in self._ordered)
+
+    @property
     def known(self) -> Table | None:
         """The table's last form that the previous batch knew; None before the first batch.
 

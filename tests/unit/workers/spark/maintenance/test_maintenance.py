@@ -147,6 +147,7 @@ def test_failed_table_ends_the_command_with_its_code_after_the_others() -> None:
 def test_tables_are_chosen_by_name() -> None:
     assert chosen(TABLES, None) == TABLES
     assert chosen(TABLES, ["s.b"]) == TABLES[1:]
+    assert [chosen(TABLES, [name], {"s.b": "public.b"}) for name in ("public.b", "s.b")] == [TABLES[1:], TABLES[1:]]
     with pytest.raises(JobError, match=r"no table s\.c"):
         chosen(TABLES, ["s.a", "s.c"])
     with pytest.raises(JobError, match="no table yet"):
