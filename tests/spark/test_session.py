@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,7 +13,9 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 from workers.spark.commands import main
 from workers.spark.failure import FAULT, NO_JAVA, UNREADABLE, JobError
 from workers.spark.jars import GROUPS, Jar, jars_of
-from workers.spark.session import cores, find_java, session_settings, sized
+from workers.spark.jobs.mirror_config import parse_config
+from workers.spark.jobs.stream import session_of
+from workers.spark.session import cores, find_java, is_local, session_settings, sized
 
 GOOD = "java.base@17.0.15\njdk.incubator.vector@17.0.15"
 
@@ -159,6 +162,9 @@ def test_formats_come_with_their_jars() -> None:
     ]
     assert made["spark.sql.catalog.spark_catalog"].endswith("DeltaCatalog")
     assert made["spark.driver.memory"] == "4g"
+    assert made["spark.jars"].count(",") == len(jars) - 1
+    assert session_settings([Path("/a.jar")], {"spark.jars": "/b.jar,s3a://c/d.jar"})["spark.jars"] == "/a.jar,/b.jar,s3a://c/d.jar"
+    assert "spark.jars" not in session_settings([], {})
     options = session_settings([], {"spark.driver.extraJavaOptions": "-Dx=y"})["spark.driver.extraJavaOptions"]
     assert options.startswith("-Dlog4j2")
     assert options.endswith(" -Dx=y")
@@ -166,6 +172,30 @@ def test_formats_come_with_their_jars() -> None:
 
 def test_variables_in_statements_are_never_replaced() -> None:
     assert session_settings([], {"spark.sql.variable.substitute": "true"})["spark.sql.variable.substitute"] == "false"
+
+
+@pytest.mark.parametrize(
+    ("master", "local"), [("local", True), ("local[*]", True), ("local[2,4]", True), ("local-cluster[1,1,1024]", False), ("yarn", False)]
+)
+def test_driver_s_address_is_chosen_for_local_masters_alone(master: str, local: bool) -> None:
+    assert is_local(master) is local
+
+
+def test_java_s_options_of_a_configuration_follow_those_of_the_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: dict[str, str] = {}
+
+    def opened(*_: object, settings: dict[str, str], **__: object) -> SimpleNamespace:
+        found.update(settings)
+        return SimpleNamespace(sparkContext=SimpleNamespace(setLogLevel=lambda _: None))
+
+    monkeypatch.setattr("workers.spark.jobs.stream.find_java", lambda: Path("/java"))
+    monkeypatch.setattr("workers.spark.jobs.stream.jars_of", lambda *_: [])
+    monkeypatch.setattr("workers.spark.jobs.stream.open_session", opened)
+    least = {"name": "m", "bootstrap": "k", "checkpoint": "/c", "prefix": "p", "sink": {"path": "/t"}}
+    session_of(parse_config({**least, "spark": {"spark.driver.extraJavaOptions": "-Dx=y", "spark.driver.memory": "9g"}}), "m", kafka=False)
+    assert found["spark.driver.extraJavaOptions"].startswith("-XX:TieredStopAtLevel=4 ")
+    assert found["spark.driver.extraJavaOptions"].endswith(" -Dx=y")
+    assert found["spark.driver.memory"] == "9g"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from connector.errors import CdcError, ErrorKind
 from connector.runner.child.process import python_environment
 from workers.bulk.work_order import SparkPlace
-from workers.spark.session import find_java, open_session
+from workers.spark.session import find_java, is_local, open_session
 
 _ATTEMPTS = 4
 """The attempts at a task. This is the default of clusters; a local Spark's is one."""
@@ -37,7 +37,7 @@ def spark_at(place: SparkPlace) -> Iterator[SparkContext]:
         "spark.io.encryption.enabled": "true",
         **place.settings,
     }
-    if re.match(r"local(\[|$)", master):
+    if is_local(master):
         master = re.sub(r"^local(?:\[([^\],]+)\])?$", lambda found: f"local[{found[1] or 1},{_ATTEMPTS}]", master)
         # Local tasks use this Python and this package.
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable

@@ -21,12 +21,15 @@ from workers.spark.class_archive import archive_of, reading
 from workers.spark.compilation import WALKED
 from workers.spark.failure import NO_JAVA, JobError
 from workers.spark.java_names import remember
+from workers.spark.jvm import start_jvm
 
 MINIMUM_JAVA: Final = 17
 MODULE: Final = "jdk.incubator.vector"
 PROJECT: Final = Path(__file__).resolve().parents[2]
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 EXTENSIONS: Final = "spark.sql.extensions"
+JARS: Final = "spark.jars"
+_COMBINED: Final = frozenset((JAVA_OPTIONS, EXTENSIONS, JARS))
 SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
 LITERAL: Final = {"spark.sql.variable.substitute": "false"}
 """See :func:`as_written`."""
@@ -96,15 +99,19 @@ def open_session(
 
     On a local ``master`` it has one gigabyte of heap. With Delta's or Iceberg's ``jars`` it has their SQL extensions; the user of an
     Iceberg catalog configures it (``spark.sql.catalog.<name>``). ``settings`` are Spark's. They override those made here, with these
-    exceptions: ``spark.driver.extraJavaOptions`` and ``spark.sql.extensions`` are combined, and :data:`LITERAL` cannot be changed.
-    Shuffles have one partition for each core of the started session, unless the user sets another number.
+    exceptions: ``spark.driver.extraJavaOptions``, ``spark.jars`` and ``spark.sql.extensions`` are combined, and :data:`LITERAL` cannot be
+    changed. They are not in the arguments of the JVM, except the options for Java. Shuffles have one partition for each core of the started
+    session, unless the user sets another number.
     """
-    # The launcher script reads JAVA_HOME first. SPARK_LOCAL_IP avoids the look-up of the host's name and its warning.
+    # The launcher script reads JAVA_HOME first.
     os.environ["JAVA_HOME"] = str(java.resolve().parents[1])
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    if is_local(master):
+        # It avoids the look-up of the host's name and its warning. Executors on other machines would look for the driver there.
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName(name).master(master)
-    classes = reading(archive_of(jar_folder(), java))
-    for key, value in session_settings(jars, settings, classes).items():
+    made = session_settings(jars, settings, reading(archive_of(jar_folder(), java)))
+    start_jvm({"spark.app.name": name, "spark.master": master, **made}, settings.keys() - _COMBINED)
+    for key, value in made.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     remember(session)
@@ -113,6 +120,11 @@ def open_session(
     for key, value in sized(cores(given, session.sparkContext.defaultParallelism), given).items():
         session.conf.set(key, value)
     return session
+
+
+def is_local(master: str) -> bool:
+    """Whether the tasks run in the driver's own process."""
+    return re.match(r"local(\[|$)", master) is not None
 
 
 def cores(settings: Mapping[str, str], parallelism: int) -> int:
@@ -159,7 +171,6 @@ def session_settings(jars: Sequence[Path], settings: Mapping[str, str], classes:
     made = {
         "spark.driver.memory": "1g",
         JAVA_OPTIONS: " ".join([options, *filter(None, [given.pop(JAVA_OPTIONS, "")])]),
-        "spark.jars": ",".join(str(path) for path in jars),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         # For each expression PySpark would tell Java which line of Python made it, for messages. This takes eight calls: a sum took 3.9 ms
@@ -180,6 +191,9 @@ def session_settings(jars: Sequence[Path], settings: Mapping[str, str], classes:
         "spark.sql.subexpressionElimination.skipForShortcutExpr": "true",
         **WALKED,
     }
+    # An empty list would hide that of spark-defaults.conf.
+    if listed := [*(str(path) for path in jars), *filter(None, [given.pop(JARS, "")])]:
+        made[JARS] = ",".join(listed)
     extensions = []
     if any("delta-spark" in path.name for path in jars):
         extensions.append("io.delta.sql.DeltaSparkSessionExtension")

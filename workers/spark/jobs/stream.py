@@ -38,7 +38,7 @@ from workers.spark.jobs.wal_position import fallen_back, position_of
 from workers.spark.maintenance.maintain import lake_of, maintain
 from workers.spark.maintenance.schedule import Schedule
 from workers.spark.meters.figures import NEVER_WHOLE, Figures
-from workers.spark.session import SHUFFLE_PARTITIONS, find_java, jar_folder, open_session
+from workers.spark.session import JAVA_OPTIONS, SHUFFLE_PARTITIONS, find_java, jar_folder, open_session
 from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, PostgresPlace, SinkPlace, jar_groups, sink_of
 from workers.spark.sinks.ruled import RuledSink, routed
 from workers.spark.source.missing import missing_of
@@ -71,7 +71,7 @@ NOTE_SECONDS: Final = 0.05
 _LOCAL: dict[str, str] = {
     # Plans are repeated often, so the JVM's second compiler pays off. Its thresholds are ten times the defaults, because it would compile
     # much of Spark's planning, which then runs too seldom. 640,000 events took 334 CPU-us each instead of 369 (one run each).
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=4 -XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000"
+    JAVA_OPTIONS: "-XX:TieredStopAtLevel=4 -XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000"
     " -XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000",
     # Above the default number of columns (100) each task would generate its code, instead of each stage once.
     "spark.sql.codegen.maxFields": "10000",
@@ -95,7 +95,8 @@ def session_of(config: MirrorConfig, name: str, *groups: str, kafka: bool = True
         check_reachable(config.bootstrap)
     s3 = any(path.startswith("s3a://") for path in (config.checkpoint, config.sink.path or ""))
     needed = ("kafka", *jar_groups(place_of(config)), *(("s3",) if s3 else ()), *(("avro",) if config.format in NEED_AVRO else ()), *groups)
-    settings = {**_LOCAL, **config.spark}
+    options = " ".join(filter(None, (_LOCAL[JAVA_OPTIONS], config.spark.get(JAVA_OPTIONS, ""))))
+    settings = {**_LOCAL, **config.spark, JAVA_OPTIONS: options}
     spark = open_session(
         f"{name} {config.name}", java, jars_of(java, jar_folder(), tuple(dict.fromkeys(needed))), master=config.master, settings=settings
     )
