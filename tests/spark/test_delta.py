@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -151,3 +152,13 @@ def test_new_table_is_filled_by_the_names_of_its_columns() -> None:
 def test_new_table_without_key_is_filled_with_positions() -> None:
     rows = [(1, "x", 10, 101, "p1"), (2, None, 20, 102, "p2"), (4, "y", 40, None, "p4")]
     assert inserted(replace(PLAIN, key=()), ["id", "a", "b", LSN, POSITION]) == rows
+
+
+def test_relative_folder_is_in_the_working_directory(spark: SparkSession, tmp_path: Path) -> None:
+    # The JVM's working directory is that of the process at its start.
+    relative = os.path.relpath(tmp_path / "tables", str(spark._jvm.java.lang.System.getProperty("user.dir")))
+    sink = sink_of(DeltaPlace(relative), spark)
+    sink.apply(0, [effects(spark, PLAIN, [up(1, "x", 1)])])
+    sink.apply(1, [effects(spark, PLAIN, [up(2, "y", 1)])])
+    assert shown(sink, PLAIN) == shown(sink_of(DeltaPlace(str(tmp_path / "tables")), spark), PLAIN)
+    assert (tmp_path / "tables" / "s" / "t" / "_delta_log").is_dir()

@@ -168,8 +168,10 @@ def parse_config(document: Mapping[str, Any], environment: Mapping[str, str] = o
     if config.sink.format == "postgres":
         if config.sink.dsn is None:
             raise JobError(WRONG, "sink.format is postgres, but sink.dsn is missing.")
-    elif config.sink.path is None and config.sink.catalog is None:
-        raise JobError(WRONG, f"sink.format is {config.sink.format}: sink.path (a folder) or sink.catalog must be set.")
+    elif config.sink.path is None and (config.sink.catalog is None or config.sink.format == "parquet"):
+        others = "" if config.sink.format == "parquet" else " or sink.catalog"
+        raise JobError(WRONG, f"sink.format is {config.sink.format}: sink.path (a folder){others} must be set.")
+    _check_catalog(config)
     for key, dsn in (("dsn", config.dsn), ("sink.dsn", config.sink.dsn)):
         if dsn is not None:
             check_dsn(key, dsn)
@@ -179,6 +181,22 @@ def parse_config(document: Mapping[str, Any], environment: Mapping[str, str] = o
     if config.consistency == "transaction" and config.transaction_topic is None and config.prefix is None:
         raise JobError(WRONG, "consistency is transaction: transaction_topic must be set (the connector's <topic.prefix>.transaction).")
     return config
+
+
+def _check_catalog(config: MirrorConfig) -> None:
+    """Raise JobError if ``sink.path`` would replace an Iceberg catalog of ``[spark]`` by one of another kind or place."""
+    sink = config.sink
+    if sink.format != "iceberg" or sink.catalog is None or sink.path is None:
+        return
+    prefix = f"spark.sql.catalog.{sink.catalog}"
+    made = {f"{prefix}.type": "hadoop", f"{prefix}.warehouse": sink.path}
+    other = [name for name in (*made, f"{prefix}.catalog-impl") if name in config.spark and config.spark[name] != made.get(name)]
+    if other:
+        raise JobError(
+            WRONG,
+            f"sink.path makes {sink.catalog} a catalog of the type hadoop in this folder, but [spark] has {other[0]}. "
+            "Remove sink.path to use the catalog of [spark].",
+        )
 
 
 def _check_partitions(rule: TableRule, form: str) -> None:

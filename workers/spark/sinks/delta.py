@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -58,7 +59,7 @@ class DeltaSink(LakeSink):
         super().__init__(spark, drop_columns=drop_columns, threads=threads)
         if folder is None and catalog is None:
             raise JobError(UNREADABLE, "A Delta sink needs a folder or a catalog for its tables. Set one.")
-        self._folder = None if folder is None else folder.rstrip("/")
+        self._folder = None if folder is None else _absolute(spark, folder).rstrip("/")
         self._catalog = catalog
         self._readers = readers
         self._checked: set[str] = set()
@@ -185,6 +186,14 @@ class DeltaSink(LakeSink):
                 return True
             case _:
                 return type(old) in _WHOLE and type(new) in _WHOLE and _WHOLE.index(type(old)) < _WHOLE.index(type(new))
+
+
+def _absolute(session: SparkSession, folder: str) -> str:
+    """The folder. Delta takes a relative path for the name of a table."""
+    if re.match(r"/|[A-Za-z][A-Za-z0-9+.-]*:", folder):
+        return folder
+    path = session._jvm.org.apache.hadoop.fs.Path(folder)  # noqa: SLF001 - PySpark has no other way to Hadoop's file systems
+    return str(path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf()).makeQualified(path).toString())  # noqa: SLF001
 
 
 @contextmanager

@@ -17,6 +17,9 @@ from workers.spark.jobs.mirror_config import SinkConfig, parse_config, read_conf
 LEAST: Mapping[str, Any] = {"name": "m", "bootstrap": "k:9092", "checkpoint": "/c", "prefix": "shop", "sink": {"path": "/t"}}
 
 
+LAKE: Mapping[str, Any] = {"format": "iceberg", "catalog": "lake", "path": "/t"}
+
+
 def test_least_configuration_has_the_defaults() -> None:
     config = parse_config(LEAST)
     assert (config.format, config.trigger, config.consistency, config.sink) == ("json", "continuous", "row", SinkConfig(path="/t"))
@@ -87,6 +90,21 @@ def test_transaction_topic_is_read_with_the_others() -> None:
 
 
 @pytest.mark.parametrize(
+    "change",
+    [
+        {"sink": LAKE},
+        {"sink": LAKE, "spark": {"spark.sql.catalog.lake.type": "hadoop", "spark.sql.catalog.lake.warehouse": "/t"}},
+        {"sink": LAKE, "spark": {"spark.sql.catalog.lakes.type": "rest"}},
+        {"sink": {"format": "iceberg", "catalog": "lake"}, "spark": {"spark.sql.catalog.lake.type": "rest"}},
+        {"sink": {"format": "parquet", "catalog": "lake", "path": "/t"}},
+        {"sink": {"format": "delta", "catalog": "lake", "path": "/t"}, "spark": {"spark.sql.catalog.lake.type": "x"}},
+    ],
+)
+def test_catalog_and_path_that_do_not_contradict_are_taken(change: Mapping[str, Any]) -> None:
+    parse_config({**LEAST, **change})
+
+
+@pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"bootsrap": "x"}, "unknown key bootsrap"),
@@ -98,6 +116,13 @@ def test_transaction_topic_is_read_with_the_others() -> None:
         ({"metrics": {}}, "metrics.port is missing"),
         ({"metrics": {"port": 70000}}, "metrics.port is 70000. Use a port from 1 to 65535"),
         ({"sink": {}}, "sink.path .* or sink.catalog must be set"),
+        ({"sink": {"format": "parquet", "catalog": "lake"}}, r"sink.format is parquet: sink.path \(a folder\) must be set"),
+        (
+            {"sink": LAKE, "spark": {"spark.sql.catalog.lake.type": "rest"}},
+            "sink.path makes lake .* has spark.sql.catalog.lake.type. Remove",
+        ),
+        ({"sink": LAKE, "spark": {"spark.sql.catalog.lake": {"catalog-impl": "x"}}}, "but .* has spark.sql.catalog.lake.catalog-impl"),
+        ({"sink": LAKE, "spark": {"spark.sql.catalog.lake.warehouse": "/u"}}, "but .* has spark.sql.catalog.lake.warehouse"),
         ({"topics": "a"}, "Either topics .* or prefix .* and not both"),
         ({"format": "avro"}, r"format is avro, but the table \[registry\] with its url is missing"),
         ({"format": "protobuf"}, r"format is protobuf, but the table \[registry\] with its url is missing"),
