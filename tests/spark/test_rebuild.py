@@ -13,16 +13,18 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 
 from tests.support.spark.memory_sink import Crash, MemorySink
 from tests.support.spark.topic_log import ID, NAME, Json, Record, TopicLog, frame
+from workers.spark.failure import JobError
 from workers.spark.jobs.batches import Batches, Job
-from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.checkpoint import Checkpoint, State
 from workers.spark.jobs.done import Done
 from workers.spark.jobs.history import History
 from workers.spark.jobs.mirror import Mirror
-from workers.spark.jobs.ownership import Ownership
-from workers.spark.jobs.rebuild import Rebuild
+from workers.spark.jobs.ownership import HISTORY, Ownership
+from workers.spark.jobs.rebuild import Rebuild, topics_of
 from workers.spark.kinds import UNAVAILABLE
 from workers.spark.topics.broker import Broker, Offsets
 from workers.spark.topics.formats import json_format
+from workers.spark.topics.known import TopicState
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -63,6 +65,7 @@ class Rig:
         self.topics = Topics(spark)
         self._folder = folder
         self._job = job
+        self._suffix = HISTORY if job is History else ""
         self._next = 0
 
     def batch(self, *logs: TopicLog) -> None:
@@ -88,10 +91,13 @@ class Rig:
     def rebuild(self, *names: str) -> Done | None:
         checkpoint, broker = Checkpoint(self.spark, str(self._folder)), cast(Broker, self.topics)
         there = {record[0] for record in self.topics.records}
-        return Rebuild(checkpoint, broker, there, FORM, self.topics.read).run(names, self._batches(checkpoint, names))
+        rebuild = Rebuild(checkpoint, broker, there, FORM, self.topics.read, self._suffix)
+        return rebuild.run(names, self._batches(checkpoint, names))
 
     def _batches(self, checkpoint: Checkpoint, rebuild: Collection[str] = ()) -> Batches:
-        return Batches(checkpoint, FORM, self.sink, self._job(self.sink), ownership=Ownership(checkpoint, self.sink, rebuild))
+        return Batches(
+            checkpoint, FORM, self.sink, self._job(self.sink), ownership=Ownership(checkpoint, self.sink, rebuild, suffix=self._suffix)
+        )
 
 
 def past() -> TopicLog:
@@ -201,3 +207,34 @@ def test_half_of_a_move_that_waits_is_not_read_twice(spark: SparkSession, tmp_pa
     assert rig.sink.rows() == [{"id": 1, "name": "kept"}]
     rig.batch(delete)
     assert rig.sink.rows() == [{"id": 9, "name": "kept"}]
+
+
+def test_table_whose_name_ends_like_a_history_is_not_rebuilt_with_the_other(spark: SparkSession, tmp_path: Path) -> None:
+    rig, log, other = Rig(spark, tmp_path, Mirror), TopicLog(), TopicLog(topic="shop.public.items_history")
+    log.change("c", {"id": 1, "name": "a"})
+    other.change("c", {"id": 2, "name": "b"})
+    rig.batch(log, other)
+    state = Checkpoint(spark, str(tmp_path)).last()
+    assert topics_of(["public.items"], state) == [log.topic]
+    assert topics_of(["public.items_history"], state) == [other.topic]
+    # Nor are its rows replaced by a new checkpoint.
+    log.change("u", {"id": 1, "name": "c"})
+    other.change("u", {"id": 2, "name": "d"})
+    with pytest.raises(JobError, match=r"The table of public\.items_history holds rows already"):
+        rig.begin(log, other, rebuild=["public.items"])
+    with pytest.raises(JobError, match=r"--rebuild public\.items_histories: no such table is mirrored"):
+        rig.rebuild("public.items_histories")
+
+
+def test_history_is_named_by_itself_or_by_its_source() -> None:
+    state = State(
+        topics={
+            "shop.public.items": TopicState(("public", "items"), kept="public.items_history"),
+            "shop.public.items_history": TopicState(("public", "items_history"), kept="public.items_history_history"),
+            "flat.public.others": TopicState(kept="public.others_history"),
+        }
+    )
+    assert topics_of(["public.items"], state) == ["shop.public.items"]
+    assert topics_of(["public.items_history"], state) == ["shop.public.items"]
+    assert topics_of(["public.items_history_history"], state) == ["shop.public.items_history"]
+    assert topics_of(["public.others"], state) == ["flat.public.others"]

@@ -21,7 +21,8 @@ from workers.spark.tables.rules import Rules, TableRule, check_rules
 from workers.spark.topics.apicurio import generation_of
 from workers.spark.topics.patterns import either, of_prefix, of_topic
 
-_TRIGGER: Final = re.compile(r"available-now|continuous|\d+ (milliseconds|seconds|minutes|hours)")
+_SECONDS: Final = {"milliseconds": 0.001, "seconds": 1, "minutes": 60, "hours": 3600}
+_TRIGGER: Final = re.compile(rf"available-now|continuous|\d+ ({'|'.join(_SECONDS)})")
 _FORMATS: Final = {
     "json": None,
     "cloud-events": None,
@@ -111,6 +112,12 @@ class MirrorConfig:
     metrics: MetricsConfig | None = None
     table: tuple[TableRule, ...] = ()
     """Rules for single tables."""
+
+    @property
+    def between(self) -> float:
+        """The seconds between two batches, if ``trigger`` is an interval."""
+        number, _, unit = self.trigger.partition(" ")
+        return int(number) * _SECONDS[unit] if unit else 0.0
 
     @property
     def schema_type(self) -> str | None:

@@ -20,15 +20,24 @@ HISTORY: Final = "_history"
 
 
 class Ownership:
-    """Decides for each table. ``rebuild`` names those whose rows may be replaced. ``lacks``: topic → what it no longer holds, or None."""
+    """Decides for each table. ``rebuild`` names those whose rows may be replaced. ``lacks``: topic → what it no longer holds, or None.
+
+    ``suffix`` follows the source's names in those of the tables (:data:`HISTORY`).
+    """
 
     def __init__(
-        self, checkpoint: Checkpoint, sink: Sink, rebuild: Collection[str] = (), lacks: Callable[[str], str | None] = lambda _topic: None
+        self,
+        checkpoint: Checkpoint,
+        sink: Sink,
+        rebuild: Collection[str] = (),
+        lacks: Callable[[str], str | None] = lambda _topic: None,
+        suffix: str = "",
     ) -> None:
         self._checkpoint = checkpoint
         self._sink = sink
         self._rebuild = rebuild
         self._lacks = lacks
+        self._suffix = suffix
 
     def settled(self, number: int, before: State, found: Sequence[tuple[str, Effects]]) -> list[Effects]:
         """The effects of turn ``number``, by topic, with the marks that follow from the ownership of the tables.
@@ -79,7 +88,7 @@ class Ownership:
         # The sink itself refuses a table that is not a mirror.
         if there is None or LSN not in there.columns or there.isEmpty():
             return False
-        if not {table.full_name, table.full_name.removesuffix(HISTORY), topic} & {*self._rebuild}:
+        if not {table.full_name, table.full_name.removesuffix(self._suffix), topic} & {*self._rebuild}:
             raise JobError(
                 UNREADABLE,
                 f"The table of {table.full_name} holds rows already, but the checkpoint {self._checkpoint.folder} knows nothing of them. "

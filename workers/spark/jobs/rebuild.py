@@ -26,7 +26,7 @@ from workers.spark.topics.formats import Format
 from workers.spark.topics.known import TopicState
 from workers.spark.topics.readings import changes_of
 from workers.spark.topics.survey import survey
-from workers.spark.topics.topic import Topic, learned
+from workers.spark.topics.topic import Topic, learned, table_of
 
 SNAPSHOT_ENDS: Final = ("last", "last_in_data_collection")
 """The markers of a table's last row in a snapshot (``source.snapshot``)."""
@@ -36,14 +36,20 @@ ReadRange = Callable[[Offsets, Offsets], DataFrame]
 
 
 class Rebuild:
-    """Rebuilds tables before the stream starts. ``there`` are the topics that the stream reads."""
+    """Rebuilds tables before the stream starts.
 
-    def __init__(self, checkpoint: Checkpoint, broker: Broker, there: Collection[str], format_: Format, read: ReadRange) -> None:
+    ``there`` are the topics that the stream reads. ``suffix`` follows the source's names in those of the tables (:data:`HISTORY`).
+    """
+
+    def __init__(
+        self, checkpoint: Checkpoint, broker: Broker, there: Collection[str], format_: Format, read: ReadRange, suffix: str = ""
+    ) -> None:
         self._checkpoint = checkpoint
         self._broker = broker
         self._there = there
         self._format = format_
         self._read = read
+        self._suffix = suffix
 
     def run(self, names: Collection[str], batches: Batches) -> Done | None:
         """Rebuild the tables (or topics) with these names, and those that a crash left unfinished; None if there are none.
@@ -116,7 +122,7 @@ class Rebuild:
 
     def _check_names(self, names: Collection[str], state: State) -> None:
         for name in names:
-            coming = (topic == name or topic.endswith(f".{name.removesuffix(HISTORY)}") for topic in self._there)
+            coming = (topic == name or topic.endswith(f".{name.removesuffix(self._suffix)}") for topic in self._there)
             if not topics_of([name], state) and not any(coming):
                 kept = sorted(other.kept or topic for topic, other in state.topics.items() if other.kept or other.aside)
                 raise JobError(WRONG, f"--rebuild {name}: no such table is mirrored. Known are {', '.join(kept or self._there)}.")
@@ -148,12 +154,23 @@ def _emptied(state: TopicState) -> TopicState:
 
 
 def topics_of(names: Collection[str], state: State) -> list[str]:
-    """The topics for ``names``, each of which is a topic, a table that a topic fills, or a history's table. Pure."""
+    """The topics for ``names``, each of which is a topic, a table that a topic fills, or the source's table of a history. Pure.
+
+    If a table is filled under a name, the name does not also mean a history: a source may have both ``orders`` and ``orders_history``.
+    """
+    filled = {known.kept for known in state.topics.values()}
+    of_history = {*names} - filled
     return [
         topic
         for topic, known in state.topics.items()
-        if {topic, known.kept, None if known.kept is None else known.kept.removesuffix(HISTORY), _never_filled(known)} & {*names}
+        if {topic, known.kept, _never_filled(known)} & {*names} or _source_of_history(topic, known) in of_history
     ]
+
+
+def _source_of_history(topic: str, state: TopicState) -> str | None:
+    """The source's table, if the topic fills a history of it."""
+    sources = (".".join(table) for table in (state.table, table_of(topic)) if table is not None)
+    return next((name for name in sources if state.kept == f"{name}{HISTORY}"), None)
 
 
 def _never_filled(state: TopicState) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
 import time
@@ -11,8 +10,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import FrameType
-from typing import Any, Final
+from typing import Final
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException, StreamingQueryException
@@ -25,13 +23,14 @@ from workers.spark.jobs.arrival import check_held, covers, end_offsets
 from workers.spark.jobs.batches import Batches, Job
 from workers.spark.jobs.checkpoint import Checkpoint, State
 from workers.spark.jobs.done import Done, said_of
+from workers.spark.jobs.end_signals import end_signals
 from workers.spark.jobs.history import History
 from workers.spark.jobs.isolation import Isolation
 from workers.spark.jobs.kept_tables import KeptTable, kept_of
 from workers.spark.jobs.metering import CountedSink, counted, metered, resumed, unread_of
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.jobs.mirror_config import ID_BYTES, NEED_AVRO, MirrorConfig, RegistryConfig
-from workers.spark.jobs.ownership import Ownership
+from workers.spark.jobs.ownership import HISTORY, Ownership
 from workers.spark.jobs.rebuild import Rebuild
 from workers.spark.jobs.transactions import Transactions
 from workers.spark.jobs.wal_position import fallen_back, position_of
@@ -318,11 +317,12 @@ def _run(
         _check_topics(config, topics, now=now, say=say)
         checkpoint = _opened(config, session, say)
         place = sink_of(place_of(config, f"{config.name} {checkpoint.identity()}"), session)
+        suffix = HISTORY if name == "history" else ""
         sink = ruled(config, place, session, say, history=name == "history")
         ends = broker.ends(topics) if now else None
         form, isolation = format_of(config), Isolation(checkpoint if config.sink.on_failure == "set-aside" else None)
-        again = Rebuild(checkpoint, broker, topics, form, partial(read_range, session, config.bootstrap, options=config.kafka))
-        figures = Figures()
+        again = Rebuild(checkpoint, broker, topics, form, partial(read_range, session, config.bootstrap, options=config.kafka), suffix)
+        figures = Figures(between=config.between)
         batches = Batches(
             checkpoint,
             form,
@@ -331,7 +331,7 @@ def _run(
             transactions_of(config),
             partial(_behind, config, session, checkpoint, ends),
             missing=None if config.dsn is None else missing_of(config.dsn),
-            ownership=Ownership(checkpoint, sink, rebuild, again.lacks),
+            ownership=Ownership(checkpoint, sink, rebuild, again.lacks, suffix),
             isolation=isolation,
         )
         rebuilt = again.run(rebuild, batches)
@@ -377,7 +377,7 @@ def _say_aside(state: State, say: Callable[[str], None]) -> None:
 
 def _follow(run: Run, config: MirrorConfig, session: SparkSession, checkpoint: Checkpoint) -> None:
     """Run until the end, or until a signal."""
-    with _signals(run):
+    with end_signals(run.stop):
         try:
             run.run()
         except (PySparkException, Py4JJavaError):
@@ -479,26 +479,6 @@ def schedule_of(config: MirrorConfig, spark: SparkSession, sink: Sink, say: Call
         lambda table: maintain(spark, lake, table, config.maintain),
         say,
     )
-
-
-class _signals:  # noqa: N801 - reads as a statement: with _signals(run)
-    """Lets SIGINT and SIGTERM end the run after its batch. Only the main thread can handle signals."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._former: dict[int, Any] = {}
-
-    def __enter__(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._former[number] = signal.signal(number, self._end)
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._former.items():
-            signal.signal(number, handler)
-
-    def _end(self, _number: int, _frame: FrameType | None) -> None:
-        self._run.stop()
 
 
 def _print(text: str) -> None:

@@ -89,10 +89,11 @@ class TopicBatch:
 
 
 class Figures:
-    """Counts what the job does."""
+    """Counts what the job does. ``between`` are the seconds that it waits between the beginnings of two batches."""
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time, between: float = 0.0) -> None:
         self._clock = clock
+        self._between = between
         self._lock = threading.Lock()
         self._topics: dict[str, TableFigures] = {}
         self._tallies: dict[str, dict[object, tuple[int, int]]] = {}
@@ -199,10 +200,10 @@ class Figures:
             return f"a batch has been running for {now - job.began:.0f} s"
         if job.last_batch > job.last_success:
             return "the last batch failed"
-        if job.lacking is not None and now - job.lacking_since > limit:
+        if job.lacking is not None and now - job.lacking_since > limit + self._between:
             return f"since {now - job.lacking_since:.0f} s no transaction can be applied: {job.lacking}. {NEVER_WHOLE}"
         since = max(job.unread_since, job.last_success, job.maintained)
-        if not job.began and job.unread and now - since > limit:
+        if not job.began and job.unread and now - since > limit + self._between:
             return f"no batch for {now - since:.0f} s, though {job.unread} records are unread"
         asked = max(job.looked, job.last_batch, job.maintained, job.started)
         if now - max(asked, job.began) > limit:

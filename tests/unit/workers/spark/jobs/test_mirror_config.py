@@ -90,6 +90,14 @@ def test_transaction_topic_is_read_with_the_others() -> None:
 
 
 @pytest.mark.parametrize(
+    ("trigger", "seconds"),
+    [("continuous", 0), ("available-now", 0), ("500 milliseconds", 0.5), ("10 seconds", 10), ("2 minutes", 120), ("1 hours", 3600)],
+)
+def test_time_between_batches_is_that_of_the_trigger(trigger: str, seconds: float) -> None:
+    assert parse_config({**LEAST, "trigger": trigger}).between == seconds
+
+
+@pytest.mark.parametrize(
     "change",
     [
         {"sink": LAKE},

@@ -170,6 +170,19 @@ def test_health_follows_the_batches(figures: Figures, clock: Clock) -> None:
     assert figures.trouble(LIMIT) == "Kafka has not been asked for unread records for 301 s"
 
 
+def test_job_that_waits_for_its_interval_is_healthy(clock: Clock) -> None:
+    figures = Figures(clock, between=600)
+    figures.begun()
+    figures.applied(1, {}, {}, {})
+    for _ in range(91):
+        clock.now += 10
+        figures.unread({"t": 5})
+        assert figures.trouble(LIMIT) is None
+    clock.now += 10
+    figures.unread({"t": 5})
+    assert figures.trouble(LIMIT) == "no batch for 910 s, though 5 records are unread"
+
+
 def test_job_is_healthy_while_it_maintains_a_table(figures: Figures, clock: Clock) -> None:
     batch(figures, a=1)
     figures.unread({A: 5})
