@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import io
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 
 from tests.support.spark.memory_sink import Crash
 from tests.support.spark.topic_log import EPOCH, ID, NAME, Json, TopicLog
+from workers.spark.compare.show import show
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.done import Done
@@ -21,8 +24,9 @@ from workers.spark.jobs.mirror import Mirror
 from workers.spark.kinds import UNAVAILABLE
 from workers.spark.sinks.parquet import ParquetSink
 from workers.spark.sinks.ruled import RuledSink
+from workers.spark.source.catalog import CatalogColumn
 from workers.spark.tables.rules import DELETED, DELETED_AT, Rules, TableRule
-from workers.spark.tables.table import Table
+from workers.spark.tables.table import Column, Table
 from workers.spark.topics.formats import json_format
 from workers.spark.topics.topic import Topic
 
@@ -126,6 +130,38 @@ def test_columns_are_selected_masked_and_routed(spark: SparkSession, tmp_path: P
     read = rig.sink.read(rig.table(log))
     assert read is not None
     assert read.columns == ["note", "__lsn"]
+
+
+def test_columns_that_the_mirror_lacks_are_named_and_not_compared(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    masked = TableRule("public.items", exclude_columns=("secret",), mask={"note": "truncate:1"})
+    hidden = TableRule(".*", columns=(), mask={"id": "hash"}, salt="s")
+    log = TopicLog((ID, NAME, SECRET, NOTE))
+    log.change("c", {"id": 1, "name": "Ada", "secret": "x", "note": "long"})
+    records = log.batch(spark)
+    source: tuple[str | None, ...] = ("1", "Ada", "x", "long")
+    names = ("id", "name", "secret", "note")
+
+    def rows(_spark: object, _connection: object, _table: object, columns: list[Column]) -> DataFrame:
+        chosen = [column.name for column in columns]
+        return spark.createDataFrame([source], ", ".join(f"{name} string" for name in names)).select(*chosen)
+
+    monkeypatch.setattr("workers.spark.compare.show.snapshot", lambda _: nullcontext())
+    monkeypatch.setattr(
+        "workers.spark.compare.show.table_columns", lambda *_: [CatalogColumn(name, "text", "b", -1, False) for name in names]
+    )
+    monkeypatch.setattr("workers.spark.compare.show.rows_as_text", rows)
+
+    def shown(rule: TableRule) -> tuple[bool, str]:
+        rig, output = Rig(spark, tmp_path / ("hidden" if rule is hidden else "masked"), rule), io.StringIO()
+        rig.batch(records)
+        return show(spark, "", [rig.table(log)], rig.sink, 5, output), output.getvalue()
+
+    equal, said = shown(masked)
+    assert (equal, "not compared: note, secret\n" in said) == (True, True)
+    equal, said = shown(hidden)
+    assert (equal, "public.items: no column of the mirror can be compared." in said) == (False, True)
 
 
 def test_renamed_column_is_not_shown_in_clear(spark: SparkSession, tmp_path: Path) -> None:

@@ -31,7 +31,12 @@ def show(spark: SparkSession, dsn: str, tables: Sequence[Table], sink: Sink, row
                 to.write(f"\n{table.full_name}: {'the source' if not catalog else 'the mirror'} has no such table.\n")
                 unequal.append(table.full_name)
                 continue
-            common = [column for column in table.columns if column.name in catalog and _comparable(column, catalog[column.name])]
+            there = catalog.keys() & {*mirror.columns}
+            common = [column for column in table.columns if column.name in there and _comparable(column, catalog[column.name])]
+            if not common:
+                to.write(f"\n{table.full_name}: no column of the mirror can be compared.\n")
+                unequal.append(table.full_name)
+                continue
             source = rows_as_text(spark, connection, (table.schema, table.name), common)
             comparison = compare(mirror, source, common, rows)
             aside = sorted({*catalog, *(column.name for column in table.columns)} - {column.name for column in common})

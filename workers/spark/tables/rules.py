@@ -160,15 +160,16 @@ class Rules:
         return next((rule for rule in self.rules if re.fullmatch(rule.match, table.full_name)), NO_RULE)
 
     def unmatched(self, tables: Sequence[Table]) -> dict[tuple[str, str], str]:
-        """(``match``, column) → the message about a hidden column that none of the rule's tables has, if it has tables."""
+        """(``match``, column) → the message about a column of a rule that none of the rule's tables has, if it has tables."""
         found: dict[tuple[str, str], str] = {}
         for rule in self.rules:
             mine = [table for table in tables if self.of(table) is rule]
             there = {column.name for table in mine for column in table.columns}
-            for name in rule.hidden if mine else ():
+            for name in (*rule.hidden, *(rule.columns or ())) if mine else ():
                 if name not in there:
+                    does = "masks or leaves out" if name in rule.hidden else "selects"
                     found[rule.match, name] = (
-                        f"[[table]] with match = {rule.match!r} masks or leaves out {name}, a column that none of its tables so far has: "
+                        f"[[table]] with match = {rule.match!r} {does} {name}, a column that none of its tables so far has: "
                         f"{', '.join(sorted(table.full_name for table in mine)[:_NAMED])}{' and others' if len(mine) > _NAMED else ''}. "
                         "Check the name."
                     )

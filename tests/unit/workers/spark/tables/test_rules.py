@@ -104,6 +104,13 @@ def test_columns_that_no_table_of_a_rule_has_are_named() -> None:
     )
 
 
+def test_selected_columns_that_no_table_has_are_named() -> None:
+    rule = TableRule("public.people", columns=("id", "nmae", "email"), mask={"email": "null"})
+    assert [*Rules((rule,)).unmatched([named("id", "name")])] == [("public.people", "email"), ("public.people", "nmae")]
+    said = Rules((rule,)).unmatched([named("id", "email")])["public.people", "nmae"]
+    assert said.startswith("[[table]] with match = 'public.people' selects nmae, a column that none of its tables so far has")
+
+
 def test_masked_columns_are_text() -> None:
     shape = TableRule(".*", mask={"id": "hash", "name": "constant:*", "born": "null"}, salt="s").shape(PEOPLE)
     assert [isinstance(column.kind.type, StringType) for column in shape.columns] == [True, True, False]
