@@ -69,11 +69,9 @@ async def serve(
         LOG.info("stopping")
         herder.meter.loop_lag.stop()
         server.stop()
-        ending.cancel()
-        starting.cancel()
-        if exporting is not None:
-            exporting.cancel()
-        await asyncio.gather(starting, ending, *([exporting] if exporting is not None else []), return_exceptions=True)
+        for task in (others := [starting, ending, *([exporting] if exporting is not None else [])]):
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
         await asyncio.gather(herder.stop(), serving)
         await cluster.stop()
         LOG.info("stopped")

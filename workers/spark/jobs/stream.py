@@ -334,8 +334,7 @@ def _run(
             ownership=Ownership(checkpoint, sink, rebuild, again.lacks, suffix),
             isolation=isolation,
         )
-        rebuilt = again.run(rebuild, batches)
-        if rebuilt is not None:
+        if (rebuilt := again.run(rebuild, batches)) is not None:
             say(summary("rebuild", rebuilt))
         # Also those of a batch that a crash ended before its state was stored: the batch is repeated.
         isolation.clear(checkpoint.last().topics)
