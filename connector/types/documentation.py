@@ -68,8 +68,7 @@ The parameter `allowed` of an enum lists its labels. A domain arrives as its bas
 _ARRAYS: Final = """## Arrays
 
 An array has the schema of its element type for its items, which may be null. Connect's arrays have one dimension: an array with more
-becomes an array of nulls, with the length of its first dimension. A domain over an array arrives as the array. Exceptions:
-"""
+becomes an array of nulls, with the length of its first dimension. A domain over an array arrives as the array. Exceptions:"""
 
 _UNKNOWN: Final = """## Types without a mapping
 
