@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -52,15 +53,34 @@ def advertised(properties: Mapping[str, str], served: Sequence[Listener]) -> tup
     """Scheme, host and port by which other workers reach this one: those of ``rest.advertised.*``, else those of a listener.
 
     The listener is the first with the advertised scheme. Without ``rest.advertised.listener`` the scheme is http if any listener
-    has it, else https. Kafka Connect does the same, whatever the order of the listeners.
+    has it, else https. Kafka Connect does the same, whatever the order of the listeners. A listener on all addresses has the address of
+    this machine's name, which other workers can reach even if they do not know the name.
     """
     default = "http" if any(not listener.https for listener in served) else "https"
     scheme = properties.get("rest.advertised.listener", default).strip().lower()
     if scheme not in _SCHEMES:
         raise _invalid("rest.advertised.listener", scheme, "It must be http or https")
     chosen = next((listener for listener in served if listener.https == (scheme == "https")), served[0])
-    host = properties.get("rest.advertised.host.name", "").strip() or chosen.host or socket.gethostname()
+    host = properties.get("rest.advertised.host.name", "").strip() or chosen.host or _own_address()
     return "https" if chosen.https else "http", host, _port(properties, "rest.advertised.port", chosen.port, 1 if chosen.port else 0)
+
+
+def _own_address() -> str:
+    """The address that this machine's name has, or the name itself where it has none that other machines can reach.
+
+    Debian gives the name the address 127.0.1.1, at which each worker of a group would find itself.
+    """
+    name = socket.gethostname()
+    try:
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return name
+    # IPv4 first, as in Java.
+    for _, _, _, _, (address, *_) in sorted(found, key=lambda entry: entry[0] != socket.AF_INET):
+        parsed = ip_address(str(address))
+        if not (parsed.is_loopback or parsed.is_link_local or parsed.is_unspecified):
+            return str(parsed)
+    return name
 
 
 def _parsed(key: str, text: str) -> tuple[Listener, ...]:

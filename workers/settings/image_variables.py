@@ -35,11 +35,22 @@ _DEFAULTS: Final = {
     "status.storage.replication.factor": "1",
 }
 """That image's defaults which are not Connect's."""
+_APICURIO: Final = {
+    f"{side}.converter{key}": value
+    for side in ("key", "value")
+    for key, value in (
+        ("", "io.apicurio.registry.utils.converter.AvroConverter"),
+        # The image writes auto.register and find.latest, because its variables cannot hold a hyphen. The converter has no such options,
+        # and without the right ones it would find no schema in a new registry.
+        (".apicurio.registry.auto-register", "true"),
+        (".apicurio.registry.find-latest", "true"),
+    )
+}
+"""What ``APICURIO_REGISTRY`` sets beside the address, also if ``KEY_CONVERTER`` and ``VALUE_CONVERTER`` are set."""
 _EXPORTER_PORT: Final = 9404
 _OTHERWISE: Final = {
     "ENABLE_JOLOKIA": "/jolokia is at the addresses of the REST interface, with its login; nothing listens on port 8778",
     "JMXPORT": "there is no JMX; /metrics and /jolokia show the MBeans",
-    "APICURIO_REGISTRY": "set KEY_CONVERTER, VALUE_CONVERTER and CONNECT_<KEY|VALUE>_CONVERTER_APICURIO_REGISTRY_URL",
 }
 
 
@@ -47,19 +58,18 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """The worker properties in ``environment``. A ``CONNECT_`` variable wins over a short one.
 
     ``CONNECT_A_B`` is ``a.b`` (with ``__`` for ``_`` and ``___`` for ``-``, as in Confluent's image). Debezium's image also has
-    short names (``BOOTSTRAP_SERVERS`` and others), ``HOST_NAME``, ``ADVERTISED_HOST_NAME``, ``ADVERTISED_PORT``, ``REST_HOST_NAME``,
-    ``REST_PORT``, ``ENABLE_JOLOKIA`` and ``ENABLE_JMX_EXPORTER``. With the short names that it requires, its defaults apply: the group
-    ``1``, a topic for statuses, JSON converters, one replica of the internal topics, and 10 seconds for tasks to end.
+    short names (``BOOTSTRAP_SERVERS`` and others), ``HOST_NAME``, ``ADVERTISED_HOST_NAME``, ``ADVERTISED_PORT``, ``APICURIO_REGISTRY``,
+    ``ENABLE_JOLOKIA`` and ``ENABLE_JMX_EXPORTER``. With the short names that it requires, its defaults apply: the group ``1``, a topic for
+    statuses, JSON converters, one replica of the internal topics, and 10 seconds for tasks to end. ``REST_HOST_NAME`` and ``REST_PORT`` set
+    nothing: there they set properties that Kafka Connect has not read since 3.0.
     """
     properties = dict(_DEFAULTS) if all(environment.get(variable) for variable in _REQUIRED) else {}
     properties |= {key: environment[variable] for variable, key in _SHORT.items() if environment.get(variable)}
-    host = environment.get("HOST_NAME", "")
-    rest_host, rest_port = environment.get("REST_HOST_NAME", host), environment.get("REST_PORT", "")
-    if rest_host or rest_port:
-        properties["listeners"] = f"http://{rest_host}:{rest_port or 8083}"
-    if advertised := environment.get("ADVERTISED_HOST_NAME", host):
+    if registry := environment.get("APICURIO_REGISTRY"):
+        properties |= _APICURIO | {f"{side}.converter.apicurio.registry.url": registry for side in ("key", "value")}
+    if advertised := environment.get("ADVERTISED_HOST_NAME") or environment.get("HOST_NAME"):
         properties["rest.advertised.host.name"] = advertised
-    if advertised_port := environment.get("ADVERTISED_PORT", rest_port):
+    if advertised_port := environment.get("ADVERTISED_PORT"):
         properties["rest.advertised.port"] = advertised_port
     if environment.get("ENABLE_JOLOKIA") == "true":
         properties[JOLOKIA] = "true"

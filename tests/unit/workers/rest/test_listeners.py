@@ -49,7 +49,6 @@ def test_admin_absent_empty_and_given() -> None:
         ({"rest.advertised.listener": "https"}, [HTTP], ("http", "a", 1)),
         ({"rest.advertised.host.name": "h"}, [TLS], ("https", "h", 3)),
         ({"rest.advertised.port": "9"}, [HTTP], ("http", "a", 9)),
-        ({}, [Listener("", 5)], ("http", socket.gethostname(), 5)),
     ],
 )
 def test_the_worker_s_own_name(properties: dict[str, str], served: list[Listener], expected: tuple[str, str, int]) -> None:
@@ -60,3 +59,37 @@ def test_the_worker_s_own_name(properties: dict[str, str], served: list[Listener
 def test_a_name_that_cannot_be(value: dict[str, str]) -> None:
     with pytest.raises(CdcError, match=next(iter(value))):
         advertised(value, [HTTP])
+
+
+def named(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
+    """Give this machine the name ``box`` with these addresses."""
+
+    def look_up(name: str, *_: object, **__: object) -> list[tuple[object, ...]]:
+        assert name == "box"
+        if not addresses:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        families = [socket.AF_INET6 if ":" in address else socket.AF_INET for address in addresses]
+        return [(family, socket.SOCK_STREAM, 6, "", (address, 0)) for family, address in zip(families, addresses, strict=True)]
+
+    monkeypatch.setattr(socket, "gethostname", lambda: "box")
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+
+
+@pytest.mark.parametrize(
+    ("addresses", "host"),
+    [
+        (["172.17.0.2"], "172.17.0.2"),
+        (["2001:db8::7", "172.17.0.2"], "172.17.0.2"),
+        (["fe80::1%eth0", "2001:db8::7"], "2001:db8::7"),
+        (["127.0.1.1", "172.17.0.2"], "172.17.0.2"),
+        (["127.0.1.1"], "box"),
+        (["::1"], "box"),
+        ([], "box"),
+    ],
+)
+def test_a_listener_on_all_addresses_has_that_of_the_machine_s_name(
+    monkeypatch: pytest.MonkeyPatch, addresses: list[str], host: str
+) -> None:
+    named(monkeypatch, *addresses)
+    assert advertised({}, [Listener("", 5)]) == ("http", host, 5)
+    assert advertised({"rest.advertised.host.name": "given"}, [Listener("", 5)]) == ("http", "given", 5)

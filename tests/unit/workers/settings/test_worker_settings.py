@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from connector.converters.catalog import make_converter
+from connector.emulation import DEFAULT
+from connector.plugins.allowed import AllowedPlugins
 from connector.record.json_converter import ConverterSettings
 from workers.rest.listeners import Listener
 from workers.settings.converters import json_settings
@@ -131,6 +134,7 @@ def test_environment_of_debeziums_image() -> None:
             "CONNECT_KEY_CONVERTER_SCHEMAS_ENABLE": "false",
             "HOST_NAME": "10.0.0.7",
             "ADVERTISED_HOST_NAME": "connect",
+            "REST_HOST_NAME": "0.0.0.0",
             "REST_PORT": "8085",
             "SHUTDOWN_TIMEOUT": "60000",
             "PATH": "/usr/bin",
@@ -149,13 +153,12 @@ def test_environment_of_debeziums_image() -> None:
         "config.storage.replication.factor": "1",
         "offset.storage.replication.factor": "1",
         "status.storage.replication.factor": "1",
-        "listeners": "http://10.0.0.7:8085",
         "rest.advertised.host.name": "connect",
-        "rest.advertised.port": "8085",
         "key.converter.schemas.enable": "false",
     }
     settings = WorkerSettings.from_properties(properties)
-    assert settings.worker_id == "connect:8085"
+    assert settings.http.listeners == (Listener("", 8083),)
+    assert settings.worker_id == "connect:8083"
     assert json_settings(settings.converters.key, "key.converter") == ConverterSettings(schemas_enable=False)
 
 
@@ -170,6 +173,31 @@ def test_defaults_of_debeziums_image() -> None:
     assert (settings.group_id, settings.status_topic.name) == ("1", "connect-status")
     assert require_all(settings, None) is settings
     assert WorkerSettings.from_properties(from_environment({"CONNECT_CONFIG_STORAGE_TOPIC": "c"})).config_topic.replication_factor == 3
+
+
+def test_advertised_address_of_debeziums_image() -> None:
+    assert from_environment({"HOST_NAME": "10.0.0.7", "ADVERTISED_PORT": "9083"}) == {
+        "rest.advertised.host.name": "10.0.0.7",
+        "rest.advertised.port": "9083",
+    }
+    assert from_environment({"HOST_NAME": "10.0.0.7", "ADVERTISED_HOST_NAME": ""}) == {"rest.advertised.host.name": "10.0.0.7"}
+
+
+def test_registry_of_debeziums_image() -> None:
+    given = {**TOPICS, "APICURIO_REGISTRY": "http://registry:8080", "VALUE_CONVERTER": "org.apache.kafka.connect.json.JsonConverter"}
+    settings = WorkerSettings.from_properties(from_environment(given))
+    for choice in (settings.converters.key, settings.converters.value):
+        assert choice.name == "io.apicurio.registry.utils.converter.AvroConverter"
+        assert choice.options == {
+            "apicurio.registry.url": "http://registry:8080",
+            "apicurio.registry.auto-register": "true",
+            "apicurio.registry.find-latest": "true",
+        }
+        # It would raise an error for options that the converter cannot use.
+        make_converter(choice, "value", DEFAULT, AllowedPlugins())
+    assert settings.converters.unused() == ()
+    own = from_environment({**given, "CONNECT_VALUE_CONVERTER_APICURIO_REGISTRY_URL": "http://own:8080"})
+    assert own["value.converter.apicurio.registry.url"] == "http://own:8080"
 
 
 def test_agents_of_debeziums_image(tmp_path: Path) -> None:
@@ -190,7 +218,7 @@ def test_agents_of_debeziums_image(tmp_path: Path) -> None:
 
 def test_variables_with_another_effect_are_named() -> None:
     assert honoured_otherwise({"ENABLE_JOLOKIA": "false", "JMXPORT": "", "SHUTDOWN_TIMEOUT": "1"}) == []
-    given = {"ENABLE_JOLOKIA": "true", "JMXPORT": "9012", "APICURIO_REGISTRY": "http://registry:8080"}
+    given = {"ENABLE_JOLOKIA": "true", "JMXPORT": "9012"}
     assert [line.partition(":")[0] for line in honoured_otherwise(given)] == list(given)
 
 
