@@ -27,7 +27,15 @@ from connector.runner.task_stop import TaskStop
 from workers.rest.http_settings import HttpSettings
 from workers.settings.image_variables import honoured_otherwise
 from workers.settings.required import require_all
-from workers.settings.worker_settings import SettingsError, WorkerSettings, current_environment, log_format, log_level, worker_properties
+from workers.settings.worker_settings import (
+    CONFIG_PARTITIONS,
+    SettingsError,
+    WorkerSettings,
+    current_environment,
+    log_format,
+    log_level,
+    worker_properties,
+)
 from workers.telemetry.logging import configure
 
 if TYPE_CHECKING:
@@ -280,6 +288,8 @@ def _log_ineffective(settings: WorkerSettings) -> None:
         LOG.info("properties without an effect here", names=",".join(settings.ignored))
     if settings.unknown:
         LOG.warning("unknown worker properties", names=",".join(settings.unknown))
+    if (partitions := settings.properties.get(CONFIG_PARTITIONS, "1")) != "1":
+        LOG.warning("the topic of the configurations always has one partition", name=CONFIG_PARTITIONS, ignored=partitions)
 
 
 def _version() -> str:

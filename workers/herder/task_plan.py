@@ -247,6 +247,8 @@ class TaskPlanner:
         match self._settings.override_policy:
             case "All":
                 return True
+            case "Allowlist":
+                return key in self._settings.override_allowlist
             case "Principal":
                 return key in _PRINCIPAL_KEYS
             case _:

@@ -22,6 +22,7 @@ HONOURED: Final = frozenset(
         "config.providers",
         "config.storage.replication.factor",
         "config.storage.topic",
+        "connector.client.config.override.allowlist",
         "connector.client.config.override.policy",
         "connector.plugin.version",
         "console.enabled",

@@ -36,7 +36,10 @@ from workers.settings.metrics import from_java_options as metrics_agent
 from workers.settings.prefix import under
 from workers.settings.preflight import Preflight
 
-OVERRIDE_POLICIES: Final = ("All", "None", "Principal")
+OVERRIDE_POLICIES: Final = ("All", "Allowlist", "None", "Principal")
+ALLOWLIST: Final = "connector.client.config.override.allowlist"
+CONFIG_PARTITIONS: Final = "config.storage.partitions"
+"""Without effect, as in Kafka Connect: the topic has one partition, because the order of all configurations counts."""
 
 _AS_WRITTEN: Final = ("config.providers.", "header.converter.", "key.converter.", "value.converter.")
 """The properties that Connect hands over as they are. It trims the values of all others, as the clients do (``ConfigDef.parseType``)."""
@@ -78,6 +81,8 @@ class WorkerSettings:
     connector_version: str
     """The version of Debezium that connectors emulate which choose none."""
     override_policy: str
+    override_allowlist: frozenset[str]
+    """The properties of Kafka clients that connectors may set with the policy ``Allowlist``, without ``producer.override.`` etc."""
     preflight: Preflight
     offset_flush_interval: float
     exactly_once: bool
@@ -138,6 +143,7 @@ class WorkerSettings:
                 ),
                 connector_version=_connector_version(properties),
                 override_policy=_override_policy(properties),
+                override_allowlist=frozenset(name.strip() for name in properties.get(ALLOWLIST, "").split(",") if name.strip()),
                 preflight=_preflight(properties),
                 offset_flush_interval=_integer(properties, "offset.flush.interval.ms", 60_000, 1) / 1000,
                 exactly_once=_exactly_once(properties),
@@ -211,11 +217,11 @@ def _store(properties: Mapping[str, str], which: str, partitions: int) -> StoreT
     prefix = f"{which}.storage."
     own = under(properties, prefix)
     extra = {k: v for k, v in own.items() if k not in _STORE_OWN_KEYS}
-    if which == "config" and properties.get(prefix + "partitions", "1").strip() != "1":
-        raise SettingsError("The worker property config.storage.partitions must be 1: the order of all configurations counts.")
     return StoreTopic(
         name=properties.get(prefix + "topic", "").strip(),
-        partitions=_integer(properties, prefix + "partitions", partitions, -1),
+        partitions=partitions
+        if prefix + "partitions" == CONFIG_PARTITIONS
+        else _integer(properties, prefix + "partitions", partitions, -1),
         replication_factor=_integer(properties, prefix + "replication.factor", 3, -1),
         settings=extra,
     )

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from workers.__main__ import _hide_libpqs_variables, main
+from workers.__main__ import _hide_libpqs_variables, _log_ineffective, main
+from workers.settings.worker_settings import WorkerSettings
 
 
 @pytest.fixture(autouse=True)
@@ -78,3 +79,9 @@ def test_libpqs_variables_are_named_without_their_values(monkeypatch: pytest.Mon
     assert {"PGTZ", "PGPASSWORD"} <= set(record.fields["names"].split(","))  # type: ignore[attr-defined]
     assert "PGPASSFILE" not in record.fields["names"]  # type: ignore[attr-defined]
     assert "geheim" not in caplog.text
+
+
+@pytest.mark.parametrize(("partitions", "lines"), [("3", 1), ("1", 0)])
+def test_more_partitions_for_the_configurations_are_a_warning(partitions: str, lines: int, caplog: pytest.LogCaptureFixture) -> None:
+    _log_ineffective(WorkerSettings.from_properties({"config.storage.partitions": partitions}))
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * lines

@@ -192,6 +192,20 @@ async def test_override_policy(policy: str, key: str, allowed: bool) -> None:
         assert f"The '{policy}' policy does not allow 'linger.ms' to be overridden" in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("allowed", "refused"),
+    [("", ["producer.override.linger.ms"]), ("linger.ms,acks", ["producer.override.batch.size", "admin.override.linger.msx"])],
+)
+async def test_an_allowlist_of_overrides(allowed: str, refused: list[str]) -> None:
+    policy = {"connector.client.config.override.policy": "Allowlist", "connector.client.config.override.allowlist": allowed}
+    async with worker(properties=policy) as bench:
+        for key in refused:
+            with pytest.raises(HerderError) as caught:
+                await bench.create({**CONFIG, key: "1"})
+            assert f"The 'Allowlist' policy does not allow '{key.split('.', 2)[2]}' to be overridden" in caught.value.message
+        await bench.create({**CONFIG, **({"producer.override.linger.ms": "1", "producer.override.acks": "all"} if allowed else {})})
+
+
 async def test_a_failing_store_is_reported() -> None:
     async with worker() as bench:
         bench.config_log.broken = True

@@ -266,7 +266,6 @@ def test_no_variables_mean_the_defaults() -> None:
         ("offset.flush.interval.ms", "soon"),
         ("offset.flush.interval.ms", "0"),
         ("status.storage.partitions", "-2"),
-        ("config.storage.partitions", "3"),
         ("connector.client.config.override.policy", "com.example.Mine"),
         ("listeners.https.ssl.cipher.suites", "TLS_AES_128_GCM_SHA256"),
         ("access.control.allow.origin", "("),
@@ -325,6 +324,11 @@ def test_the_worker_s_properties_may_be_references(monkeypatch: pytest.MonkeyPat
     assert settings.group_id == "from-env"
 
 
+@pytest.mark.parametrize("partitions", ["3", "-1", "many"])
+def test_the_topic_of_configurations_has_one_partition_whatever_the_file_says(partitions: str) -> None:
+    assert WorkerSettings.from_properties({"config.storage.partitions": partitions}).config_topic.partitions == 1
+
+
 def test_passwords_do_not_show_in_repr() -> None:
     assert "hunter2" not in repr(WorkerSettings.from_properties({"sasl.jaas.config": 'x required username="u" password="hunter2";'}))
 
@@ -334,11 +338,20 @@ def test_passwords_do_not_show_in_repr() -> None:
     [
         ("All", "All"),
         ("Principal", "Principal"),
+        ("Allowlist", "Allowlist"),
+        ("org.apache.kafka.connect.connector.policy.AllowlistConnectorClientConfigOverridePolicy", "Allowlist"),
         ("org.apache.kafka.connect.connector.policy.NoneConnectorClientConfigOverridePolicy", "None"),
     ],
 )
 def test_override_policy(word: str, policy: str) -> None:
     assert WorkerSettings.from_properties({"connector.client.config.override.policy": word}).override_policy == policy
+
+
+def test_override_allowlist() -> None:
+    settings = WorkerSettings.from_properties({"connector.client.config.override.allowlist": "linger.ms, acks ,"})
+    assert settings.override_allowlist == {"linger.ms", "acks"}
+    assert settings.unknown == ()
+    assert WorkerSettings.from_properties({}).override_allowlist == frozenset()
 
 
 @pytest.mark.parametrize(("session", "expected"), [("6000", 1_000), ("900", 300), ("2", 1)])
