@@ -53,10 +53,13 @@ def command(
 ) -> int:
     """Check the configuration in FILE as POST /connectors does, its database included. Needs no worker and no Kafka.
 
-    FILE holds {"name", "config"}, the bare properties as JSON, or a .properties file. With --url the worker there checks it.
+    FILE holds {"name", "config"}, the bare properties as JSON, or a .properties file. With --url the worker there checks it,
+    with its own settings.
 
     Exit code 0: it would be accepted. 1: it would be refused. 2: the call or the file is wrong.
     """
+    if url is not None and (worker is not None or preflight is not None):
+        raise click.UsageError("With --url the worker there decides by its own settings. Omit --worker and --preflight, or --url.")
     name, config = read_config(file, name)
     if url is not None:
         found = ask(open_rest(url, user, netrc, ca_file), config)

@@ -14,6 +14,7 @@ import click
 
 from connector.errors import CdcError, ErrorKind
 from workers.cli.channels import WAYS, Way, choose, no_way
+from workers.cli.connector_config import PREFIX, resolved
 from workers.cli.failure import CommandError
 from workers.cli.rest import RefusedError, Rest, connector_path
 from workers.settings.worker_settings import WorkerSettings, current_environment, worker_properties
@@ -58,7 +59,7 @@ def send(rest: Rest, name: str, kind: str, data: Mapping[str, Any] | None, acces
         if way == "rest":
             sent = _by_rest(rest, name, own_id, kind, data, last=way == ways[-1])
         elif way == "kafka":
-            sent = asyncio.run(_by_kafka(name, _resolved(name, config, access, "signal."), own_id, kind, data))
+            sent = asyncio.run(_by_kafka(name, _resolved(name, config, access, ("signal.", *PREFIX)), own_id, kind, data))
         else:
             sent = asyncio.run(_by_table(name, config, access, own_id, kind, data))
         if sent is not None:
@@ -127,9 +128,10 @@ async def _by_table(name: str, config: Mapping[str, str], access: Access, own_id
     schema, table = split_name(collection)[-2:] if "." in collection else ("public", collection)
     place = quote_table(schema, table)
     if access.database is None:
-        parsed, _ = parse(_resolved(name, config, access, "database."))
+        parsed, _ = parse(_resolved(name, config, access, ("database.",)))
         connection: Any = await connect(parsed, _PURPOSE)
     else:
+        _check_database(access.database)
         try:
             connection = await psycopg.AsyncConnection.connect(access.database, autocommit=True, application_name=_PURPOSE)
         except psycopg.Error as problem:
@@ -143,20 +145,26 @@ async def _by_table(name: str, config: Mapping[str, str], access: Access, own_id
     return Sent(own_id, "source", f"{schema}.{table}")
 
 
-def _resolved(name: str, config: Mapping[str, str], access: Access, prefix: str) -> dict[str, str]:
-    """The configuration with its references resolved by the worker's providers. Raises CommandError if one of ``prefix`` is left."""
-    found = dict(config)
-    if any("${" in value for value in config.values()) and access.worker is not None:
-        settings = WorkerSettings.from_properties(worker_properties(access.worker, current_environment()))
-        found = settings.secrets.resolve(config)
-    left = sorted(key for key, value in found.items() if key.startswith(prefix) and "${" in value)
-    if left:
-        raise CommandError(
-            f"The connector {name} has references in {', '.join(left)}, which only its worker can resolve",
-            "Give --worker FILE (the worker's .properties, on a machine with its secrets), or --database DSN for the signal table, "
-            "or add http to signal.enabled.channels.",
-        )
-    return found
+def _resolved(name: str, config: Mapping[str, str], access: Access, needed: tuple[str, ...]) -> dict[str, str]:
+    file = access.worker
+    return resolved(
+        name,
+        config,
+        None if file is None else lambda: WorkerSettings.from_properties(worker_properties(file, current_environment())),
+        needed,
+        "Give --worker FILE (the worker's .properties, on a machine with its secrets), or --database DSN for the signal table, "
+        "or add http to signal.enabled.channels.",
+    )
+
+
+def _check_database(dsn: str) -> None:
+    from workers.spark.failure import JobError  # noqa: PLC0415
+    from workers.spark.source.dsn import check_dsn  # noqa: PLC0415 (it imports psycopg)
+
+    try:
+        check_dsn("--database", dsn)
+    except JobError as problem:
+        raise CommandError(str(problem)) from None
 
 
 def with_access(command: Callable[..., Any]) -> Callable[..., Any]:

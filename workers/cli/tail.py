@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -13,6 +14,7 @@ import click
 from connector.catalog.identifiers import split_name
 from connector.errors import CdcError, ErrorKind
 from connector.events.topic_names import TopicNames, sanitize_topic
+from workers.cli.connector_config import PREFIX, resolved
 from workers.cli.failure import CommandError
 from workers.cli.kafka import topic_partitions, with_kafka
 from workers.cli.output import Output, with_output
@@ -20,6 +22,7 @@ from workers.cli.records import event_text
 from workers.cli.records.decoding import Decoder
 from workers.cli.records.registry_place import RegistryPlace
 from workers.cli.rest import DEFAULT_URL, RefusedError, Rest, connector_path, open_rest, rest_options
+from workers.settings.worker_settings import WorkerSettings
 
 if TYPE_CHECKING:
     from workers.cli.records.apicurio import ApicurioSchemas
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 Begin = Literal["beginning", "end"]
 _FORBIDDEN: Final = 403
+_REMEDY: Final = "Give --worker FILE (the worker's .properties, on a machine with its secrets), or name the topic itself."
 _NO_REGISTRY: Final = (
     "The records have ids of a registry's schemas, and are shown as bytes. Give --registry URL: of a registry with Confluent's API, or of "
     "Apicurio's http://HOST/apis/registry/v3."
@@ -68,7 +72,9 @@ def command(
     topic, config = names[0], dict(kafka)
     if len(names) == 2:
         rest = open_rest(url, user, netrc, ca_file)
-        own = rest.get(connector_path(names[0], "/config"))
+        own = resolved(
+            names[0], rest.get(connector_path(names[0], "/config")), partial(WorkerSettings.from_properties, kafka), PREFIX, _REMEDY
+        )
         topic = topic_of(own, names[1], used_topics(rest, names[0]))
         config |= own
     place = RegistryPlace(registry) if registry else RegistryPlace.of(config)

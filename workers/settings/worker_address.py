@@ -29,7 +29,7 @@ def check_url(url: str) -> None:
     try:
         parts = urlsplit(url)
         # The attribute raises ValueError for a port that is no number.
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and url.isprintable()
     except ValueError:
         usable = False
     if not usable:

@@ -15,14 +15,18 @@ _SECONDS = 30.0
 
 
 class Registry:
-    """The registry at ``url``, which may hold a login (``https://user:password@host``)."""
+    """The registry at ``url``, which may hold a login (``https://user:password@host``). Raises CommandError for an unusable address."""
 
     def __init__(self, url: str, transport: httpx.BaseTransport | None = None) -> None:
         import httpx  # noqa: PLC0415
 
-        self._client = httpx.Client(base_url=url.rstrip("/"), timeout=_SECONDS, trust_env=False, transport=transport)
-        self._error = httpx.HTTPError
         self._shown = shown_url(url)
+        try:
+            self._client = httpx.Client(base_url=url.rstrip("/"), timeout=_SECONDS, trust_env=False, transport=transport)
+        except (httpx.InvalidURL, ValueError):
+            # Their texts quote the address.
+            raise CommandError(f"The registry's address {self._shown} cannot be used", "Give --registry URL.") from None
+        self._error = httpx.HTTPError
 
     def close(self) -> None:
         """Close the connections."""

@@ -10,8 +10,10 @@ from urllib.parse import urlsplit
 from connector.config.keys.versions import BadVersionError, select_version
 from connector.configdef.options import Options
 from connector.emulation import DEFAULT, emulation_of
+from workers.cli.failure import CommandError
 from workers.cli.records.decoding import KINDS, IdKind
 from workers.cli.records.registry import Registry
+from workers.settings.worker_address import AddressError, check_url
 
 if TYPE_CHECKING:
     from workers.cli.records.apicurio import ApicurioSchemas
@@ -40,6 +42,10 @@ class RegistryPlace:
 
     def open(self) -> Registry | ApicurioSchemas:
         """Return a client. It connects when a schema is needed. Raises CommandError for an address that cannot be used."""
+        try:
+            check_url(self.url)
+        except AddressError as problem:
+            raise CommandError(f"The registry's address cannot be used: {problem}", "Give --registry URL.") from None
         if _OWN_API not in urlsplit(self.url).path:
             return Registry(self.url)
         from workers.cli.records.apicurio import ApicurioSchemas  # noqa: PLC0415 (it imports httpx, which takes 0.1 seconds)
@@ -49,7 +55,11 @@ class RegistryPlace:
 
 def _with_version(url: str, config: Mapping[str, str]) -> str:
     """The address of the API that the converter adds to an address without a path: its version is that of the converter."""
-    if "/apis/" in urlsplit(url).path:
+    try:
+        if "/apis/" in urlsplit(url).path:
+            return url
+    except ValueError:
+        # open() refuses it.
         return url
     # Most calls do not need these modules.
     from connector.converters.apicurio import generation_of  # noqa: PLC0415

@@ -52,6 +52,12 @@ async def test_what_the_database_says_is_divided_into_finding_and_remedy() -> No
     ]
 
 
+@pytest.mark.parametrize("option", [["--preflight", "refuse"], ["--worker", __file__]])
+def test_the_worker_at_a_url_has_its_own_settings(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "-", "--url", "http://127.0.0.1:1", *option]) == 2
+    assert "Omit --worker and --preflight, or --url." in capsys.readouterr().err
+
+
 async def test_preflight_decides_about_what_would_certainly_fail() -> None:
     assert [one.severity for one in await checked(CONFIG, CERTAIN)] == ["warning"]
     assert [one.severity for one in await checked(CONFIG, CERTAIN, preflight="refuse")] == ["error"]

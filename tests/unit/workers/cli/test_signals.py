@@ -100,6 +100,30 @@ def test_a_workers_file_resolves_them(tmp_path: Path, monkeypatch: pytest.Monkey
         send(rest, "shop", "log", None, Access(worker=file))
 
 
+@pytest.mark.parametrize("key", ["topic.prefix", "database.server.name"])
+def test_the_prefix_may_be_a_reference_and_have_its_former_name(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "w.properties"
+    provider = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
+    file.write_text(f"config.providers=env\nconfig.providers.env.class={provider}\n")
+    monkeypatch.setenv("SHOP", "shop")
+    rest, _ = worker({key: "${env:SHOP}", "signal.enabled.channels": "kafka", "signal.kafka.bootstrap.servers": "127.0.0.1:1"}, 202)
+    with pytest.raises(CommandError, match=rf"has references in {key}, which"):
+        send(rest, "shop", "log", None, Access())
+    with pytest.raises(Exception, match=r"The signal topic shop-signal at 127\.0\.0\.1:1 does not take the signal"):
+        send(rest, "shop", "log", None, Access(worker=file))
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    ["postgresql://u:hunter2@x:hunter2@h/shop", "postgresql://u:hunter2/x@h/shop", "host=h password=hunter2 hunter2", "hunter2"],
+)
+def test_a_malformed_database_is_not_quoted(dsn: str) -> None:
+    rest, _ = worker(TABLE, 202)
+    with pytest.raises(CommandError, match="--database is no connection") as caught:
+        send(rest, "shop", "log", None, Access(database=dsn))
+    assert "hunter2" not in caught.value.message
+
+
 @pytest.mark.parametrize("via", ["kafka", "source"])
 def test_a_way_that_the_connector_does_not_have(via: Any) -> None:
     rest, _ = worker({"signal.enabled.channels": "http", "topic.prefix": "shop"}, 202)

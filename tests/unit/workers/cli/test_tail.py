@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from workers.__main__ import main
 from workers.cli import tail
 from workers.cli.failure import CommandError
 from workers.cli.kafka import client_properties
@@ -40,6 +41,49 @@ def test_transforms_send_records_elsewhere() -> None:
     for used in (["a.t", "b.t"], []):
         with pytest.raises(CommandError, match=r"The transforms decide the topic of public\.t\. Name the topic itself"):
             topic_of(ROUTED, "public.t", used)
+
+
+def followed(monkeypatch: pytest.MonkeyPatch, config: dict[str, str], *words: str) -> str:
+    """The topic that ``understudy tail shop t`` reads when the connector has ``config``; empty if the command refuses."""
+    topics: list[str] = []
+
+    async def follow(topic: str, *_: object) -> None:
+        topics.append(topic)
+
+    def answer(asked: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json=config if asked.url.path.endswith("/config") else {"shop": {"topics": []}})
+
+    monkeypatch.setattr(tail, "_follow", follow)
+    monkeypatch.setattr(tail, "open_rest", lambda *_: Rest("http://w", transport=httpx.MockTransport(answer)))
+    assert main(["tail", "shop", "t", *words]) == (0 if topics else 1)
+    return "".join(topics)
+
+
+def test_the_prefix_may_be_a_reference_and_have_its_former_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "w.properties"
+    provider = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
+    file.write_text(f"config.providers=env\nconfig.providers.env.class={provider}\n")
+    monkeypatch.setenv("SHOP", "shop")
+    assert followed(monkeypatch, {"database.server.name": "shop"}) == "shop.public.t"
+    assert followed(monkeypatch, {"topic.prefix": "${env:SHOP}"}, "--worker", str(file)) == "shop.public.t"
+    assert followed(monkeypatch, {"topic.prefix": "${env:SHOP}"}) == ""
+    assert "references in topic.prefix, which only its worker can resolve. Give --worker FILE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "url", ["http://u:hunter2@h:x", "http://u:hunter2@[h", "http://u:hunter2/x@h:80", "u:hunter2@h", "http://u:hunter2@h\n:80"]
+)
+def test_a_malformed_address_of_a_registry_is_not_quoted(
+    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["tail", "t", "--registry", url]) == 1
+    own = {"topic.prefix": "shop", "value.converter.apicurio.registry.url": url}
+    assert followed(monkeypatch, own) == ""
+    told = capsys.readouterr().err
+    assert told.count("The registry's address") == 2
+    assert "hunter2" not in told
 
 
 def test_where_kafka_is(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_apicurios_registry_is_asked_with_its_login() -> None:
     with closing(place.open()) as registry, pytest.raises(CommandError, match="cannot be reached") as failure:
         registry.schema(5)
     assert "heim" not in failure.value.message
-    with pytest.raises(CommandError, match="does not begin with http"):
+    with pytest.raises(CommandError, match="is no http or https address"):
         RegistryPlace("ftp://r/apis/registry/v3").open()
 
 
