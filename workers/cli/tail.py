@@ -142,10 +142,18 @@ async def _follow(topic: str, kafka: Mapping[str, str], begin: Begin, count: int
                     out.line(line.text, line.style)
             else:
                 place = {"topic": record.topic, "partition": record.partition, "offset": record.offset, "timestamp": record.timestamp}
-                out.json_line({**place, "key": key, "value": value})
+                try:
+                    out.json_line({**place, "key": key, "value": value})
+                except RecursionError:
+                    # JSON of hundreds of levels. Its text is one value.
+                    out.json_line({**place, "key": _text(record.key), "value": _text(record.value)})
             shown += 1
             if shown == count:
                 return
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode(errors="replace")
 
 
 async def records(topic: str, kafka: Mapping[str, str], begin: Begin) -> AsyncGenerator[Any, None]:

@@ -66,5 +66,27 @@ def changes(before: Any, after: Any) -> Iterator[ColumnChange]:
         elif new is None or name not in new:
             kind = "removed"
         else:
-            kind = "same" if was == now else "changed"
+            kind = "same" if _equal(was, now) else "changed"
         yield ColumnChange(name, was, now, kind)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal, also if they have more levels than Python compares."""
+    try:
+        return bool(one == other)
+    except RecursionError:
+        pass
+    pairs = [(one, other)]
+    while pairs:
+        one, other = pairs.pop()
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            if one.keys() != other.keys():
+                return False
+            pairs += [(one[name], other[name]) for name in one]
+        elif isinstance(one, list) and isinstance(other, list):
+            if len(one) != len(other):
+                return False
+            pairs += zip(one, other, strict=True)
+        elif one != other:
+            return False
+    return True

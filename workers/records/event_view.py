@@ -15,6 +15,8 @@ from workers.records.change_event import ColumnChange, Kind, changes, is_event, 
 HIDDEN: Final = "[hidden]"
 LONGEST: Final = 200
 """Characters of a value that are shown."""
+TOO_DEEP: Final = "JSON of too many levels"
+"""What is shown of a value that has more levels than Python can write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ def _text(value: Any, hidden: re.Pattern[str]) -> str:
     try:
         return _cut(json.dumps(_masked(value, hidden), ensure_ascii=False))
     except RecursionError:
-        return "JSON of too many levels"
+        return TOO_DEEP
 
 
 def _masked(value: Any, hidden: re.Pattern[str]) -> Any:

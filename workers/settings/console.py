@@ -18,7 +18,7 @@ class ConsoleSettings:
     """``enabled``: whether ``/ui`` exists. ``read_only``: whether the console refuses every action.
 
     ``events``: whether it shows the rows of events; None: only if REST has a login. ``hidden`` finds the names of columns whose values
-    are not shown.
+    are not shown; an empty value of ``console.hidden.columns`` hides none.
     """
 
     enabled: bool = True
@@ -39,7 +39,8 @@ class ConsoleSettings:
 
 def _pattern(text: str) -> re.Pattern[str]:
     try:
-        return re.compile(text, re.IGNORECASE)
+        # An empty expression matches every name.
+        return re.compile(text if text.strip() else r"(?!)", re.IGNORECASE)
     except re.error as problem:
         raise CdcError(
             ErrorKind.CONFIG_INVALID,

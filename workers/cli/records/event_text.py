@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from workers.records.change_event import ColumnChange, is_event, operation, row_changes, table_of
+from workers.records.event_view import TOO_DEEP
 
 _DAY: Final = 24 * 60 * 60 * 1000
 _STYLES: Final = {"c": "green", "u": "yellow", "d": "red", "r": "blue", "t": "bold red", "m": "magenta"}
@@ -61,4 +62,7 @@ def _key(key: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return TOO_DEEP

@@ -59,3 +59,24 @@ def test_only_a_created_row_is_new_without_an_old_one() -> None:
     row = {"before": None, "after": {"a": 1}}
     assert list(row_changes({"op": "c", **row})) == [ColumnChange("a", None, 1, "added")]
     assert list(row_changes({"op": "u", **row})) == [ColumnChange("a", None, 1, "present")]
+
+
+def deep(inner: object) -> object:
+    """A value of more levels than Python compares."""
+    for _ in range(1000):
+        inner = [{"a": inner}]
+    return inner
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        (deep(1), deep(1), "same"),
+        (deep(1), deep(2), "changed"),
+        (deep([1]), deep([1, 2]), "changed"),
+        (deep({"b": 1}), deep({"c": 1}), "changed"),
+        (deep([1]), deep({"c": 1}), "changed"),
+    ],
+)
+def test_values_of_many_levels_are_compared(before: object, after: object, kind: str) -> None:
+    assert kinds({"x": before, "y": 1}, {"x": after, "y": 2}) == {"x": kind, "y": "changed"}

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from workers.records.event_view import LONGEST, ColumnView, EventView, event_view
+from workers.records.event_view import LONGEST, TOO_DEEP, ColumnView, EventView, event_view
 
 SECRET = re.compile("token", re.IGNORECASE)
 SOURCE = {"schema": "public", "table": "orders"}
@@ -110,3 +110,13 @@ def test_hidden_columns_show_that_they_changed_and_nothing_else() -> None:
 def test_long_values_are_cut() -> None:
     [column] = view({"a": "x" * 1000}).columns
     assert column.after == '"' + "x" * (LONGEST - 1) + "… (1002 characters)"
+
+
+def test_a_column_of_a_thousand_levels_leaves_the_others_as_they_are() -> None:
+    deep = b"[" * 1000 + b"]" * 1000
+    row = b'{"a":%b,"b":%b}'
+    value = b'{"op":"u","source":{"schema":"s","table":"t"},"before":%b,"after":%b}' % (row % (deep, b"1"), row % (deep, b"2"))
+    assert event_view(None, value, SECRET).columns == [
+        ColumnView("a", TOO_DEEP, TOO_DEEP, "same"),
+        ColumnView("b", "1", "2", "changed"),
+    ]

@@ -329,6 +329,15 @@ def test_the_topic_of_configurations_has_one_partition_whatever_the_file_says(pa
     assert WorkerSettings.from_properties({"config.storage.partitions": partitions}).config_topic.partitions == 1
 
 
+@pytest.mark.parametrize(
+    ("pattern", "hidden"), [({}, True), ({"console.hidden.columns": ""}, False), ({"console.hidden.columns": "API"}, True)]
+)
+def test_an_empty_pattern_hides_no_column(pattern: dict[str, str], hidden: bool) -> None:
+    console = WorkerSettings.from_properties(pattern).console
+    assert (console.hidden.search("api_key") is not None) is hidden
+    assert console.hidden.search("") is None
+
+
 def test_passwords_do_not_show_in_repr() -> None:
     assert "hunter2" not in repr(WorkerSettings.from_properties({"sasl.jaas.config": 'x required username="u" password="hunter2";'}))
 
