@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import os
+import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -11,6 +15,7 @@ from click.shell_completion import CompletionItem
 
 from connector.errors import CdcError
 from workers.cli.failure import CommandError
+from workers.cli.output import plain
 from workers.settings.worker_settings import SettingsError
 from workers.telemetry.logging import configure
 
@@ -87,12 +92,32 @@ def command_line(words: list[str], about: str) -> int:
     )
     click.version_option("", message=about)(group)
     click.option("-v", "--verbose", is_flag=True, callback=_log, expose_value=False, is_eager=True, help="Log to standard error.")(group)
+    _open_output()
     # click's main() answers completion's requests before it looks at the words.
     try:
+        _check_words(words)
         done = group.main(words, prog_name="understudy", standalone_mode=False)
     except click.ClickException as failure:
-        failure.show()
+        told = io.StringIO()
+        failure.show(told)
+        # It may quote a file or a server's answer.
+        click.echo(plain(told.getvalue()), err=True, nl=False)
         return failure.exit_code
     except (click.Abort, KeyboardInterrupt):
         return 130
     return done if isinstance(done, int) else 0
+
+
+def _open_output() -> None:
+    """Let every text be printed: characters that the output's encoding lacks as escapes, and, if it is closed, nowhere."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 (until the process ends)
+    elif isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _check_words(words: list[str]) -> None:
+    """Raise UsageError for a word that is not UTF-8, unless it names a file: nothing else can be sent to a server."""
+    for number, word in enumerate(words, 1):
+        if any("\udc80" <= character <= "\udcff" for character in word) and not Path(word).exists():
+            raise click.UsageError(f"Argument {number} is not UTF-8.")

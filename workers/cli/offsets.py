@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from workers.cli.json_text import read_json
 from workers.cli.output import Output, with_output
 from workers.cli.rest import Rest, connector_path, with_rest
 
@@ -43,8 +44,8 @@ def read_offsets(file: Path | None) -> dict[str, Any]:
     """The body of PATCH. Raises UsageError for a file that holds none."""
     named = "-" if file is None else str(file)
     try:
-        with click.open_file(named, encoding="utf-8") as opened:
-            body = json.load(opened)
+        with click.open_file(named, "rb") as opened:
+            body = read_json(opened.read())
     except (OSError, ValueError) as problem:
         raise click.UsageError(f"The file {named} cannot be read as JSON: {problem}") from problem
     if not isinstance(body, dict) or not isinstance(body.get("offsets"), list):

@@ -17,6 +17,8 @@ Form = Literal["auto", "text", "json"]
 
 _UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 """Characters that could move a terminal's cursor, change its state, or hide text."""
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""What UTF-8 does not have; JSON can hold it as an escape."""
 STYLES: Final[Mapping[str, str]] = {
     "RUNNING": "green",
     "PAUSED": "yellow",
@@ -43,15 +45,18 @@ class Output:
         self._stream = stream if stream is not None else sys.stdout
         self.text = form == "text" or (form == "auto" and self._stream.isatty())
         """Whether people read the answer; otherwise it is JSON."""
+        # JSON is UTF-8, and ASCII is a part of it. A stream in memory has no encoding.
+        encoding = str(getattr(self._stream, "encoding", None) or "utf-8")
+        self._ascii = encoding.lower().replace("-", "") != "utf8"
         self._console: Console | None = None
 
     def json(self, value: object) -> None:
         """Print one JSON document, indented. Only for a pipe."""
-        self._write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+        self._write_json(value, indent=2)
 
     def json_line(self, value: object) -> None:
         """Print one JSON document on one line, at once. Only for a pipe."""
-        self._write(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n")
+        self._write_json(value, separators=(",", ":"))
 
     def line(self, text: str = "", style: str = "") -> None:
         """Print a line for people."""
@@ -81,8 +86,11 @@ class Output:
             self._console = Console(file=self._stream, highlight=False, markup=False, emoji=False)
         return self._console
 
-    def _write(self, text: str) -> None:
-        self._stream.write(text)
+    def _write_json(self, value: object, **form: Any) -> None:
+        text = json.dumps(value, ensure_ascii=self._ascii, **form)
+        if not self._ascii and _SURROGATE.search(text):
+            text = json.dumps(value, **form)
+        self._stream.write(text + "\n")
         self._stream.flush()
 
 

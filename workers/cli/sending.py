@@ -165,6 +165,8 @@ def _check_database(dsn: str) -> None:
         check_dsn("--database", dsn)
     except JobError as problem:
         raise CommandError(str(problem)) from None
+    except UnicodeEncodeError:
+        raise CommandError("--database is not UTF-8") from None
 
 
 def with_access(command: Callable[..., Any]) -> Callable[..., Any]:

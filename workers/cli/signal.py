@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
+from workers.cli.json_text import read_json
 from workers.cli.output import Output, with_output
 from workers.cli.rest import Rest, with_rest
 from workers.cli.sending import Access, Sent, send, with_access
@@ -33,7 +33,7 @@ def read_data(text: str | None) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
-        data = json.loads(text)
+        data = read_json(text)
     except ValueError as problem:
         raise click.UsageError(f"The signal's data are not JSON: {problem}") from problem
     if not isinstance(data, dict):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +50,41 @@ def test_a_failure_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err == (
         "understudy: Invalid value nonsense for the worker property preflight: It must be warn, refuse or off\n"
     )
+
+
+def called(*words: str | bytes, shell: str = '"$@"', **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Call the command in a process of its own, by a line of the shell in which ``"$@"`` is the call."""
+    call = [sys.executable, "-P", "-m", "workers", *words]
+    return subprocess.run(["sh", "-c", shell, "sh", *call], env={**os.environ, **environment}, capture_output=True, check=False)
+
+
+def test_an_argument_that_is_not_utf_8_is_refused_unless_it_is_a_file(tmp_path: Path) -> None:
+    done = called("status", b"a\xffb", "--url", "http://127.0.0.1:1")
+    assert (done.returncode, done.stderr) == (2, b"Error: Argument 2 is not UTF-8.\n")
+    file = os.fsencode(tmp_path) + b"/\xff.json"
+    Path(os.fsdecode(file)).write_text('{"name": "shop"}')
+    done = called("check", file)
+    assert (done.returncode, json.loads(done.stdout)["accepted"]) == (1, False)
+
+
+def test_a_closed_or_narrow_output_is_no_failure(tmp_path: Path) -> None:
+    file = tmp_path / "shop.json"
+    file.write_text('{"name": "Zoë →"}')
+    closed = called("check", str(file), shell='"$@" >&-')
+    assert (closed.returncode, closed.stderr) == (1, b"")
+    narrow = called("check", str(file), "-o", "text", PYTHONIOENCODING="latin-1")
+    assert (narrow.returncode, narrow.stderr) == (1, b"")
+    assert "Zoë \\u2192 would be refused".encode("latin-1") in narrow.stdout
+
+
+def test_a_failure_moves_no_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "worker.properties"
+    file.write_text("preflight=a\x07b\x9bc\n")
+    assert main(["migrate", "--from", str(file)]) == 1
+    assert main(["check", f"{tmp_path}/\x07\x9b"]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\\u0007") == 2
+    assert not {"\x07", "\x9b"} & set(told)
 
 
 def completed(*words: str) -> set[str]:

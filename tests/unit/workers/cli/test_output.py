@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 
+import pytest
+
 from workers.cli.output import Output, plain
 
 
@@ -27,6 +29,16 @@ def test_json_is_whole_documents() -> None:
     assert json.loads(stream.getvalue()) == {"name": "Zoë"}
     out.json_line({"a": [1]})
     assert stream.getvalue().endswith('\n{"a":[1]}\n')
+
+
+@pytest.mark.parametrize(
+    ("encoding", "value", "text"), [("latin-1", "Zoë →", '"Zo\\u00eb \\u2192"'), ("utf-8", "Zoë", '"Zoë"'), ("UTF8", "\ud800", '"\\ud800"')]
+)
+def test_json_is_utf_8_in_every_encoding(encoding: str, value: str, text: str) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    Output("json", stream).json(value)
+    stream.seek(0)
+    assert stream.buffer.read() == f"{text}\n".encode()
 
 
 def test_no_text_moves_the_cursor() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from workers.cli.channels import choose, no_way
 from workers.cli.failure import CommandError
+from workers.cli.offsets import read_offsets
 from workers.cli.rest import Rest
 from workers.cli.sending import Access, send
 from workers.cli.signal import read_data
@@ -131,10 +132,16 @@ def test_a_way_that_the_connector_does_not_have(via: Any) -> None:
         send(rest, "shop", "log", None, Access(via=via))
 
 
+def nested(levels: int) -> str:
+    """A JSON object of so many levels."""
+    return '{"a":' * levels + "1" + "}" * levels
+
+
 def test_data_are_an_object() -> None:
     assert read_data(None) is None
     assert read_data('{"a": 1}') == {"a": 1}
-    for wrong in ("{", "[]"):
+    assert read_data('{"a": 18446744073709551616}') == {"a": 2**64}
+    for wrong in ("{", "[]", '{"a": 1e999}', '{"a": NaN}', '{"a": "\\ud800"}', '{"a": "\udcff"}', nested(101), nested(5000)):
         with pytest.raises(click.UsageError):
             read_data(wrong)
 
@@ -157,3 +164,13 @@ def test_a_filter_is_a_condition_or_a_whole_select() -> None:
 def test_a_pattern_has_no_select(table: str) -> None:
     with pytest.raises(click.UsageError, match="names of tables"):
         request([table], "id > 1", blocking=True)
+
+
+@pytest.mark.parametrize("offset", ['{"lsn": 1e999}', '{"lsn": "\\ud800"}', nested(5000)])
+def test_offsets_that_cannot_be_sent(offset: str, tmp_path: Path) -> None:
+    file = tmp_path / "offsets.json"
+    file.write_text(f'{{"offsets": [{{"partition": {{}}, "offset": {offset}}}]}}')
+    with pytest.raises(click.UsageError, match="cannot be read as JSON"):
+        read_offsets(file)
+    file.write_text('{"offsets": [{"partition": {}, "offset": {"lsn": 18446744073709551616}}]}')
+    assert read_offsets(file)["offsets"][0]["offset"]["lsn"] == 2**64
