@@ -155,7 +155,8 @@ _SUBJECT: Final = (
         "INT",
         "-1",
         "LOW",
-        "Seconds after which the newest schema is asked for again; -1: never.",
+        "Seconds after which the newest schema is asked for again; -1: never. It serves at least ten times as long as the registry took to "
+        "answer, or 60 s if that is less.",
     ),
     unlisted_key("rule.executors", "LIST", "", "LOW", "Names of rules to execute.", support="ignored", reason=_NO_RULES),
 )

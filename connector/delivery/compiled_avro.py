@@ -22,7 +22,7 @@ import orjson
 from connector.converters.avro.binary import long
 from connector.converters.avro.converter import AvroConverter
 from connector.converters.avro.writer import FAILURES, Write
-from connector.converters.converter import Converter
+from connector.converters.converter import Converter, SchemaNeededError
 from connector.delivery.avro_rows import AvroRows, RowKeys, StructWriter, Tails, ValueKeys
 from connector.delivery.chain_outline import Outline, outline
 from connector.delivery.compiled_path import HEAD, MARKER, holds_source
@@ -201,7 +201,11 @@ def _key_writer(found: Outline, converter: Converter) -> _KeyWriter | None:
         return None if wire.headers or not own else _KeyWriter(write, wire.prefix)
 
     def converted(value: Any) -> bytes:
-        written = converter.convert(found.topic, found.key, value, ())
+        try:
+            written = converter.convert(found.topic, found.key, value, ())
+        except SchemaNeededError:
+            # Its answer was forgotten (latest.cache.ttl.sec). By way of values the record waits for the new one.
+            raise DataError("A key whose schema must be asked for again") from None
         if written.payload is None or written.headers:
             raise DataError("A key that is null, or has headers")
         return written.prefix + written.payload

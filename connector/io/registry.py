@@ -28,7 +28,9 @@ from connector.log import EventLog
 LOG: Final = EventLog(__name__)
 
 _LEAST_USE: Final = 10
-"""So many times as long as it took an answer serves at least."""
+"""The newest schema serves at least this many times as long as it took to get it: a record may need several answers at the same time."""
+_LONGEST_LEAST_USE: Final = 60.0
+"""This least time in seconds at most: an answer that came after many attempts must not serve for hours."""
 
 
 class RegistryClients:
@@ -50,8 +52,8 @@ class RegistryClients:
         began = loop.time()
         registry.learn(request, await client.resolve(request))
         if registry.newest_seconds >= 0 and is_newest(request) and registry not in self._timers:
-            # With a slow registry, one answer must still be there when the next one comes.
-            serves = max(registry.newest_seconds, _LEAST_USE * (loop.time() - began))
+            least = min(_LEAST_USE * (loop.time() - began), _LONGEST_LEAST_USE)
+            serves = max(registry.newest_seconds, least)
             self._timers[registry] = loop.call_later(serves, self._forget, registry)
 
     def _forget(self, registry: Registry) -> None:

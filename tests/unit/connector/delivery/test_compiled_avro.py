@@ -210,6 +210,50 @@ async def test_no_event_overtakes_one_that_waits_for_the_registry(monkeypatch: p
     assert [key for _, key, *_ in kept.records] == [b"\0\0\0\0\7" + long(number) for number in (1, 2, 3)]
 
 
+async def test_a_key_whose_newest_schema_was_forgotten_waits_for_the_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    known: dict[SchemaRequest, RegisteredSchema] = {}
+    keys: list[Registry] = []
+
+    def answer(registry: Registry, request: SchemaRequest) -> RegisteredSchema:
+        if request not in known:
+            raise SchemaNeededError(registry, request)
+        return known[request]
+
+    async def resolve(registry: Registry, request: SchemaRequest) -> None:
+        if registry.newest_seconds == 60:
+            keys.append(registry)
+        known[request] = RegisteredSchema(len(keys))
+
+    monkeypatch.setattr(Registry, "schema", answer)
+    url = {"schema.registry.url": "http://127.0.0.1:1"}
+    newest = {"auto.register.schemas": "false", "use.latest.version": "true", "latest.cache.ttl.sec": "60"}
+    key = ConverterChoice("io.confluent.connect.json.JsonSchemaConverter", url | newest)
+    plan = ConversionPlan({}, key, ConverterChoice(CONFLUENT, url), ConverterChoice(SIMPLE))
+    kept = KeptRecords()
+    sink = ConvertingSink(cast("KafkaSink", kept), RecordConversion(plan, lambda _event, /, **_fields: None), resolve)
+    before, _ = around_payload(event_form(DEFAULT).envelope(TOPIC, ROW), INTERNAL)
+    opening, closing = around_payload(KEY, INTERNAL)
+
+    def append(number: int) -> None:
+        payload = event(b'{"id":%d,"name":null}' % number, number)
+        sink.out(TOPIC).append(opening + b'{"id":%d}' % number + closing, before, payload, b"\0", 9)
+
+    append(1)
+    await sink.drained()
+    append(2)
+    assert any(sink.out(TOPIC)._short.values()), "The events have the fast path"
+    known.clear()
+    keys[0].forget_newest()
+    append(3)
+    append(4)
+    assert len(kept.records) == 2
+    await sink.drained()
+    append(5)
+    assert [key for _, key, *_ in kept.records] == [
+        b'\0\0\0\0%c{"id":%d}' % (schema_id, number) for number, schema_id in enumerate((1, 1, 2, 2, 2), 1)
+    ]
+
+
 def test_there_is_no_fast_path_until_the_registry_has_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     def unanswered(registry: Registry, request: SchemaRequest) -> RegisteredSchema:
         raise SchemaNeededError(registry, request)

@@ -277,10 +277,18 @@ async def test_no_token(answer: httpx.Response | Exception, kind: ErrorKind) -> 
 
 
 @pytest.mark.parametrize(
-    ("action", "seconds", "after"), [("latest", 60, 60), ("latest", 0, 20), ("latest", -1, None), ("register", 60, None)]
+    ("action", "seconds", "took", "after"),
+    [
+        ("latest", 90, 2, 90),
+        ("latest", 0, 2, 20),
+        ("latest", 0, 200, 60),
+        ("latest", 90, 200, 90),
+        ("latest", -1, 2, None),
+        ("register", 60, 2, None),
+    ],
 )
 async def test_the_newest_schema_is_forgotten_after_its_time(
-    action: Any, seconds: int, after: float | None, monkeypatch: pytest.MonkeyPatch
+    action: Any, seconds: int, took: float, after: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop, clock = asyncio.get_running_loop(), 1000.0
     later: list[tuple[float, Callable[..., None], tuple[Any, ...]]] = []
@@ -288,7 +296,7 @@ async def test_the_newest_schema_is_forgotten_after_its_time(
 
     def answer(_: httpx.Request) -> httpx.Response:
         nonlocal clock
-        clock += 2
+        clock += took
         return ok({"id": 7, "schema": "x"})
 
     def call_later(delay: float, call: Callable[..., None], *arguments: Any) -> asyncio.TimerHandle:
