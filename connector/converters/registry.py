@@ -26,7 +26,7 @@ class TokenEndpoint:
     client_secret: str = field(repr=False)
     scope: str = ""
     buffer_seconds: int = 300
-    """How long before its end a token is fetched again; at the latest after half of its life."""
+    """How long before its end a token is fetched again, but not before half of its life is over."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,8 @@ def number(value: int, end: int) -> bytes:
     """A number from ``-end`` to below ``end``. Raises OverflowError for others."""
     if not -end <= value < end:
         raise OverflowError
-    return long(value)
+    # Not by way of long(): the call would take a quarter of the time.
+    return unsigned_varint((value << 1) ^ (value >> 63))
 
 
 def string(value: str) -> bytes:
