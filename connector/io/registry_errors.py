@@ -36,7 +36,7 @@ def split_url(url: str) -> tuple[str, str]:
 
 
 def unreachable(server: str, about: str, problem: httpx.HTTPError, api: Api) -> CdcError:
-    """Return the error of a server that gave no answer. An untrusted certificate is none that another attempt can change (SINK_REFUSED)."""
+    """Return the error of a server that gave no answer: SINK_REFUSED for an untrusted certificate, which another attempt cannot change."""
     found, options = _tls_problem(problem), _TLS_OPTIONS[api]
     if isinstance(found, ssl.SSLCertVerificationError):
         any_name = "apicurio.registry.tls.verify-host=false" if api != "confluent" else f"{options}.endpoint.identification.algorithm=none"

@@ -1,7 +1,7 @@
-"""The named types of an Avro schema: their names are such that Avro takes, and each stands for one definition.
+"""Checks the named types of an Avro schema: Avro must accept each name, and each name must have one definition.
 
-A second definition of a name is written as a reference to the first one, so values that have another form than the first says cannot be
-read again. A Connect schema may have two structs of one name; Avro cannot.
+A schema's text has a reference to the first definition in place of a second one. Values that are written by a different second definition
+cannot be read again. A Connect schema may have two structs of one name.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from connector.converters.avro.avro_schema import NAMED, AvroSchema
 from connector.record.connect_record import DataError
 
 _BMP: Final = 0x10000
-"""Java looks at the halves of letters beyond, which are none."""
+"""Java checks each half of a surrogate pair, and no half is a letter: letters from here on are refused."""
 
 
 def check_definitions(schema: AvroSchema) -> None:
@@ -42,7 +42,7 @@ def _parts(schema: AvroSchema) -> tuple[AvroSchema, ...]:
 
 
 def same_form(one: AvroSchema, other: AvroSchema, assumed: frozenset[tuple[int, int]] = frozenset()) -> bool:
-    """Whether what is written with one schema is read with the other as the same. Names of types do not matter, those of fields do."""
+    """Whether a value that is written with one schema is the same when it is read with the other. Fields must have the same names."""
     if one is other or (id(one), id(other)) in assumed:
         return True
     if (one.type, one.symbols, one.size) != (other.type, other.symbols, other.size):
