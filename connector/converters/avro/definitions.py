@@ -41,9 +41,13 @@ def _parts(schema: AvroSchema) -> tuple[AvroSchema, ...]:
     return (*(field.schema for field in schema.fields), *schema.branches, *items)
 
 
-def same_form(one: AvroSchema, other: AvroSchema, assumed: frozenset[tuple[int, int]] = frozenset()) -> bool:
+def same_form(one: AvroSchema, other: AvroSchema) -> bool:
     """Whether a value that is written with one schema is the same when it is read with the other. Fields must have the same names."""
-    if one is other or (id(one), id(other)) in assumed:
+    return _same_form(one, other, set())
+
+
+def _same_form(one: AvroSchema, other: AvroSchema, compared: set[tuple[int, int]]) -> bool:
+    if one is other or (id(one), id(other)) in compared:
         return True
     if (one.type, one.symbols, one.size) != (other.type, other.symbols, other.size):
         return False
@@ -52,8 +56,9 @@ def same_form(one: AvroSchema, other: AvroSchema, assumed: frozenset[tuple[int, 
     parts, others = _parts(one), _parts(other)
     if len(parts) != len(others) or [field.name for field in one.fields] != [field.name for field in other.fields]:
         return False
-    assumed |= {(id(one), id(other))}
-    return all(same_form(*pair, assumed) for pair in zip(parts, others, strict=True))
+    # One pair that differs decides for all, so a pair that was met before needs no second comparison.
+    compared.add((id(one), id(other)))
+    return all(_same_form(*pair, compared) for pair in zip(parts, others, strict=True))
 
 
 def _check_names(schema: AvroSchema) -> None:

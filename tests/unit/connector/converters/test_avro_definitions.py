@@ -10,6 +10,8 @@ from typing import Any
 import fastavro
 import pytest
 
+from connector.converters.avro.avro_schema import AvroField, AvroSchema
+from connector.converters.avro.definitions import same_form
 from connector.converters.avro.mapping import avro_schema
 from connector.converters.avro.settings import AvroSettings
 from connector.converters.avro.writer import value_writer
@@ -84,6 +86,17 @@ def test_a_struct_that_differs_in_what_avro_does_not_write_is_written() -> None:
 def test_a_name_cannot_be_defined_twice(first: Schema, second: Schema) -> None:
     with pytest.raises(DataError, match="different forms, and an Avro schema can define a name only once"):
         avro_schema(struct("p.V", a=first, b=second), AvroSettings(sum_types=True))
+
+
+def test_parts_that_a_schema_has_often_are_compared_once() -> None:
+    def deep(inner: str) -> AvroSchema:
+        found = AvroSchema(inner)
+        for _ in range(60):
+            found = AvroSchema("record", "V", fields=[AvroField("a", found), AvroField("b", found)])
+        return found
+
+    assert same_form(deep("int"), deep("int"))
+    assert not same_form(deep("int"), deep("long"))
 
 
 def test_names_that_become_equal_are_one_name() -> None:
