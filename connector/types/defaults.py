@@ -95,8 +95,16 @@ def _enum(expression: str, info: TypeInfo) -> object:
     return label if label in info.labels else NO_DEFAULT
 
 
-def _integer(expression: str, literal: str, _codec: Codec, _modifier: int) -> object:
-    return 0 if _FUNCTION.match(expression) else int(literal.strip())
+def _integer(bits: int) -> _Reader:
+    """Return a reader for integers of so many bits. The server accepts ``smallint DEFAULT 70000``, and Debezium's parser refuses it."""
+
+    def read(expression: str, literal: str, _codec: Codec, _modifier: int) -> object:
+        value = 0 if _FUNCTION.match(expression) else int(literal.strip())
+        if not -(1 << bits - 1) <= value < 1 << bits - 1:
+            raise _UnreadableError
+        return value
+
+    return read
 
 
 def _float(expression: str, literal: str, codec: Codec, _modifier: int) -> object:
@@ -186,9 +194,9 @@ def _no_infinity(_codec: Codec, _text: bytes) -> object:
 
 
 _READERS: Final[dict[str, _Reader]] = {
-    "int2": _integer,
-    "int4": _integer,
-    "int8": _integer,
+    "int2": _integer(16),
+    "int4": _integer(32),
+    "int8": _integer(64),
     "float4": _float,
     "float8": _float,
     "numeric": _numeric,

@@ -29,10 +29,11 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 
 def misfit(schema: Schema, value: Any, problem: Exception, place: str = "") -> str:
     """Return a sentence about the first value that does not fit; ``problem`` is what writing it raised."""
-    return _find(schema, value, place) or f"The value does not fit the schema {schema.name or schema.type}: {_reason(problem)}"
+    return _find(schema, value, place) or f"The value does not fit the schema {schema.name or schema.type}: {reason(problem)}"
 
 
-def _reason(problem: Exception) -> str:
+def reason(problem: Exception) -> str:
+    """Return why a value could not be written, without the value."""
     # A KeyError or an IndexError may quote the value.
     return str(problem) if type(problem) is ValueError else type(problem).__name__
 

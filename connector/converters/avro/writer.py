@@ -12,7 +12,7 @@ from typing import Any, Final
 from connector.converters.avro import binary
 from connector.converters.avro.anything import anything
 from connector.converters.avro.mapping import enum_parameter, fixed_size, has_default, is_map, is_union, misnamed, part
-from connector.converters.avro.misfit import RANGES, misfit
+from connector.converters.avro.misfit import RANGES, misfit, reason
 from connector.converters.avro.settings import AvroSettings
 from connector.java.hash_map import java_order
 from connector.record.connect_record import DataError
@@ -25,10 +25,14 @@ FAILURES: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError, 
 
 
 def value_writer(schema: Schema | None, settings: AvroSettings) -> Write:
-    """Return what writes the values of ``schema``; they are not null. What it returns raises DataError."""
+    """Return what writes the values of ``schema``; they are not null. It raises DataError, and so does this for a wrong default."""
     if schema is None:
         return anything
-    write = _Source(settings, misnamed(schema, settings)).function(schema)
+    source = _Source(settings, misnamed(schema, settings))
+    try:
+        write = source.function(schema)
+    except FAILURES as problem:
+        raise DataError(f"A default in the schema {schema.name or schema.type} does not fit its own schema: {reason(problem)}") from None
 
     def checked(value: Any) -> bytes:
         try:

@@ -137,3 +137,15 @@ def test_numbers_out_of_range_are_refused(kind: Any, end: int) -> None:
         for wrong in (-end - 1, end, 1 << 70):
             with pytest.raises(DataError, match=f"The number of field {name} is out of the range of {kind}"):
                 value_writer(schema, SETTINGS)({"a": 1, "b": 1, "c": [1], name: wrong})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Schema("int16", optional=True, default=70_000),
+        Schema("struct", fields=(Field("i", CITY),), default={"i": {"city": "c", "nr": 7}}, optional=True),
+    ],
+)
+def test_a_default_that_cannot_be_written_is_an_error_of_the_record(wrong: Schema) -> None:
+    with pytest.raises(DataError, match=r"A default in the schema p\.V does not fit"):
+        value_writer(struct("p.V", a=STREET, b=wrong), SETTINGS)

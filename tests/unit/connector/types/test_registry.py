@@ -252,6 +252,15 @@ def test_version_2_differs_where_it_did() -> None:
         times.encode(b"{01:02:03}")
 
 
+@pytest.mark.parametrize(("kind", "bits"), [("int2", 16), ("int4", 32), ("int8", 64)])
+def test_a_default_that_an_integer_column_cannot_hold_is_none(kind: str, bits: int) -> None:
+    codec = resolve(column(kind), TYPES, PLAIN)
+    assert codec is not None
+    end = 2 ** (bits - 1)
+    found = [default_value(column(kind, default=f"'{number}'::numeric"), codec, TYPES, PLAIN) for number in (-end - 1, -end, end - 1, end)]
+    assert found == [NO_DEFAULT, -end, end - 1, NO_DEFAULT]
+
+
 @pytest.mark.parametrize("generated", ["s", "v"])
 def test_generated_columns_have_no_default(generated: str) -> None:
     codec = resolve(column("int4"), TYPES, PLAIN)
