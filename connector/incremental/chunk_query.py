@@ -7,14 +7,17 @@ parentheses. The closing parenthesis is on a separate line, because a comment at
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from connector.catalog.identifiers import quote_identifier, quote_literal, quote_table
 from connector.catalog.table import CatalogTable
-from connector.types.codec import Types
+from connector.types.codec import Column, Types
+from connector.types.registry import base_type
 
+_NUMBER: Final = re.compile(r"-?\d+(\.\d+)?")
 KeyTexts = tuple[str | None, ...]
 """A position: the texts of the ordering columns' values, None for NULL. In the midst of tied rows, the tiebreak's texts follow."""
 
@@ -26,6 +29,8 @@ class OrderColumn:
     name: str
     type_name: str
     nullable: bool = False
+    money: bool = False
+    """Whether it is of type money, or of a domain over it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ def chunk_order(table: CatalogTable, names: Sequence[str], types: Types) -> Chun
     by_name = {column.name: column for column in table.columns}
 
     def ordered(chosen: Sequence[str]) -> tuple[OrderColumn, ...]:
-        return tuple(OrderColumn(c.name, _type_name(types, c.type_oid), not c.not_null) for c in (by_name[name] for name in chosen))
+        return tuple(_order_column(by_name[name], types) for name in chosen)
 
     columns = ordered(names)
     whole = set(names)
@@ -57,9 +62,12 @@ def chunk_order(table: CatalogTable, names: Sequence[str], types: Types) -> Chun
     return ChunkOrder(columns, unique=False, tiebreak=() if table.inherited else ordered(table.primary_key))
 
 
-def _type_name(types: Types, oid: int) -> str:
-    known = types[oid]
-    return f"{quote_identifier(known.schema)}.{quote_identifier(known.name)}"
+def _order_column(column: Column, types: Types) -> OrderColumn:
+    known, (base, _) = types[column.type_oid], base_type(column, types)
+    name = f"{quote_identifier(known.schema)}.{quote_identifier(known.name)}"
+    return OrderColumn(
+        column.name, name, not column.not_null, money=base is not None and (base.schema, base.name) == ("pg_catalog", "money")
+    )
 
 
 def maximum_statement(table: CatalogTable, order: ChunkOrder, condition: str | None) -> str:
@@ -219,7 +227,12 @@ def _same(column: OrderColumn, text: str | None) -> str:
 
 
 def _constant(column: OrderColumn, text: str | None) -> str:
-    return "NULL" if text is None else f"{quote_literal(text)}::{column.type_name}"
+    if text is None:
+        return "NULL"
+    # The server's own text of an amount has a currency sign. The number in an offset has a decimal point, which lc_monetary may forbid or
+    # take for a separator of groups.
+    by = "::numeric" if column.money and _NUMBER.fullmatch(text) else ""
+    return f"{quote_literal(text)}{by}::{column.type_name}"
 
 
 LEAST_FACTOR: Final = 0.5

@@ -22,7 +22,7 @@ from connector.incremental.chunk_query import (
     next_size,
     tied_statement,
 )
-from connector.types.codec import Column
+from connector.types.codec import Column, TypeInfo
 from tests.support.stream_rig import INT4, TEXT, TYPES, catalog_table
 
 TABLE = catalog_table(
@@ -76,6 +76,17 @@ def test_an_index_can_serve_a_chunk_of_a_key_without_nulls() -> None:
         """('O''Hara'::"pg_catalog"."text", '7'::"pg_catalog"."int4") AND ("na me", "id") <= """
         """('z'::"pg_catalog"."text", '9'::"pg_catalog"."int4") AND ((id > 2)\n) ORDER BY "na me", "id" LIMIT 10"""
     )
+
+
+def test_an_amount_of_an_offset_is_read_without_the_locale() -> None:
+    """With de_DE, ``'1234.50'::money`` is 123450."""
+    types = {**TYPES, 790: TypeInfo(790, "money", "pg_catalog"), 1: TypeInfo(1, "price", "public", kind="d", base=790)}
+    for oid, name in ((790, '"pg_catalog"."money"'), (1, '"public"."price"')):
+        table = catalog_table("t", Column("k", oid, not_null=True), primary_key=["k"])
+        order = chunk_order(table, ["k"], types)
+        statement = chunk_statement(table, ["k"], order, after=("-1234.50",), upto=("1.234,50 €",), condition=None, rows=10)
+        assert f"""("k") > ('-1234.50'::numeric::{name})""" in statement
+        assert f"""("k") <= ('1.234,50 €'::{name})""" in statement
 
 
 def test_the_first_chunk_has_no_lower_bound() -> None:
