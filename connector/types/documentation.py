@@ -63,7 +63,8 @@ which contains the SRID.""",
 
 _OTHERS: Final = """## Enums and domains
 
-The parameter `allowed` of an enum lists its labels. A domain arrives as its base type, with the innermost declared length or precision."""
+The parameter `allowed` of an enum lists its labels; for arrays of a domain over an enum it is empty, as in Debezium 3.7.0. A domain arrives
+as its base type, with the innermost declared length or precision."""
 
 _ARRAYS: Final = """## Arrays
 
@@ -76,8 +77,8 @@ All other types have no mapping: composite types, multiranges, arrays of domains
 types of other extensions. A column of such a type is left out of the events and of their schema.
 
 With `include.unknown.datatypes=true` its field has the bytes of PostgreSQL's text, in the form that `binary.handling.mode` says. This also
-holds for types that the emulated version leaves out. An array of such types becomes an array of such fields. A
-[column converter](extending.md#a-column-converter) of your own can take such a column in either case."""
+holds for types that the emulated version leaves out. An array of such types becomes an array of such fields, which
+are never null. A [column converter](extending.md#a-column-converter) of your own can take such a column in either case."""
 
 _VERSIONS: Final = tuple(emulation.version for emulation in EMULATIONS)
 _SINCE: Final = {"microseconds": 1, "nanoseconds": 1, "isostring": 1, "structured": 2}
