@@ -190,7 +190,7 @@ def text_from_key(value: JavaValue | None) -> str | None:
     """Return a text that PostgreSQL can cast to this value of the column's type; None for NULL.
 
     A date is rounded to the nearest midnight, so a Debezium worker in a zone up to twelve hours from UTC causes no error. Timestamps are
-    interpreted as UTC.
+    interpreted as UTC. An amount of money is a number, which must be cast to numeric first.
     """
     return None if value is None else _TEXTS.get(value.java_class, str)(value.value)
 

@@ -41,8 +41,8 @@ def undecoded_wal(version: int, level: str, *, in_recovery: bool) -> CdcError | 
         return CdcError(
             ErrorKind.SOURCE_SETTING,
             f"Postgres server wal_level property must be 'logical' but is: '{level}'",
-            "Run ALTER SYSTEM SET wal_level = 'logical'; and restart PostgreSQL, or use the setting of your provider "
-            "(rds.logical_replication, cloudsql.logical_decoding, …)",
+            "Run ALTER SYSTEM SET wal_level = 'logical'; and restart PostgreSQL, or use your provider's setting, such as "
+            "rds.logical_replication or cloudsql.logical_decoding",
         )
     if in_recovery and version < _STANDBY_DECODES:
         return CdcError(
