@@ -28,7 +28,6 @@ from connector.wire.pgoutput import (
     HAS_UNCHANGED,
     INSERT,
     NEW_TUPLE,
-    OLD_TUPLE,
     ROW,
     ROW_KIND,
     UNCHANGED,
@@ -374,12 +373,11 @@ class ChangeWriter:
         cells: list[bytes | None] = []
         flags = table.split(frame, at + 1, cells)
         unchanged = flags & HAS_UNCHANGED != 0
-        whole = frame[ROW_KIND] == OLD_TUPLE
         if unchanged and old:
             # An unchanged column has its old value, if the server sent that. Replica identity FULL sends the whole old row. The others
-            # send the key if a part of it is stored out of line, whether or not it changed; all other columns are NULL then.
-            pairs = zip(cells, old, strict=True)
-            cells = [before if cell is UNCHANGED and (whole or before is not None) else cell for cell, before in pairs]
+            # send the key if a part of it is stored out of line, whether or not it changed; all other columns are NULL then. The kind of
+            # the old row does not tell: it is that of the partitioned table, while the partition's identity decides what is sent.
+            cells = [before if cell is UNCHANGED and before is not None else cell for cell, before in zip(cells, old, strict=True)]
             unchanged = any(cell is UNCHANGED for cell in cells)
         if skipped and not self._moves(table.encoder, old, cells):
             return

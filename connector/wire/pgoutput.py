@@ -24,7 +24,7 @@ BODY: Final = 25
 RELATION_ID: Final = slice(26, 30)
 """The place of the table's oid in INSERT, UPDATE and DELETE: 32 bits, big-endian."""
 ROW_KIND: Final = 30
-"""The place of the kind of the first row in INSERT, UPDATE and DELETE: :data:`NEW_TUPLE`, :data:`OLD_TUPLE`, or K for the old row's key."""
+"""The place of the kind of the first row in INSERT, UPDATE and DELETE: :data:`NEW_TUPLE`, O for the old row, or K for its key."""
 ROW: Final = 31
 """The place of that row's TupleData."""
 
@@ -41,7 +41,6 @@ TRUNCATE: Final = 0x54
 MESSAGE: Final = 0x4D
 
 NEW_TUPLE: Final = 0x4E
-OLD_TUPLE: Final = 0x4F
 
 KEY_COLUMN: Final = 1
 NULLS_TOLD: Final = 2

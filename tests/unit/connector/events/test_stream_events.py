@@ -135,12 +135,17 @@ UPDATES = {
         ("1", "a", "long"),
         [("u", {"id": 1, "name": "a", "big": "long"}, {"id": 1, "name": "b", "big": "long"})],
     ),
-    "toast unchanged and null before": (
+    # The partitioned table is FULL, its partition is not.
+    "toast unchanged with a key change, in a partition": (
         FULL,
-        ("1", UNCHANGED, UNCHANGED),
+        ("2", "b", UNCHANGED),
         None,
-        ("1", "a", None),
-        [("u", {"id": 1, "name": "a", "big": None}, {"id": 1, "name": "a", "big": None})],
+        ("1", None, None),
+        [
+            ("d", {"id": 1, "name": None, "big": None}, None),
+            (None, None, None),
+            ("c", None, {"id": 2, "name": "b", "big": PLACEHOLDER}),
+        ],
     ),
     "toast unchanged with a key change": (
         ORDERS,
