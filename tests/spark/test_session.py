@@ -170,6 +170,20 @@ def test_formats_come_with_their_jars() -> None:
     assert options.endswith(" -Dx=y")
 
 
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("", ["-XX:+UseSerialGC"]),
+        ("-XX:-UseG1GC -Xlog:gc", ["-XX:+UseSerialGC"]),
+        ("-Xss4m -XX:+UseG1GC", ["-XX:+UseG1GC"]),
+        ("-XX:+UnlockExperimentalVMOptions -XX:+UseZGC", ["-XX:+UseZGC"]),
+    ],
+)
+def test_java_has_one_garbage_collector(given: str, found: list[str]) -> None:
+    options = session_settings([], {"spark.driver.extraJavaOptions": given})["spark.driver.extraJavaOptions"]
+    assert [option for option in options.split() if option.startswith("-XX:+Use")] == found
+
+
 def test_variables_in_statements_are_never_replaced() -> None:
     assert session_settings([], {"spark.sql.variable.substitute": "true"})["spark.sql.variable.substitute"] == "false"
 

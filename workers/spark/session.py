@@ -30,6 +30,7 @@ JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 EXTENSIONS: Final = "spark.sql.extensions"
 JARS: Final = "spark.jars"
 _COMBINED: Final = frozenset((JAVA_OPTIONS, EXTENSIONS, JARS))
+_COLLECTOR: Final = re.compile(r"-XX:\+Use\w+GC\b")
 SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
 LITERAL: Final = {"spark.sql.variable.substitute": "false"}
 """See :func:`as_written`."""
@@ -164,13 +165,14 @@ def session_settings(jars: Sequence[Path], settings: Mapping[str, str], classes:
     # which is soon compiled again: 24 small batches of three sinks in a warm session took 44 CPU-s, and 28 with this size. What is reserved
     # and not used costs nothing.
     compiling = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
-    options = f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+UseSerialGC {compiling}"
-    if classes:
-        options = f"{options} {classes}"
     given = dict(settings)
+    own = given.pop(JAVA_OPTIONS, "")
+    # Java does not start with two collectors.
+    collector = "" if _COLLECTOR.search(own) else "-XX:+UseSerialGC"
+    options = (f"-Dlog4j2.configurationFile={logging.as_uri()}", collector, compiling, classes, own)
     made = {
         "spark.driver.memory": "1g",
-        JAVA_OPTIONS: " ".join([options, *filter(None, [given.pop(JAVA_OPTIONS, "")])]),
+        JAVA_OPTIONS: " ".join(filter(None, options)),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         # For each expression PySpark would tell Java which line of Python made it, for messages. This takes eight calls: a sum took 3.9 ms
