@@ -87,9 +87,9 @@ class Effects:
     removed then. ``passed`` are the table's earlier forms since the previous batch, oldest first. ``former`` is a form that the previous
     batch knew, if given: other columns that the target has are left from earlier forms. ``known``: an earlier batch filled the table, so a
     sink that does not find it refuses the effects. ``seen``, if given, is called with the numbers of upserts and deletes before these are
-    written. ``again`` says what a column has that was dropped and added. ``forms``: all forms of the table, in
-    the order of their commits, if ``rows`` may have changes of earlier forms that are neither in ``passed`` nor known to earlier batches;
-    otherwise empty. Applying the same effects twice leaves the same table.
+    written. ``again`` says what a column has that was dropped and added. ``forms``: if ``rows``
+    may have changes of forms that no earlier batch knew, these and the forms between them, before and after, in the order of their
+    commits; otherwise empty. Applying the same effects twice leaves the same table.
     """
 
     table: Table

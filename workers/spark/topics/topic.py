@@ -184,18 +184,22 @@ class Topic:
         """The table's forms since the previous batch, oldest first, without the newest."""
         followed = self.state.followed
         later = [known for known in self._ordered[:-1] if followed is not None and known.newest > followed]
-        return tuple(replace(self.table, columns=self._layouts[known.value, known.key].columns) for known in later)
+        return tuple(self._form(known) for known in later)
 
     @property
     def forms(self) -> tuple[Table, ...]:
-        """All forms of the table, oldest first, if the previous batch did not know each of them; otherwise none.
+        """If there are forms that the previous batch did not know, these and the forms between them, before and after, oldest first.
 
         Unlike :attr:`passed`, it has those of the first batch, and those whose changes are older than what earlier batches followed.
+        It begins with the form before the oldest unknown one, or with :attr:`known` if that is older.
         """
         before = {(known.value, known.key) for known in self._before.layouts}
-        if self.state.followed is not None and all((known.value, known.key) in before for known in self._ordered):
+        new = [at for at, known in enumerate(self._ordered) if (known.value, known.key) not in before]
+        former = self._former
+        if former is not None and not new:
             return ()
-        return tuple(replace(self.table, columns=self._layouts[known.value, known.key].columns) for known in self._ordered)
+        first = 0 if former is None else min(self._ordered.index(former), max(new[0] - 1, 0))
+        return tuple(self._form(known) for known in self._ordered[first:])
 
     @property
     def known(self) -> Table | None:
@@ -203,6 +207,11 @@ class Topic:
 
         Without ``before`` it may be an earlier one if later changes have this form too.
         """
+        return None if self._former is None else self._form(self._former)
+
+    @property
+    def _former(self) -> Known | None:
+        """The layout of :attr:`known`."""
         followed = self.state.followed
         if followed is None or not self._ordered:
             return None
@@ -210,7 +219,10 @@ class Topic:
         # The present state knows the last change of each form only, so one that goes on would seem to be later.
         former = [known for known in self._before.layouts if known.newest <= followed and (known.value, known.key) in ordered]
         earlier = max(former, key=lambda known: known.newest, default=self._ordered[0])
-        return replace(self.table, columns=self._layouts[earlier.value, earlier.key].columns)
+        return ordered[earlier.value, earlier.key]
+
+    def _form(self, known: Known) -> Table:
+        return replace(self.table, columns=self._layouts[known.value, known.key].columns)
 
     @property
     def is_table(self) -> bool:
