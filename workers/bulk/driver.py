@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -100,7 +100,9 @@ class BulkRun:
             if not handout.ask:
                 orders.append(order)
             elif part.table not in self._plan.whole and of_one_heap(part, self._layouts[part.table]):
-                if (rest := await self._open(order)) is not None:
+                with self._reading(part):
+                    rest = await self._open(order)
+                if rest is not None:
                     orders.append(rest)
             else:
                 local = await self._open_here(stack, order)
@@ -119,7 +121,7 @@ class BulkRun:
             if len(made) < wanted and len(found) == _PROBED:
                 raise CdcError(
                     ErrorKind.VALUE,
-                    f"No events can be made of the first {_PROBED} rows of table {order.table.name}",
+                    f"At most one event can be made of the first {_PROBED} rows of table {order.table.name}",
                     "Exclude the column that the log names with column.exclude.list, or read the table without Spark",
                 )
         if len(found) < 2 or len(made) < wanted:
@@ -170,8 +172,9 @@ class BulkRun:
         reader = await open_part_reader(stack, self._own_job("whole"), report)
 
         async def read() -> None:
-            await reader.read(order)
-            await reader.flush()
+            with self._reading(order.handout.part):
+                await reader.read(order)
+                await reader.flush()
             self._results.put_nowait(TaskResult((PartResult(order.handout.part, sent, last),), (), ()))
 
         reading = asyncio.create_task(read(), name=f"read {order.table.name}")
@@ -183,7 +186,7 @@ class BulkRun:
             self._report(RowsRead(order.handout.part.table, 1))
             reader.go.set()
         else:
-            self._check(reading, order)
+            reading.result()
             await self._take_all(self._results.get_nowait())
         return reading
 
@@ -300,11 +303,13 @@ class BulkRun:
         layout, part = self._layouts[order.handout.part.table], order.handout.part
         return layout.weight // part.of
 
-    def _check(self, reading: asyncio.Task[None], order: Order) -> None:
+    @contextlib.contextmanager
+    def _reading(self, part: Part) -> Iterator[None]:
+        """Report a failure of the block as one of the part's table."""
         try:
-            reading.result()
+            yield
         except CdcError:
-            self._report(TableFailed(order.handout.part.table))
+            self._report(TableFailed(part.table))
             raise
 
     def _check_job(self, job: asyncio.Future[None]) -> None:

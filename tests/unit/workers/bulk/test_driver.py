@@ -238,7 +238,7 @@ def test_a_table_whose_first_thousand_rows_are_left_out_is_not_read(monkeypatch:
     rows.parts = {(0, number): [f"0/{number}/{row}" for row in range(1_200)] for number in range(9)}
     rows.left_out = set(rows.parts[0, 0])
     plan = BulkPlan(job("skip"), (CatalogTable(0, "public", "t0", ()),), frozenset(), by_weight=True, opening=True)
-    with pytest.raises(CdcError, match="No events can be made of the first 1000 rows") as reported:
+    with pytest.raises(CdcError, match="At most one event can be made of the first 1000 rows") as reported:
         asyncio.run(Run(rows, plan, lambda _: None).run())
     assert reported.value.kind is ErrorKind.VALUE
 
@@ -261,6 +261,43 @@ def test_the_failing_table_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CdcError, match="No"):
         asyncio.run(run.run())
     assert TableFailed(0) in reported
+
+
+class FailingReader(Reader):
+    """Fails at the first row, or after it if Kafka already has it."""
+
+    def __init__(self, rows: Rows, tell: Callable[[Any], None], *, late: bool) -> None:
+        super().__init__(rows, tell)
+        self.late = late
+
+    async def edge(self, order: Order) -> EdgeRow | None:
+        raise CdcError(ErrorKind.VALUE, "No", "")
+
+    async def read(self, order: Order) -> None:
+        if self.late:
+            self.tell(Opened(self.rows.edge("0/0/0")))
+            await self.go.wait()
+        raise CdcError(ErrorKind.VALUE, "No", "")
+
+
+@pytest.mark.parametrize(("whole", "late"), [(False, False), (True, False), (True, True)])
+def test_the_table_that_the_driver_cannot_read_is_named(monkeypatch: pytest.MonkeyPatch, whole: bool, late: bool) -> None:
+    reported: list[BulkReport] = []
+    rows = Rows(random.Random(1))
+
+    async def opened(_stack: contextlib.AsyncExitStack, _job: Job, tell: Callable[[Any], None]) -> Reader:
+        return FailingReader(rows, tell, late=late)
+
+    async def layouts(_connection: object, _oids: Sequence[int]) -> list[DiskLayout]:
+        return [DiskLayout((Member("public", "t0", 300, 300 * PAGE),), 300 * PAGE, plain=True)]
+
+    monkeypatch.setattr(driver, "open_part_reader", opened)
+    monkeypatch.setattr(driver, "table_layouts", layouts)
+    rows.parts = {(0, number): [f"0/{number}/0", f"0/{number}/1"] for number in range(9)}
+    plan = BulkPlan(JOB, (CatalogTable(0, "public", "t0", ()),), frozenset({0} if whole else ()), by_weight=True, opening=True)
+    with pytest.raises(CdcError, match="No"):
+        asyncio.run(asyncio.wait_for(Run(rows, plan, reported.append).run(), 20))
+    assert reported.count(TableFailed(0)) == 1
 
 
 class LateJob(Run):
