@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,10 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
+from pyspark import SparkConf, SparkContext
+
 from workers.spark.failure import JobError
+from workers.spark.jvm import start_jvm
 from workers.spark.session import find_java
 
 PROGRAM = """
@@ -59,7 +65,7 @@ def started(tmp_path: Path, settings: dict[str, str], monkeypatch: pytest.Monkey
 
 @pytest.mark.server
 def test_settings_are_known_and_not_in_the_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    secret = "a=b: \\ #ü€😀 'TOPSECRET\" ${x}"
+    secret = " a=b: \\ #ü€😀 'TOPSECRET\" ${x}\n! "
     mine = tmp_path / "mine.jar"
     with zipfile.ZipFile(mine, "w") as jar:
         jar.writestr("of/mine", "")
@@ -78,3 +84,29 @@ def test_settings_are_known_and_not_in_the_arguments(tmp_path: Path, monkeypatch
     assert found["settings"]["spark.of.defaults"] == "yes"
     assert [Path(path).name for path in found["settings"]["spark.jars"].split(",")] == ["pinned.jar", "mine.jar"]
     assert found["resource"]
+
+
+@pytest.mark.parametrize("former", [None, "--verbose pyspark-shell"])
+def test_no_setting_is_left_on_disk_if_java_does_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, former: str | None) -> None:
+    seen: list[tuple[int, str, dict[str, str], list[str]]] = []
+
+    def fails(*, conf: SparkConf) -> None:
+        option, file, *others = shlex.split(os.environ["PYSPARK_SUBMIT_ARGS"])
+        assert option == "--properties-file"
+        seen.append((Path(file).parent.stat().st_mode & 0o777, Path(file).read_text(), dict(conf.getAll()), others))
+        raise OSError("No Java")
+
+    place = tmp_path / "it's a folder"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    monkeypatch.setattr(SparkContext, "_gateway", None)
+    monkeypatch.setattr(SparkContext, "_ensure_initialized", fails)
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
+    if former is not None:
+        monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", former)
+    with pytest.raises(OSError, match="No Java"):
+        start_jvm({"spark.app.name": "a", "spark.my": "secret "}, ["spark.my"])
+    others = ["--load-spark-defaults", *(former or "pyspark-shell").split()]
+    assert seen == [(0o700, "spark.my=secret\\u0020\n", {"spark.app.name": "a"}, others)]
+    assert list(place.iterdir()) == []
+    assert os.environ.get("PYSPARK_SUBMIT_ARGS") == former
