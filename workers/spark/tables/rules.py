@@ -162,8 +162,9 @@ class Rules:
     def unmatched(self, tables: Sequence[Table]) -> dict[tuple[str, str], str]:
         """(``match``, column) → the message about a column of a rule that none of the rule's tables has, if it has tables."""
         found: dict[tuple[str, str], str] = {}
+        ruled = [(self.of(table), table) for table in tables]
         for rule in self.rules:
-            mine = [table for table in tables if self.of(table) is rule]
+            mine = [table for its, table in ruled if its is rule]
             there = {column.name for table in mine for column in table.columns}
             for name in (*rule.hidden, *(rule.columns or ())) if mine else ():
                 if name not in there:
