@@ -37,7 +37,8 @@ LOG: Final = EventLog(__name__)
 _CLIENT_KEYS: Final = ("bootstrap.servers", "request.timeout.ms", "metadata.max.age.ms", "connections.max.idle.ms", "retry.backoff.ms")
 _SECURITY_PREFIXES: Final = ("security.protocol", "sasl.", "ssl.")
 _PRINCIPAL_KEYS: Final = frozenset({"sasl.jaas.config", "sasl.mechanism", "security.protocol"})
-_OVERRIDES: Final = ("producer.override.", "consumer.override.", "admin.override.")
+_PRODUCER: Final = "producer.override."
+_OVERRIDES: Final = (_PRODUCER, "consumer.override.", "admin.override.")
 _OWN_TOPIC: Final = "offsets.storage.topic"
 
 Text = TypeVar("Text", str, str | None)
@@ -224,16 +225,20 @@ class TaskPlanner:
         )
 
     async def transaction_offsets(self, name: str, config: Mapping[str, str]) -> TransactionOffsets | None:
-        """The offsets of a connector with exactly-once delivery; None without. Raises CdcError as :meth:`resolve`."""
-        if not self._settings.exactly_once:
+        """The offsets of a connector that has its own topic for them; None without or if delivery is not exactly once.
+
+        Raises CdcError as :meth:`resolve`.
+        """
+        if not self._settings.exactly_once or _OWN_TOPIC not in config:
             return None
-        return self._transaction_offsets(name, await self.resolve({key: config[key] for key in (_OWN_TOPIC,) if key in config}))
+        needed = {key: value for key, value in config.items() if key == _OWN_TOPIC or key.startswith(_PRODUCER)}
+        return self._transaction_offsets(name, await self.resolve(needed))
 
     def _transaction_offsets(self, name: str, resolved: Mapping[str, str]) -> TransactionOffsets:
         settings = self._settings
         clients = {**settings.properties, "bootstrap.servers": settings.bootstrap_servers}
         own = resolved.get(_OWN_TOPIC, "").strip() or None
-        return TransactionOffsets(self._offsets, name, clients, settings.offset_topic, own)
+        return TransactionOffsets(self._offsets, name, clients, settings.offset_topic, own, self._kafka(name, resolved).producer)
 
     def retry_policy(self, config: Mapping[str, str]) -> RetryPolicy:
         """Debezium's retry properties. A value that is not a number has been refused before; here it means the default."""
@@ -267,7 +272,7 @@ class TaskPlanner:
                 "client.id": f"connector-producer-{name}-0",
                 **inherited,
                 **producer,
-                **under(config, "producer.override."),
+                **under(config, _PRODUCER),
             },
             admin={
                 **base,

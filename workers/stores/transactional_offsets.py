@@ -28,15 +28,25 @@ class TransactionOffsets:
     """:class:`connector.ports.TransactionalOffsets` of one connector.
 
     ``properties`` are those of the worker's Kafka clients. ``topic`` is the worker's topic. ``own`` is the name of the connector's topic,
-    if any: it is created when it is missing, with as many partitions as the worker's.
+    if any: it is created when it is missing, with as many partitions as the worker's. ``producer`` has the properties of the connector's
+    producer, whose login may write there.
     """
 
-    def __init__(self, offsets: AllOffsets, connector: str, properties: Mapping[str, str], topic: StoreTopic, own: str | None) -> None:
+    def __init__(
+        self,
+        offsets: AllOffsets,
+        connector: str,
+        properties: Mapping[str, str],
+        topic: StoreTopic,
+        own: str | None,
+        producer: Mapping[str, str],
+    ) -> None:
         self._offsets = offsets
         self._connector = connector
         self._properties = properties
         self._topic = topic
         self._own = own if own != topic.name else None
+        self._producer = producer
 
     async def load(self, partition: JsonObject) -> JsonObject | None:
         """The last committed offset. The later record of the two topics counts; the worker's when both are equal. Raises CdcError."""
@@ -68,7 +78,7 @@ class TransactionOffsets:
             except orjson.JSONEncodeError as problem:
                 raise CdcError(ErrorKind.STORE, f"The offset of the connector {self._connector} is not JSON") from problem
             await _create(self._properties, replace(self._topic, name=self._own))
-            await _write(self._properties, self._own, last)
+            await _write(self._producer, self._own, last)
 
     def _fresh_key(self, partition: JsonObject | None) -> bytes:
         return orjson.dumps([self._connector, partition])
@@ -89,7 +99,7 @@ async def _write(properties: Mapping[str, str], topic: str, values: Mapping[byte
         raise CdcError(
             ErrorKind.STORE,
             f"Kafka did not accept a record of the topic {topic}",
-            "Check that the brokers run, and that the worker's user may write to the topic.",
+            "Check that the brokers run, and that the connector's producer may write to the topic.",
             type(problem).__name__,
         ) from problem
     finally:

@@ -148,7 +148,9 @@ async def test_the_connector_s_own_offset_topic_is_changed_too(monkeypatch: pyte
     async def create(_properties: Mapping[str, str], topic: StoreTopic) -> None:
         assert topic.name == "own"
 
-    async def write(_properties: Mapping[str, str], topic: str, values: Mapping[bytes, bytes | None]) -> None:
+    async def write(properties: Mapping[str, str], topic: str, values: Mapping[bytes, bytes | None]) -> None:
+        # As in Connect, by the login that the connector's transactions have.
+        assert (properties["bootstrap.servers"], properties["sasl.jaas.config"]) == ("kafka:9092", "connector's")
         written.append((topic, values))
         # The worker's topic must not be changed yet: a reset that is repeated would find nothing to remove.
         if topics.offset.entries == [ENTRY]:
@@ -157,7 +159,8 @@ async def test_the_connector_s_own_offset_topic_is_changed_too(monkeypatch: pyte
     monkeypatch.setattr(transactional_offsets, "_create", create)
     monkeypatch.setattr(transactional_offsets, "_write", write)
     async with worker(topics, {"exactly.once.source.support": "enabled"}) as bench:
-        await bench.create({**CONFIG, "offsets.storage.topic": "own"}, initial_state="STOPPED")
+        login = {"producer.override.sasl.jaas.config": "connector's"}
+        await bench.create({**CONFIG, **login, "offsets.storage.topic": "own"}, initial_state="STOPPED")
         with pytest.raises(HerderError, match="Kafka did not accept it"):
             await bench.herder.reset_offsets("shop")
         assert topics.offset.entries == [ENTRY]
