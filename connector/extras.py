@@ -9,6 +9,7 @@ import re
 import shlex
 import sys
 from importlib.metadata import PackageNotFoundError, requires
+from importlib.util import find_spec
 from typing import Final
 
 _DISTRIBUTION: Final = "understudy"
@@ -21,7 +22,10 @@ def install_command(extra: str) -> str:
 
     Where Understudy runs from a folder of its source without being installed, it is the command for the root of that source.
     """
-    return shlex.join([sys.executable or "python3", "-m", "pip", "install", *(_packages(extra) or [f".[{extra}]"])])
+    python = sys.executable or "python3"
+    # The environment of the images has no pip; another pip must be told where to install.
+    pip = [python, "-m", "pip"] if find_spec("pip") is not None else ["pip", "--python", python]
+    return shlex.join([*pip, "install", *(_packages(extra) or [f".[{extra}]"])])
 
 
 def _packages(extra: str) -> list[str]:

@@ -34,6 +34,11 @@ def test_the_metadata_may_have_single_quotes_and_other_conditions(monkeypatch: p
     assert shlex.split(install_command("aws"))[4:] == ["boto3==1", "x[a]==2"]
 
 
+def test_an_environment_without_pip_needs_another_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    assert shlex.split(install_command("aws")) == ["pip", "--python", sys.executable, "install", *EXTRAS["aws"]]
+
+
 def test_source_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> list[str]:
         raise PackageNotFoundError(name)
