@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from workers.cli.failure import OK
+from workers.cli.failure import OK, CommandError
 from workers.cli.output import Output, plain, with_output
 
 FOLDER: Final = Path(__file__).with_name("pages").resolve()
@@ -20,6 +20,8 @@ FOLDER: Final = Path(__file__).with_name("pages").resolve()
 def command(page: str | None, out: Output) -> int:
     """Show the page PAGE of the documentation, or the list of pages and their folder."""
     pages = {path.relative_to(FOLDER).with_suffix("").as_posix(): path for path in sorted(FOLDER.rglob("*.md"))}
+    if not pages:
+        raise CommandError(f"{FOLDER} has no pages", "Read the folder docs of the source. For this link Git needs core.symlinks=true.")
     if page is not None:
         found = pages.get(page.removeprefix("docs/").removesuffix(".md"))
         if found is None:

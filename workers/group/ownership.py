@@ -205,7 +205,7 @@ class Ownership:
                 await self._config.catch_up()
                 break
             except CdcError as problem:
-                LOG.warning("config topic not read as far as the group's leader, trying again", error=str(problem))
+                LOG.warning("config topic not read as far as the group has, trying again", error=str(problem))
                 await asyncio.sleep(_READ_RETRY_SECONDS)
         self._config.forget_arrivals(assignment.offset)
         self._followed = 0

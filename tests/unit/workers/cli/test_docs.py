@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 from tests.support.project import DOCS, ROOT
 from workers.__main__ import main
+from workers.cli import docs
 
 PACKAGES = ("connector", "connect_api", "workers")
 
@@ -37,6 +39,15 @@ def test_a_page_is_its_text(name: str, capsys: pytest.CaptureFixture[str]) -> No
 def test_another_name_is_a_wrong_call(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["docs", name]) == 2
     assert f"There is no page {name}. `understudy docs` lists the pages" in capsys.readouterr().err
+
+
+def test_source_without_the_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    text = tmp_path / "pages"
+    text.write_text("../../docs")
+    monkeypatch.setattr(docs, "FOLDER", text)
+    for words in (["docs"], ["docs", "config"]):
+        assert main(words) != 0
+        assert f"{text} has no pages" in capsys.readouterr().err
 
 
 def test_messages_name_pages_by_the_command() -> None:
