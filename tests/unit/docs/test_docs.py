@@ -10,6 +10,7 @@ import itertools
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, cast
@@ -294,6 +295,12 @@ def test_each_version_of_the_changelog_has_each_section_once() -> None:
     for version in versions:
         sections = re.findall(r"^### (.+)$", version, re.MULTILINE)
         assert sections == [name for name in order if name in sections]
+
+
+def test_the_changelog_lists_each_change_once() -> None:
+    entries = [part for part in re.split(r"^(?=- |#)", text_of(ROOT / "CHANGELOG.md"), flags=re.MULTILINE) if part.startswith("- ")]
+    assert entries
+    assert [entry for entry, count in Counter(map(str.strip, entries)).items() if count > 1] == []
 
 
 if __name__ == "__main__":
