@@ -21,6 +21,7 @@ def install_command(extra: str) -> str:
     """Return the shell command that installs the packages of ``extra``, in their pinned versions, for the Python that runs now.
 
     Where Understudy runs from a folder of its source without being installed, it is the command for the root of that source.
+    A message that may get a full stop writes it between backticks: after the last package a full stop would be a part of its version.
     """
     python = sys.executable or "python3"
     # The environment of the images has no pip; another pip must be told where to install.

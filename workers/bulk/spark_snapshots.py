@@ -41,7 +41,7 @@ class SparkSnapshots:
         if self._found:
             return None
         if find_spec("pyspark") is None:
-            return f"PySpark is not installed beside this worker. Use type blocking, or install it: {install_command('spark')}"
+            return f"PySpark is not installed beside this worker. Use type blocking, or install it: `{install_command('spark')}`"
         checking = await asyncio.create_subprocess_exec(
             *python_command(_MODULE, "--check"),
             stdin=asyncio.subprocess.DEVNULL,

@@ -43,7 +43,7 @@ def store_of(class_name: str, parameters: Mapping[str, str], environment: Mappin
     """The store of a class in :data:`STORE_CLASSES`. It asks the server only when a value is needed. Raises ParameterError."""
     known = STORE_CLASSES[class_name]
     if known.extra is not None and find_spec(known.extra[0]) is None:
-        raise ParameterError("", f"it needs the package {known.extra[0]}: {install_command(known.extra[1])}")
+        raise ParameterError("", f"it needs the package {known.extra[0]}: `{install_command(known.extra[1])}`")
     for name in parameters:
         if name not in known.parameters | known.idle:
             raise ParameterError(name, "this worker does not support the parameter; remove it")

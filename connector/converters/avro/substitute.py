@@ -36,7 +36,7 @@ def substitute_writer(schema: Schema | None, settings: AvroSettings, own: str, o
     try:
         import fastavro  # noqa: PLC0415 - an extra
     except ImportError:
-        raise DataError(f"Writing with a schema of the registry needs fastavro. Install it: {install_command('registry')}") from None
+        raise DataError(f"Writing with a schema of the registry needs fastavro. Install it: `{install_command('registry')}`") from None
     try:
         parsed = fastavro.parse_schema(_without_logical_types(json.loads(other)), _write_hint=False)
     except (ValueError, KeyError) as problem_found:

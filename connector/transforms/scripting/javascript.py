@@ -33,7 +33,7 @@ class JavaScriptExpression:
         except ImportError:
             raise ScriptError(
                 "The language JavaScript needs the package mini-racer, which is not installed. Write the expression in jsr223.groovy, "
-                f"or install it: {install_command('javascript')}"
+                f"or install it: `{install_command('javascript')}`"
             ) from None
         self._script = script
         self._context: Any

@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from connector import extras
+from connector.configdef.options import OptionError
+from connector.errors import CdcError, ErrorKind
 from connector.extras import install_command
+from connector.transforms.scripting.engine import engine_of
 
 ROOT = Path(__file__).parents[3]
 EXTRAS: dict[str, list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
@@ -37,6 +40,13 @@ def test_the_metadata_may_have_single_quotes_and_other_conditions(monkeypatch: p
 def test_an_environment_without_pip_needs_another_pip(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
     assert shlex.split(install_command("aws")) == ["pip", "--python", sys.executable, "install", *EXTRAS["aws"]]
+
+
+def test_no_full_stop_follows_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "py_mini_racer", None)
+    with pytest.raises(OptionError) as refused:
+        engine_of("jsr223.graal.js", "true")
+    assert f"`{install_command('javascript')}`." in str(CdcError(ErrorKind.CONFIG_INVALID, str(refused.value)))
 
 
 def test_source_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

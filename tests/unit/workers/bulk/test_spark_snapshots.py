@@ -27,7 +27,7 @@ async def test_without_pyspark_it_is_refused_in_one_sentence(monkeypatch: pytest
     message = await SparkSnapshots.of({}).refusal()
     assert message is not None
     assert "PySpark is not installed" in message
-    assert message.endswith(install_command("spark"))
+    assert message.endswith(f"`{install_command('spark')}`")
 
 
 async def test_the_check_s_message_is_the_refusal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ def test_a_class_without_its_package_names_the_extra(monkeypatch: pytest.MonkeyP
     with pytest.raises(SettingsError) as caught:
         WorkerSettings.from_properties({"config.providers": "aws", "config.providers.aws.class": AWS})
     assert str(caught.value) == (
-        f"The worker property config.providers.aws.class cannot be used: it needs the package boto3: {install_command('aws')}."
+        f"The worker property config.providers.aws.class cannot be used: it needs the package boto3: `{install_command('aws')}`."
     )
     assert store_of(STRIMZI + "KubernetesSecretConfigProvider", {}, {}) is not None
 
