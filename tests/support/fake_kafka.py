@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from aiokafka.errors import MessageSizeTooLargeError, OutOfOrderSequenceNumber
+from aiokafka.errors import KafkaError, MessageSizeTooLargeError, OutOfOrderSequenceNumber
 from aiokafka.structs import TopicPartition
 
 from connector.record.batch import Record
@@ -35,6 +35,8 @@ class FakeKafka:
     """Producers that are connected."""
     limit: int | None = None
     """The most bytes of a batch. Larger ones are refused."""
+    refusal: type[KafkaError] = MessageSizeTooLargeError
+    """What refuses them."""
     deaf: set[str] = field(default_factory=set)
     """Topics whose batches are never answered."""
     taken: defaultdict[object, int] = field(default_factory=lambda: defaultdict(int))
@@ -117,7 +119,7 @@ class FakeProducer:
                 acknowledged.set_exception(OutOfOrderSequenceNumber())
                 return acknowledged
             if batch.size() > kafka.limit:
-                acknowledged.set_exception(MessageSizeTooLargeError())
+                acknowledged.set_exception(kafka.refusal())
                 return acknowledged
         if topic in kafka.deaf:
             return acknowledged

@@ -44,6 +44,9 @@ from connector.meters.delay_meter import DelayMeter
 from connector.meters.producer_meter import ProducerMeter
 from connector.record.batch import RecordBatch
 
+_TOO_LARGE: Final = (MessageSizeTooLargeError, RecordListTooLargeError)
+"""A batch exceeds ``max.message.bytes`` of its topic, or ``segment.bytes``."""
+
 
 class KafkaSink:
     """The producer of one task (:class:`connector.delivery.sink.Sink`). ``connect`` creates its client without starting it."""
@@ -343,7 +346,7 @@ class KafkaSink:
                 raise MessageSizeTooLargeError
             await answer
         except KafkaError as error:
-            too_large = isinstance(error, MessageSizeTooLargeError)
+            too_large = isinstance(error, _TOO_LARGE)
             if too_large and answer is not None:
                 take_back(self._producer, part.topic, part.partition, count)
             if too_large and count > 1:
@@ -386,7 +389,7 @@ class KafkaSink:
 def sink_error(error: KafkaError, where: str) -> CdcError:
     """Return the CdcError for an error of Kafka or aiokafka at ``where``."""
     detail = type(error).__name__
-    if isinstance(error, (MessageSizeTooLargeError, RecordListTooLargeError)):
+    if isinstance(error, _TOO_LARGE):
         return CdcError(
             ErrorKind.SINK_RECORD_TOO_LARGE,
             f"A record for {where} is larger than Kafka takes",

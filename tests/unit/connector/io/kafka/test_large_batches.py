@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
+from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
 
 from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.offsets import Position
@@ -51,9 +52,10 @@ def keys(kafka: FakeKafka) -> list[int]:
     return [int(key or b"") for key, *_ in kafka.topics["t"]]
 
 
+@pytest.mark.parametrize("refusal", [MessageSizeTooLargeError, RecordListTooLargeError])
 @pytest.mark.parametrize("transactional", [False, True])
-async def test_a_batch_that_the_topic_refuses_is_divided(*, transactional: bool) -> None:
-    kafka = FakeKafka(limit=100_000)
+async def test_a_batch_that_the_topic_refuses_is_divided(refusal: type[KafkaError], *, transactional: bool) -> None:
+    kafka = FakeKafka(limit=100_000, refusal=refusal)
     async with started(kafka, transactional=transactional) as sink:
         append(sink, [20_000] * 100)
         sink.send(Position(1, 1))
