@@ -368,25 +368,26 @@ class TransactionalSink(KafkaSink):
         A broker ends a transaction that is too old. It knows nothing of one whose partitions it does not let the producer add, and aiokafka
         asks for these without an end: the topic was deleted, for example.
         """
-        left = dict.fromkeys(part for part, _ in content)
-
-        async def deliver(part: Partition, batch: RecordBatch) -> None:
-            await self._deliver(part, batch)
-            del left[part]
-
+        sending = {asyncio.create_task(self._deliver(part, batch), name=f"send {part.topic}"): part for part, batch in content}
+        late: set[asyncio.Task[None]] = set()
         try:
-            async with asyncio.timeout(self._timeout_ms / 1000):
-                answers = await asyncio.gather(*(deliver(*one) for one in content), return_exceptions=True)
-        except TimeoutError as error:
-            topics = ", ".join(sorted({part.topic for part in left}))
+            if sending:
+                _, late = await asyncio.wait(sending, timeout=self._timeout_ms / 1000)
+        finally:
+            for task in sending:
+                task.cancel()
+            await asyncio.gather(*sending, return_exceptions=True)
+        for task in sending:
+            # What Kafka said of one topic explains more than that it did not answer for another.
+            if task not in late:
+                task.result()
+        if late:
+            topics = ", ".join(sorted({sending[task].topic for task in late}))
             raise CdcError(
                 ErrorKind.SINK_UNREACHABLE,
                 f"Kafka did not take the records of {topics} within {self._timeout_ms} ms",
                 "See whether the topics were deleted; the task starts again, and makes them as it did at first",
-            ) from error
-        for answer in answers:
-            if isinstance(answer, BaseException):
-                raise answer
+            )
 
     def _offset_of(self, mark: Mark | JsonObject | None) -> JsonObject | None:
         if isinstance(mark, Mark):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 
 import pytest
@@ -126,3 +127,20 @@ async def test_a_topic_that_kafka_does_not_let_in_ends_the_transaction() -> None
     finally:
         await one.stop()
     assert asyncio.all_tasks() == before
+
+
+async def test_a_refusal_is_reported_even_if_kafka_does_not_answer_for_another_topic() -> None:
+    kafka = FakeKafka(deaf={"gone"}, limit=100)
+    settings = KafkaSettings({"bootstrap.servers": "nowhere:1", "transaction.timeout.ms": "50"}, {})
+    one = TransactionalSink(settings, TopicCreator({}, {}, lambda _topic: None), "g-c-0", None, connect=kafka.producer)
+    one.frontier.begin(0)
+    await one.start()
+    try:
+        async with asyncio.timeout(10):
+            one.out("gone").append(b"k", b"", b"v", NO_HEADERS, 0)
+            one.out("here").append(b"k", b"", random.Random(1).randbytes(200), NO_HEADERS, 0)
+            one.send(Position(1, 1))
+            with pytest.raises(CdcError, match="A record for topic here is larger than Kafka takes"):
+                await one.drained()
+    finally:
+        await one.stop()
