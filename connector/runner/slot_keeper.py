@@ -58,7 +58,7 @@ class SlotKeeper:
         self._reported = clock.monotonic()
         """When the last status update was sent."""
         self._told = 0
-        """The last position that was confirmed to the slot."""
+        """The last position that was confirmed to the slot in this run; at its begin, where it starts."""
 
     async def run(self) -> None:
         """Store and confirm positions until cancelled. Send status updates in time, because the server closes a silent connection.

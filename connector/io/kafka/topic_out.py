@@ -93,8 +93,10 @@ class TopicOut:
 
     def _grow(self) -> None:
         """Add the partitions that a resolved topic has been given since. A topic with fewer is left to the sender."""
-        if self.partitions:
-            self.partitions += [Partition(self.name, number) for number in range(len(self.partitions), self._known(self.name))]
+        count = len(self.partitions)
+        # Without the condition, a list would be made for each burst.
+        if count and (known := self._known(self.name)) > count:
+            self.partitions += [Partition(self.name, number) for number in range(count, known)]
 
     def _open(self) -> None:
         if len(self.partitions) > 1:

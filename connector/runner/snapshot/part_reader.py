@@ -88,11 +88,12 @@ class PartReader:
         begun = not alone and not handout.ask
         sent, reported = 0, time.monotonic()
         async for lines in self._reader.bursts(table, handout.part.extent):
-            sent += len(lines)
+            read = len(lines)
             self._writer.trim(work, lines)
+            # Rows that are left out count as rows that were read.
+            sent += read - len(lines)
             if not lines:
                 continue
-            sent -= len(lines)
             if held is not None:
                 lines.insert(0, held)
             held = lines.pop()

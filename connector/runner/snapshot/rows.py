@@ -75,7 +75,7 @@ class RowWriter:
     def trim(self, table: TableWork, lines: list[bytes]) -> None:
         """Remove the lines (of COPY) at both ends that will be left out, because a marker must not be given to one of them.
 
-        Raises CdcError(VALUE) as :meth:`send`. Nothing is looked at if the configuration leaves no row out.
+        Nothing is looked at if the configuration leaves no row out.
         """
         if not self._failures.leave_out:
             return
