@@ -92,10 +92,10 @@ class HttpChannel:
             reason = await self._post(body)
             if reason is None:
                 return
-        self._dropped(notification, reason or "")
+        self._dropped(notification, reason or "", attempts=self._target.retries + 1)
 
-    def _dropped(self, notification: Notification, reason: str) -> None:
-        LOG.warning("notification dropped", channel="http", type=notification.type, attempts=self._target.retries + 1, reason=reason)
+    def _dropped(self, notification: Notification, reason: str, **more: int) -> None:
+        LOG.warning("notification dropped", channel="http", type=notification.type, reason=reason, **more)
 
 
 def as_json(notification: Notification) -> bytes:
