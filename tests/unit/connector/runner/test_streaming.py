@@ -45,6 +45,8 @@ class Server:
     def __init__(self) -> None:
         self._frames: asyncio.Queue[list[bytes]] = asyncio.Queue()
         self.confirmed: list[int] = []
+        self.busy: asyncio.Event | None = None
+        """Set when a confirmation comes, which the server then does not take; the next one it does."""
 
     def send(self, *frames: bytes) -> None:
         self._frames.put_nowait(list(frames))
@@ -53,6 +55,9 @@ class Server:
         return await self._frames.get()
 
     async def confirm(self, written: int, flushed: int, now_ns: int) -> None:
+        if self.busy is not None and not self.busy.is_set():
+            self.busy.set()
+            await asyncio.Event().wait()
         self.confirmed.append(flushed)
 
 
@@ -179,6 +184,29 @@ async def test_a_keepalive_of_before_the_stored_offset_does_not_set_it_back() ->
         rig.server.send(wal_script.keepalive(600, reply=True))
         assert await rig.offsets.starts.get() == 600
     assert min(rig.server.confirmed) == 500
+
+
+async def test_a_run_that_is_stopped_between_offset_and_confirmation_confirms_at_its_end() -> None:
+    rig, wal = Run(), WalScript()
+    rig.server.busy = asyncio.Event()
+    end = committed(wal)
+    async with rig.running():
+        rig.server.send(*wal.take())
+        assert await rig.offsets.starts.get() == end
+        await rig.server.busy.wait()
+        assert rig.server.confirmed == []
+    assert rig.server.confirmed == [end]
+
+
+async def test_a_run_confirms_nothing_twice_at_its_end() -> None:
+    rig, wal = Run(), WalScript()
+    end = committed(wal)
+    async with rig.running():
+        rig.server.send(*wal.take())
+        assert await rig.offsets.starts.get() == end
+        await rig.sink.looked_at()
+        assert rig.server.confirmed == [end]
+    assert rig.server.confirmed == [end]
 
 
 class SeenProgress(Progress):
