@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from aiokafka.errors import KafkaError, MessageSizeTooLargeError, OutOfOrderSequenceNumber
+from aiokafka.errors import KafkaError, MessageSizeTooLargeError, OutOfOrderSequenceNumber, UnknownTopicOrPartitionError
 from aiokafka.structs import TopicPartition
 
 from connector.record.batch import Record
@@ -24,6 +24,7 @@ class FakeKafka:
     topics: dict[str, list[Record]] = field(default_factory=dict)
     """The records of each topic that consumers see, in the order in which they came."""
     partitions: int = 1
+    """Of each topic. With 0 there are no topics."""
     held: bool = False
     """Batches wait for :meth:`answer`."""
     waiting: list[tuple[str, list[Record], asyncio.Future[None]]] = field(default_factory=list)
@@ -100,6 +101,8 @@ class FakeProducer:
             await asyncio.sleep(0)
             self._kafka.faults.at("partitions")
             self._known.add(topic)
+        if not self._kafka.partitions:
+            raise UnknownTopicOrPartitionError
         return set(range(self._kafka.partitions))
 
     async def send_batch(self, batch: Any, topic: str, *, partition: int) -> asyncio.Future[None]:

@@ -370,16 +370,20 @@ class KafkaSink:
     async def _submit(self, part: Partition, prepared: PreparedBatch) -> asyncio.Future[Any] | None:
         """Give a batch to the producer. Returns what waits for Kafka's answer; None for a batch that is too large to be sent.
 
-        Raises CdcError if the topic has lost the partition, and KafkaError.
+        Raises CdcError if the partition is gone, and KafkaError.
         """
         if not self._maker.sendable(prepared):
             return None
-        # This waits only if the topic is unknown; between a known topic and send_batch no other task runs.
-        if part.partition not in await self._producer.partitions_for(part.topic):
+        try:
+            # This waits only if the topic is unknown; between a known topic and send_batch no other task runs.
+            known = await self._producer.partitions_for(part.topic)
+        except UnknownTopicOrPartitionError:
+            known = ()
+        if part.partition not in known:
             raise CdcError(
                 ErrorKind.SINK_UNREACHABLE,
-                f"Topic {part.topic} has no partition {part.partition} any more: it was made again with fewer partitions",
-                "Nothing is to be done: the task starts again with the partitions that the topic has now",
+                f"Topic {part.topic} has no partition {part.partition} any more: it was deleted, or made again with fewer partitions",
+                "Nothing is to be done: the task starts again, and makes the topic as it did at first or takes it as it is",
             )
         acknowledged: asyncio.Future[Any] = await self._producer.send_batch(prepared, part.topic, partition=part.partition)
         failpoints.reached(failpoints.AFTER_SEND)
