@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
@@ -22,6 +23,12 @@ NAMES: Final = ("js", "javascript", "graal.js")
 _MODULE: Final = "py_mini_racer"
 _SECONDS: Final = 1
 _BYTES: Final = 64 * 1024 * 1024
+_JOBS: Final = re.compile(
+    r"async|Async|import|Promise|Function|constructor|eval|Object|Reflect|this|\\"
+    # A name in brackets that is computed. Lists of literals are usual.
+    r"""|\[(?!\s*(?:(?:-?\d+|'[^']*'|"[^"]*")\s*(?:,\s*(?:-?\d+|'[^']*'|"[^"]*")\s*)*)?\])"""
+)
+"""Matches every script that can leave jobs of promises. V8 runs these after the script, where nothing bounds their time."""
 
 
 class JavaScriptExpression:
@@ -36,6 +43,7 @@ class JavaScriptExpression:
                 f"or install it: `{install_command('javascript')}`"
             ) from None
         self._script = script
+        self._leaves_jobs = _JOBS.search(script) is not None
         self._context: Any
         try:
             self._start()
@@ -57,35 +65,44 @@ class JavaScriptExpression:
         # eval takes the value of the last statement as the script's, as a script engine does.
         script = f"(key, value, keySchema, valueSchema, topic, header) => eval({json.dumps(self._script)})"
         # Made once, and called with each record as a text: V8 keeps the source of all that it evaluates.
-        self._run = context.eval(f"({PROGRAM})({script})", timeout_sec=_SECONDS)
+        self._run = context.eval(f"({PROGRAM})({script})")
         self._writer = RecordWriter()
         self._context = context
 
     def evaluate(self, record: ConnectRecord) -> Any:
-        """Return a ``bool``, a ``str`` or None, else an object of another type. Raises EvaluationError."""
+        """Return a ``bool``, a ``str`` or None. Raises EvaluationError."""
         kind, value = json.loads(self._answer(record))
         if kind == "error":
             # The text of an error may hold values; its class is one of a fixed list.
             changed = value == "RecordChange"
             raise EvaluationError(f"The JavaScript expression {'changes the record' if changed else f'failed: {value}'}")
-        return value if kind in ("boolean", "string", "null") else Other(kind)
+        if kind not in ("boolean", "string", "null"):
+            raise EvaluationError(f"The JavaScript expression gives a value of type {kind}, and neither a Boolean nor a String")
+        return value
 
     def _answer(self, record: ConnectRecord) -> str:
         fresh = self._context is None
         if fresh:
             self._start()
+        text = self._writer.write(record)
         try:
-            return str(self._run(self._writer.write(record), timeout_sec=_SECONDS))
+            answer = self._run(text, timeout_sec=_SECONDS)
+            if self._leaves_jobs:
+                # Waits for them. Otherwise the next call would, and without an end.
+                self._context.eval("0", timeout_sec=_SECONDS)
         except self._racer.JSEvalException as failure:
-            if not self._full():
-                late = isinstance(failure, self._racer.JSTimeoutException)
-                reason = f"it takes more than {_SECONDS} s for one record" if late else type(failure).__name__
-                raise EvaluationError(f"The JavaScript expression failed: {reason}") from None
-        # From now on the context fails for every record. What filled it may be what earlier records left.
+            late, full = isinstance(failure, self._racer.JSTimeoutException), self._full()
+            reason = f"it takes more than {_SECONDS} s for one record" if late else type(failure).__name__
+        else:
+            return str(answer)
+        # A full context fails for every record, and jobs may still run in another.
         self._stop()
-        if not fresh:
+        if full and not fresh:
+            # What filled it may be what earlier records left.
             return self._answer(record)
-        raise EvaluationError(f"The JavaScript expression failed: it takes more than {_BYTES >> 20} MiB of memory")
+        if full:
+            reason = f"it takes more than {_BYTES >> 20} MiB of memory"
+        raise EvaluationError(f"The JavaScript expression failed: {reason}")
 
     def _full(self) -> bool:
         """Whether the context has reached its limit of memory. Waits until it has ended what ran too long."""
@@ -96,10 +113,3 @@ class JavaScriptExpression:
     def _stop(self) -> None:
         self._context.close()
         self._context = None
-
-
-class Other:
-    """A value that is neither a Boolean nor a String."""
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from decimal import Decimal
 from typing import Any, Final
@@ -26,15 +27,23 @@ class RecordWriter:
 
     def write(self, record: ConnectRecord) -> str:
         """Return the record as JSON, with the schemas that the engine does not know yet."""
+        try:
+            return _json(self._made(record))
+        except Exception:
+            # Its schemas count as known, but they do not arrive.
+            self._numbers.clear()
+            raise
+
+    def _made(self, record: ConnectRecord) -> dict[str, Any]:
         used = [record.key_schema, record.value_schema, *(each.schema for each in record.headers)]
         new = {id(each): each for each in used if each is not None and id(each) not in self._numbers}
-        forget = len(self._numbers) + len(new) > _MOST_SCHEMAS
+        forget = not self._numbers or len(self._numbers) + len(new) > _MOST_SCHEMAS
         if forget:
             self._numbers.clear()
             new = {id(each): each for each in used if each is not None}
         for each in new.values():
             self._numbers[id(each)] = each, len(self._numbers)
-        made = {
+        return {
             "key": _value(record.key_schema, record.key),
             "value": _value(record.value_schema, record.value),
             "keySchema": self._number(record.key_schema),
@@ -44,10 +53,17 @@ class RecordWriter:
             "schemas": [(self._number(each), _described(each)) for each in new.values()],
             "forget": forget,
         }
-        return orjson.dumps(made).decode()
 
     def _number(self, schema: Schema | None) -> int | None:
         return None if schema is None else self._numbers[id(schema)][1]
+
+
+def _json(made: dict[str, Any]) -> str:
+    try:
+        return orjson.dumps(made).decode()
+    except TypeError:
+        # It refuses half a surrogate pair, and deep nesting.
+        return json.dumps(made)
 
 
 def _described(schema: Schema) -> dict[str, Any]:
