@@ -89,6 +89,8 @@ _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "all": all,
     "sorted": sorted,
 }
+_OF_LENGTH: Final = (len, bool)
+"""Functions that look at no item."""
 _BUDGETED: Final[dict[str, Callable[..., Any]]] = {"matches": _matches, "sum": _sum}
 """``matches(pattern, text)`` asks whether a Java regular expression matches a whole text."""
 # fmt: off
@@ -392,8 +394,9 @@ def _calculated(calculate: Callable[[Any, Any], Any], left: Any, right: Any) -> 
 def _called(function: Callable[..., Any], arguments: list[Any], budget: Budget) -> Any:
     values = [_container(each, budget) if isinstance(each, JavaMap) else each for each in arguments]
     budget.take()
-    for each in values:
-        budget.look(each)
+    if function not in _OF_LENGTH:
+        for each in values:
+            budget.look(each)
     return budget.made(_sized(function(*values)))
 
 
@@ -407,9 +410,11 @@ def _method(value: Any, name: str, arguments: list[Any], budget: Budget) -> Any:
         if name == "join":
             text_of_length(sum(len(_text(each)) + len(value) for each in _container(arguments[0], budget)))
         elif name == "replace":
-            text_of_length(len(value) + (value.count(arguments[0]) + 1) * len(arguments[1]))
+            longer = value.count(arguments[0]) * (len(arguments[1]) - len(arguments[0]))
+            if longer > 0:
+                text_of_length(len(value) + longer)
         found = getattr(str, name)(str(value), *arguments)
-        return budget.made(list(found) if isinstance(found, tuple) else _sized(found))
+        return budget.made(list(found) if isinstance(found, tuple) else found)
     if isinstance(value, (JavaMap, dict)) and name in _MAP_METHODS:
         if name == "get":
             found = value.get(arguments[0])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from decimal import ROUND_HALF_UP, Context, Decimal, Inexact, InvalidOperation, Overflow, Underflow
+from decimal import ROUND_HALF_UP, Context, Decimal, DecimalException, Inexact, InvalidOperation, Overflow, Underflow
 from typing import Any, Final
 
 from connector.java.floats import java_float
@@ -169,7 +169,7 @@ def rounded(value: Decimal, places: int) -> Decimal:
     """Return the number rounded half up to ``places`` decimals (``BigDecimal.setScale``). Raises EvaluationError for too many digits."""
     try:
         return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, _EXACT_ROUNDED)
-    except InvalidOperation:
+    except DecimalException:
         raise EvaluationError(f"The script rounds a number to {places} decimals") from None
 
 

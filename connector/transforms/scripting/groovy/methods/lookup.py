@@ -141,6 +141,10 @@ def call(value: Any, name: str, arguments: tuple[Any, ...], budget: Budget) -> A
     raise EvaluationError(f"No signature of method {class_of(value)}.{name}() is applicable for argument types: ({kinds})")
 
 
+_OF_LENGTH: Final = ("size", "isEmpty")
+"""Methods of lists and maps that look at no item."""
+
+
 def _charge(budget: Budget, name: str, value: Any, arguments: tuple[Any, ...]) -> None:
     """Use up what a method takes that calls no closure."""
     if isinstance(value, str):
@@ -161,7 +165,7 @@ def _charge(budget: Budget, name: str, value: Any, arguments: tuple[Any, ...]) -
         for each in arguments:
             budget.look(each)
     elif isinstance(value, (list, JavaMap)):
-        budget.take(len(value))
+        budget.take(1 if name in _OF_LENGTH else len(value))
     elif isinstance(value, Matcher):
         budget.take(patterns.steps(value.text, value.pattern.source))
 

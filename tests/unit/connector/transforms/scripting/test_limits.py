@@ -97,6 +97,7 @@ def test_attributes_of_python_are_no_properties(script: str) -> None:
         "2 ** 2000000000",
         "2.5 ** 200000",
         "2.5.round(1000000000)",
+        "2.5.round(-2000000)",
         "9G ** 2000",
         "def s = 'x'\nfor (i in 1..100) { s = s + s }",
         "def s = 'x'\nfor (i in 1..100) { s = \"$s$s\" }",

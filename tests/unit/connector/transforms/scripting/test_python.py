@@ -128,6 +128,9 @@ def test_what_is_not_known_is_refused(script: str) -> None:
         "[('x' * 99999).find('y') for x in [0] * 90000]",
         "[sorted(['x' * 9999] * 9000) for x in [0] * 9000]",
         "sum([[0]] * 50000, [])",
+        "('x' * 99999).replace('x', 'x' * 99)",
+        "('x' * 99999).replace('', 'x' * 99)",
+        "[len(('x,' * 9999).split(',')) for x in [0] * 90000]",
         "[matches('(a|aa)+(?=b).*', 'a' * 23) for x in [0] * 9000]",
         "f'" + "{topic}" * 9000 + "' * 9",
     ],
@@ -138,6 +141,22 @@ def test_what_fails_for_a_record_is_an_error_soon(script: str) -> None:
         PythonExpression(script).evaluate(RECORDS["create"])
     assert time.monotonic() - started < 5
     assert "Anna" not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "script"),
+    [
+        (PythonExpression, "len(value.after.numbers) > 3 and bool(value.after.numbers) and value.after.numbers[0] == 1"),
+        (PythonExpression, "value.after.name.strip().lower().startswith('x') and 'y' not in value.after.name.upper()"),
+        (PythonExpression, "len(value.after.name.replace('x', 'y')) == 3000000 and len(value.after.name.split(',')) == 1"),
+        (Program, "value.after.numbers.size() > 3 && !value.after.numbers.isEmpty() && value.after.numbers[0] == 1"),
+        (Program, "value.after.name.trim().toLowerCase().startsWith('x') && !value.after.name.contains('y')"),
+    ],
+)
+def test_long_lists_and_texts_of_the_record_are_asked_about(kind: type[PythonExpression | Program], script: str) -> None:
+    record = RECORDS["create"]
+    after = {**record.value["after"], "numbers": [1] * 200_000, "name": "x" * 3_000_000}
+    assert kind(script).evaluate(replace(record, value={**record.value, "after": after})) is True
 
 
 @pytest.mark.parametrize("kind", [PythonExpression, Program])
