@@ -71,19 +71,32 @@ PROGRAM: Final = """
     map: (entries) => new JavaMap(entries),
     date: (time) => new Date(time),
     number: (text) => Number(text),
+    bytes: (text) => Array.from(text, (each) => each.charCodeAt(0)),
     object: (entries) => {
       const made = {};
       for (const [name, value] of entries) define(made, name, value);
       return new Proxy(made, unchangeable);
     },
   };
+  // An array takes many times the memory of its bytes, and few scripts look at them.
+  const later = (to, name, held) => {
+    let made;
+    Object.defineProperty(to, name, { get: () => made ??= read(held), enumerable: true, configurable: true });
+  };
   const read = (value) => {
     if (value === null || typeof value !== 'object') return value;
+    if (Array.isArray(value)) {
+      // Not by names, of which a long list has too many.
+      for (let index = 0; index < value.length; index++) {
+        if (typeof value[index] === 'object') value[index] = read(value[index]);
+      }
+      return value;
+    }
     for (const name of Object.keys(value)) {
       const held = value[name];
-      if (held !== null && typeof held === 'object') value[name] = read(held);
+      if (held === null || typeof held !== 'object') continue;
+      if (held['\\u0000']?.[0] === 'bytes') later(value, name, held); else value[name] = read(held);
     }
-    if (Array.isArray(value)) return value;
     const mark = value['\\u0000'];
     return mark === undefined ? new Proxy(value, unchangeable) : marked[mark[0]](mark[1]);
   };

@@ -111,7 +111,7 @@ def _value(schema: Schema | None, value: Any) -> Any:
 
 def _simple(value: Any) -> Any:
     if isinstance(value, bytes):
-        return list(value)
+        return _marked("bytes", value.decode("latin-1"))
     if isinstance(value, Decimal) or (isinstance(value, int) and not -(2**63) <= value < 2**64):
         value = _float(value)
     if isinstance(value, float) and not math.isfinite(value):

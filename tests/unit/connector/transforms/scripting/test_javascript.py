@@ -194,6 +194,19 @@ def test_a_value_of_another_type_is_an_error() -> None:
         evaluated("value.after.id")
 
 
+def test_long_bytes_and_lists_of_the_record_fill_no_memory() -> None:
+    schema = Schema("struct", fields=(Field("data", Schema("bytes")), Field("list", Schema("array", items=Schema("bytes")))))
+    record = ConnectRecord("t", schema, {"data": b"\x00\xff", "list": [b"\x01"]}, schema, {"data": b"\xff" * 5_000_000, "list": [b"\x01"]})
+    script = (
+        "key.data[1] === 255 && key.data.length === 2 && key.data === key.data && value.list[0][0] === 1 && Object.keys(value).length === 2"
+    )
+    assert made(script).evaluate(record) is True
+    assert made("JSON.stringify(value)").evaluate(replace(record, value=record.key)) == '{"data":[0,255],"list":[[1]]}'
+    assert made("value[0] === 120").evaluate(ConnectRecord("t", None, None, Schema("bytes"), b"x")) is True
+    with pytest.raises(EvaluationError, match="changes the record"):
+        made("value.data = 1; true").evaluate(record)
+
+
 def test_half_a_surrogate_pair_and_deep_nesting_of_the_record_are_values() -> None:
     assert made("value.after.name === '\\ud83d'").evaluate(with_row(name="\ud83d")) is True
     nested: dict[str, Any] = {"b": 1}
