@@ -83,6 +83,19 @@ A field has `name`, `index` and `schema`; a type has `name`, `getName` and `isPr
 
 For one record it may take 1 second and 64 MiB. If it fails, the message has the class of the error (`TypeError`), but not its text, which
 may contain values.
+
+A condition in Python is one expression: literals, fields (`value.after.id` or `value["after"]["id"]`), operators, comparisons, `in`, `and`,
+`or`, `not`, `x if c else y`, f-strings, comprehensions with one `for`, and calls of
+
+| of | what |
+|---|---|
+| functions | `len`, `str`, `int`, `float`, `bool`, `abs`, `min`, `max`, `sum`, `any`, `all`, `sorted`, and `matches(pattern, text)`, \
+which asks whether a Java regular expression matches a whole text |
+| a text | `startswith`, `endswith`, `removeprefix`, `removesuffix`, `lower`, `upper`, `casefold`, `capitalize`, `title`, \
+`strip`, `lstrip`, `rstrip`, `split`, `rsplit`, `splitlines`, `partition`, `rpartition`, `join`, \
+`replace`, `find`, `rfind`, `count`, `isdigit`, `isalpha`, `isalnum`, `isspace`, all of them as in Python |
+| a map | `get`, `keys`, `values`, `items` |
+| a date, time or timestamp of Connect | `time`, the milliseconds since 1970, without brackets |
 """
 
 
