@@ -37,8 +37,8 @@ class TypeInfo:
 class Column:
     """A column as the catalog describes it.
 
-    ``modifier`` is atttypmod (-1: none). ``default`` is ``pg_get_expr`` of the column's default, or None. ``serial`` is set for an identity
-    or serial column, whose default is a sequence. ``generated`` is attgenerated.
+    ``modifier`` is atttypmod (-1: none). ``default`` is ``pg_get_expr`` of the column's default, or of what generates it, or None.
+    ``serial`` is set for an identity or serial column, whose default is a sequence. ``generated`` is attgenerated.
     """
 
     name: str

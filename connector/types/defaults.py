@@ -50,7 +50,7 @@ def default_value(column: Column, codec: Codec, types: Types, settings: TypeSett
     ``codec`` is the column's codec from :func:`connector.types.registry.resolve`.
     """
     info = types.get(column.type_oid)
-    if info is None or column.default is None or column.generated or codec.schema.type == "struct":
+    if info is None or column.default is None or codec.schema.type == "struct":
         return NO_DEFAULT
     expression = column.default.strip()
     if _NULL_CAST.match(expression) or expression.upper() == "NULL":

@@ -41,11 +41,11 @@ where n.nspname = %s and c.relname = %s and c.relkind in ('r', 'p')
 """
 
 # Given a table, pg_get_expr reads all its columns for each default, which takes 4 s for 11 tables of 1,600 columns. A default refers to no
-# column, so no table is passed (0.4 s). The expression of a generated column refers to columns, and is not read.
+# column, so no table is passed (0.4 s), but for generated columns, whose expression JDBC shows as the default.
 _COLUMNS: Final = """
 select a.attrelid, a.attname, a.atttypid, a.atttypmod,
        a.attnotnull or (t.typtype = 'd' and t.typnotnull),
-       case when a.attgenerated = '' then pg_catalog.pg_get_expr(d.adbin, 0) end, a.attgenerated,
+       pg_catalog.pg_get_expr(d.adbin, case when a.attgenerated = '' then 0 else d.adrelid end), a.attgenerated,
        pg_catalog.col_description(a.attrelid, a.attnum)
 from pg_catalog.pg_attribute a
 join pg_catalog.pg_type t on t.oid = a.atttypid

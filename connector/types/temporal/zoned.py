@@ -96,7 +96,9 @@ def _timestamptz_decoder(precision: int) -> Callable[[bytes], str]:
             raise ValueError("Timestamp with time zone is not in UTC. Set TimeZone to UTC on the connection")
         parse_time(clock)
         seconds, _, fraction = clock.partition(b".")
-        shown = (seconds + (b"." + fraction.ljust(precision, b"0") if precision else b"")).decode()
-        return f"{iso_date(day + era)}T{shown}Z"
+        if precision:
+            # Only defaults have more digits than the column: the server rounds values.
+            fraction = fraction.ljust(precision, b"0")[:precision]
+        return f"{iso_date(day + era)}T{(seconds + b'.' + fraction if fraction else seconds).decode()}Z"
 
     return decode
