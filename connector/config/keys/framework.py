@@ -242,7 +242,7 @@ FRAMEWORK: Final[tuple[Key, ...]] = (
         "none",
         "MEDIUM",
         "Error Tolerance",
-        "Whether a record that cannot be converted, or is too large for Kafka, fails the task (none) or is left out (all).",
+        "Whether a record that cannot be converted, or that Kafka does not take, fails the task (none) or is left out (all).",
         group="Error Handling",
         width="SHORT",
         checks=(one_of("none", "all"),),

@@ -38,6 +38,7 @@ from connector.io.kafka.batch_maker import BatchMaker
 from connector.io.kafka.client import connection_problem
 from connector.io.kafka.compression import compressor_of
 from connector.io.kafka.producer_settings import max_request_size, producer_arguments
+from connector.io.kafka.refused_out import RefusedOut, is_legal, shortened
 from connector.io.kafka.topic_creation import TopicCreator
 from connector.io.kafka.topic_out import Partition, TopicOut
 from connector.meters.delay_meter import DelayMeter
@@ -62,9 +63,12 @@ class KafkaSink:
         connect: Callable[..., Any] = AIOKafkaProducer,
         meter: ProducerMeter | None = None,
         delays: DelayMeter | None = None,
-        leave_out: Callable[[str], None] | None = None,
+        leave_out: Callable[[str, str], None] | None = None,
     ) -> None:
-        """``leave_out`` is called with the topic of each record that is too large for Kafka and is left out. By default the task fails."""
+        """``leave_out`` is called with the topic of each record that Kafka does not take and that is left out, and with the reason.
+
+        These are records that are too large, and those of topics whose names are not legal. By default the task fails.
+        """
         self._leave_out = leave_out
         self.meter: Final = meter or ProducerMeter()
         self._delays: Final = delays or DelayMeter()
@@ -144,14 +148,26 @@ class KafkaSink:
     def out(self, topic: str, *, apart: bool = False) -> TopicOut:
         """Return the object to which the records of ``topic`` are appended. The topic is created when the first record is sent.
 
+        If Kafka does not take the name, each record is left out, or the append raises CdcError(SINK_REFUSED).
         Its records stay ``apart`` as long as everybody asks for it as such: a transform may send heartbeats to the topic of a table.
         """
         found = self._outs.get(topic)
         if found is None:
+            if not is_legal(topic):
+                # It is not kept: a transform may name a topic after each value of a column.
+                return RefusedOut(topic, self._refuse, apart=apart)
             found = self._outs[topic] = TopicOut(topic, self._touched, self._known, apart=apart)
         elif not apart:
             found.apart = False
         return found
+
+    def _refuse(self, topic: str) -> None:
+        # aiokafka would ask for the topic until its timeout, and then say that there is none.
+        self.meter.failed(topic, 1)
+        shown = shortened(topic)
+        if self._leave_out is None:
+            raise sink_error(InvalidTopicError(), f"topic {shown}")
+        self._leave_out(shown, "Kafka does not accept the name of its topic")
 
     def _known(self, topic: str) -> int:
         return known_partitions(self._producer, topic)
@@ -357,7 +373,7 @@ class KafkaSink:
             self.meter.failed(part.topic, count)
             if not too_large or self._leave_out is None:
                 raise
-            self._leave_out(part.topic)
+            self._leave_out(part.topic, "it is larger than Kafka accepts")
         else:
             now = time.monotonic()
             self._count_sent(part.topic, sent, now)
@@ -412,7 +428,12 @@ def sink_error(error: KafkaError, where: str) -> CdcError:
             detail,
         )
     if isinstance(error, InvalidTopicError):
-        return CdcError(ErrorKind.SINK_REFUSED, f"Kafka does not accept the name of {where}", "Set topic.prefix or topic.delimiter", detail)
+        return CdcError(
+            ErrorKind.SINK_REFUSED,
+            f"Kafka does not accept the name of {where}",
+            "Correct the transform that names the topic, or topic.prefix or topic.delimiter",
+            detail,
+        )
     if isinstance(error, (ProducerFenced, OutOfOrderSequenceNumber)):
         return CdcError(ErrorKind.SINK_UNREACHABLE, f"Kafka lost the order of this producer's batches for {where}", "", detail)
     if isinstance(error, UnknownTopicOrPartitionError):

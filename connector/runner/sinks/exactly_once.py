@@ -109,13 +109,13 @@ def _count_failure(context: TaskContext, *, left_out: bool, logged: bool) -> Non
     context.meters.record_failed(time.time_ns() // 1_000_000, left_out=left_out, logged=logged)
 
 
-def leaves_out(config: ConnectorConfig, failed: RecordFailed) -> Callable[[str], None] | None:
-    """Return what logs and counts a record that is too large for Kafka, if ``errors.tolerance=all`` leaves it out (KIP-779); else None."""
+def leaves_out(config: ConnectorConfig, failed: RecordFailed) -> Callable[[str, str], None] | None:
+    """Return what logs and counts a record that Kafka does not take, if ``errors.tolerance=all`` leaves it out (KIP-779); else None."""
     if not tolerates_errors(config.raw):
         return None
 
-    def leave_out(topic: str) -> None:
-        LOG.warning("record left out", topic=topic, reason="it is larger than Kafka accepts")
+    def leave_out(topic: str, reason: str) -> None:
+        LOG.warning("record left out", topic=topic, reason=reason)
         failed(left_out=True, logged=True)
 
     return leave_out

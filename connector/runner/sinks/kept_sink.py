@@ -18,9 +18,10 @@ _PARTITIONS: Final = 64
 class KeptSink(KafkaSink):
     """A :class:`KafkaSink` without a producer: ``keep(topic, record)`` takes each record, those of one key in their order."""
 
-    def __init__(self, keep: Callable[[str, Record], None]) -> None:
+    def __init__(self, keep: Callable[[str, Record], None], *, leave_out: Callable[[str, str], None] | None = None) -> None:
+        """``leave_out`` is that of :class:`KafkaSink`."""
         creator = TopicCreator({}, {}, lambda _topic: None, enabled=False)
-        super().__init__(KafkaSettings(producer={}, admin={}, topic_creation=False), creator)
+        super().__init__(KafkaSettings(producer={}, admin={}, topic_creation=False), creator, leave_out=leave_out)
         self._keep = keep
 
     async def start(self) -> None:

@@ -25,7 +25,7 @@ SETTINGS = KafkaSettings({"bootstrap.servers": "nowhere:1"}, {})
 
 @asynccontextmanager
 async def started(
-    kafka: FakeKafka, *, transactional: bool = False, leave_out: Callable[[str], None] | None = None
+    kafka: FakeKafka, *, transactional: bool = False, leave_out: Callable[[str, str], None] | None = None
 ) -> AsyncIterator[KafkaSink]:
     creator = TopicCreator({}, {}, lambda _topic: None)
     sink = (
@@ -87,7 +87,7 @@ async def test_a_record_that_the_topic_refuses_is_the_reason(*, transactional: b
 
 async def test_a_record_that_the_topic_refuses_is_left_out_where_that_is_tolerated() -> None:
     kafka, left_out = FakeKafka(limit=100_000), list[str]()
-    async with started(kafka, leave_out=left_out.append) as sink:
+    async with started(kafka, leave_out=lambda topic, _reason: left_out.append(topic)) as sink:
         append(sink, [1_000] * 5 + [200_000] + [1_000] * 5)
         sink.send(Position(1, 1))
         await sink.drained()
@@ -101,7 +101,7 @@ async def test_a_record_that_no_broker_can_answer_is_not_sent(monkeypatch: pytes
     # A record of 100 MiB would take seconds.
     monkeypatch.setattr(batch_maker, "_BROKER_LIMIT", 3_000_000)
     kafka, left_out = FakeKafka(limit=10_000_000), list[str]()
-    async with started(kafka, leave_out=left_out.append if tolerant else None) as sink:
+    async with started(kafka, leave_out=(lambda topic, _reason: left_out.append(topic)) if tolerant else None) as sink:
         append(sink, [10, 2_900_000, 3_100_000, 10])
         sink.send(Position(1, 1))
         if tolerant:
