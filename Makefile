@@ -18,7 +18,8 @@ RUN = PART=$@ $(PYTEST) --durations=25
 FAST := tests/unit tests/contract
 SERVERS := tests/contract tests/faults tests/integration tests/parity
 SPARK := tests/integration/bulk tests/spark
-# Tests on servers mostly wait for them, so that more processes than cores pay. Each has servers of its own.
+# Tests on servers mostly wait for them, so that more processes than cores pay. Each has servers of its own. tests/fix_targets.py orders
+# their files (--no-loadscope-reorder).
 SERVER_JOBS ?= 4
 # Those on Spark do not wait: each computes on two cores, and takes about 1.5 GB. With four of them on two slow cores a first batch of
 # 20 tables took 373 s.
@@ -66,7 +67,7 @@ test-fast: setup ## All tests that need no server: the one to run after each edi
 test: test-fast test-servers test-spark ## These and every feature on real servers: the one to run before each commit
 
 test-servers: setup
-	$(RUN) -m 'server and not long' --hypothesis-profile=fast -n $(SERVER_JOBS) --dist loadfile $(SERVERS) $(SPARK:%=--ignore=%)
+	$(RUN) -m 'server and not long' --hypothesis-profile=fast -n $(SERVER_JOBS) --dist loadfile --no-loadscope-reorder $(SERVERS) $(SPARK:%=--ignore=%)
 
 # The tests start Spark many times; with the archive of its classes each start takes 6 CPU-s less. Writing it takes a minute, once. Tests
 # run without it too.
@@ -79,7 +80,7 @@ test-spark: setup
 test-long: test-long-servers test-long-spark ## The rest: every PostgreSQL, many kills, take-overs, property tests with all their examples
 
 test-long-servers: setup
-	$(RUN) -m 'long or hypothesis' --hypothesis-profile=full -n $(SERVER_JOBS) --dist loadfile $(SPARK:%=--ignore=%)
+	$(RUN) -m 'long or hypothesis' --hypothesis-profile=full -n $(SERVER_JOBS) --dist loadfile --no-loadscope-reorder $(SPARK:%=--ignore=%)
 
 test-long-spark: setup
 	-$(CLASSES)

@@ -13,6 +13,7 @@ proves in short, and by ``fix_pg`` on the runs of a test on further PostgreSQL s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Iterator
 from typing import Final
 
@@ -37,6 +38,38 @@ settings.load_profile("default")
 
 FAST: Final = ("unit", "contract")
 """The folders that `make test-fast` collects. All tests of other folders count as tests on servers, so that it need not collect them."""
+
+
+LENGTHY: Final = (
+    "faults/test_incremental_kill.py",
+    "integration/workers/test_takeover.py",
+    "faults/test_kill.py",
+    "faults/test_exactly_once_kill.py",
+    "integration/workers/test_demo.py",
+    "parity/test_parity.py",
+    "integration/connector/test_parallel_snapshot.py",
+    "integration/workers/test_kafka_security.py",
+    "integration/workers/test_many_workers.py",
+    "integration/workers/test_console_browser.py",
+    "integration/tutorials/test_unwrap.py",
+    "contract/console/test_browser.py",
+    "integration/connector/test_event_value.py",
+    "integration/workers/test_killed_run.py",
+)
+"""The files that take longest, which begin first: a process that began one late would work on it alone while the others have ended.
+
+xdist's own order is by the number of tests, and the longest files have few.
+"""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With ``--no-loadscope-reorder``, put the lengthy files first, then the others, those with most tests first."""
+    if config.getoption("loadscopereorder", default=True):
+        return
+    files = [str(item.path.relative_to(TESTS)) if item.path.is_relative_to(TESTS) else "" for item in items]
+    count, place = Counter(files), {file: number for number, file in enumerate(LENGTHY)}
+    order = sorted(range(len(items)), key=lambda at: (place.get(files[at], len(place)), -count[files[at]], files[at], at))
+    items[:] = [items[at] for at in order]
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
