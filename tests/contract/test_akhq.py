@@ -27,13 +27,18 @@ class Akhq:
     def package(self) -> Any:
         return self.jvm.org.sourcelab.kafka.connect.apiclient
 
-    def listed(self) -> tuple[str, dict[int, str]]:
-        """The state and the tasks of the list's row: tasks of the definition joined with those of the status."""
+    def listed(self) -> tuple[str, dict[int, str | None]] | None:
+        """The state and the tasks of the list's row: tasks of the definition joined with those of the status. None without a row.
+
+        As with Kafka Connect, a connector has no row before its first state is written.
+        """
         answer = self.client.getConnectorsWithAllExpandedMetadata()
+        if self.name not in answer.getConnectorNames():
+            return None
         definition, status = answer.getDefinitionForConnector(self.name), answer.getStatusForConnector(self.name)
         assert definition.getConfig()["connector.class"] == "io.debezium.connector.postgresql.PostgresConnector"
         states = {task.getId(): task.getState() for task in status.getTasks()}
-        return status.getConnector()["state"], {task.getTask(): states[task.getTask()] for task in definition.getTasks()}
+        return status.getConnector()["state"], {task.getTask(): states.get(task.getTask()) for task in definition.getTasks()}
 
     def await_row(self, state: str, tasks: dict[int, str]) -> None:
         wait_until(lambda: self.listed() == (state, tasks), lambda: f"{self.listed()} to be {state}, {tasks}", SECONDS)
