@@ -113,9 +113,13 @@ async def test_a_crash_at_any_failpoint(exactly_once: bool, point: str) -> None:
         one = world(exactly_once=exactly_once)
         with failpoints.armed(point, kill, nth):
             problem = await one.session()
-        # A task that the stop of the session cancels just then may raise it too: nobody waits for that task's result.
-        assert problem is None or (isinstance(problem, KilledError) and killed)
-        ended += problem is not None
+        if killed and problem is None:
+            # The stop of the session had cancelled the task that stored the offset (since Python 3.12), so the session ended in order.
+            assert point == "after-store"
+            one.check()
+        else:
+            assert isinstance(problem, KilledError) == bool(killed)
+            ended += bool(killed)
         await recover(one)
     assert ended, "no session gets there"
 
