@@ -1,0 +1,1 @@
+"""Programs that send the same random inputs to Understudy and to the original programs, and report where the two differ."""
