@@ -132,10 +132,11 @@ def schema_json(schema: Schema, field: str | None = None, settings: ConverterSet
     """Return the JSON of a schema; ``field`` is its name inside a struct. Defaults have the form of payload values."""
     members = [b'"type":"' + schema.type.encode() + b'"']
     if schema.type == "array":
-        members.append(b'"items":' + schema_json(_part(schema.items), None, settings))
+        # Items of several types have no schema: each is written as what it is.
+        members.append(b'"items":' + (b"null" if schema.items is None else schema_json(schema.items, None, settings)))
     elif schema.type == "map":
         members.append(b'"keys":' + schema_json(_part(schema.keys), None, settings))
-        members.append(b'"values":' + schema_json(_part(schema.values), None, settings))
+        members.append(b'"values":' + (b"null" if schema.values is None else schema_json(schema.values, None, settings)))
     elif schema.type == "struct":
         members.append(b'"fields":[' + b",".join(schema_json(f.schema, f.name, settings) for f in schema.fields) + b"]")
     members.append(b'"optional":true' if schema.optional else b'"optional":false')
@@ -188,7 +189,7 @@ def _required(encode: ValueEncoder) -> ValueEncoder:
 
 def _part(schema: Schema | None) -> Schema:
     if schema is None:
-        raise ValueError("An array or map schema lacks the schema of its members. Give items, or keys and values")
+        raise ValueError("A map's schema lacks the schema of its keys")
     return schema
 
 
@@ -222,14 +223,23 @@ def _bytes(schema: Schema, settings: ConverterSettings) -> ValueEncoder:
     return lambda value: quote_base64(twos_complement(unscaled(cast("Decimal", value), scale)))
 
 
+def _member(schema: Schema | None, settings: ConverterSettings) -> ValueEncoder:
+    """The encoder of an array's items or of a map's values. Those of several types have no schema."""
+    if schema is not None:
+        return value_encoder(schema, settings)
+    from connector.record.schemaless_json import schemaless_json  # noqa: PLC0415 - it imports this module
+
+    return schemaless_json
+
+
 def _array(schema: Schema, settings: ConverterSettings) -> ValueEncoder:
-    item = value_encoder(_part(schema.items), settings)
+    item = _member(schema.items, settings)
     return lambda value: b"[" + b",".join([item(element) for element in cast("Sequence[object]", value)]) + b"]"
 
 
 def _map(schema: Schema, settings: ConverterSettings) -> ValueEncoder:
     keys = _part(schema.keys)
-    key, member = value_encoder(keys, settings), value_encoder(_part(schema.values), settings)
+    key, member = value_encoder(keys, settings), _member(schema.values, settings)
     if keys.type == "string":
         # A null key, which only an optional schema allows, has the name "null".
         return lambda value: (

@@ -11,7 +11,7 @@ from connector.configdef.kafka_checks import one_of
 from connector.configdef.key import Key
 from connector.configdef.options import OptionError, Options
 from connector.java.date_format import DateFormat, PatternError
-from connector.record.connect_record import ConnectRecord
+from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.schema import Field, Schema
 from connector.record.struct import SchemaCache, field_of
 from connector.transforms.kafka.definitions import both_sides
@@ -81,6 +81,8 @@ class TimestampConverter:
         return values
 
     def _converted(self, schema: Schema) -> Schema:
+        if schema.type != "struct":
+            raise DataError("Cannot list fields on non-struct type")
         updated = struct_schema(schema, self._fields(schema)).as_optional(schema.optional)
         return updated.with_default(self._values(schema, schema.default)) if has_default(schema) else updated
 

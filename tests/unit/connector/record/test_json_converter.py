@@ -133,4 +133,13 @@ def test_unknown_types_and_lacking_members_are_refused() -> None:
     with pytest.raises(ValueError, match="not one of Kafka Connect's"):
         value_encoder(Schema("float64"))
     with pytest.raises(ValueError, match="lacks the schema"):
-        value_encoder(Schema("array"))
+        value_encoder(Schema("map"))
+
+
+def test_members_of_several_types_have_no_schema() -> None:
+    several = Schema("array")
+    assert schema_json(several) == b'{"type":"array","items":null,"optional":false}'
+    assert value_json(several, [1, "x", None, [True]]) == b'[1,"x",null,[true]]'
+    mixed = Schema("map", keys=STRING)
+    assert schema_json(mixed) == b'{"type":"map","keys":{"type":"string","optional":false},"values":null,"optional":false}'
+    assert value_json(mixed, {"a": 1, "b": "x"}) == b'{"a":1,"b":"x"}'

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from connector.configdef.options import Options
-from connector.record.connect_record import ConnectRecord
-from connector.record.schema import INT64, STRING
+from connector.record.connect_record import ConnectRecord, DataError
+from connector.record.schema import INT64, STRING, Schema
 from connector.transforms.kafka.timestamp_converter import KEYS, TimestampConverter
 
 
@@ -32,3 +32,10 @@ def test_years_of_two_digits_lie_around_the_moment_at_which_it_is_made(year: int
 def test_a_day_keeps_its_lowest_bits(ms: int, day: int) -> None:
     converter = TimestampConverter.of(Options(KEYS, {"target.type": "Date"}), "value")
     assert converter.apply(ConnectRecord("t", value_schema=INT64, value=ms)).value == day
+
+
+@pytest.mark.parametrize("schema", [INT64.as_optional(), Schema("array", optional=True, items=STRING, default=["x"])])
+def test_a_null_whose_schema_has_no_fields_fails_where_a_field_is_named(schema: Schema) -> None:
+    converter = TimestampConverter.of(Options(KEYS, {"target.type": "Date", "field": "a"}), "value")
+    with pytest.raises(DataError, match="Cannot list fields on non-struct type"):
+        converter.apply(ConnectRecord("t", value_schema=schema))
