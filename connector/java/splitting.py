@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+_BLANKS: Final = "".join(map(chr, range(33)))
+"""What ``String.trim`` removes."""
+
 
 def java_split(text: str, sign: str) -> list[str]:
     """Return the parts between the signs, without the empty ones at the end. A text without the sign is one part, also if it is empty."""
@@ -14,3 +19,8 @@ def java_split(text: str, sign: str) -> list[str]:
 def java_path(text: str, sign: str) -> list[str]:
     """Return the same parts; for a text of signs only, one that is empty, so that there always is a first part."""
     return java_split(text, sign) or [""]
+
+
+def java_list(text: str) -> list[str]:
+    """Return the entries between commas, trimmed, as Debezium reads lists: only entries at the end without any character are left out."""
+    return [entry.strip(_BLANKS) for entry in java_split(text, ",")]

@@ -18,8 +18,9 @@ from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.name_adjustment import NameAdjuster, name_adjuster
 from connector.record.schema import STRING, Field, Schema
 from connector.record.struct import SchemaCache, with_fields
+from connector.record.value_tokens import BLANKS
 from connector.transforms.debezium.differences import differences_of
-from connector.transforms.debezium.envelope import copied, filled, is_change_event, with_defaults
+from connector.transforms.debezium.envelope import copied, filled, is_change_event, schema_of, with_defaults
 from connector.transforms.debezium.new_record_state.extract_new_record_state_keys import option
 from connector.transforms.reports import Reports
 from connector.transforms.routing_pattern import RoutingPattern
@@ -95,13 +96,13 @@ class ByLogicalTableRouter:
         _check_size(options, sizes)
         unique = _flag(options, "key.enforce.uniqueness")
         key_regex, key_replacement = options.raw.get("key.field.regex", ""), options.raw.get("key.field.replacement", "")
-        if key_regex and not key_replacement:
+        if key_regex.strip(BLANKS) and not key_replacement.strip(BLANKS):
             raise _invalid("key.field.replacement", "key.field.replacement must be non-empty if key.field.regex is set.")
         return cls(
             _regex("topic.regex", _required(options, "topic.regex"), options),
             _required(options, "topic.replacement"),
             options.raw.get("key.field.name", key_field) if unique else None,
-            _regex("key.field.regex", key_regex, options) if key_regex else None,
+            _regex("key.field.regex", key_regex, options) if key_regex.strip(BLANKS) else None,
             key_replacement,
             name_adjuster(mode, dots=True),
             differences_of(options.emulation).fills_defaults,
@@ -114,9 +115,8 @@ class ByLogicalTableRouter:
             if topic is not None:
                 self.reports("routed topic is empty, the record keeps its topic", record.topic)
             return record
-        key_schema, key = record.key_schema, record.key
-        if key is not None and key_schema is not None:
-            key_schema, key = self._with_key(key_schema, key, topic, table)
+        # As in the reference, a key that is null has no schema afterwards.
+        key_schema, key = (None, None) if record.key is None else self._with_key(record.key_schema, record.key, topic, table)
         value_schema, value = record.value_schema, record.value
         if value is not None and value_schema is not None and is_change_event(record):
             envelope = self._envelopes.get(value_schema, partial(self._envelope, topic))
@@ -158,9 +158,10 @@ class ByLogicalTableRouter:
             found = self._topics[topic] = new, topic if table is None else table
         return found
 
-    def _with_key(self, schema: Schema, struct: Mapping[str, Any], topic: str, table: str) -> tuple[Schema, dict[str, Any]]:
-        if schema.type != "struct":
-            raise DataError(f"Only structs can be keys of routed records, and this key is of type {schema.type}")
+    def _with_key(self, schema: Schema | None, struct: Mapping[str, Any], topic: str, table: str) -> tuple[Schema, dict[str, Any]]:
+        if schema is None or schema.type != "struct":
+            kind = "has no schema" if schema is None else f"is of type {schema.type}"
+            raise DataError(f"Only structs can be keys of routed records, and this key {kind}")
         known = self._keys.get(schema, partial(self._key, topic))
         key = filled(struct, known.defaults)
         if self.key_field is not None:
@@ -173,6 +174,7 @@ class ByLogicalTableRouter:
         return _Key(named, with_defaults(schema) if self.fills else ())
 
     def _envelope(self, topic: str, schema: Schema) -> _Envelope:
+        schema_of(schema, "before")
         row = self.adjusted(f"{topic}.Value")
         fields = (Field(each.name, replace(each.schema, name=row)) if each.name in _ROWS else each for each in schema.fields)
         rows = ((each.name, each.schema) for each in schema.fields if each.name in _ROWS)
@@ -207,7 +209,7 @@ def _invalid(name: str, problem: str) -> OptionError:
 
 def _required(options: Options, name: str) -> str:
     value = options.raw.get(name)
-    if not value:
+    if not value or not value.strip(BLANKS):
         raise _invalid(name, "A value is required")
     return value
 

@@ -12,6 +12,7 @@ from connector.configdef.options import Options
 from connector.record.connect_record import ConnectRecord, Header
 from connector.record.schema import STRING, Schema
 from connector.record.struct import SchemaCache
+from connector.record.value_tokens import BLANKS
 from connector.transforms.debezium.differences import differences_of
 from connector.transforms.debezium.envelope import is_change_event, schema_of, with_defaults
 from connector.transforms.debezium.new_record_state.extract_new_record_state_keys import option
@@ -30,6 +31,7 @@ class _Column:
     earlier_default: Any
     later_default: Any
     differs_always: bool
+    items_differ: bool
     is_float: bool
 
     def same(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
@@ -47,7 +49,7 @@ class _Column:
             return (math.isnan(earlier) and math.isnan(later)) or (
                 earlier == later and math.copysign(1, earlier) == math.copysign(1, later)
             )
-        return bool(earlier == later)
+        return bool(earlier == later) and not (self.items_differ and any(item is not None for item in later))
 
 
 class ExtractChangedRecordState(AddsHeadersInPlace):
@@ -65,18 +67,19 @@ class ExtractChangedRecordState(AddsHeadersInPlace):
         """Return the record with its headers; without them where it is no change event. Raises DataError for rows of different columns."""
         if record.value is None or not is_change_event(record) or record.value_schema is None:
             return record
-        before, after = record.value.get("before"), record.value.get("after")
+        columns = self._columns.get(record.value_schema, self._compared)
+        before, after = record.value["before"], record.value["after"]
         changed: list[str] = []
         unchanged: list[str] = []
         if before is not None and after is not None:
-            for column in self._columns.get(record.value_schema, self._compared):
+            for column in columns:
                 (unchanged if column.same(before, after) else changed).append(column.name)
         elif not self._adds_empty_lists:
             return record
         headers = list(record.headers)
-        for schema, columns in ((self._changed, changed), (self._unchanged, unchanged)):
+        for schema, names in ((self._changed, changed), (self._unchanged, unchanged)):
             if schema is not None and schema.name is not None:
-                headers.append(Header(schema.name, schema, columns))
+                headers.append(Header(schema.name, schema, names))
         return replace(record, headers=tuple(headers))
 
     def _compared(self, envelope: Schema) -> tuple[_Column, ...]:
@@ -88,6 +91,7 @@ class ExtractChangedRecordState(AddsHeadersInPlace):
                 first.get(field.name),
                 second.get(field.name),
                 differs_always=field.schema.name in _ARRAYS,
+                items_differ=field.schema.items is not None and field.schema.items.name in _ARRAYS,
                 is_float=schema_of(earlier, field.name).type in _FLOATS,
             )
             for field in later.fields
@@ -96,8 +100,8 @@ class ExtractChangedRecordState(AddsHeadersInPlace):
 
 def _header(options: Options, name: str) -> Schema | None:
     """The schema of a header of this name, which has the same name; None without one."""
-    text = options.text(name)
-    return Schema("array", optional=True, name=text, items=STRING.as_optional()) if text else None
+    text = options.raw.get(name)
+    return Schema("array", optional=True, name=text, items=STRING.as_optional()) if text and text.strip(BLANKS) else None
 
 
 DEFINITIONS: Final = (

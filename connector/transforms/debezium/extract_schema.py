@@ -13,7 +13,8 @@ from connector.configdef.key import SINCE_3
 from connector.configdef.options import Options
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.schema import INT32, STRING, Field, Schema
-from connector.record.struct import SchemaCache, field_of, with_fields
+from connector.record.struct import SchemaCache, with_fields
+from connector.transforms.debezium.envelope import schema_of
 from connector.transforms.debezium.envelope_name import change_event
 from connector.transforms.transform import TransformDefinition
 
@@ -55,7 +56,11 @@ class ExtractSchemaToNewRecord:
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Return the event with the field. Raises DataError where the schemas do not tell the types of the columns."""
         schema = change_event(record)
-        if schema is None or (record.value.get("after") is None and record.value.get("before") is None):
+        if schema is None:
+            return record
+        for state in ("after", "before"):
+            schema_of(schema, state)
+        if record.value["after"] is None and record.value["before"] is None:
             return record
         made, columns = self._made.get(schema, _made)
         table_schema = {"id": record.value["source"]["table"], "table": {"columns": columns}}
@@ -63,8 +68,7 @@ class ExtractSchemaToNewRecord:
 
 
 def _made(schema: Schema) -> tuple[Schema, list[dict[str, Any]]]:
-    state = field_of(schema, "after") or field_of(schema, "before")
-    rows = () if state is None else state.schema.fields
+    rows = schema_of(schema, "after").fields
     return with_fields(schema, (*schema.fields, Field("sourceSchema", SOURCE_SCHEMA))), [_column(column) for column in rows]
 
 

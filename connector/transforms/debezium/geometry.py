@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from connector.configdef.checks import java_int
 from connector.configdef.key import SINCE_3, Key
 from connector.configdef.options import OptionError, Options
+from connector.java.splitting import java_list
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.schema import Schema
 from connector.record.struct import SchemaCache
@@ -92,11 +94,11 @@ class SwapGeometryCoordinates:
         if written is None:
             return cls(_SWAPPED)
         srids = set()
-        for entry in written.split(","):
-            try:
-                srids.add(int(entry.strip()))
-            except ValueError:
-                raise OptionError(f'For input string: "{entry.strip()}"') from None
+        for entry in java_list(written):
+            number = java_int(entry)
+            if number is None:
+                raise OptionError(f'For input string: "{entry}"')
+            srids.add(number)
         return cls(frozenset(srids))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:

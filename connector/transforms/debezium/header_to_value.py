@@ -12,16 +12,18 @@ from typing import Any, Final
 
 from connector.configdef.key import UNTIL_2, VERSIONS, Key
 from connector.configdef.options import OptionError, Options
-from connector.java.splitting import java_path
+from connector.java.splitting import java_list, java_path
 from connector.record.connect_record import ConnectRecord, DataError, Header
-from connector.record.schema import NO_DEFAULT, Field, Schema
+from connector.record.schema import CONNECT_DATE, CONNECT_TIME, CONNECT_TIMESTAMP, DECIMAL, NO_DEFAULT, Field, Schema
 from connector.record.struct import SchemaCache, get
+from connector.record.value_tokens import BLANKS
 from connector.transforms.transform import TransformDefinition
 
 HEADERS: Final = "headers"
 FIELDS: Final = "fields"
 OPERATION: Final = "operation"
 
+_LOGICAL: Final = frozenset({DECIMAL, CONNECT_DATE, CONNECT_TIME, CONNECT_TIMESTAMP})
 _OPERATIONS: Final = ("move", "copy")
 
 Path = tuple[str, ...]
@@ -31,7 +33,9 @@ Found = Mapping[Path, Header]
 
 @dataclass(frozen=True, slots=True)
 class HeaderToValue:
-    """Adds the values of headers as fields; the last header of a name counts. ``moves``: the headers are removed.
+    """Adds the values of headers as fields; of several for one field, the first decides its type and the last its value.
+
+    ``moves``: the headers are removed.
 
     ``unique``: a header that is there twice is an error, as it is in 2.3.
     """
@@ -46,7 +50,7 @@ class HeaderToValue:
         """Make it of its options."""
         headers, fields = _list(options, HEADERS), _list(options, FIELDS)
         operation = options.raw.get(OPERATION)
-        if not operation:
+        if not operation or not operation.strip(BLANKS):
             raise OptionError.of_value(OPERATION, operation, "A value is required")
         # 2.3 reads capitals when it validates, and then not.
         known = operation if options.emulation.version in UNTIL_2 else operation.strip().lower()
@@ -75,26 +79,30 @@ class HeaderToValue:
 
     def _found(self, record: ConnectRecord) -> Found:
         """The headers that are there, in their order; in 2.3 in that of the options."""
-        last: dict[str, Header] = {}
-        for header in record.headers:
-            if header.name in self.fields:
-                if self.unique and header.name in last:
-                    raise DataError(f"HeaderToValue finds more than one header {header.name}")
-                last[header.name] = header
+        named = [header for header in record.headers if header.name in self.fields]
+        if self.unique:
+            order = list(self.fields)
+            named.sort(key=lambda header: order.index(header.name))
+            if len({header.name for header in named}) < len(named):
+                raise DataError("HeaderToValue finds more than one header of a name")
         found: dict[Path, Header] = {}
-        for name in self.fields if self.unique else last:
-            if name in last:
-                path = self.fields[name]
-                if path in found and found[path].schema != last[name].schema:
-                    raise DataError(f"HeaderToValue cannot put two headers of different types into the field {'.'.join(path)}")
-                found[path] = last[name]
+        for header in named:
+            path = self.fields[header.name]
+            first = found.get(path, header)
+            if header.value is not None and _kind(first.schema) != _kind(header.schema):
+                raise DataError(f"HeaderToValue cannot put two headers of different types into the field {'.'.join(path)}")
+            found[path] = Header(header.name, first.schema, header.value)
         return found
 
     def _schema(self, schema: Schema, found: Found) -> Schema:
         known = self._schemas.get(schema, lambda _schema: {})
         key = tuple((path, header.schema) for path, header in found.items())
-        if key not in known:
-            known[key] = _grown(schema, (), found)
+        try:
+            if key not in known:
+                known[key] = _grown(schema, (), found)
+        except TypeError:
+            # A default that is a list cannot be hashed.
+            return _grown(schema, (), found)
         return known[key]
 
 
@@ -160,27 +168,39 @@ def _value(schema: Schema, made: Schema, value: Any, at: Path, found: Found) -> 
     return filled
 
 
+def _kind(schema: Schema | None) -> object:
+    """What Connect compares where it puts a value into a field: names of schemas count only where they decide about the Java class."""
+    if schema is None:
+        return None
+    if schema.name in _LOGICAL:
+        return schema.name
+    match schema.type:
+        case "struct":
+            return schema
+        case "array":
+            return schema.type, _kind(schema.items)
+        case "map":
+            return schema.type, _kind(schema.keys), _kind(schema.values)
+        case _:
+            return schema.type
+
+
 def _check(member: Field, header: Header) -> None:
     if header.value is None:
         if not member.schema.optional:
             raise DataError(f"HeaderToValue cannot put null into the required field {member.name}")
         return
-    header_schema = header.schema
-    if header_schema is None or (header_schema.type, header_schema.name, header_schema.fields) != (
-        member.schema.type,
-        member.schema.name,
-        member.schema.fields,
-    ):
+    if _kind(header.schema) != _kind(member.schema):
         raise DataError(f"HeaderToValue cannot put a header into the field {member.name}, which has another type")
 
 
 def _list(options: Options, name: str) -> Sequence[str]:
     written = options.raw.get(name)
-    if not written:
+    if not written or not written.strip(BLANKS):
         raise OptionError.of_value(name, written, "A value is required")
-    entries = [entry.strip() for entry in written.split(",")]
-    while entries and not entries[-1]:
-        entries.pop()
+    entries = java_list(written)
+    if any(" " in entry for entry in entries):
+        raise OptionError.of_value(name, written, "Element(s) containing space not permitted")
     if "" in entries:
         raise OptionError.of_value(name, written, "Empty string element(s) not permitted")
     return entries

@@ -13,10 +13,15 @@ Change = Callable[[Any], Any]
 
 
 def nested_change(schema: Schema, wanted: Callable[[Schema], Change | None], *, members: bool = False) -> Change | None:
-    """Return what changes the values of ``wanted`` schemas within values of this one; None where nothing can change.
+    """Return what changes the values of ``wanted`` schemas within structs of this schema; None where nothing can change.
 
-    Nulls in the structs that it goes through become the defaults of their fields. ``members``: it goes through arrays and maps too.
+    Nulls in the structs that it goes through become the defaults of their fields. ``members``: it goes through arrays and maps too. The
+    struct itself stays even if its schema is wanted.
     """
+    return _of_struct(schema, wanted, members=members)
+
+
+def _of_value(schema: Schema, wanted: Callable[[Schema], Change | None], *, members: bool) -> Change | None:
     own = wanted(schema)
     if own is not None:
         return own
@@ -24,17 +29,17 @@ def nested_change(schema: Schema, wanted: Callable[[Schema], Change | None], *, 
         case "struct":
             return _of_struct(schema, wanted, members=members)
         case "array" if members and schema.items is not None:
-            item = nested_change(schema.items, wanted, members=members)
+            item = _of_value(schema.items, wanted, members=members)
             return None if item is None else lambda value: [None if each is None else item(each) for each in value]
         case "map" if members and schema.values is not None:
-            held = nested_change(schema.values, wanted, members=members)
+            held = _of_value(schema.values, wanted, members=members)
             return None if held is None else lambda value: {key: None if each is None else held(each) for key, each in value.items()}
     return None
 
 
 def _of_struct(schema: Schema, wanted: Callable[[Schema], Change | None], *, members: bool) -> Change | None:
     defaults = with_defaults(schema)
-    by_field = ((field.name, nested_change(field.schema, wanted, members=members)) for field in schema.fields)
+    by_field = ((field.name, _of_value(field.schema, wanted, members=members)) for field in schema.fields)
     changes = {name: change for name, change in by_field if change is not None}
     if not changes and not defaults:
         return None

@@ -10,7 +10,9 @@ from typing import Final
 
 from connector.configdef.key import SINCE_3, Key
 from connector.configdef.options import OptionError, Options
+from connector.java.splitting import java_list
 from connector.record.connect_record import ConnectRecord
+from connector.record.value_tokens import BLANKS
 from connector.transforms.transform import TransformDefinition
 
 EXCLUDED: Final = "schema.change.event.exclude.list"
@@ -19,7 +21,7 @@ KINDS: Final = ("CREATE", "ALTER", "DROP", "TRUNCATE", "DATABASE")
 
 @dataclass(frozen=True, slots=True)
 class SchemaChangeEventFilter:
-    """Drops the events whose first change of a table is of one of the kinds."""
+    """Drops the events whose first change of a table is of one of the kinds, and those without a list of changes."""
 
     excluded: frozenset[str]
 
@@ -27,12 +29,10 @@ class SchemaChangeEventFilter:
     def of(cls, options: Options) -> SchemaChangeEventFilter:
         """Make it of its options."""
         written = options.raw.get(EXCLUDED)
-        if not written:
+        if not written or not written.strip(BLANKS):
             shown = "null" if written is None else written
             raise OptionError(f"Invalid value {shown} for configuration {EXCLUDED}: The '{EXCLUDED}' value is invalid: A value is required")
-        kinds = [kind.strip() for kind in written.split(",")]
-        while kinds and not kinds[-1]:
-            kinds.pop()
+        kinds = java_list(written)
         for kind in kinds:
             if kind not in KINDS:
                 raise OptionError(f"No enum constant io.debezium.schema.SchemaChangeEvent.SchemaChangeEventType.{kind}")
@@ -44,6 +44,8 @@ class SchemaChangeEventFilter:
         if record.value is None or schema is None or schema.name is None or not schema.name.endswith(".SchemaChangeValue"):
             return record
         changes = record.value.get("tableChanges")
+        if changes is None:
+            return None
         # Without a table the change is one of the database.
         return None if (changes[0]["type"] if changes else "DATABASE") in self.excluded else record
 

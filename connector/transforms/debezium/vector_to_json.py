@@ -46,11 +46,13 @@ def _made(schema: Schema) -> tuple[Schema, Change | None]:
 
 
 def _changed_schema(schema: Schema) -> Schema:
+    return replace(schema, fields=tuple(Field(member.name, _changed_member(member.schema)) for member in schema.fields))
+
+
+def _changed_member(schema: Schema) -> Schema:
     if schema.name in _VECTORS:
         return Schema("string", name="io.debezium.data.Json", version=1, optional=schema.optional)
-    if schema.type != "struct":
-        return schema
-    return replace(schema, fields=tuple(Field(member.name, _changed_schema(member.schema)) for member in schema.fields))
+    return _changed_schema(schema) if schema.type == "struct" else schema
 
 
 def _change(schema: Schema) -> Change | None:

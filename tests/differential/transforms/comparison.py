@@ -18,6 +18,8 @@ _INTENDED: Final = (
     # Cast of a whole key or value with a logical type.
     r"DataException: Invalid type for (Decimal|Date|Time|Timestamp), expected",
     "SchemaBuilderException: Invalid default value",
+    # MaskField on a decimal.
+    "DataException: Decimal value has mismatching scale",
     # SwapGeometryCoordinates and a map with a value that is null.
     "NullPointerException: null",
 )

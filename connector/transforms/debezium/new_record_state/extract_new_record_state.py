@@ -169,6 +169,8 @@ class ExtractNewRecordState(AddsHeadersInPlace):
 
     def _layout(self, envelope: Schema, row: Schema) -> _Layout:
         def make(row: Schema) -> _Layout:
+            if schema_of(envelope, "op").type != "string":
+                raise DataError("Field 'op' is not of type STRING")
             defaults = with_defaults(row) if self._fills else ()
             marks = self._deletes.row == "rewrite"
             return _Layout(row, _resolved(self._fields, envelope), defaults, marks=marks, first=self._differences.rewrites_first)

@@ -101,9 +101,10 @@ class EventRouter:
         if not is_change_event(record) or record.value_schema is None:
             return record
         event = record.value
-        if event["op"] == "d":
+        operation = event.get("op") or text_of(record.value_schema, event, "op")
+        if operation == "d":
             return None
-        if event["op"] == "u":
+        if operation == "u":
             if self._on_update == "fatal":
                 raise DataError("Unexpected update message received, fail.")
             self.reports("update of an outbox row dropped", record.topic, as_error=self._on_update == "error")

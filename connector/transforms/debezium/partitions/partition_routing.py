@@ -12,11 +12,12 @@ from connector.configdef.checks import java_int
 from connector.configdef.key import VERSIONS, Key
 from connector.configdef.options import OptionError, Options
 from connector.java.murmur3 import murmur3
-from connector.java.splitting import java_path
+from connector.java.splitting import java_list, java_path
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.hash_code import hash_code
 from connector.record.schema import Schema
 from connector.record.struct import field_of, get
+from connector.record.value_tokens import BLANKS
 from connector.transforms.debezium.differences import differences_of
 from connector.transforms.debezium.envelope_name import change_event
 from connector.transforms.transform import TransformDefinition
@@ -43,9 +44,9 @@ class PartitionRouting:
     def of(cls, options: Options) -> PartitionRouting:
         """Make it of its options."""
         count, written = _count(options.raw.get(COUNT)), options.raw.get(FIELDS)
-        if not written:
+        if not written or not written.strip(BLANKS):
             raise OptionError.of_value(FIELDS, written, "A value is required")
-        names = _entries(written)
+        names = java_list(written)
         if "" in names:
             raise OptionError.of_value(FIELDS, written, "Empty string element(s) not permitted")
         paths = tuple(tuple(java_path(name, ".")) for name in names)
@@ -70,11 +71,13 @@ class PartitionRouting:
     def _hash(self, schema: Schema, value: Any, path: tuple[str, ...]) -> int | None:
         """The hash of one field, or None where there is none."""
         for place, name in enumerate(path):
+            if schema.type != "struct":
+                return None
             if value is None:
                 if self.skips_null_structs:
                     return None
                 raise DataError(f"PartitionRouting cannot read the field {'.'.join(path)}: {'.'.join(path[:place])} is null")
-            field = field_of(schema, name) if schema.type == "struct" else None
+            field = field_of(schema, name)
             if field is None:
                 return None
             value, schema = get(schema, value, name), field.schema
@@ -91,14 +94,6 @@ def _resolved(path: tuple[str, ...], operation: str | None) -> tuple[str, ...]:
     if len(path) > 1 and path[0] == "change":
         return ("before" if operation == "d" else "after", *path[1:])
     return path
-
-
-def _entries(written: str) -> list[str]:
-    """The entries of a list, without empty ones at its end."""
-    entries = [entry.strip() for entry in written.split(",")]
-    while entries and not entries[-1]:
-        entries.pop()
-    return entries
 
 
 def _count(written: str | None) -> int:

@@ -13,9 +13,11 @@ from typing import Any, Final
 
 from connector.configdef.key import SINCE_3, Key
 from connector.configdef.options import OptionError, Options
+from connector.java.splitting import java_list
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.schema import CONNECT_TIMESTAMP, Schema
 from connector.record.struct import SchemaCache, field_of
+from connector.record.value_tokens import BLANKS
 from connector.transforms.debezium.envelope import with_defaults
 from connector.transforms.debezium.envelope_name import change_event
 from connector.transforms.debezium.timezone.timezone_rules import TimezoneRules
@@ -71,16 +73,17 @@ class TimezoneConverter:
     def of(cls, options: Options) -> TimezoneConverter:
         """Make it of its options."""
         name = options.raw.get(ZONE)
-        if not name:
+        if not name or not name.strip(BLANKS):
             shown = "null" if name is None else name
             raise OptionError(f"Invalid value {shown} for configuration {ZONE}: The '{ZONE}' value is invalid: A value is required")
         try:
             zone = Zone.named(name)
         except ValueError:
             raise OptionError(_WRONG_ZONE) from None
-        if INCLUDED in options and EXCLUDED in options:
+        included, excluded = _rules(options, INCLUDED, "include"), _rules(options, EXCLUDED, "exclude")
+        if included is not None and excluded is not None:
             raise OptionError("Both include and exclude lists are specified. Please specify only one.")
-        return cls(zone, _rules(options, INCLUDED, "include"), _rules(options, EXCLUDED, "exclude"))
+        return cls(zone, included, excluded)
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Return the record with its times converted. Raises DataError for a text that is no time, and beyond 64 bits."""
@@ -152,11 +155,9 @@ class TimezoneConverter:
 
 
 def _rules(options: Options, name: str, shown: str) -> TimezoneRules | None:
-    if name not in options:
+    entries = java_list(options.raw.get(name, ","))
+    if not entries:
         return None
-    entries = [entry.strip() for entry in options.raw[name].split(",")]
-    while entries and not entries[-1]:
-        entries.pop()
     try:
         return TimezoneRules.of(entries)
     except ValueError:
