@@ -89,6 +89,8 @@ class HeaderToValue:
         for header in named:
             path = self.fields[header.name]
             first = found.get(path, header)
+            if header.value is None and first.schema is not None and not first.schema.optional:
+                raise DataError(f"HeaderToValue cannot put null into the required field {'.'.join(path)}")
             if header.value is not None and _kind(first.schema) != _kind(header.schema):
                 raise DataError(f"HeaderToValue cannot put two headers of different types into the field {'.'.join(path)}")
             found[path] = Header(header.name, first.schema, header.value)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections import Counter
 
@@ -42,7 +43,7 @@ def main() -> int:
         with running("Transforms", [options.connect or str(libraries("connect-4.3.0")), options.jars]) as java:
             for start in range(0, len(numbers), _AT_ONCE):
                 several = numbers[start : start + _AT_ONCE]
-                cases = [case(options.seed, number, options.transform) for number in several]
+                cases = [case(options.seed, number, options.version, options.transform) for number in several]
                 for number, asked, expected in zip(several, cases, java.answers(cases), strict=True):
                     counts["cases"] += 1
                     counts["records"] += len(expected.get("records", ()))
@@ -51,7 +52,7 @@ def main() -> int:
                     if options.only_case is not None:
                         sys.stdout.write(json.dumps({"case": asked, "expected": expected, "actual": actual}, indent=1) + "\n")
                     for found in differences(expected, actual):
-                        counts[found.kind.partition("/")[0].rstrip("0123456789 ")] += 1
+                        counts[re.sub(r" \d+|/.*", "", found.kind)] += 1
                         shown += 1
                         if shown <= options.most:
                             steps = {name: value for name, value in asked["config"].items() if name not in ("name", "connector.class")}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, Final
 
+from connector.transforms.catalog import transforms_of
 from tests.differential.transforms.parts import NAMES, Json
 from tests.differential.transforms.records import HEADERS, Record
 
@@ -48,14 +49,15 @@ Options = dict[str, str]
 class ConfigurationMaker:
     """Makes configurations whose options name what is in the records, at times."""
 
-    def __init__(self, random: Random, records: Sequence[Record], only: str | None = None) -> None:
+    def __init__(self, random: Random, records: Sequence[Record], version: str, only: str | None = None) -> None:
         self.random: Final = random
         self._paths: Final = sorted({path for record in records for side in ("key", "value") for path in _paths(_schema(record[side]))})
         self._structs: Final = {path for record in records for path in _paths(_schema(record["value"]), only_structs=True)}
         self._tops: Final = sorted({path for path in self._paths if "." not in path})
         self._rows: Final = sorted({path.split(".", 1)[1] for path in self._paths if path.startswith(("after.", "before."))})
         self._headers: Final[list[str]] = sorted({name for record in records for name, _ in record["headers"]}) + list(HEADERS)
-        self._steps: Final = [(name, make) for name, make in self._all().items() if only is None or only in name]
+        known = {each.name for each in transforms_of(version)}
+        self._steps: Final = [(name, make) for name, make in self._all().items() if name in known and (only is None or only in name)]
 
     def configuration(self) -> dict[str, str]:
         """Return a connector's properties with a chain of one to three steps."""
@@ -166,6 +168,7 @@ class ConfigurationMaker:
             f"{DEBEZIUM}.ExtractSchemaToNewRecord": dict,
             f"{DEBEZIUM}.outbox.EventRouter": self._outbox,
             f"{DEBEZIUM}.ByLogicalTableRouter": self._logical,
+            f"{DEBEZIUM}.ToLogicalTopicRouter": self._logical,
             f"{DEBEZIUM}.partitions.PartitionRouting": self._partition,
             f"{DEBEZIUM}.HeaderToValue": self._header_to_value,
             f"{DEBEZIUM}.TimezoneConverter": self._timezone,

@@ -8,14 +8,16 @@ from tests.differential.transforms.case import case
 from tests.differential.transforms.comparison import differences
 from tests.differential.transforms.understudy import Understudy
 
+VERSION = DEFAULT.version
+
 
 def test_a_seed_and_a_number_make_one_case() -> None:
-    assert [case(1, number) for number in range(20)] == [case(1, number) for number in range(20)]
-    assert case(1, 0) != case(2, 0)
+    assert [case(1, number, VERSION) for number in range(20)] == [case(1, number, VERSION) for number in range(20)]
+    assert case(1, 0, VERSION) != case(2, 0, VERSION)
 
 
 def test_only_named_transforms_are_chosen() -> None:
-    config = case(1, 0, "Cast")["config"]
+    config = case(1, 0, VERSION, "Cast")["config"]
     assert {value for name, value in config.items() if name.startswith("transforms.") and name.endswith(".type")} <= {
         "org.apache.kafka.connect.transforms.Cast$Key",
         "org.apache.kafka.connect.transforms.Cast$Value",
@@ -25,7 +27,7 @@ def test_only_named_transforms_are_chosen() -> None:
 def test_every_case_has_an_answer_that_equals_itself() -> None:
     ours = Understudy(DEFAULT)
     for number in range(20):
-        asked = case(3, number)
+        asked = case(3, number, VERSION)
         answer = ours.answer(asked["config"], asked["records"])
         sentences = [each for each in differences(answer, answer) if "sentence" not in each.kind]
         assert sentences == []

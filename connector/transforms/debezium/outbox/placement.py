@@ -71,10 +71,10 @@ class Placements:
         headers = []
         partition = None
         for placement in self.every:
-            if placement.place is None:
-                raise DataError(f"{_NAME} has an unknown place for {placement.column}")
             if self.skips_missing and field_of(schema, placement.column) is None:
                 continue
+            if placement.place is None:
+                raise DataError(f"{_NAME} has an unknown place for {placement.column}")
             if placement.place == "header":
                 headers.append(Header(placement.name, schema_of(schema, placement.column), get(schema, row, placement.column)))
             elif placement.place == "partition":

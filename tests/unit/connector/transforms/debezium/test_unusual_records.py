@@ -140,6 +140,8 @@ def test_a_null_header_has_any_type() -> None:
     record = headers_in_value("new", Header("h", STRING.as_optional(), "a"), Header("h", BYTES.as_optional(), None))
     assert record is not None
     assert record.value["new"] is None
+    with pytest.raises(DataError, match="null into the required field"):
+        headers_in_value("new", Header("h", STRING, "a"), Header("h", STRING.as_optional(), None), Header("h", STRING, "b"))
 
 
 def test_a_header_goes_into_a_field_of_its_type_whatever_the_names_of_the_schemas() -> None:
@@ -154,6 +156,16 @@ def test_a_header_whose_default_is_a_list_can_be_added() -> None:
     assert record is not None
     assert record.value_schema is not None
     assert record.value_schema.fields[-1].schema == schema
+
+
+def test_an_unknown_place_of_a_missing_column_is_skipped_with_it() -> None:
+    columns = dict.fromkeys(("id", "aggregatetype", "aggregateid", "payload"), STRING)
+    record = event(row(**columns), None, dict.fromkeys(columns, "x"))
+    record = replace(record, value={**record.value, "op": "c"})
+    options = {"table_fields_additional_placement": "none:x", "table_field_additional_missing": "ignore"}
+    assert made("EventRouter", **options).apply(record) is not None
+    with pytest.raises(DataError, match="unknown place"):
+        made("EventRouter", **{**options, "table_fields_additional_placement": "id:x"}).apply(record)
 
 
 def test_schema_changes_without_a_list_are_dropped() -> None:
