@@ -49,7 +49,8 @@ class DroppedFields:
             return record
         if not isinstance(named.value, list):
             raise DataError(f"Header {self.header} is to be a list of field names")
-        names = tuple(named.value)
+        # What is no text names no column, as the empty text.
+        names = tuple(name if isinstance(name, str) else "" for name in named.value)
         if record.value is not None and record.value_schema is not None:
             schema, value = self._without(record.value_schema, record.value, names, keeps)
             record = replace(record, value_schema=schema, value=value)

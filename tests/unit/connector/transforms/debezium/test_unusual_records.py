@@ -122,6 +122,14 @@ def test_events_without_a_field_that_the_transform_reads_fail(name: str, without
         made(name, **options).apply(event(row(id=INT32), None, {"id": 1}, without))
 
 
+def test_a_list_of_other_things_than_names_drops_no_column() -> None:
+    items = Schema("array", items=Schema("array", items=INT32))
+    record = replace(event(row(id=INT32), None, {"id": 1}), headers=(Header("h", items, [[1]]),))
+    unwrapped = made("ExtractNewRecordState", drop_fields_header_name="h").apply(record)
+    assert unwrapped is not None
+    assert unwrapped.value == {"id": 1}
+
+
 def headers_in_value(field: str, *headers: Header) -> ConnectRecord | None:
     record = replace(event(row(id=INT32), None, {"id": 1}), headers=headers)
     return made("HeaderToValue", headers="h", fields=field, operation="copy").apply(record)
