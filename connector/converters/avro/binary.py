@@ -44,9 +44,19 @@ def sized(value: bytes) -> bytes:
     return (LONGS[size] if size < SMALL else long(size)) + value
 
 
+def bare(value: bytes) -> bytes:
+    """Bytes without their length. Raises TypeError for what is not bytes."""
+    return b"%b" % value
+
+
 def decimal(value: Decimal, scale: int) -> bytes:
     """The unscaled value as bytes. Raises ValueError where the scale of the schema does not hold it."""
-    return sized(twos_complement(unscaled(value, scale)))
+    return sized(bare_decimal(value, scale))
+
+
+def bare_decimal(value: Decimal, scale: int) -> bytes:
+    """The same without their length."""
+    return twos_complement(unscaled(value, scale))
 
 
 def fixed(value: bytes, size: int) -> bytes:

@@ -11,7 +11,7 @@ from connector.converters.avro.keys import AVRO_KEYS
 from connector.converters.avro.mapping import avro_schema
 from connector.converters.avro.settings import AvroSettings
 from connector.converters.avro.substitute import substitute_writer
-from connector.converters.avro.writer import Write, value_writer
+from connector.converters.avro.writer import Write, bare_writer, value_writer
 from connector.converters.confluent import Subjects, confluent_registry
 from connector.converters.confluent_keys import CONFLUENT_KEYS
 from connector.converters.converter import ConverterDefinition, Side
@@ -45,9 +45,9 @@ class ConfluentAvroConverter(AvroConverter):
             avro, text, write = self._mapped.get(schema, self._map)
         name = avro.full_name if avro.type == "record" else None
         answer = self._registry.schema(self._subjects.request(topic, name, "AVRO", text))
-        if avro.type == "bytes":
+        if avro.type == "bytes" and schema is not None:
             # The serializer sends bytes without the length that Avro puts before them.
-            write = bytes
+            write = bare_writer(schema)
         own = answer.text is None or answer.text == text
         if not own:
             write = substitute_writer(schema, self._settings, text, answer.text or "", strict=self._subjects.strict)

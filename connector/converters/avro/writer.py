@@ -43,6 +43,19 @@ def value_writer(schema: Schema | None, settings: AvroSettings) -> Write:
     return checked
 
 
+def bare_writer(schema: Schema) -> Write:
+    """Return what writes the values of a schema of bytes, or of decimals, without their length. It raises DataError."""
+    scale = int(dict(schema.parameters).get("scale", "0")) if schema.name == DECIMAL else None
+
+    def checked(value: Any) -> bytes:
+        try:
+            return binary.bare(value) if scale is None else binary.bare_decimal(value, scale)
+        except FAILURES as problem:
+            raise DataError(misfit(schema, value, problem)) from None
+
+    return checked
+
+
 def member_writers(schema: Schema, settings: AvroSettings) -> tuple[Write, ...]:
     """Return what writes the fields of a struct, nulls included. What it returns raises :data:`FAILURES`."""
     source = _Source(settings, misnamed(schema, settings))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from connector.converters.protobuf.confluent import DEFINITIONS as PROTOBUF
 from connector.converters.registry import RegisteredSchema, Registry, RegistrySettings, SchemaAsk, TokenEndpoint
 from connector.record.connect_record import DataError
 from connector.record.schema import BYTES, INT32, INT64, STRING, Field, Schema
+from tests.support.avro_cases import decimal
 
 URL = {"schema.registry.url": "http://r:8081"}
 NEWEST = {"auto.register.schemas": "false", "use.latest.version": "true"}
@@ -50,6 +52,18 @@ def ask_of(needed: SchemaNeededError) -> SchemaAsk:
 def test_a_value_has_the_magic_byte_and_the_id() -> None:
     found = answered(made(), ROW, {"id": 3, "name": None}, RegisteredSchema(258))
     assert (found.prefix, found.payload, found.headers) == (b"\0\0\0\1\2", b"\6\0", ())
+
+
+def test_bytes_and_decimals_have_no_length() -> None:
+    price = decimal(2)
+    converter = made()
+    assert answered(converter, price, Decimal("1.25"), RegisteredSchema(1)).payload == b"\x7d"
+    assert converter.convert("t", price, Decimal("-1.3"), ()).payload == b"\xff\x7e"
+    with pytest.raises(DataError, match="more fraction digits"):
+        converter.convert("t", price, Decimal("1.255"), ())
+    assert answered(made(), BYTES, b"\0x", RegisteredSchema(1)).payload == b"\0x"
+    with pytest.raises(DataError, match="Invalid type for BYTES: str"):
+        answered(made(), BYTES, "x", RegisteredSchema(1))
 
 
 def test_the_registry_is_asked_once_per_topic_and_schema() -> None:
