@@ -53,9 +53,11 @@ class ExtJsonConverter:
         cache = self._topics.get(topic)
         if cache is None:
             cache = self._topics[topic] = SchemaCache()
-        prefix, encode = cache.get(schema, lambda made: self._prepare(topic, made))
         try:
+            prefix, encode = cache.get(schema, lambda made: self._prepare(topic, made))
             return Converted(encode(value) + b"}", prefix)
+        except DataError:
+            raise
         except (ValueError, TypeError, AttributeError, KeyError) as problem:
             # The encoder's own words name no value.
             reason = str(problem) if type(problem) is ValueError else f"The value does not fit the schema {schema.name or schema.type}"

@@ -10,6 +10,7 @@ import json
 import sys
 from typing import Any
 
+from connector.converters.json_schema.entries import entries, with_entries
 from connector.java.floats import as_float32
 from connector.record.json_converter import ConverterSettings, value_json
 from connector.record.schema import NO_DEFAULT, Schema
@@ -56,7 +57,8 @@ class Builder:
         return builder.unprocessedProperties(self.map(own)).build()
 
     def default(self, schema: Schema) -> Any:
-        text = value_json(schema, schema.default, BASE64).decode()
+        change = entries(schema)
+        text = value_json(with_entries(schema), schema.default if change is None else change(schema.default), BASE64).decode()
         if schema.type == "float":
             return self.java.java.math.BigDecimal(text) if as_float32(float(text)) == float(text) else text
         if schema.type in ("struct", "map"):

@@ -1,8 +1,7 @@
 """The JSON Schema of a Connect schema, as Confluent's ``JsonSchemaData`` makes it.
 
 The order of the members was recorded from the library that Confluent has write them (everit-json-schema 1.14), which keeps properties in
-hash maps. An optional schema is ``oneOf`` null and the type. The library orders these two by hashes that differ from one run of a JVM to
-the next; here null is first.
+hash maps. An optional schema is ``oneOf`` null and the type, in this order. ``tests.differential.converters`` compares the texts.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import Any, Final
 
 import orjson
 
+from connector.converters.json_schema.entries import entries, string_keys, with_entries
 from connector.java.floats import java_double, java_float
 from connector.java.hash_map import java_order
 from connector.record.connect_record import DataError
@@ -46,6 +46,8 @@ class JsonSchemaSettings:
     """``object.additional.properties``."""
     sum_types: bool = False
     """``generalized.sum.type.support``."""
+    ignore_defaults: bool = False
+    """``ignore.default.for.nullables``: nulls within defaults stay null."""
 
 
 def json_schema(schema: Schema, settings: JsonSchemaSettings) -> str:
@@ -53,15 +55,11 @@ def json_schema(schema: Schema, settings: JsonSchemaSettings) -> str:
     return _Writer(settings).text(schema, None)
 
 
-def string_keys(schema: Schema) -> bool:
-    """Whether a map is an object, and not an array of entries."""
-    return schema.keys is not None and schema.keys.type == "string" and not schema.keys.optional
-
-
 class _Writer:
     def __init__(self, settings: JsonSchemaSettings) -> None:
         self._settings = settings
-        self._values = ConverterSettings(decimal_format="NUMERIC" if settings.numeric_decimals else "BASE64")
+        decimals = "NUMERIC" if settings.numeric_decimals else "BASE64"
+        self._values = ConverterSettings(decimal_format=decimals, replace_null_with_default=not settings.ignore_defaults)
 
     def text(self, schema: Schema, index: int | None) -> str:
         """``index`` is the field's place within its struct."""
@@ -97,11 +95,13 @@ class _Writer:
             case "map":
                 return self._map(schema)
             case "struct":
-                rest = [] if self._settings.additional_properties else ['"additionalProperties":false']
+                # The library writes this keyword before the title, unless its value is a schema.
+                closed = "" if self._settings.additional_properties else ',"additionalProperties":false'
+                rest: list[str] = []
                 texts = {field.name: self.text(field.schema, place) for place, field in enumerate(schema.fields)}
                 if texts:
                     rest.append(f'"properties":{{{",".join(f"{json_text(name)}:{texts[name]}" for name in java_order(texts))}}}')
-                return '"type":"object"', {}, rest
+                return f'"type":"object"{closed}', {}, rest
         if schema.type == "boolean":
             # The library writes this type last.
             return "", {}, ['"type":"boolean"']
@@ -135,7 +135,9 @@ class _Writer:
         if isinstance(value, Decimal) and self._settings.numeric_decimals:
             return _number(str(value))
         try:
-            return _reordered(orjson.loads(value_json(schema, value, self._values)))
+            change = entries(schema)
+            written = value_json(with_entries(schema), value if change is None else change(value), self._values)
+            return _reordered(orjson.loads(written))
         except (ValueError, TypeError, AttributeError) as problem:
             raise DataError(f"Invalid default value of {schema.type} field: {type(value).__name__}") from problem
 

@@ -18,7 +18,7 @@ from connector.converters.json_schema.mapping import JsonSchemaSettings, json_sc
 from connector.converters.registry import RegisteredSchema, Registry, SchemaAsk
 from connector.record.connect_record import DataError
 from connector.record.schema import FLOAT32, FLOAT64, INT32, STRING, Schema
-from tests.support.avro_cases import decimal, mapping, struct
+from tests.support.avro_cases import array, decimal, mapping, struct
 from tests.support.each_case import each_case
 from tests.support.record_json_schema import recorded_cases
 
@@ -71,6 +71,7 @@ def test_nulls() -> None:
     assert converted(ROW, None)[0].payload is None
     assert converted(ROW.as_optional(), None)[0].payload == b"null"
     assert converted(STRING.with_default("d"), None)[0].payload == b'"d"'
+    assert converted(STRING.with_default("d"), None, ignore_default_for_nullables="true")[0].payload is None
 
 
 def test_options_of_the_schema() -> None:
@@ -106,6 +107,29 @@ def test_maps_without_string_keys_are_entries() -> None:
     holder = struct("p.P", a=mapping(INT32, mapping(INT32, STRING)), b=mapping(INT32, STRING).as_optional())
     found, _ = converted(holder, {"a": {1: {2: "x"}}, "b": None})
     assert found.payload == b'{"a":[{"key":1,"value":[{"key":2,"value":"x"}]}],"b":null}'
+
+
+def test_defaults_have_the_form_of_values() -> None:
+    counts = mapping(INT32, STRING)
+    plain = JsonSchemaSettings()
+    assert '"default":[{"value":"x","key":1}],' in json_schema(counts.with_default({1: "x"}), plain)
+    assert '"default":[[{"value":"x","key":1}]],' in json_schema(array(counts).with_default([{1: "x"}]), plain)
+    inner = struct("p.I", a=STRING.with_default("d").as_optional())
+    listed = array(inner).with_default([{"a": None}])
+    assert '"default":[{"a":"d"}],' in json_schema(listed, plain)
+    assert '"default":[{"a":null}],' in json_schema(listed, JsonSchemaSettings(ignore_defaults=True))
+
+
+def test_a_list_of_maps_with_a_default_is_written() -> None:
+    holder = struct("p.P", a=array(mapping(INT32, STRING)).with_default([{1: "x"}]).as_optional())
+    assert converted(holder, {"a": None})[0].payload == b'{"a":[[{"key":1,"value":"x"}]]}'
+    assert converted(holder, {"a": [{2: "y"}]})[0].payload == b'{"a":[[{"key":2,"value":"y"}]]}'
+
+
+def test_closed_structs_say_so_before_their_title() -> None:
+    closed = JsonSchemaSettings(additional_properties=False)
+    assert json_schema(struct("p.P"), closed) == '{"type":"object","additionalProperties":false,"title":"p.P"}'
+    assert json_schema(mapping(STRING, STRING), closed) == '{"type":"object","connect.type":"map","additionalProperties":{"type":"string"}}'
 
 
 def test_enums() -> None:
