@@ -18,18 +18,23 @@ _VALUE_FIRST: Final = frozenset({"precision", "scale"})
 
 @dataclass(frozen=True, slots=True)
 class ProtoField:
-    """A field. ``label`` is empty, ``optional`` or ``repeated``; ``params`` are those of the option ``confluent.field_meta``."""
+    """A field. ``label`` is empty, ``optional`` or ``repeated``; ``params`` are those of the option ``confluent.field_meta``.
+
+    ``json_name`` is never set together with ``params``.
+    """
 
     name: str
     number: int
     type: str
     label: str = ""
     params: tuple[tuple[str, str], ...] = ()
+    json_name: str = ""
 
     def text(self) -> str:
         """Return the line, or the lines."""
         label = f"{self.label} " if self.label else ""
-        return f"{label}{self.type} {self.name} = {self.number}{_meta(self.params)};\n"
+        options = f" [json_name = {quoted(self.json_name)}]" if self.json_name else _meta(self.params)
+        return f"{label}{self.type} {self.name} = {self.number}{options};\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ Protocol Buffers. They are registered only with ``skip.known.types=false``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from connector.converters.protobuf.definition import ProtoField, ProtoFile, ProtoMessage, quoted
@@ -17,9 +18,8 @@ def _options(java_package: str, java_class: str, go_package: str = "", prefix: s
     found = [("java_package", quoted(java_package)), ("java_outer_classname", quoted(java_class)), ("java_multiple_files", "true")]
     if go_package:
         found.append(("go_package", quoted(go_package)))
-    if csharp:
-        found.append(("cc_enable_arenas", "true"))
     if prefix:
+        found.append(("cc_enable_arenas", "true"))
         found.append(("objc_class_prefix", quoted(prefix)))
     if csharp:
         found.append(("csharp_namespace", quoted(csharp)))
@@ -31,6 +31,9 @@ def _message(name: str, **fields: str) -> ProtoMessage:
 
 
 def _google(kind: str, java_class: str, *messages: ProtoMessage) -> ProtoFile:
+    # The client makes these files of their compiled form, which has the names of fields in JSON too.
+    for message in messages:
+        message.fields = [replace(each, json_name=each.name) for each in message.fields]
     go_package = f"google.golang.org/protobuf/types/known/{kind}pb"
     options = _options("com.google.protobuf", java_class, go_package, "GPB", "Google.Protobuf.WellKnownTypes")
     return ProtoFile("google.protobuf", messages, options=options)
