@@ -43,8 +43,9 @@ class JsonConverter:
             if self._settings.schemas_enable:
                 return Converted(document + b"}", b'{"schema":null,"payload":')
             return Converted(fitted(document))
-        form = self._forms.get(schema, self._form)
         try:
+            # The schema's defaults may not fit either.
+            form = self._forms.get(schema, self._form)
             return Converted(form.encode(value) + form.after, form.before)
         except (ValueError, TypeError, AttributeError, LookupError) as problem:
             raise DataError(f"a value does not fit its schema ({type(problem).__name__})") from problem

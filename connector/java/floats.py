@@ -58,9 +58,14 @@ def java_float(value: float) -> bytes:
 
 
 def as_float32(value: float) -> float:
-    """Return the float64 that equals the nearest float32. Raises ValueError if that is infinite and ``value`` is not."""
+    """Return the float64 that equals the nearest float32. Raises ValueError if that is infinite and ``value`` is not.
+
+    Raises TypeError for what is no number.
+    """
     try:
         return float(_FLOAT.unpack(_FLOAT.pack(value))[0])
+    except struct.error as error:
+        raise TypeError("Value is not a number") from error
     except OverflowError as error:
         raise ValueError("Number is beyond the range of a 32 bit float") from error
 

@@ -241,20 +241,19 @@ def _map(schema: Schema, settings: ConverterSettings) -> ValueEncoder:
     keys = _part(schema.keys)
     key, member = value_encoder(keys, settings), _member(schema.values, settings)
     if keys.type == "string":
-        # A null key, which only an optional schema allows, has the name "null".
-        return lambda value: (
-            b"{"
-            + b",".join(
-                [
-                    quote("null" if k is None else cast("str", k)) + b":" + member(v)
-                    for k, v in cast("Mapping[object, object]", value).items()
-                ]
+        if keys.optional:
+            # A null key has the name "null"; the last value of equal names prevails.
+            return lambda value: _object(
+                {"null" if k is None else k: v for k, v in cast("Mapping[str | None, object]", value).items()}, member
             )
-            + b"}"
-        )
+        return lambda value: _object(cast("Mapping[str, object]", value), member)
     return lambda value: (
         b"[" + b",".join([b"[" + key(k) + b"," + member(v) + b"]" for k, v in cast("Mapping[object, object]", value).items()]) + b"]"
     )
+
+
+def _object(members: Mapping[str, object], member: ValueEncoder) -> bytes:
+    return b"{" + b",".join([quote(name) + b":" + member(each) for name, each in members.items()]) + b"}"
 
 
 def _struct(schema: Schema, settings: ConverterSettings) -> ValueEncoder:

@@ -5,6 +5,8 @@ from decimal import Decimal
 
 import pytest
 
+from connector.converters.json import JsonConverter
+from connector.record.connect_record import DataError
 from connector.record.json_converter import ConverterSettings, quote, schema_json, twos_complement, unscaled, value_encoder, value_json
 from connector.record.schema import (
     BOOLEAN,
@@ -143,3 +145,20 @@ def test_members_of_several_types_have_no_schema() -> None:
     mixed = Schema("map", keys=STRING)
     assert schema_json(mixed) == b'{"type":"map","keys":{"type":"string","optional":false},"values":null,"optional":false}'
     assert value_json(mixed, {"a": 1, "b": "x"}) == b'{"a":1,"b":"x"}'
+        value_encoder(Schema("array"))
+
+
+def test_a_null_key_and_the_key_null_are_one_member() -> None:
+    counts = Schema("map", keys=STRING.as_optional(), values=INT32)
+    assert value_json(counts, {"null": 1, "a": 2, None: 3}) == b'{"null":3,"a":2}'
+
+
+def test_a_text_in_place_of_a_number_does_not_fit() -> None:
+    with pytest.raises(TypeError):
+        value_json(FLOAT32, "x")
+
+
+def test_a_default_that_does_not_fit_fails_the_record() -> None:
+    listed = Schema("array", items=STRING).with_default([None])
+    with pytest.raises(DataError, match="does not fit its schema"):
+        JsonConverter(ConverterSettings()).convert("t", listed, [], ())
