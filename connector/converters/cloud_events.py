@@ -46,6 +46,13 @@ class CloudEventsConverter:
 
     def convert(self, topic: str, schema: Schema | None, value: Any, headers: Sequence[Header]) -> Converted:
         """Return the event's bytes; null for a record that is no change event. Raises DataError, and what Avro's converter raises."""
+        try:
+            return self._converted(topic, schema, value, headers)
+        except KeyError as problem:
+            # A transformation may have removed fields of the source block or the event.
+            raise DataError(f"the event lacks the field {problem.args[0]}") from None
+
+    def _converted(self, topic: str, schema: Schema | None, value: Any, headers: Sequence[Header]) -> Converted:
         if schema is None or value is None:
             return Converted(None)
         blocks = self._blocks(schema, value, headers)
@@ -117,7 +124,8 @@ class CloudEventsConverter:
 
     def _data_name(self, headers: Sequence[Header]) -> str:
         settings = self._settings
-        chosen = self._chosen("dataSchemaName", settings.metadata.data_schema_name, headers) if settings.names_data_by_header else None
+        by_header = settings.names_data_by_header and settings.metadata.data_schema_name == "header"
+        chosen = self._chosen("dataSchemaName", "header", headers) if by_header else None
         return chosen or f"io.debezium.connector.{'mysql' if settings.is_old else _CONNECTOR}.Data"
 
     def _data_form(self, name: str, schema: Schema) -> DataForm:

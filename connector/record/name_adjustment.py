@@ -7,8 +7,11 @@ dots; as recorded, only its very first character is checked for a digit. Charact
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 NameAdjuster = Callable[[str], str]
+
+_SHORT: Final = 2
 
 
 def name_adjuster(mode: str, *, dots: bool) -> NameAdjuster:
@@ -32,5 +35,7 @@ def _unit(unit: str, *, first: bool, escaped: bool, dots: bool) -> str:
     if letter or (digit and not first) or (unit == "." and dots and not first) or (unit == "_" and not escaped):
         return unit
     if escaped:
-        return f"_u{ord(unit):04x}"
+        code = f"{ord(unit):x}"
+        # Debezium fills up the shortest codes only: a Cyrillic letter has three digits.
+        return f"_u00{code}" if len(code) <= _SHORT else f"_u{code}"
     return f"_{unit}" if digit else "_"

@@ -170,3 +170,26 @@ def test_the_ids_of_apicurio_stand_before_values_whatever_the_option_of_headers(
 def test_an_id_of_confluent_in_a_header_is_an_error() -> None:
     with pytest.raises(DataError, match=r"avro\.value\.schema\.id\.serializer"):
         _with_registry({"avro.schema.registry.url": "http://registry", "avro.value.schema.id.serializer": HEADER_ID})
+
+
+def _event(*fields: str) -> tuple[Schema, dict[str, Any]]:
+    kept = {name: value for name, value in SOURCE.items() if name in fields}
+    source = Schema("struct", fields=tuple(Field(name, INT64 if name.endswith(("_ms", "Id", "lsn")) else STRING) for name in kept))
+    row = Schema("struct", fields=(Field("id", INT32),))
+    parts = (Field("before", row.as_optional()), Field("after", row), Field("source", source), Field("op", STRING))
+    return Schema("struct", name="s.t.Envelope", fields=parts), {"before": None, "after": {"id": 1}, "source": kept, "op": "c"}
+
+
+def test_a_source_block_without_a_field_that_is_needed_fails_the_record() -> None:
+    schema, value = _event("connector", "name", "ts_ms")
+    with pytest.raises(DataError, match="lacks the field lsn"):
+        _converter({}, DEFAULT).convert(TOPIC, schema, value, ())
+    by_header = _converter({"metadata.source": "value,id:header,type:generate"}, DEFAULT)
+    assert by_header.convert(TOPIC, schema, value, (Header("id", STRING, "x"),)).payload is not None
+
+
+def test_a_name_of_the_data_that_no_header_gives_is_generated() -> None:
+    schema, value = _event(*SOURCE)
+    options = {"metadata.source": "value,id:generate,type:generate", "schema.data.name.source.header.enable": "true"}
+    found = _converter(options, DEFAULT).convert(TOPIC, schema, value, ())
+    assert b'"name":"io.debezium.connector.postgresql.Data"' in (found.payload or b"")

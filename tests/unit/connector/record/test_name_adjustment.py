@@ -33,6 +33,8 @@ ON = ConverterSettings(schemas_enable=True)
         ("ünï", "_n_", "_u00fcn_u00ef"),
         ("漢字", "__", "_u6f22_u5b57"),
         ("😀x", "__x", "_ud83d_ude00x"),
+        ("имя", "___", "_u438_u43c_u44f"),
+        ("a\tb", "a_b", "a_u009b"),
         ("", "", ""),
     ],
 )
