@@ -62,7 +62,7 @@ class CloudEventsConverter:
             raise DataError(f"CloudEvents hold structs, and this is of the schema {schema.name or schema.type}")
         if blocks.source.get("connector") != _CONNECTOR:
             raise DataError("the source block is of another connector than postgresql, which has no CloudEvents here")
-        form = self._sources.get(blocks.schema, SourceForm.of)
+        form = self._sources.get(blocks.schema, SourceForm.of) if self._settings.extensions else None
         data = self._data_form(self._data_name(headers), schema)
         attributes = self._attributes(blocks, headers)
         if self._settings.envelope == "avro":
@@ -74,7 +74,7 @@ class CloudEventsConverter:
             shown = b'"' + binascii.b2a_base64(raw, newline=False) + b'"'
         else:
             shown = data.json(value)
-        if self._settings.extensions:
+        if form is not None:
             text += form.json(blocks.source, blocks.op, blocks.transaction)
         return Converted(b"{" + b",".join(text) + b',"data":' + shown + b"}")
 
@@ -138,7 +138,7 @@ class CloudEventsConverter:
         self,
         topic: str,
         blocks: _Blocks,
-        form: SourceForm,
+        form: SourceForm | None,
         data: DataForm,
         value: Mapping[str, Any],
         attributes: dict[str, str],
@@ -149,14 +149,14 @@ class CloudEventsConverter:
         name = self._adjust(self._settings.schema_name or f"{blocks.source['name']}.{blocks.source['db']}.CloudEvents.Envelope")
         if name not in self._envelopes:
             self._envelopes[name] = SchemaCache()
-        extensions = form.fields if self._settings.extensions else ()
+        extensions = () if form is None else form.fields
         schema = self._envelopes[name].get(
             blocks.schema,
             lambda _: Schema(
                 "struct", name=name, fields=(*(Field(each, STRING) for each in attributes), *extensions, Field("data", BYTES))
             ),
         )
-        found = form.values(blocks.source, blocks.op, blocks.transaction) if self._settings.extensions else {}
+        found = {} if form is None else form.values(blocks.source, blocks.op, blocks.transaction)
         return self._delegate.convert(topic, schema, {**attributes, **found, "data": raw}, headers)
 
     def _data_in_avro(self, topic: str, data: DataForm, value: Mapping[str, Any], headers: Sequence[Header]) -> bytes:

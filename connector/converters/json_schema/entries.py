@@ -24,7 +24,8 @@ def with_entries(schema: Schema) -> Schema:
         return replace(schema, default=default, fields=tuple(Field(field.name, with_entries(field.schema)) for field in schema.fields))
     if schema.type == "array" and schema.items is not None:
         return replace(schema, default=default, items=with_entries(schema.items))
-    assert schema.keys is not None and schema.values is not None  # noqa: S101 - entries() changes no others
+    if schema.keys is None or schema.values is None:
+        return schema
     if string_keys(schema):
         return replace(schema, default=default, values=with_entries(schema.values))
     entry = Schema("struct", fields=(Field("key", with_entries(schema.keys)), Field("value", with_entries(schema.values))))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -26,7 +27,7 @@ from connector.plugins.allowed import NO_PLUGINS
 from connector.record.connect_record import DataError, Header
 from connector.record.json_converter import ConverterSettings
 from connector.record.json_reader import read_schema, value_reader
-from connector.record.schema import INT32, INT64, STRING, Field, Schema
+from connector.record.schema import FLOAT64, INT32, INT64, STRING, Field, Schema
 from tests.support.cloud_event_cases import HEADERS
 
 TOPIC: Final = "server.public.t"
@@ -44,6 +45,9 @@ def _read(schema: Any, value: Any) -> tuple[Schema | None, Any]:
     if schema is None:
         return None, value
     made = read_schema(json.dumps(schema).encode())
+    if made.type == "struct" and value is not None:
+        # The recorded JsonConverter left out members that are no fields.
+        value = {field.name: value[field.name] for field in made.fields}
     return made, value_reader(made)(json.loads(json.dumps(value)))
 
 
@@ -186,6 +190,17 @@ def test_a_source_block_without_a_field_that_is_needed_fails_the_record() -> Non
         _converter({}, DEFAULT).convert(TOPIC, schema, value, ())
     by_header = _converter({"metadata.source": "value,id:header,type:generate"}, DEFAULT)
     assert by_header.convert(TOPIC, schema, value, (Header("id", STRING, "x"),)).payload is not None
+
+
+def test_fields_of_other_types_matter_to_extension_attributes_alone() -> None:
+    schema, value = _event(*SOURCE)
+    source = schema.fields[2]
+    odd = replace(source, schema=replace(source.schema, fields=(*source.schema.fields, Field("ratio", FLOAT64.as_optional()))))
+    schema = replace(schema, fields=(*schema.fields[:2], odd, *schema.fields[3:]))
+    value = {**value, "source": {**SOURCE, "ratio": None}}
+    with pytest.raises(DataError, match="cannot be converted into CloudEvents extension attribute"):
+        _converter({}, DEFAULT).convert(TOPIC, schema, value, ())
+    assert _converter({"extension.attributes.enable": "false"}, DEFAULT).convert(TOPIC, schema, value, ()).payload is not None
 
 
 def test_a_name_of_the_data_that_no_header_gives_is_generated() -> None:

@@ -1,0 +1,1 @@
+"""Random schemas, values and options for converters, given to the original converters and to this project's."""

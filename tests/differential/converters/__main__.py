@@ -1,0 +1,93 @@
+"""Compare converters with the original ones: ``python -m tests.differential.converters --seed N --runs M [AREA...]``.
+
+The areas are those of :data:`tests.differential.converters.areas.AREAS`. The jars of Kafka Connect and of Debezium's connector are those
+that the tests of the parity suite fetch, or ``--jars``; cloud-events needs Debezium 3.7.0, as Connect 4.3 cannot load 3.6.3's converter.
+Confluent's converters are not in Maven Central: :mod:`tests.differential.converters.confluent` compiles them. The areas that need them are
+compared when ``--confluent`` names the folders of their jars.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
+from typing import Final
+
+from tests.differential.converters.areas import AREAS, NEED_CONFLUENT
+from tests.differential.converters.cases import Case, compared, make_case
+from tests.differential.converters.numbers import Floats, checked_floats
+from tests.differential.converters.told import short
+from tests.differential.java_program import JavaProgram, MissingError, libraries, running
+
+_AT_ONCE: Final = 200
+"""Cases that are sent to the JVM together."""
+
+
+def main() -> int:
+    """Compare, and print the differences. Return 1 where there are any, 2 where something is missing."""
+    parser = argparse.ArgumentParser(prog="python -m tests.differential.converters", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("areas", nargs="*", choices=[[], *AREAS], help="what is compared; by default all that can be")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=1000, help="cases of each area")
+    parser.add_argument("--shown", type=int, default=5, help="differences of each kind that are printed")
+    parser.add_argument("--jars", nargs="*", help="folders with the jars of Kafka Connect and of Debezium's connector")
+    parser.add_argument("--confluent", nargs="*", default=[], help="folders with the jars of Confluent's converters")
+    asked = parser.parse_args()
+    areas = asked.areas or [area for area in AREAS if asked.confluent or area not in NEED_CONFLUENT]
+    total = 0
+    try:
+        jars = asked.jars or [str(libraries("connect-4.3.0")), str(libraries("debezium-3.6.3.Final"))]
+        with running("Converters", [*asked.confluent, *jars]) as program:
+            floats = checked_floats(Random(asked.seed), program)
+            for area in areas:
+                total += _compare(area, asked, floats, program)
+    except MissingError as problem:
+        sys.stderr.write(f"Cannot compare: {problem}\n")
+        return 2
+    return 1 if total else 0
+
+
+def _batches(area: str, seed: int, runs: int, floats: Floats) -> Iterator[list[Case]]:
+    for first in range(0, runs, _AT_ONCE):
+        yield [make_case(area, seed, number, floats) for number in range(first, min(first + _AT_ONCE, runs))]
+
+
+def _compare(area: str, asked: argparse.Namespace, floats: Floats, program: JavaProgram) -> int:
+    found: Counter[str] = Counter()
+    records = 0
+    for cases in _batches(area, asked.seed, asked.runs, floats):
+        for case, answer in zip(cases, program.answers([case.request() for case in cases]), strict=True):
+            records += len(case.records)
+            different = compared(case, answer)
+            if different is None:
+                continue
+            kind = different.partition(":")[0]
+            found[kind] += 1
+            if found[kind] <= asked.shown:
+                _show(area, _shrunk(case, program), program)
+    sys.stdout.write(f"{area}: {asked.runs} cases, {records} records, {found.total()} differences {dict(found) or ''}\n")
+    return found.total()
+
+
+def _shrunk(case: Case, program: JavaProgram) -> Case:
+    """Return a case of the first record that differs alone, or the case as it is."""
+    for alone in case.single():
+        if compared(alone, program.answers([alone.request()])[0]) is not None:
+            return alone
+    return case
+
+
+def _show(area: str, case: Case, program: JavaProgram) -> None:
+    lines = [f"--- {area} {case.number}: {case.choice.name} {json.dumps(case.choice.options)} {case.choice.side}"]
+    lines += [f"  header {header.name} {header.value!r}" for header in case.headers]
+    for schema, value in case.records:
+        lines += [f"  schema {short(schema)}", f"  value {value!r}"]
+    lines.append(f"  {compared(case, program.answers([case.request()])[0])}")
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""The generator of the comparison of converters makes the same cases for a seed, and the comparison sees what differs."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any, Final
+
+from connector.record.schema import INT32, STRING, Schema
+from tests.differential.converters.areas import AREAS, Choice
+from tests.differential.converters.cases import Case, compared, make_case
+from tests.differential.converters.numbers import PLAIN
+from tests.support.each_case import each_case
+
+JSON: Final = Choice("org.apache.kafka.connect.json.JsonConverter", {"schemas.enable": "false"}, "value")
+
+
+@each_case("area", list(AREAS))
+def test_a_seed_makes_the_same_cases(area: str) -> None:
+    def requests(seed: int) -> list[dict[str, Any]]:
+        return [make_case(area, seed, number, PLAIN).request() for number in range(20)]
+
+    assert requests(7) == requests(7)
+    assert requests(7) != requests(8)
+
+
+def bytes_of(text: bytes | None) -> dict[str, Any]:
+    return {"bytes": None if text is None else b64encode(text).decode(), "headers": []}
+
+
+def one(schema: Schema, value: object, *answers: dict[str, Any]) -> str | None:
+    return compared(Case(1, JSON, [(schema, value)]), {"answers": list(answers)})
+
+
+def test_equal_answers_do_not_differ() -> None:
+    assert one(INT32, 5, bytes_of(b"5")) is None
+    assert one(INT32, None, {"error": "DataException", "text": "null"}) is None
+
+
+def test_other_bytes_and_errors_differ() -> None:
+    assert (one(INT32, 5, bytes_of(b"6")) or "").startswith("bytes:")
+    assert (one(STRING, "x", bytes_of(None)) or "").startswith("bytes:")
+    assert (one(INT32, 5, {"error": "DataException", "text": "no"}) or "").startswith("original fails:")
+    assert (one(INT32, None, bytes_of(b"null")) or "").startswith("own fails:")
+
+
+def test_a_registered_schema_differs_by_its_text() -> None:
+    choice = Choice("io.confluent.connect.avro.AvroConverter", {"schema.registry.url": "mock://x"}, "value")
+    case = Case(1, choice, [(INT32, 5)])
+    registered = {"subject": "server.public.t-value", "id": 1, "type": "AVRO", "text": '"int"', "references": []}
+    answer = {"answers": [bytes_of(b"\0\0\0\0\1\x0a")], "registered": [registered]}
+    assert compared(case, answer) is None
+    assert (compared(case, answer | {"registered": [registered | {"text": '"long"'}]}) or "").startswith("registered text:")
+    assert (compared(case, answer | {"registered": []}) or "") != ""
