@@ -16,12 +16,15 @@ from collections.abc import Iterator
 from random import Random
 from typing import Final
 
+from tests.differential.converters import apicurio, reading
 from tests.differential.converters.areas import AREAS, NEED_CONFLUENT
 from tests.differential.converters.cases import Case, compared, make_case
 from tests.differential.converters.numbers import Floats, checked_floats
 from tests.differential.converters.told import short
 from tests.differential.java_program import JavaProgram, MissingError, libraries, running
 
+OTHERS: Final = {"reading": reading.differences, "apicurio": apicurio.differences}
+"""JSON that is read back, and the mapping to Avro of Apicurio's converter, whose jars ``--jars`` then names."""
 _AT_ONCE: Final = 200
 """Cases that are sent to the JVM together."""
 
@@ -29,21 +32,21 @@ _AT_ONCE: Final = 200
 def main() -> int:
     """Compare, and print the differences. Return 1 where there are any, 2 where something is missing."""
     parser = argparse.ArgumentParser(prog="python -m tests.differential.converters", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("areas", nargs="*", choices=[[], *AREAS], help="what is compared; by default all that can be")
+    parser.add_argument("areas", nargs="*", choices=[[], *AREAS, *OTHERS], help="what is compared; by default all that can be")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=int, default=1000, help="cases of each area")
     parser.add_argument("--shown", type=int, default=5, help="differences of each kind that are printed")
     parser.add_argument("--jars", nargs="*", help="folders with the jars of Kafka Connect and of Debezium's connector")
     parser.add_argument("--confluent", nargs="*", default=[], help="folders with the jars of Confluent's converters")
     asked = parser.parse_args()
-    areas = asked.areas or [area for area in AREAS if asked.confluent or area not in NEED_CONFLUENT]
+    areas = asked.areas or [area for area in AREAS if asked.confluent or area not in NEED_CONFLUENT] + ["reading"]
     total = 0
     try:
         jars = asked.jars or [str(libraries("connect-4.3.0")), str(libraries("debezium-3.6.3.Final"))]
         with running("Converters", [*asked.confluent, *jars]) as program:
             floats = checked_floats(Random(asked.seed), program)
             for area in areas:
-                total += _compare(area, asked, floats, program)
+                total += (_read if area in OTHERS else _compare)(area, asked, floats, program)
     except MissingError as problem:
         sys.stderr.write(f"Cannot compare: {problem}\n")
         return 2
@@ -70,6 +73,15 @@ def _compare(area: str, asked: argparse.Namespace, floats: Floats, program: Java
                 _show(area, _shrunk(case, program), program)
     sys.stdout.write(f"{area}: {asked.runs} cases, {records} records, {found.total()} differences {dict(found) or ''}\n")
     return found.total()
+
+
+def _read(area: str, asked: argparse.Namespace, floats: Floats, program: JavaProgram) -> int:
+    count = 0
+    for count, different in enumerate(OTHERS[area](asked.seed, asked.runs, floats, program), 1):
+        if count <= asked.shown:
+            sys.stdout.write(different + "\n")
+    sys.stdout.write(f"{area}: {asked.runs} documents, {count} differences\n")
+    return count
 
 
 def _shrunk(case: Case, program: JavaProgram) -> Case:

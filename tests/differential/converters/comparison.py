@@ -28,18 +28,18 @@ def difference(own: dict[str, Any], original: dict[str, Any]) -> str | None:
         if "crash" in own_one:
             return f"crash: {own_one['crash']}; original {_shown(other)}"
         if "error" in own_one or "error" in other:
-            if ("error" in own_one) != ("error" in other) and not _known(own_one, other):
+            if ("error" in own_one) != ("error" in other) and not is_known(own_one, other):
                 return f"{'own' if 'error' in own_one else 'original'} fails: own {own_one}, original {_shown(other)}"
             continue
         if _without_id(own_one["bytes"], own) != _without_id(_bytes(other), original):
-            return f"bytes: {_first_difference(own_one['bytes'], _bytes(other))}"
+            return f"bytes: {first_difference(own_one['bytes'], _bytes(other))}"
     failed = any("error" in each for each in [*own["answers"], *original["answers"]])
     if not failed and "registered" in original:
         return _registered(own["registered"], original["registered"])
     return None
 
 
-def _known(own: dict[str, Any], original: dict[str, Any]) -> bool:
+def is_known(own: dict[str, Any], original: dict[str, Any]) -> bool:
     """Whether only one side fails where that is intended (``docs/differences.md``): names of two contents,
     values that consumers could not read, crashes of Java."""
     if "error" in own:
@@ -56,11 +56,11 @@ def _registered(own: list[dict[str, Any]], original: list[dict[str, Any]]) -> st
     for one, other in zip(ordered, theirs, strict=True):
         for name in one:
             if one[name] != other[name]:
-                return f"registered {name}: {_first_difference(one[name], other[name])}"
+                return f"registered {name}: {first_difference(one[name], other[name])}"
     return None
 
 
-def _first_difference(own: Any, original: Any) -> str:
+def first_difference(own: Any, original: Any) -> str:
     """The places around the first difference of two texts or bytes; other values as they are."""
     if not (isinstance(own, (str, bytes)) and isinstance(original, (str, bytes))):
         return f"\n    own      {own!r}\n    original {original!r}"

@@ -63,6 +63,8 @@ class Style:
     odd: float = 0.15
     keys: bool = True
     """Maps may have keys that are not strings."""
+    optional_keys: bool = True
+    """They may be null."""
     sums: bool = False
     """Some strings and structs are marked as enums and unions."""
     struct_at_root: bool = False
@@ -115,8 +117,10 @@ class Schemas:
     def _map_keys(self) -> Schema:
         random = self._random
         if not self._style.keys or random.random() < 0.7:
-            return Schema("string", optional=random.random() < 0.15)
-        return Schema(random.choice(("int32", "int64", "boolean", "int8", "string")), optional=random.random() < 0.2)
+            return Schema("string", optional=self._style.optional_keys and random.random() < 0.15)
+        return Schema(
+            random.choice(("int32", "int64", "boolean", "int8", "string")), optional=self._style.optional_keys and random.random() < 0.2
+        )
 
     def _logical(self) -> Schema:
         random = self._random

@@ -52,6 +52,7 @@ public class Converters {
             switch (request.get("do").asText()) {
                 case "convert" -> convert(request, answer);
                 case "read" -> read(request, answer);
+                case "avro data" -> avroData(request, answer);
                 case "floats" -> floats(request, answer);
                 default -> throw new IllegalArgumentException(request.get("do").asText());
             }
@@ -179,6 +180,49 @@ public class Converters {
         }
     }
 
+    /** Apicurio's mapping to Avro alone, without its registry. */
+    private static void avroData(JsonNode request, ObjectNode answer) throws Exception {
+        Class<?> type = Class.forName("io.apicurio.registry.utils.converter.avro.AvroData");
+        Object data = type.getConstructor(int.class).newInstance(100);
+        for (String flag : options(request).keySet()) {
+            java.lang.reflect.Field field = type.getDeclaredField(flag);
+            field.setAccessible(true);
+            field.setBoolean(data, request.get("options").get(flag).asBoolean());
+        }
+        Method schemas = type.getMethod("fromConnectSchema", Schema.class);
+        Method values = type.getMethod("fromConnectData", Schema.class, Object.class);
+        ArrayNode answers = answer.putArray("answers");
+        for (JsonNode record : request.get("records")) {
+            ObjectNode each = answers.addObject();
+            try {
+                Schema schema = schema(record.get("schema"));
+                Object avro = schemas.invoke(data, schema);
+                each.put("schema", avro.toString());
+                Object datum = values.invoke(data, schema, value(schema, record.get("value")));
+                if (datum != null && datum.getClass().getSimpleName().equals("NonRecordContainer")) {
+                    datum = datum.getClass().getMethod("getValue").invoke(datum);
+                }
+                each.put("bytes", written(avro, datum));
+            } catch (Throwable problem) {
+                each.setAll(error(problem));
+            }
+        }
+    }
+
+    private static byte[] written(Object schema, Object datum) throws Exception {
+        // By name, so that this compiles without Avro.
+        java.io.ByteArrayOutputStream out = new java.io.ByteArrayOutputStream();
+        Class<?> encoders = Class.forName("org.apache.avro.io.EncoderFactory");
+        Class<?> binary = Class.forName("org.apache.avro.io.BinaryEncoder");
+        Object encoder = encoders.getMethod("directBinaryEncoder", java.io.OutputStream.class, binary)
+                .invoke(encoders.getMethod("get").invoke(null), out, null);
+        Object writer = Class.forName("org.apache.avro.generic.GenericDatumWriter")
+                .getConstructor(Class.forName("org.apache.avro.Schema")).newInstance(schema);
+        writer.getClass().getMethod("write", Object.class, Class.forName("org.apache.avro.io.Encoder")).invoke(writer, datum, encoder);
+        binary.getMethod("flush").invoke(encoder);
+        return out.toByteArray();
+    }
+
     private static void floats(JsonNode request, ObjectNode answer) {
         ArrayNode doubles = answer.putArray("doubles");
         request.get("doubles").forEach(each -> doubles.add(Double.toString(Double.longBitsToDouble(Long.parseUnsignedLong(each.asText(), 16)))));
@@ -293,7 +337,7 @@ public class Converters {
             return JSON.nullNode();
         }
         ObjectNode found = JSON.createObjectNode();
-        found.put("type", schema.type().getName()).put("optional", schema.isOptional()).put("name", schema.name()).put("doc", schema.doc());
+        found.put("type", schema.type().getName().toLowerCase()).put("optional", schema.isOptional()).put("name", schema.name()).put("doc", schema.doc());
         if (schema.version() == null) {
             found.putNull("version");
         } else {
@@ -330,9 +374,9 @@ public class Converters {
         } else if (value instanceof Byte || value instanceof Short || value instanceof Integer || value instanceof Long) {
             found.add("int").add(value.toString());
         } else if (value instanceof Float) {
-            found.add("float").add(Integer.toHexString(Float.floatToIntBits((Float) value)));
+            found.add("float").add(String.format("%08x", Float.floatToIntBits((Float) value)));
         } else if (value instanceof Double) {
-            found.add("double").add(Long.toHexString(Double.doubleToLongBits((Double) value)));
+            found.add("double").add(String.format("%016x", Double.doubleToLongBits((Double) value)));
         } else if (value instanceof String) {
             found.add("string").add((String) value);
         } else if (value instanceof byte[]) {

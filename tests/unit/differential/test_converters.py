@@ -6,9 +6,11 @@ from base64 import b64encode
 from typing import Any, Final
 
 from connector.record.schema import INT32, STRING, Schema
+from tests.differential.converters.apicurio import make_mapping
 from tests.differential.converters.areas import AREAS, Choice
 from tests.differential.converters.cases import Case, compared, make_case
 from tests.differential.converters.numbers import PLAIN
+from tests.differential.converters.reading import make_document, own_reading
 from tests.support.each_case import each_case
 
 JSON: Final = Choice("org.apache.kafka.connect.json.JsonConverter", {"schemas.enable": "false"}, "value")
@@ -21,6 +23,17 @@ def test_a_seed_makes_the_same_cases(area: str) -> None:
 
     assert requests(7) == requests(7)
     assert requests(7) != requests(8)
+
+
+def test_a_seed_makes_the_same_documents_and_mappings() -> None:
+    assert make_document(7, 3, PLAIN) == make_document(7, 3, PLAIN) != make_document(8, 3, PLAIN)
+    assert make_mapping(7, 3, PLAIN) == make_mapping(7, 3, PLAIN) != make_mapping(8, 3, PLAIN)
+
+
+def test_documents_are_read_in_the_form_of_the_java_program() -> None:
+    found = own_reading(b'{"schema":{"type":"double","optional":false},"payload":1.5}')
+    assert found["schema"]["type"] == "float64"
+    assert found["value"] == ["double", "3ff8000000000000"]
 
 
 def bytes_of(text: bytes | None) -> dict[str, Any]:
