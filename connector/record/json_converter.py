@@ -218,7 +218,8 @@ def _bytes(schema: Schema, settings: ConverterSettings) -> ValueEncoder:
         return lambda value: quote_base64(cast("bytes", value))
     if settings.decimal_format == "NUMERIC":
         # BigDecimal.toString and Decimal.__str__ are the same algorithm (General Decimal Arithmetic, to-scientific-string).
-        return lambda value: str(cast("Decimal", value)).encode()
+        # Called on the class, it raises TypeError for what is no decimal; str() would write any text into the JSON.
+        return lambda value: Decimal.__str__(cast("Decimal", value)).encode()
     scale = int(dict(schema.parameters).get("scale", "0"))
     return lambda value: quote_base64(twos_complement(unscaled(cast("Decimal", value), scale)))
 
