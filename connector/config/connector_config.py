@@ -50,6 +50,7 @@ from connector.configdef.checks import java_long
 from connector.configdef.patterns import split_regexes
 from connector.emulation import Emulation, emulation_of
 from connector.errors import CdcError, ErrorKind
+from connector.java.trim import trim
 
 __all__ = ["ColumnMask", "ConnectorConfig", "KeyColumns", "ReplicaIdentity", "Validation", "error_lines", "parse", "validate"]
 
@@ -417,16 +418,16 @@ def _value(key: Key, text: str | None) -> object:
         if text is None:
             return ()
         return tuple(split_regexes(text) if key.regexes else [entry.strip() for entry in text.split(",") if entry.strip()])
-    if text is None or (key.default is None and not text.strip()):
+    if text is None or (key.default is None and not trim(text)):
         return None
     if key.type in ("INT", "LONG", "SHORT"):
-        return java_long(text.strip())
+        return java_long(trim(text))
     if key.type == "BOOLEAN":
-        return text.strip().lower() == "true"
+        return trim(text).lower() == "true"
     if key.enumerated:
-        word = text.strip().lower()
+        word = trim(text).lower()
         return FORMER_VALUES.get(key.name, {}).get(word, word)
-    return text.strip() if key.framework or key.type == "CLASS" else text
+    return trim(text) if key.framework or key.type == "CLASS" else text
 
 
 _PRESENT_NAMES: Final = {alias.old: alias.new for alias in ALIASES}

@@ -41,7 +41,7 @@ class Rule:
     harmless: Callable[[str], bool] = lambda value: not value.strip()
     harmless_words: str = "empty"
     definition: str = ""
-    """Type, importance and default as Kafka defines them; empty for a property of the consumer only. Without a default, the third part
+    """Type, importance and default as Kafka defines them; empty for a property of Kafka 3. Without a default, the third part
     is missing. ``a|b`` are the definitions of the producer and the admin client; ``-`` means that the client does not have the
     property."""
 
@@ -183,6 +183,7 @@ _COMMON: Final[Mapping[str, Rule]] = {
 
 _SERIALIZER: Final = "org.apache.kafka.common.serialization.ByteArraySerializer"
 _DESERIALIZERS: Final = tuple(f"org.apache.kafka.common.serialization.{kind}Deserializer" for kind in ("ByteArray", "String"))
+_ASSIGNORS: Final = ",".join(f"class org.apache.kafka.clients.consumer.{name}Assignor" for name in ("Range", "CooperativeSticky"))
 
 KEYS: Final[Mapping[Client, Mapping[str, Rule]]] = {
     "producer": {
@@ -228,38 +229,44 @@ KEYS: Final[Mapping[Client, Mapping[str, Rule]]] = {
     },
     "consumer": {
         **_COMMON,
+        **_honoured("client.id STRING LOW ''"),
+        **_idle(_SOCKETS, "receive.buffer.bytes INT MEDIUM 65536"),
         **_honoured(
-            "auto.offset.reset",
-            "check.crcs",
-            "client.rack",
-            "fetch.max.bytes",
-            "fetch.max.wait.ms",
-            "fetch.min.bytes",
-            "group.instance.id",
-            "heartbeat.interval.ms",
-            "isolation.level",
-            "max.partition.fetch.bytes",
-            "max.poll.interval.ms",
-            "max.poll.records",
-            "session.timeout.ms",
+            "auto.offset.reset STRING MEDIUM latest",
+            "check.crcs BOOLEAN LOW true",
+            "client.rack STRING LOW ''",
+            "fetch.max.bytes INT MEDIUM 52428800",
+            "fetch.max.wait.ms INT LOW 500",
+            "fetch.min.bytes INT HIGH 1",
+            "group.instance.id STRING MEDIUM",
+            "heartbeat.interval.ms INT HIGH 3000",
+            "isolation.level STRING MEDIUM read_uncommitted",
+            "max.partition.fetch.bytes INT HIGH 1048576",
+            "max.poll.interval.ms INT MEDIUM 300000",
+            "max.poll.records INT MEDIUM 500",
+            "session.timeout.ms INT HIGH 45000",
         ),
-        **_idle("signal.kafka.groupId names the group", "group.id"),
-        **_idle("a signal's offset is committed after the signal was read", "auto.commit.interval.ms", "enable.auto.commit"),
+        **_idle("signal.kafka.groupId names the group", "group.id STRING HIGH"),
+        **_idle(
+            "a signal's offset is committed after the signal was read",
+            "auto.commit.interval.ms INT LOW 5000",
+            "enable.auto.commit BOOLEAN MEDIUM true",
+        ),
         **_idle(
             "partition 0 of one topic is read, without the group's assignment",
-            "allow.auto.create.topics",
-            "exclude.internal.topics",
-            "group.protocol",
-            "group.remote.assignor",
-            "partition.assignment.strategy",
-            "share.acknowledgement.mode",
-            "share.acquire.mode",
+            "allow.auto.create.topics BOOLEAN MEDIUM true",
+            "exclude.internal.topics BOOLEAN MEDIUM true",
+            "group.protocol STRING HIGH classic",
+            "group.remote.assignor STRING MEDIUM",
+            f"partition.assignment.strategy LIST MEDIUM {_ASSIGNORS}",
+            "share.acknowledgement.mode STRING MEDIUM implicit",
+            "share.acquire.mode STRING MEDIUM BATCH_OPTIMIZED",
         ),
-        **_idle("request.timeout.ms bounds it", "default.api.timeout.ms"),
-        **_idle("internal to Kafka", "internal.throw.on.fetch.stable.offset.unsupported"),
-        **_refused(_CLASS, "interceptor.classes"),
-        **_refused("signals are read as bytes. Remove the property", "key.deserializer", but=_DESERIALIZERS),
-        **_refused("signals are read as bytes. Remove the property", "value.deserializer", but=_DESERIALIZERS),
+        **_idle("request.timeout.ms bounds it", "default.api.timeout.ms INT MEDIUM 60000"),
+        **_idle("internal to Kafka", "internal.throw.on.fetch.stable.offset.unsupported BOOLEAN LOW false"),
+        **_refused(_CLASS, "interceptor.classes LIST LOW ''"),
+        **_refused("signals are read as bytes. Remove the property", "key.deserializer CLASS HIGH", but=_DESERIALIZERS),
+        **_refused("signals are read as bytes. Remove the property", "value.deserializer CLASS HIGH", but=_DESERIALIZERS),
     },
     "admin": {
         **_COMMON,

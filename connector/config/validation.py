@@ -24,13 +24,14 @@ from connector.config.keys import (
     select_version,
 )
 from connector.config.keys.clients import override_keys
-from connector.config.keys.converters import converter_class, converter_keys, converter_mismatch
-from connector.config.keys.plugin_classes import class_version, is_there
+from connector.config.keys.converters import SIDES, converter_class, converter_keys, converter_mismatch
+from connector.config.keys.plugin_classes import class_version, find_any_class
 from connector.config.keys.transforms import step_keys
 from connector.configdef.kafka_checks import NULL_VALUE
 from connector.configdef.key import Alias
 from connector.configdef.value import shown_value, unreadable
 from connector.emulation import emulation_of
+from connector.java.trim import trim
 
 CONNECTION_KEY: Final = "database.hostname"
 """The property to which errors of the preflight belong, as in Debezium."""
@@ -215,7 +216,7 @@ def validate(config: Mapping[str, str | None]) -> Validation:
     try:
         version = select_version(settings.get("connector.plugin.version"))
     except BadVersionError as error:
-        return _without_plugin(unknown, settings, present, renamed.notices, error)
+        return _without_plugin(settings, present, renamed.notices, error)
     steps = step_keys(settings, version)
     framework = [key for key in keys_in(version) if key.framework]
     named = list(dict.fromkeys([*(key.group for key in framework), *(row.key.group for row in steps), *groups(version)]))
@@ -225,16 +226,16 @@ def validate(config: Mapping[str, str | None]) -> Validation:
     for row in steps:
         fields.append(FieldValidation(row.key.name, row.key, row.value, row.errors, row.key.choices, True))
     fields += [_connector_field(key, present, version) for key in keys_in(version) if not key.framework]
-    for key, value, name in converter_keys(settings, version):
-        # Kafka's text has the property's short name, the field the full one.
-        fields.append(FieldValidation(name, key, shown_value(key, value), _framework_errors(key, value, present, version), (), True))
-        named += [key.group] if key.group and key.group not in named else []
     for overridden, value, name in override_keys(settings):
         # If the client does not have the setting, its value is shown unchanged.
         problems = () if overridden is None else _framework_errors(overridden, value, present, version)
         fields.append(
             FieldValidation(name, overridden, value if overridden is None else shown_value(overridden, value), problems, (), True)
         )
+    for key, value, name in converter_keys(settings, version):
+        # Kafka's text has the property's short name, the field the full one.
+        fields.append(FieldValidation(name, key, shown_value(key, value), _framework_errors(key, value, present, version), (), True))
+        named += [key.group] if key.group and key.group not in named else []
     return Validation(tuple(fields), tuple(named), version, renamed.notices)
 
 
@@ -268,7 +269,6 @@ def _by_name(found: Sequence[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
 
 
 def _without_plugin(
-    fields: list[FieldValidation],
     settings: Mapping[str, str | None],
     present: Mapping[str, str],
     notices: tuple[str, ...],
@@ -282,10 +282,25 @@ def _without_plugin(
     shown = [
         key for key in keys_in(DEFAULT_VERSION) if key.framework and key.group in ("Common", "Transforms", "Predicates", "Error Handling")
     ]
+    listed = {key.name for key in shown}
+    # Connect lists the connector's own properties only if they are null.
+    nulls = [name for name, value in settings.items() if value is None and name not in listed]
+    fields = [FieldValidation(name, None, None, (NULL_VALUE,), (), True) for name in nulls]
     for key in shown:
-        field = _framework_field(key, settings, present, DEFAULT_VERSION)
+        field = _unloaded(_framework_field(key, settings, present, DEFAULT_VERSION), settings)
         fields.append(replace(field, errors=(*field.errors, str(error))) if key.name in blamed else field)
     return Validation(tuple(fields), tuple(dict.fromkeys(key.group for key in shown)), DEFAULT_VERSION, notices)
+
+
+def _unloaded(field: FieldValidation, settings: Mapping[str, str | None]) -> FieldValidation:
+    """Return ``field`` as it is without the connector's class: Connect then lists neither the converters nor their versions."""
+    side, found, rest = field.name.partition(".converter")
+    if field.key is None or not found or side not in SIDES:
+        return field
+    key = replace(field.key, default=None, choices=())
+    value = field.value if field.name in settings else None
+    visible = field.visible and (not rest or settings.get(f"{side}.converter") is not None)
+    return replace(field, key=key, value=value, recommended=(), visible=visible)
 
 
 def _framework_field(key: Key, settings: Mapping[str, str | None], present: Mapping[str, str], version: str) -> FieldValidation:
@@ -314,40 +329,45 @@ def _converter_version(
     """Return the validation of a converter's version. The class decides which version exists, and which is the default."""
     side = key.name.removesuffix(".converter.plugin.version")
     converter = BY_NAME[f"{side}.converter"]
-    wanted = present.get(converter.name, converter.default or "")
-    found = converter_class(side, wanted.strip())
+    wanted = settings.get(converter.name, converter.default) or ""
+    found = converter_class(side, trim(wanted))
     choices = () if found is None else (class_version(found, version),)
-    default = choices[0] if choices and wanted == wanted.strip() else None
+    default = choices[0] if choices and wanted == trim(wanted) else None
+    if converter.name in settings and settings[converter.name] is None:
+        default = class_version(converter.default or "", version)
     shown = shown_value(key, settings.get(key.name) if key.name in settings else default)
-    mismatch = converter_mismatch(side, present, version)
-    visible = found is not None or is_there(wanted.strip(), version)
-    return FieldValidation(key.name, replace(key, default=default), shown, (*errors, *([mismatch] if mismatch else [])), choices, visible)
+    mismatch = converter_mismatch(side, present, version, converter.default)
+    visible = found is not None or find_any_class(trim(wanted), version) is not None
+    return FieldValidation(
+        key.name, replace(key, default=default), shown, (*errors, *([str(mismatch)] if mismatch else [])), choices, visible
+    )
 
 
 def _converter_shown(key: Key, raw: str | None, version: str) -> str | None:
-    value = (raw or "").strip()
-    return converter_class(key.name.removesuffix(".converter"), value) or (value if ":" in value or is_there(value, version) else None)
+    value = trim(raw or "")
+    found = converter_class(key.name.removesuffix(".converter"), value) or find_any_class(value, version)
+    return value if found is None and ":" in value else found
 
 
 def _converter_errors(key: Key, raw: str, present: Mapping[str, str], version: str) -> tuple[str, ...]:
-    value, side = raw.strip(), key.name.removesuffix(".converter")
+    value, side = trim(raw), key.name.removesuffix(".converter")
     if ":" in value:
         # A class of the user's own: it is loaded when the task starts.
         return ()
     if converter_class(side, value) is None:
-        if is_there(value, version):
-            return (f"Class class {value} does not implement the {'HeaderConverter' if side == 'header' else 'Converter'} interface",)
+        if (other := find_any_class(value, version)) is not None:
+            return (f"Class class {other} does not implement the {'HeaderConverter' if side == 'header' else 'Converter'} interface",)
         return (f"Invalid value {raw} for configuration {key.name}: Class {raw} could not be found.",)
     if value != raw:
         # Kafka finds the class without the blanks, and then loads the plugin by the name with them.
         return (f"Failed to load class {raw}: {raw}",)
     mismatch = converter_mismatch(side, present, version)
-    return () if mismatch is None else (mismatch,)
+    return () if mismatch is None or mismatch.unreadable else (str(mismatch),)
 
 
 def _framework_errors(key: Key, raw: str | None, present: Mapping[str, str], version: str) -> tuple[str, ...]:
     errors: list[str] = []
-    value = raw if raw is None else raw.strip()
+    value = raw if raw is None else trim(raw)
     if key.type == "CLASS" and key.choices and raw is not None:
         return _converter_errors(key, raw, present, version)
     if (problem := unreadable(key, value)) is not None:
@@ -379,7 +399,7 @@ def connector_problems(key: Key, value: str | None, present: Mapping[str, str], 
     choices = key.choices_in(version)
     problems: list[str] = []
     legal = [choice.lower() for choice in (*choices, *key.unlisted_choices)]
-    if key.enumerated and value is not None and value.strip().lower() not in legal:
+    if key.enumerated and value is not None and trim(value).lower() not in legal:
         problems.append(f"Value must be one of {', '.join(choices)}")
     for check in key.checks_in(version):
         problems += check(key, value, present)

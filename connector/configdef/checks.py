@@ -14,14 +14,21 @@ import re2
 
 from connector.configdef.key import Check, Key, Settings
 from connector.configdef.patterns import regex_problem, split_regexes
+from connector.java.numbers import NumberError, parse_integer
 from connector.java.regex.translation import too_long
-from connector.java.splitting import java_path
+from connector.java.splitting import java_split
+from connector.java.trim import trim
 
 _SHORT: Final = 2**15
 _INT: Final = 2**31
 _LONG: Final = 2**63
-_MOST_DIGITS: Final = 19
-_JAVA_CLASS: Final = re.compile(r"[^\W\d][\w$]*(\.[^\W\d][\w$]*)*")
+_JAVA_CLASS: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*(?:\.(?:[^\W\d]|\$)[\w$]*)*")
+_KEYWORDS: Final = re.compile(
+    r"(?:.*\.)?(?:_|abstract|assert|boolean|break|byte|case|catch|char|class|const|continue|default|do|double|else|enum|extends|false|final|"
+    r"finally|float|for|goto|if|implements|import|instanceof|int|interface|long|native|new|null|package|private|protected|public|return|"
+    r"short|static|strictfp|super|switch|synchronized|this|throws?|transient|true|try|void|volatile|while)(?:\..*)?"
+)
+"""Names with a part that cannot be one in Java 17 (Java Language Specification, 3.9 and 3.10)."""
 _NAME_CHARACTERS: Final = re.compile(r"[a-zA-Z0-9_.\-]+")
 _SLOT_NAME: Final = re.compile(r"[a-z0-9_]{1,63}")
 
@@ -37,15 +44,10 @@ REPLICA_IDENTITY: Final = re.compile(r"\s*([^\s:]+):(DEFAULT|INDEX (.\w*)|FULL|N
 
 def java_int(text: str, limit: int = _INT) -> int | None:
     """Return ``text`` as Java's ``Integer.valueOf`` reads it (``Long.valueOf`` with ``limit`` 2**63); None if Java refuses it."""
-    digits = text[1:] if text.startswith(("+", "-")) else text
-    if not (digits.isascii() and digits.isdigit()):
+    try:
+        return parse_integer(text, limit.bit_length())
+    except NumberError:
         return None
-    # Python's int() refuses thousands of digits, even leading zeros.
-    digits = digits.lstrip("0") or "0"
-    if len(digits) > _MOST_DIGITS:
-        return None
-    number = -int(digits) if text[0] == "-" else int(digits)
-    return number if -limit <= number < limit else None
 
 
 def java_long(text: str) -> int | None:
@@ -100,19 +102,19 @@ def non_negative_long(_key: Key, value: str | None, _settings: Settings) -> Iter
 
 def boolean(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
     """Require ``true`` or ``false``, in any case."""
-    if value is not None and value.strip().lower() not in ("true", "false"):
+    if value is not None and trim(value).lower() not in ("true", "false"):
         yield "Either 'true' or 'false' is expected"
 
 
 def required(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
     """Require a text other than blanks."""
-    if value is None or not value.strip():
+    if value is None or not trim(value):
         yield "A value is required"
 
 
 def class_name(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
     """Require a possible name of a Java class."""
-    if value is not None and not _JAVA_CLASS.fullmatch(value):
+    if value is not None and (not _JAVA_CLASS.fullmatch(value) or _KEYWORDS.fullmatch(value)):
         yield "A Java class name is expected"
 
 
@@ -143,7 +145,7 @@ def name_characters(_key: Key, value: str | None, _settings: Settings) -> Iterat
 
 def hostname(key: Key, value: str | None, settings: Settings) -> Iterator[str]:
     """Require a host name or an IPv4 address. :func:`required` reports a blank one."""
-    if value is not None and value.strip():
+    if value is not None and trim(value):
         yield from name_characters(key, value, settings)
 
 
@@ -169,10 +171,7 @@ def operations(_key: Key, value: str | None, _settings: Settings) -> Iterator[st
     """Require operation codes of change events, or only ``none``."""
     if value is None:
         return
-    # Java's split drops only the empty entries at the end.
-    codes = [code.strip() for code in value.split(",")]
-    while len(codes) > 1 and not codes[-1]:
-        codes.pop()
+    codes = [trim(code) for code in java_split(value, ",")]
     none = False
     for position, code in enumerate(codes):
         if code == "none":
@@ -187,24 +186,23 @@ def operations(_key: Key, value: str | None, _settings: Settings) -> Iterator[st
 
 def key_value_pairs(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
     """Require ``k1=v1,k2=v2``; an empty value holds no pairs."""
-    if value is None or not value.strip():
+    if value is None or not trim(value):
         return
-    if any(_broken_pair(pair) for pair in value.split(",")):
+    if any(_broken_pair(pair) for pair in java_split(value, ",")):
         yield "A equivalent-separated map of valid key/value pairs is expected, for example: k1=v1,k2=v2"
 
 
 def _broken_pair(pair: str) -> bool:
-    parts = pair.split("=")
-    return len(parts) != 2 or not parts[1]
+    return len(java_split(pair, "=")) != 2
 
 
 def metric_tags(key: Key, value: str | None, settings: Settings) -> Iterator[str]:
     """Require the same, with names that a JMX ObjectName allows, as since 3.7.0."""
     problems = list(key_value_pairs(key, value, settings))
     yield from problems
-    if value is None or not value.strip() or problems:
+    if value is None or not trim(value) or problems:
         return
-    for name in (pair.partition("=")[0] for pair in value.split(",")):
+    for name in (pair.partition("=")[0] for pair in java_split(value, ",")):
         if not name or set(name) & set(",=:*?"):
             yield f"The custom metric tag key '{name}' is not a valid JMX ObjectName property key"
             return
@@ -212,7 +210,7 @@ def metric_tags(key: Key, value: str | None, settings: Settings) -> Iterator[str
 
 def one_collection(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
     """Allow at most one entry, because the connector runs one task."""
-    if value is not None and len([entry for entry in value.split(",") if entry.strip()]) > 1:
+    if value is not None and len(java_split(value, ",")) > 1:
         yield "For single task connector only one signal data collection is permitted."
 
 
@@ -231,7 +229,7 @@ def _key_columns(value: str | None, pattern: str) -> Iterator[str]:
         return
     if not value:
         yield "Must not be empty"
-    for entry in java_path(value, ";"):
+    for entry in java_split(value, ";"):
         if not re2.match(pattern, entry):
             yield f"{entry} has an invalid format (expecting '{pattern}')"
 
@@ -242,7 +240,7 @@ def replica_identity(_key: Key, value: str | None, _settings: Settings) -> Itera
         return
     if not value:
         yield "Must not be empty"
-    for entry in java_path(value, ","):
+    for entry in java_split(value, ","):
         if not REPLICA_IDENTITY.fullmatch(entry):
             yield f"{entry} has an invalid format (expecting '{REPLICA_IDENTITY_SHOWN}')"
 
@@ -273,7 +271,8 @@ class _NamedWhenCustom:
         self.shown = shown
 
     def __call__(self, key: Key, value: str | None, settings: Settings) -> Iterator[str]:
-        if settings.get(self.mode, "").strip().lower() == "custom" and not (value or "").strip():
+        # Debezium compares without trimming here. A mode with blanks is read as custom nevertheless, and then the task fails.
+        if settings.get(self.mode, "").lower() == "custom" and not value:
             yield f"{self.shown or key.name} cannot be empty when {self.mode} 'custom' is defined"
 
 
@@ -281,8 +280,8 @@ def python_when_custom(mode: str) -> Check:
     """Require the name of a Python class if the property ``mode`` is ``custom``: a name with dots and without colon is a Java class."""
 
     def check(_key: Key, value: str | None, settings: Settings) -> Iterator[str]:
-        named = (value or "").strip()
-        if settings.get(mode, "").strip().lower() == "custom" and "." in named and ":" not in named:
+        named = trim(value or "")
+        if trim(settings.get(mode, "")).lower() == "custom" and "." in named and ":" not in named:
             yield (
                 f"It names the Java class {named}, and Java classes cannot be loaded; write it again in Python "
                 "(`understudy docs extending`) and name it as package.module:Class"
@@ -293,6 +292,6 @@ def python_when_custom(mode: str) -> Check:
 
 def sink_topic(_key: Key, value: str | None, settings: Settings) -> Iterator[str]:
     """Require the notification topic if the channel ``sink`` is enabled."""
-    channels = [channel.strip() for channel in settings.get("notification.enabled.channels", "").split(",")]
-    if "sink" in channels and not (value or "").strip():
+    channels = [trim(channel) for channel in settings.get("notification.enabled.channels", "").split(",")]
+    if "sink" in channels and not trim(value or ""):
         yield "Notification topic name must be provided when kafka notification channel is enabled"

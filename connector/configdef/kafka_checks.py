@@ -12,6 +12,7 @@ from typing import Final
 from connector.configdef.checks import java_long
 from connector.configdef.key import Check, Key, Settings
 from connector.configdef.patterns import regex_problem
+from connector.java.trim import trim
 
 LONGEST_NAME: Final = 32_000
 """The most bytes of a connector's name. It is part of its producer's id, which Kafka's protocol limits to 32,767 bytes."""
@@ -42,14 +43,14 @@ def at_least_one(key: Key, value: str | None, _settings: Settings) -> Iterator[s
     """Require a number of 1 or more; null is refused too."""
     if value is None:
         yield _line(key, None, "Value must be non-null")
-    elif (java_long(value) or 0) < 1:
-        yield _line(key, value, "Value must be at least 1")
+    elif (number := java_long(value) or 0) < 1:
+        yield _line(key, number, "Value must be at least 1")
 
 
 def not_negative(key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
     """Require a number of 0 or more, or None."""
-    if value is not None and (java_long(value) or 0) < 0:
-        yield _line(key, value, "Value must be at least 0")
+    if value is not None and (number := java_long(value) or 0) < 0:
+        yield _line(key, number, "Value must be at least 0")
 
 
 def not_empty(key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
@@ -83,7 +84,7 @@ def aliases(key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
     if value is None:
         yield _line(key, None, "entry must be non null")
         return
-    names = [entry.strip() for entry in value.split(",")] if value else []
+    names = [trim(entry) for entry in value.split(",")] if value else []
     if len(set(names)) < len(names):
         yield _line(key, f"[{', '.join(names)}]", "Duplicate alias provided.")
 

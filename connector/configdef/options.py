@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from connector.configdef.key import Key
 from connector.emulation import DEFAULT, Emulation
+from connector.java.trim import trim
 from connector.ports import Backtracking, no_backtracking
 
 Report = Callable[[str], None]
@@ -94,7 +95,7 @@ class Options:
         """Return the trimmed text, or the default. Raises OptionError for a required option that is not set."""
         value = self._values.get(name)
         if value is not None:
-            return value.strip()
+            return trim(value)
         key = self._keys[name]
         if key.default is None and key.required:
             raise OptionError(f'Missing required configuration "{name}" which has no default value.')
@@ -110,7 +111,7 @@ class Options:
     def names(self, name: str) -> tuple[str, ...]:
         """Return the entries of a LIST, trimmed; none for an empty text."""
         value = self.text(name)
-        return tuple(entry.strip() for entry in value.split(",")) if value else ()
+        return tuple(trim(entry) for entry in value.split(",")) if value else ()
 
     def flag(self, name: str) -> bool:
         """Return a BOOLEAN. Raises OptionError."""

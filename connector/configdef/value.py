@@ -8,6 +8,7 @@ from connector.configdef.checks import java_int, java_long, java_short
 from connector.configdef.key import Key
 from connector.java.floats import java_double
 from connector.java.numbers import NumberError, parse_double
+from connector.java.trim import trim
 
 _NUMBERS: Final = ("SHORT", "INT", "LONG", "DOUBLE")
 
@@ -29,13 +30,13 @@ def shown_value(key: Key, raw: str | None) -> str | None:
         return None
     if key.type == "PASSWORD":
         return "[hidden]"
-    value = raw.strip()
+    value = trim(raw)
     if key.type in _NUMBERS:
         return _number(key, value)
     if key.type == "BOOLEAN":
         return value.lower() if value.lower() in ("true", "false") else None
     if key.type == "LIST":
-        return ",".join(entry.strip() for entry in value.split(","))
+        return ",".join(trim(entry) for entry in value.split(","))
     return value
 
 

@@ -10,6 +10,7 @@ from connector.configdef.class_names import find_class
 from connector.configdef.options import OptionError, Options, Report, discard
 from connector.emulation import Emulation
 from connector.errors import CdcError, ErrorKind
+from connector.java.trim import trim
 from connector.plugins.allowed import AllowedPlugins
 from connector.ports import Backtracking, no_backtracking
 from connector.transforms.catalog import PREDICATES, TRANSFORMS
@@ -23,7 +24,7 @@ _OF_STEPS: Final = _NOT_OPTIONS | {"predicate", "negate"}
 
 def listed(config: Mapping[str, str], name: str) -> tuple[str, ...]:
     """Return the aliases that ``transforms`` or ``predicates`` lists, each once, in order."""
-    return tuple(dict.fromkeys(alias.strip() for alias in config.get(name, "").split(",") if alias.strip()))
+    return tuple(dict.fromkeys(trim(alias) for alias in config.get(name, "").split(",") if trim(alias)))
 
 
 def under(config: Mapping[str, str], prefix: str, *, without: frozenset[str] = frozenset()) -> dict[str, str]:
@@ -55,7 +56,7 @@ def refused_steps(config: Mapping[str, str], emulation: Emulation) -> list[tuple
     names = sorted(config)
     for alias in listed(config, "transforms"):
         prefix = f"transforms.{alias}."
-        name = find_class(config.get(f"{prefix}type", "").strip(), TRANSFORMS, "Transformation")
+        name = find_class(trim(config.get(f"{prefix}type", "")), TRANSFORMS, "Transformation")
         if name is None or not TRANSFORMS[name].refused_when_saved:
             continue
         definition = TRANSFORMS[name]
@@ -80,7 +81,7 @@ class _Making(NamedTuple):
 
 def _step(config: Mapping[str, str], alias: str, making: _Making, predicates: Mapping[str, Predicate]) -> Step:
     prefix = f"transforms.{alias}."
-    wanted = config.get(f"{prefix}type", "").strip()
+    wanted = trim(config.get(f"{prefix}type", ""))
     transform = _transform(wanted, under(config, prefix, without=_OF_STEPS), prefix, making)
     name = wanted.replace("$", ".").rpartition(".")[2]
     if f"{prefix}predicate" not in config:
@@ -88,11 +89,11 @@ def _step(config: Mapping[str, str], alias: str, making: _Making, predicates: Ma
             # A step that was to leave most records alone must not be applied to all.
             raise _invalid(f"{prefix}negate", f"there is no {prefix}predicate that it negates", "Add the predicate, or leave negate out.")
         return Step(alias, name, transform)
-    named = config[f"{prefix}predicate"].strip()
+    named = trim(config[f"{prefix}predicate"])
     if named not in predicates:
         reason = f"it names {named}, which predicates does not list" if named else "it is empty"
         raise _invalid(f"{prefix}predicate", reason, "Add it to predicates, or leave it out.")
-    return Step(alias, name, transform, predicates[named], config.get(f"{prefix}negate", "false").strip().lower() == "true")
+    return Step(alias, name, transform, predicates[named], trim(config.get(f"{prefix}negate", "false")).lower() == "true")
 
 
 def _transform(wanted: str, values: Mapping[str, str], prefix: str, making: _Making) -> Transform:
@@ -120,7 +121,7 @@ def _transform(wanted: str, values: Mapping[str, str], prefix: str, making: _Mak
 
 def _predicate(config: Mapping[str, str], alias: str, making: _Making) -> Predicate:
     prefix = f"predicates.{alias}."
-    wanted = config.get(f"{prefix}type", "").strip()
+    wanted = trim(config.get(f"{prefix}type", ""))
     name = find_class(wanted, PREDICATES, "Predicate")
     if name is None:
         raise _invalid(f"{prefix}type", f"there is no predicate {wanted}", "Correct the class name.")

@@ -12,10 +12,15 @@ from connector.config.kafka_clients import KEYS as KAFKA_KEYS
 from connector.config.kafka_clients import Client
 from connector.configdef.key import Importance, Key, Type
 from connector.java.hash_map import java_order
+from connector.java.trim import trim
 
-_REQUIRED: Final = frozenset({"bootstrap.servers", "key.serializer", "value.serializer"})
+_REQUIRED: Final[Mapping[Client, frozenset[str]]] = {
+    "producer": frozenset({"bootstrap.servers", "key.serializer", "value.serializer"}),
+    "consumer": frozenset({"bootstrap.servers", "key.deserializer", "value.deserializer"}),
+    "admin": frozenset(),
+}
 
-_OVERRIDDEN: Final[Mapping[Client, int]] = {"producer": 0, "admin": 1}
+_OVERRIDDEN: Final[Mapping[Client, int]] = {"producer": 0, "consumer": 0, "admin": 1}
 """The clients whose overrides Connect shows, each with the place of its default in a definition with two."""
 
 
@@ -24,7 +29,7 @@ def _keys(client: Client, place: int) -> dict[str, Key]:
 
 
 def _definition(text: str, place: int) -> tuple[str, str, str | None]:
-    kind, importance, *given = text.split()
+    kind, importance, *given = text.split(maxsplit=2)
     if not given:
         return kind, importance, None
     defaults = given[0].split("|")
@@ -40,7 +45,7 @@ def _key(client: Client, name: str, kind: str, importance: str, default: str | N
         cast("Importance", importance),
         name,
         f"Kafka's {name} for this connector.",
-        required=client == "producer" and name in _REQUIRED,
+        required=name in _REQUIRED[client],
         framework=True,
         versions=(),
         fixed_order=-1,
@@ -53,12 +58,18 @@ _CLIENTS: Final = {client: _keys(client, place) for client, place in _OVERRIDDEN
 def override_keys(settings: Mapping[str, str | None]) -> list[tuple[Key | None, str | None, str]]:
     """Return rows, values and full names of the overrides in ``settings``, in Connect's order; the row is None if the client lacks it.
 
-    Connect shows those of the admin client only if the connector has settings for the creation of topics, and never a consumer's.
+    Connect shows those of the clients that the connector needs: the admin client for the creation of topics, and with a topic of its own
+    for offsets both the admin client and the consumer.
     """
     found: list[tuple[Key | None, str | None, str]] = []
+    used: set[Client] = {"producer"}
+    if any(name.startswith("topic.creation.") for name in settings):
+        used.add("admin")
+    if trim(settings.get("offsets.storage.topic") or ""):
+        used |= {"admin", "consumer"}
     for client, keys in _CLIENTS.items():
         prefix = f"{client}.override."
-        if client == "admin" and not any(name.startswith("topic.creation.") for name in settings):
+        if client not in used:
             continue
         names = java_order(name.removeprefix(prefix) for name in settings if name.startswith(prefix))
         found += [(keys.get(name), settings[prefix + name], prefix + name) for name in names]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from connector.config.keys.plugin_classes import CONVERTERS, HEADER_CONVERTERS, version_problem
+from connector.config.keys.versions import BadVersionError
 from connector.configdef.class_names import find_class
 from connector.configdef.key import Key
 from connector.converters import catalog
@@ -26,14 +27,20 @@ def converter_class(side: str, text: str) -> str | None:
     return find_class(text, headers, "HeaderConverter") or find_class(text, [name for name in headers if name in converters], "Converter")
 
 
-def converter_mismatch(side: str, settings: Mapping[str, str | None], emulated: str) -> str | None:
-    """Return Connect's message if the converter of ``side`` does not exist in the version that the settings ask for; else None."""
-    found = converter_class(side, settings.get(f"{side}.converter") or "")
+def converter_mismatch(side: str, settings: Mapping[str, str | None], emulated: str, default: str | None = None) -> BadVersionError | None:
+    """Return Connect's error if the converter of ``side`` does not exist in the version that the settings ask for; else None.
+
+    ``default`` is the converter if the settings name none. Its version is not looked for, but its range must be readable.
+    """
+    named, asked = settings.get(f"{side}.converter"), settings.get(f"{side}.converter.plugin.version")
+    found = converter_class(side, named or default or "")
     if found is None:
-        return None
+        problem = version_problem(default or "", emulated, asked)
+        return problem if problem is not None and problem.unreadable else None
     # Every other converter is two kinds of plugin: a header converter, and a converter of keys and values.
     kinds = 1 if found == SIMPLE_HEADER_CONVERTER else 2
-    return version_problem(found, emulated, settings.get(f"{side}.converter.plugin.version"), kinds=kinds)
+    problem = version_problem(found, emulated, asked, kinds=kinds)
+    return problem if problem is None or problem.unreadable or named else None
 
 
 def converter_keys(settings: Mapping[str, str | None], emulated: str) -> list[tuple[Key, str | None, str]]:

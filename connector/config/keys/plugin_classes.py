@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from connector.config.keys.versions import BadVersionError, newest
+from connector.configdef.class_names import find_class
 from connector.configdef.key import CONNECTOR_CLASS, SINCE_3_7, UNTIL_2, VERSIONS
 from connector.emulation import emulation_of
 
@@ -116,12 +117,24 @@ CONVERTERS_SINCE_3_7: Final[tuple[str, ...]] = tuple(sorted((*CONVERTERS, "io.de
 
 HEADER_CONVERTERS: Final[tuple[str, ...]] = (*CONVERTERS[:-1], f"{_KAFKA}storage.SimpleHeaderConverter", CONVERTERS[-1])
 
-_OTHERS: Final = frozenset({CONNECTOR_CLASS, *PREDICATES, *HEADER_CONVERTERS})
+_OF_OTHER_KINDS: Final = (
+    ((CONNECTOR_CLASS,), "Connector"),
+    (PREDICATES, "Predicate"),
+    (CONVERTERS, "Converter"),
+    (HEADER_CONVERTERS, "HeaderConverter"),
+)
+
+ABSTRACT: Final = frozenset(name.partition("$")[0] for name in _KAFKA_TRANSFORMATIONS if "$" in name)
+"""The classes of which ``$Key`` and ``$Value`` are the usable ones."""
 
 
-def is_there(text: str, emulated: str) -> bool:
-    """Return whether ``text`` is the full name of a class of any kind."""
-    return text in _OTHERS or text in TRANSFORMATIONS[emulated]
+def find_any_class(text: str, emulated: str) -> str | None:
+    """Return the class of any kind that ``text`` names, by its full or short name; None if there is none."""
+    if text in ABSTRACT:
+        return text
+    kinds = ((TRANSFORMATIONS[emulated], "Transformation"), *_OF_OTHER_KINDS)
+    found = {find_class(text, names, suffix) for names, suffix in kinds} - {None}
+    return found.pop() if len(found) == 1 else None
 
 
 def class_version(name: str, emulated: str) -> str:
@@ -131,8 +144,8 @@ def class_version(name: str, emulated: str) -> str:
     return emulated if emulation_of(emulated).has_plugin_versions else "undefined"
 
 
-def version_problem(name: str, emulated: str, wanted: str | None, *, kinds: int = 1) -> str | None:
-    """Return Connect's error message if the class ``name`` does not exist in the version ``wanted``; else None.
+def version_problem(name: str, emulated: str, wanted: str | None, *, kinds: int = 1) -> BadVersionError | None:
+    """Return the error with Connect's message if the class ``name`` does not exist in the version ``wanted``; else None.
 
     The message lists a version once for each of the ``kinds`` of plugin that the class is.
     """
@@ -141,5 +154,5 @@ def version_problem(name: str, emulated: str, wanted: str | None, *, kinds: int 
     try:
         newest(wanted, name, (class_version(name, emulated),) * kinds)
     except BadVersionError as problem:
-        return str(problem)
+        return problem
     return None

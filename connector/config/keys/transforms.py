@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from connector.config.keys.plugin_classes import PREDICATES, TRANSFORMATIONS, class_version, is_there, version_problem
+from connector.config.keys.plugin_classes import ABSTRACT, PREDICATES, TRANSFORMATIONS, class_version, find_any_class, version_problem
 from connector.configdef.class_names import find_class
 from connector.configdef.kafka_checks import NULL_VALUE
 from connector.configdef.key import Key
 from connector.configdef.order import sorted_keys
 from connector.configdef.value import shown_value, unreadable
+from connector.java.trim import trim
 from connector.transforms import catalog
 
 _KINDS: Final = (("transforms", "Transforms", "Transformation"), ("predicates", "Predicates", "Predicate"))
@@ -54,9 +55,9 @@ def step_keys(settings: Mapping[str, str | None], version: str) -> list[StepRow]
     rows: list[StepRow] = []
     present = {name: text for name, text in settings.items() if text is not None}
     for listing, group, noun in _KINDS:
-        listed = (settings.get(listing) or "").strip()
+        listed = trim(settings.get(listing) or "")
         known = TRANSFORMATIONS[version] if listing == "transforms" else PREDICATES
-        for name in dict.fromkeys(entry.strip() for entry in listed.split(",")) if listed else ():
+        for name in dict.fromkeys(trim(entry) for entry in listed.split(",")) if listed else ():
             rows += _step(f"{listing}.{name}", f"{group}: {name}", noun, name, known, version, settings, present)
     return rows
 
@@ -73,7 +74,7 @@ def _step(
 ) -> list[StepRow]:
     """Return rows for one named step: its type, its version, and the properties of its class if the class can be used."""
     wanted = settings.get(f"{prefix}.type")
-    trimmed = (wanted or "").strip()
+    trimmed = trim(wanted or "")
     if ":" in trimmed:
         # A class of the user's own: it is loaded when the task starts, and lists no properties.
         return [StepRow(_type_key(prefix, group, noun, name, known), trimmed, _negate_errors(prefix, noun, settings))]
@@ -81,15 +82,21 @@ def _step(
     # Kafka finds a class despite blanks around its name, but then shows neither its versions nor its properties.
     described = found is not None and wanted == trimmed
     asked = settings.get(f"{prefix}.plugin.version")
-    problem = version_problem(found, emulated, asked) if found is not None and described else None
-    mismatch = () if problem is None else (problem,)
-    errors = (*_type_errors(prefix, noun, found, emulated, settings), *_negate_errors(prefix, noun, settings))
+    problem = version_problem(found, emulated, asked) if found is not None else None
+    mismatch = () if problem is None else (str(problem),)
+    other = None if found is not None else find_any_class(trimmed, emulated)
+    negated = _negate_errors(prefix, noun, settings)
+    errors = (*_type_errors(prefix, noun, found, other, settings), *negated, *mismatch)
+    if NULL_VALUE in errors:
+        errors = (*negated, NULL_VALUE)
+    if negated and (found or other) is not None:
+        # Kafka looks at the predicate first, and at the class only if there is no error.
+        errors = negated
     release = None if found is None else class_version(found, emulated)
     version = _version_key(prefix, group, noun, name, release, default=release if described else None)
-    shown = trimmed if is_there(trimmed, emulated) else found
     rows = [
-        StepRow(_type_key(prefix, group, noun, name, known), shown, (*errors, *mismatch)),
-        StepRow(version, *_text(version, settings, mismatch)),
+        StepRow(_type_key(prefix, group, noun, name, known), found or other, errors),
+        StepRow(version, *_text(version, settings, mismatch if described or (problem and problem.unreadable) else ())),
     ]
     if found is None or not described or problem is not None:
         return rows
@@ -120,7 +127,7 @@ def _own_row(
 ) -> StepRow:
     """Return the row of one property of a step's class. Kafka checks it under its short name and reads it under its full one."""
     name = f"{prefix}.{key.name}"
-    shown = replace(key, name=name, group=group, fixed_order=order, versions=())
+    shown = replace(key, name=name, group=f"{group}: {key.group}" if key.group else group, fixed_order=order, versions=())
     if name not in settings:
         if key.required:
             missing = f'Missing required configuration "{name}" which has no default value.'
@@ -129,7 +136,7 @@ def _own_row(
     raw = settings[name]
     if raw is None:
         return StepRow(shown, None, (*_problems(key, None, emulated, present), NULL_VALUE))
-    value = raw.strip()
+    value = trim(raw)
     if (problem := unreadable(key, value)) is not None:
         return StepRow(shown, None, (f"Invalid value {raw} for configuration {name}: {problem}",))
     return StepRow(shown, shown_value(key, value), tuple(_problems(key, value, emulated, present)))
@@ -139,17 +146,19 @@ def _problems(key: Key, value: str | None, emulated: str, present: Mapping[str, 
     return [problem for check in key.checks_in(emulated) for problem in check(key, value, present)]
 
 
-def _type_errors(prefix: str, noun: str, found: str | None, emulated: str, settings: Mapping[str, str | None]) -> tuple[str, ...]:
-    """Return Connect's error messages about a step's class; ``found`` is the class, None if it is not a known ``noun``."""
+def _type_errors(prefix: str, noun: str, found: str | None, other: str | None, settings: Mapping[str, str | None]) -> tuple[str, ...]:
+    """Return Connect's error messages about a step's class: ``found`` is the class if it is a ``noun``, ``other`` if it is none."""
     key = f"{prefix}.type"
     wanted = settings.get(key)
     if wanted is None:
         return (NULL_VALUE if key in settings else f'Missing required configuration "{key}" which has no default value.',)
     if found is not None:
         return ()
-    if is_there(wanted.strip(), emulated):
-        return (f"Class class {wanted.strip()} does not implement the {noun} interface",)
-    newer = _RENAMED.get(wanted.strip())
+    if other in ABSTRACT and noun == "Transformation":
+        return (f"This class is abstract and cannot be created. Did you mean {other}$Key, {other}$Value?",)
+    if other is not None:
+        return (f"Class class {other} does not implement the {noun} interface",)
+    newer = _RENAMED.get(trim(wanted))
     hint = f" Debezium renamed it to {newer}; use that name." if newer else ""
     return (f"Invalid value {wanted} for configuration {key}: Class {wanted} could not be found.{hint}",)
 
@@ -200,4 +209,4 @@ def _text(key: Key, settings: Mapping[str, str | None], errors: tuple[str, ...])
     value = settings.get(key.name, key.default)
     if key.name in settings and value is None:
         return None, (*errors, NULL_VALUE)
-    return value and value.strip(), errors
+    return value and trim(value), errors

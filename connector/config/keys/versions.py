@@ -32,6 +32,11 @@ class _Interval:
     high: Order | None
     with_low: bool
     with_high: bool
+    bounds: str
+
+    def __str__(self) -> str:
+        """As Maven shows it: with two bounds, without blanks."""
+        return f"{'[' if self.with_low else '('}{self.bounds}{']' if self.with_high else ')'}"
 
     def holds(self, here: Order) -> bool:
         if self.low is not None and (here < self.low or (here == self.low and not self.with_low)):
@@ -50,13 +55,14 @@ def newest(wanted: str | None, plugin: str, versions: Sequence[str]) -> str:
         return versions[-1]
     asked = wanted.strip()
     # A bare version is exact; an empty one matches no version.
-    text = asked if asked[:1] in ("[", "(") else f"[{asked},{asked}]"
+    text = asked if asked[:1] in ("[", "(") else f"[{asked}]"
     intervals = _intervals(text) if asked else ()
     if intervals is None:
         raise BadVersionError(f"Invalid version specification: {asked}", versions, unreadable=True)
     fitting = [version for version in versions if any(interval.holds(_order(version)) for interval in intervals)]
     if not fitting:
-        raise BadVersionError(f"Plugin {plugin} not found that matches the version range {text}", versions)
+        shown = ",".join(map(str, intervals)) or "[,]"
+        raise BadVersionError(f"Plugin {plugin} not found that matches the version range {shown}", versions)
     return fitting[-1]
 
 
@@ -71,7 +77,8 @@ def _intervals(text: str) -> tuple[_Interval, ...] | None:
         opening, low, comma, high, closing = match.groups()
         lowest = _order(low) if low.strip() or not comma else None
         highest = (_order(high) if high.strip() else None) if comma else lowest
-        interval = _Interval(lowest, highest, opening == "[", closing == "]")
+        bounds = f"{low.strip()},{(high if comma else low).strip()}"
+        interval = _Interval(lowest, highest, opening == "[", closing == "]", bounds)
         closed = interval.with_low and interval.with_high
         if not comma and not closed:
             return None
