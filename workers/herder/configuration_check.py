@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 LOG: Final = EventLog(__name__)
 
+_CONNECTION: Final = frozenset({"name", "connector.class", "connector.plugin.version", "topic.prefix", "connection.validation.timeout.ms"})
+"""What a connection needs, beside the properties of database and driver."""
+
 
 class LookAtDatabase(Protocol):
     """Queries the database that a configuration names."""
@@ -81,4 +84,14 @@ class ConfigurationCheck:
             return [Finding(CONNECTION_KEY, line, warning=False, reference=True)]
         except CdcError as problem:
             # The connector finds, when it reads the configuration, what Connect's own validation does not find.
-            return [Finding(CONNECTION_KEY, problem.message, warning=False)] if whole else []
+            found = [Finding(CONNECTION_KEY, problem.message, warning=False)] if whole else []
+            return [*found, *await self._connection(validation.readable(config))]
+
+    async def _connection(self, config: Mapping[str, str]) -> Sequence[Finding]:
+        """Return what the database says of a configuration that the connector cannot read: Debezium connects nevertheless."""
+        needed = {name: value for name, value in config.items() if name in _CONNECTION or name.startswith(("database.", "driver."))}
+        try:
+            async with asyncio.timeout(self._limit):
+                return await self._look(needed, further=False)
+        except (TimeoutError, CdcError):
+            return []

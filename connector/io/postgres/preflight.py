@@ -29,7 +29,7 @@ from connector.log import EventLog
 from connector.ports import Backtracking, no_backtracking
 from connector.preflight.connection import HOSTNAME, refused, server_words
 from connector.preflight.facts import Facts, Refusal
-from connector.preflight.finding import Finding
+from connector.preflight.finding import LEAD, Finding
 from connector.preflight.requirements import Wish
 from connector.preflight.rules import judge
 from connector.preflight.tls_files import SENTENCES
@@ -46,6 +46,8 @@ _COLUMNS_S: Final = 3.0
 _PLUGIN_S: Final = 1
 """Time limit for trying the output plugin. The server loads the library at once, and then only waits for open transactions."""
 _CUT: Final = "The '{name}' value is invalid: It holds a NUL character, where libpq would cut it; remove the character"
+_NEGATIVE: Final = f"{LEAD}Query timeout must be a value greater than or equals to 0."
+"""What Debezium's driver says to a negative database.query.timeout.ms, in the driver's words."""
 _DER: Final = b"\x30"
 """The first byte of a key in DER, which is an ASN.1 sequence."""
 _FILES: Final = {
@@ -82,6 +84,8 @@ async def findings(settings: Mapping[str, str], backtrack: Backtracking = no_bac
         return [*(file for file in files if file.key != problem.key), problem]
     try:
         async with asyncio.timeout_at(min(deadline, loop.time() + _LOOK_S)):
+            if config.database_query_timeout_ms < 0:
+                return [*files, Finding(HOSTNAME, _NEGATIVE, warning=False, reference=True)]
             found = await _look(config, connection, backtrack) if further or config.emulation.checks_wal_level else []
             return [*files, *(finding for finding in found if further or finding.reference)]
     except (TimeoutError, CdcError, psycopg.Error) as error:

@@ -78,6 +78,11 @@ async def test_a_valid_configuration_leaves_no_objects(database: Database) -> No
     assert database.execute("SELECT 1 FROM orders") == []
 
 
+async def test_a_negative_query_timeout_is_refused_in_the_words_of_the_driver(database: Database) -> None:
+    text = f"{LEAD}Query timeout must be a value greater than or equals to 0."
+    assert await only(database, database__query__timeout__ms="-1") == ("database.hostname", ERROR, text)
+
+
 async def test_initial_statements_are_not_run(database: Database) -> None:
     assert await found(database, database__initial__statements="INSERT INTO orders VALUES (1)") == []
     assert database.execute("SELECT 1 FROM orders") == []

@@ -9,6 +9,7 @@ from typing import cast
 import pytest
 
 from connector.config.validation import Validation, validate
+from connector.errors import CdcError, ErrorKind
 from connector.preflight.finding import LEAD, Finding
 from workers.herder.configuration_check import ConfigurationCheck
 from workers.herder.plugin_config import config_infos
@@ -63,6 +64,22 @@ async def test_only_the_reference_s_checks_run_when_the_others_are_off(preflight
 
     await ConfigurationCheck(look, preflight)("shop", WHOLE)
     assert asked == [further]
+
+
+@pytest.mark.parametrize("unreadable", [{"converters": "mine"}, {"topic.creation.default.partitions": "x"}])
+async def test_the_connection_is_tried_with_a_configuration_that_the_connector_cannot_read(unreadable: dict[str, str]) -> None:
+    asked: list[set[str]] = []
+
+    async def look(settings: Mapping[str, str], *, further: bool) -> Sequence[Finding]:
+        asked.append(set(settings))
+        if not further:
+            return (REFUSED,)
+        raise CdcError(ErrorKind.CONFIG_INVALID, "cannot be read", "correct it")
+
+    validation = await ConfigurationCheck(look)("shop", {**WHOLE, "driver.socketTimeout": "5", **unreadable})
+    assert reported(validation)["database.hostname"][0] == (REFUSED.text,)
+    assert len(asked) == 2
+    assert asked[1] == {*WHOLE, "driver.socketTimeout"}
 
 
 async def test_a_warning_adds_no_property_to_the_answer() -> None:
