@@ -30,6 +30,11 @@ def grown(capacity: int, size: int) -> int:
     return capacity
 
 
+def of_copy(size: int) -> int:
+    """Return the size of the table of a map that is made as a copy of one with ``size`` keys: it has room for one key more."""
+    return 1 << (size * 4 // 3).bit_length()
+
+
 def java_order(keys: Iterable[str], capacity: int = LEAST) -> list[str]:
     """Return ``keys``, given in insertion order, as a map lists them whose table has at least ``capacity`` places."""
     listed = list(keys)

@@ -11,7 +11,7 @@ from typing import Final, cast
 from connector.config.kafka_clients import KEYS as KAFKA_KEYS
 from connector.config.kafka_clients import Client
 from connector.configdef.key import Importance, Key, Type
-from connector.java.hash_map import java_order
+from connector.java.hash_map import java_order, of_copy
 from connector.java.trim import trim
 
 _REQUIRED: Final[Mapping[Client, frozenset[str]]] = {
@@ -67,10 +67,12 @@ def override_keys(settings: Mapping[str, str | None]) -> list[tuple[Key | None, 
         used.add("admin")
     if trim(settings.get("offsets.storage.topic") or ""):
         used |= {"admin", "consumer"}
+    listed = java_order(settings, of_copy(len(settings)))
     for client, keys in _CLIENTS.items():
         prefix = f"{client}.override."
         if client not in used:
             continue
-        names = java_order(name.removeprefix(prefix) for name in settings if name.startswith(prefix))
+        # Of names in one bucket of Kafka's map of overrides, the first is the one that comes first in the map of all settings.
+        names = java_order(name.removeprefix(prefix) for name in listed if name.startswith(prefix))
         found += [(keys.get(name), settings[prefix + name], prefix + name) for name in names]
     return found

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from connector.configdef.key import CONNECTOR_CLASS, DEFAULT_VERSION, VERSIONS
+from connector.java.trim import trim
 
 _INTERVAL: Final = re.compile(r"([\[(])([^\[\](),]*)(?:(,)([^\[\](),]*))?([\])])\s*,?\s*")
 _QUALIFIERS: Final = ("alpha", "beta", "milestone", "rc", "cr", "snapshot", "")
@@ -46,14 +47,14 @@ class _Interval:
 
 def select_version(wanted: str | None) -> str:
     """Return the newest emulated version that ``wanted`` allows; the default for None and ``latest``. Raises BadVersionError."""
-    return DEFAULT_VERSION if wanted is None or wanted.strip() == LATEST else newest(wanted, CONNECTOR_CLASS, VERSIONS)
+    return DEFAULT_VERSION if wanted is None or trim(wanted) == LATEST else newest(wanted, CONNECTOR_CLASS, VERSIONS)
 
 
 def newest(wanted: str | None, plugin: str, versions: Sequence[str]) -> str:
     """Return the newest of a plugin's sorted ``versions`` that ``wanted`` allows. Raises BadVersionError."""
-    if wanted is None or wanted.strip() == LATEST:
+    if wanted is None or trim(wanted) == LATEST:
         return versions[-1]
-    asked = wanted.strip()
+    asked = trim(wanted)
     # A bare version is exact; an empty one matches no version.
     text = asked if asked[:1] in ("[", "(") else f"[{asked}]"
     intervals = _intervals(text) if asked else ()
@@ -75,9 +76,9 @@ def _intervals(text: str) -> tuple[_Interval, ...] | None:
         if match is None:
             return None
         opening, low, comma, high, closing = match.groups()
-        lowest = _order(low) if low.strip() or not comma else None
-        highest = (_order(high) if high.strip() else None) if comma else lowest
-        bounds = f"{low.strip()},{(high if comma else low).strip()}"
+        lowest = _order(low) if trim(low) or not comma else None
+        highest = (_order(high) if trim(high) else None) if comma else lowest
+        bounds = f"{trim(low)},{trim(high if comma else low)}"
         interval = _Interval(lowest, highest, opening == "[", closing == "]", bounds)
         closed = interval.with_low and interval.with_high
         if not comma and not closed:
@@ -98,7 +99,7 @@ def _order(version: str) -> Order:
     Only the forms that occur in versions of plugins are covered.
     """
     numbers, qualifier = [], ""
-    for part in re.split(r"[.\-]", version.strip()):
+    for part in re.split(r"[.\-]", trim(version)):
         if part.isascii() and part.isdigit():
             # Python's int() refuses thousands of digits. A number with more digits than this is larger than in any emulated version.
             numbers.append(int(part.lstrip("0")[:_MOST_DIGITS] or "0"))

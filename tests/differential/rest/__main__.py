@@ -48,7 +48,9 @@ def _validate(chosen: argparse.Namespace) -> Iterator[Found]:
             if sort not in known:
                 known.add(sort)
                 part = both.reduced(fields, where)
-                yield number, object_text(part), next(each for each in both.differences(part) if each[0] == where)
+                # A difference that does not come again is shown as it was found.
+                again = [each for each in both.differences(part) if each[0] == where]
+                yield number, object_text(part if again else fields), (again or [(where, theirs, ours)])[0]
 
 
 def _calls(chosen: argparse.Namespace) -> Iterator[Found]:

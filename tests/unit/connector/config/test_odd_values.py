@@ -132,7 +132,15 @@ def test_a_word_of_java_is_no_class(value: str, right: bool) -> None:
 
 @pytest.mark.parametrize(
     ("wanted", "shown"),
-    [("5", "[5,5]"), ("[5]", "[5,5]"), ("[5, 6)", "[5,6)"), ("5,6", "[5,6]"), ("(,1.0],[1.2,2]", "(,1.0],[1.2,2]"), ("", "[,]")],
+    [
+        ("5", "[5,5]"),
+        ("[5]", "[5,5]"),
+        ("[5, 6)", "[5,6)"),
+        ("5,6", "[5,6]"),
+        ("(,1.0],[1.2,2]", "(,1.0],[1.2,2]"),
+        ("", "[,]"),
+        ("\u2003x", "[\u2003x,\u2003x]"),
+    ],
 )
 def test_a_range_is_shown_as_by_maven(wanted: str, shown: str) -> None:
     found = fields_of({"key.converter": "Json", "key.converter.plugin.version": wanted})
@@ -194,6 +202,12 @@ def test_a_topic_of_its_own_for_offsets_brings_the_overrides_of_all_clients() ->
         ("consumer.override.client.id", ("STRING", "LOW", "")),
         ("admin.override.client.id", ("STRING", "MEDIUM", "")),
     ]
+
+
+def test_overrides_in_one_bucket_of_javas_map_have_the_order_of_the_whole_configuration() -> None:
+    given: dict[str, str | None] = {f"producer.override.{name}": "1" for name in ("unknown", "linger.ms", "foo", "max.block.ms")}
+    order = [name.removeprefix("producer.override.") for name, _ in overrides(given)]
+    assert order == ["max.block.ms", "foo", "unknown", "linger.ms"]
 
 
 def test_overrides_come_before_the_properties_of_converters() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from connector.java.hash_map import grown, java_hash, java_order
+from connector.java.hash_map import grown, java_hash, java_order, of_copy
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,11 @@ def test_hash(text: str, code: int) -> None:
 @pytest.mark.parametrize(("capacity", "size", "wanted"), [(16, 0, 16), (16, 12, 16), (16, 13, 32), (16, 25, 64), (64, 1, 64)])
 def test_table_grows_when_three_quarters_full_and_never_shrinks(capacity: int, size: int, wanted: int) -> None:
     assert grown(capacity, size) == wanted
+
+
+@pytest.mark.parametrize(("size", "wanted"), [(1, 2), (11, 16), (12, 32), (23, 32), (24, 64)])
+def test_the_table_of_a_copy_has_room_for_one_more(size: int, wanted: int) -> None:
+    assert of_copy(size) == wanted
 
 
 @pytest.mark.parametrize(
