@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from connector.configdef.key import Check, Key, Settings
+from connector.java.trim import trim
 
 
 def entries(value: str | None) -> list[str]:
     """Return the entries of a list as it is written."""
-    return [entry.strip() for entry in value.split(",")] if value else []
+    return [trim(entry) for entry in value.split(",")] if value else []
 
 
 def shown(listed: list[str]) -> str:

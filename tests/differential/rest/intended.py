@@ -24,6 +24,7 @@ def is_intended(where: str, theirs: Any, ours: Any) -> bool:
         # Errors of TLS belong to the properties that choose it; libpq has other settings than pgjdbc.
         or (where.startswith("database.") and bool(_TLS.search(left) or _TLS.search(right)))
         or (where == "database.hostname value.errors" and re.search("parameter value must be|Unable to parse URL", left) is not None)
+        or (where == "database.hostname value.errors" and "FATAL: database" in left and "FATAL: database" in right)
         # A colon makes a name that of a class in Python.
         or (isinstance(ours, str) and ":" in ours and theirs is None)
         or (":" in left and "could not be found" in left and ours == [])

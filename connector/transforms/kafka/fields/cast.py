@@ -9,6 +9,7 @@ from typing import Final
 from connector.configdef.key import Key, Settings
 from connector.configdef.options import Options
 from connector.java.splitting import java_split
+from connector.java.trim import trim
 from connector.record.connect_record import ConnectRecord
 from connector.record.schema import Field, Schema
 from connector.record.struct import SchemaCache
@@ -80,7 +81,7 @@ def _with_default(source: Schema, schema: Schema, kind: str) -> Schema:
 def _pair(entry: str) -> tuple[str | None, str]:
     """Return a field's name, or None for the whole value, and JsonConverter's word for the type."""
     *name, kind = java_split(entry, ":")
-    return name[0].strip() if name else None, TARGETS[kind.strip().lower()]
+    return trim(name[0]) if name else None, TARGETS[trim(kind).lower()]
 
 
 def _valid_spec(_key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
@@ -98,7 +99,7 @@ def _spec_problem(entry: str) -> str | None:
     parts = java_split(entry, ":") or [""]
     if len(parts) > 2:
         return f"Invalid value [{entry}] for configuration renames: Invalid rename mapping: {entry}"
-    kind = parts[-1].strip()
+    kind = trim(parts[-1])
     if kind.lower() in _NOT_CASTABLE:
         known = ", ".join(target.upper() for target in TARGETS)
         return f"Cast transformation does not support casting to {kind.upper()}; supported types are [{known}]"

@@ -88,6 +88,12 @@ def test_javas_blanks_are_cut_off(value: str, shown: str) -> None:
     assert fields_of({**step, "transforms.t.static.field": value})["transforms.t.static.field"].value == shown
 
 
+@pytest.mark.parametrize(("value", "wrong"), [("\u00a0", 0), ("\x00", 0), ("", 0), ("a,\x01", 1)])
+def test_javas_blanks_are_no_names(value: str, wrong: int) -> None:
+    step: dict[str, str | None] = {"transforms": "t", "transforms.t.type": TRANSFORMS + "ReplaceField$Value", "transforms.t.exclude": value}
+    assert len(fields_of(step)["transforms.t.exclude"].errors) == wrong
+
+
 def test_digits_of_all_scripts_are_numbers() -> None:
     found = fields_of({"tasks.max": "\u0663", "heartbeat.interval.ms": "\u0663", "transaction.boundary.interval.ms": "\uff17"})
     assert (found["tasks.max"].value, found["transaction.boundary.interval.ms"].value) == ("3", "7")
