@@ -322,7 +322,7 @@ class Lives:
         if step.path.endswith("/offsets") and step.method == "GET" and self._state(side)[1] != ("STOPPED",):
             # The reference stores offsets once a minute, and when a connector stops.
             return None
-        if step.path.endswith("restart?includeTasks=true") and answer.status == 202:
+        if "/restart?" in step.path and answer.status == 202:
             # What the tasks are doing at that moment.
             return None
         return body
