@@ -85,7 +85,7 @@ def libraries(program: str) -> Path:
 def running(source: str, places: Sequence[str]) -> Iterator[JavaProgram]:
     """Compile a source file, run its class with the jars of these places, and end it. Raises MissingError."""
     java = find_java().program
-    compiler = java.resolve().parent / "javac"
+    compiler = java.resolve().with_name("javac")
     if not compiler.exists():
         raise MissingError(f"{compiler} does not exist; the Java that is found first must be a development kit")
     classpath = [str(jar) for jar in jars(places)]

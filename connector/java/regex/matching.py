@@ -7,12 +7,14 @@ work. Topics are matched by :mod:`connector.transforms.routing_pattern`, names o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import islice
 from typing import Self
 
 from connector.java.regex.findings import Malformed, TooLarge, Unsupported
+from connector.java.regex.linear import Match
 from connector.java.regex.replacement import ReplacementError, expand, parse_replacement
 from connector.java.regex.syntax import parse_named
 from connector.java.regex.text import capturing_text
@@ -53,14 +55,33 @@ class Pattern:
         return self._replace(text, replacement, count=0)
 
     def _replace(self, text: str, replacement: str, count: int) -> str:
-        def replaced(found: re.Match[str]) -> str:
-            return self.expanded(lambda number: found[f"g{number}" if number else 0], replacement)
+        found = each_match(text, self.program.search)
+        return self.replaced(text, islice(found, count) if count else found, replacement)
 
-        return self.program.sub(replaced, text, count)
+    def replaced(self, text: str, matches: Iterable[Match], replacement: str) -> str:
+        """Replace these matches. Raises ReplacementError."""
+        parts, at = [], 0
+        for found in matches:
+            parts += [text[at : found.start()], self.expanded(partial(_group, found), replacement)]
+            at = found.end()
+        return "".join([*parts, text[at:]])
 
     def expanded(self, text_of: Callable[[int], str | None], replacement: str) -> str:
         """Return the replacement of a match, given the text of each group; of group 0, the match itself. Raises ReplacementError."""
         return expand(parse_replacement(replacement, self.program.groups, self.names), text_of)
+
+
+def _group(found: Match, number: int) -> str | None:
+    group: str | None = found[f"g{number}" if number else 0]
+    return group
+
+
+def each_match(text: str, search: Callable[[str, int], Match | None]) -> Iterator[Match]:
+    """Yield the matches as ``Matcher.find`` goes through them: an empty match is followed by one that begins at least a character later."""
+    at = 0
+    while at <= len(text) and (found := search(text, at)) is not None:
+        yield found
+        at = found.end() + (found.start() == found.end())
 
 
 @lru_cache(maxsize=256)

@@ -6,6 +6,7 @@ The expression matches a whole name. It contains only syntax that has the same m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -27,12 +28,17 @@ class NotLinear(Exception):  # noqa: N818 -- says which engine is needed
 
 def linear_text(node: Node) -> str:
     """Return the expression for RE2. Raises NotLinear if only a backtracking engine can match the tree."""
-    return _linear(node, last=True, captured=False)
+    return _linear(node, last=True, captured=False, edges=_WHOLE)
 
 
 def linear_capturing_text(node: Node) -> str:
     """Return the expression for RE2 with every group captured, as ``g1``, ``g2`` and so on. Raises NotLinear."""
-    return _linear(node, last=True, captured=True)
+    return _linear(node, last=True, captured=True, edges=_WHOLE)
+
+
+def linear_line_text(node: Node) -> str:
+    """The same for a text that is one line, which is not empty. With a word boundary, its characters are ASCII. Raises NotLinear."""
+    return _linear(node, last=False, captured=True, edges=_LINE)
 
 
 def backtracking_text(node: Node) -> str:
@@ -45,11 +51,17 @@ def capturing_text(node: Node) -> str:
     return _backtracking(node, frozenset(_groups(node)))
 
 
-def _linear(node: Node, *, last: bool, captured: bool) -> str:
+_WHOLE: Final = {"begin": "\\A", "end": "\\z"}
+_LINE: Final = {
+    **_WHOLE, "last": "\\z", "line begin": "\\A", "line end": "\\z", "word": "\\b", "no word": "\\B",
+}  # fmt: skip
+
+
+def _linear(node: Node, *, last: bool, captured: bool, edges: Mapping[str, str]) -> str:
     """Write a node for RE2. ``last`` says that nothing follows ``node`` in the pattern, so that ``$`` is the end of the name."""
 
     def text(part: Node, *, last: bool) -> str:
-        return _linear(part, last=last, captured=captured)
+        return _linear(part, last=last, captured=captured, edges=edges)
 
     match node:
         case Chars(points):
@@ -62,10 +74,8 @@ def _linear(node: Node, *, last: bool, captured: bool) -> str:
             return _grouped(text(part, last=False), part) + _times(low, high) + (mode if captured else "")
         case Group(part, number):
             return f"(?{f'P<g{number}>' if captured else ':'}{text(part, last=last)})"
-        case Edge("begin"):
-            return "\\A"
-        case Edge("end"):
-            return "\\z"
+        case Edge(kind) if kind in edges:
+            return edges[kind]
         case Edge("last") if last:
             return "\\z"
     raise NotLinear

@@ -113,6 +113,18 @@ def dots(node: Node) -> int:
             return 0
 
 
+def edges(node: Node) -> set[str]:
+    """Return the kinds of edges in a tree."""
+    match node:
+        case Edge(kind):
+            return {kind}
+        case Sequence(parts) | Either(parts):
+            return set().union(*map(edges, parts))
+        case Repeat(part) | Group(part) | Atomic(part) | Look(part):
+            return edges(part)
+    return set()
+
+
 def repeats_nothing(node: Node) -> bool:
     """Whether a repetition repeats what may match the empty text. Engines differ in the groups of such a match."""
     match node:

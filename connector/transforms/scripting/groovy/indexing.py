@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from connector.transforms.scripting.groovy.patterns import groups
+from connector.transforms.scripting.groovy.patterns import every, groups
 from connector.transforms.scripting.groovy.values import GString, JavaMap, Matcher, Range, class_of
 from connector.transforms.scripting.problem import EvaluationError
 
@@ -52,7 +52,7 @@ def _items(value: Any, index: list[Any], *, strict: bool) -> list[Any]:
 def _match(value: Matcher, index: Any) -> Any:
     if not isinstance(index, int) or isinstance(index, bool):
         raise EvaluationError(f"A match is named by its number, not by a {class_of(index)}")
-    matches = list(value.pattern.program.finditer(value.text))
+    matches = list(every(value.text, value.pattern.source))
     if not -len(matches) <= index < len(matches):
         raise EvaluationError("A matcher has fewer matches than the script asks for")
     return groups(matches[index], value.pattern)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from itertools import islice
+from typing import Any, Final, Protocol
 
 import re2
 
 from connector.java.regex.findings import Malformed, Unsupported
-from connector.java.regex.matching import Pattern, ReplacementError
+from connector.java.regex.linear import LinearPattern, Match
+from connector.java.regex.matching import Pattern, ReplacementError, each_match
 from connector.java.regex.syntax import parse_named
 from connector.java.regex.translation import translate
 from connector.java.regex.tree import Atomic, Either, Group, Look, Repeat, Sequence
@@ -24,6 +28,8 @@ _MATCHING: Final = 25_000
 """Steps of matching that count as one of the script. Few patterns take as many as they may."""
 _BRANCHING: Final = 1_000
 """The same for a pattern whose work grows exponentially: some take all of it, which is a second for the longest text."""
+_LONGEST_EXPONENT: Final = 24
+"""Texts are shorter than this for such a pattern, if RE2 cannot match it."""
 _LOOKED_AT: Final = 1_000
 """Characters of a text that count as one."""
 
@@ -37,12 +43,60 @@ class Bounded:
     exponential: bool
     linear: Any = None
     """RE2's program for whole texts, where RE2 can match the pattern: its work needs no bound."""
+    searched: LinearPattern | None = None
+    """RE2's program for parts of texts, likewise."""
 
-    def check(self, text: str) -> None:
-        """Raises EvaluationError where matching the text may take too long."""
+    def engine(self, text: str) -> Engine:
+        """Return what finds the pattern in a text. Raises EvaluationError where that may take too long."""
         length = len(text) + 1
-        if (self.exponential and length > 24) or length**self.power > MOST_MATCHING:
-            raise EvaluationError("A regular expression may take too long on a text of this length; write it with fewer repetitions")
+        if not self._takes_long(length):
+            return Backtracking(self.pattern.program, text)
+        if self.searched is not None and length * self.searched.size <= MOST_MATCHING and (linear := self.searched.text(text)) is not None:
+            return linear
+        raise EvaluationError("A regular expression may take too long on a text of this length; write it with fewer repetitions")
+
+    def steps(self, length: int) -> int:
+        """How many steps of matching a text of this length may take."""
+        if self.searched is not None and self._takes_long(length):
+            # Each match may be looked for in all the rest of the text.
+            return length * self.searched.size + min(length**2, MOST_MATCHING)
+        return (1 << min(length, _LONGEST_EXPONENT)) * (_MATCHING // _BRANCHING) if self.exponential else length**self.power
+
+    def _takes_long(self, length: int) -> bool:
+        return (self.exponential and length > _LONGEST_EXPONENT) or length**self.power > MOST_MATCHING
+
+
+class Engine(Protocol):
+    """Finds a pattern in a text."""
+
+    def search(self, at: int) -> Match | None:
+        """Return the first match that begins at this character or later."""
+
+    def match(self) -> Match | None:
+        """Return the match at the start of the text."""
+
+    def fullmatch(self) -> Match | None:
+        """Return the match that is the whole text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backtracking:
+    """The same with :mod:`re`, whose time only the caller bounds."""
+
+    program: re.Pattern[str]
+    text: str
+
+    def search(self, at: int) -> Match | None:
+        """Return the first match that begins at this character or later."""
+        return self.program.search(self.text, at)
+
+    def match(self) -> Match | None:
+        """Return the match at the start of the text."""
+        return self.program.match(self.text)
+
+    def fullmatch(self) -> Match | None:
+        """Return the match that is the whole text."""
+        return self.program.fullmatch(self.text)
 
 
 @lru_cache(maxsize=256)
@@ -54,7 +108,7 @@ def bounded(source: str) -> Bounded:
     except (Malformed, Unsupported) as error:
         raise ValueError(str(error)) from None
     power, exponential = _growth(tree)
-    return Bounded(pattern, power + 1, exponential, _linear(source))
+    return Bounded(pattern, power + 1, exponential, _linear(source), LinearPattern.compile(source))
 
 
 def _linear(source: str) -> Any:
@@ -74,8 +128,7 @@ def steps(text: str, source: str, *, whole: bool = False) -> int:
     found, length = compiled(source), len(text) + 1
     if whole and found.linear is not None:
         return length // _LOOKED_AT
-    work = (1 << min(length, 24)) // _BRANCHING if found.exponential else length**found.power // _MATCHING
-    return work + length // _LOOKED_AT
+    return found.steps(length) // _MATCHING + length // _LOOKED_AT
 
 
 def compiled(source: str) -> Bounded:
@@ -95,17 +148,31 @@ def matches(text: str, source: str) -> bool:
         except UnicodeEncodeError:
             # A text with half a surrogate pair is for the other engine.
             pass
-    found.check(text)
-    return found.pattern.matches(text)
+    return found.engine(text).fullmatch() is not None
+
+
+def every(text: str, source: str) -> Iterator[Match]:
+    """Yield the matches of a pattern in a text. Raises EvaluationError."""
+    engine, length = compiled(source).engine(text), len(text)
+    looked_at = 0
+
+    def search(_text: str, at: int) -> Match | None:
+        nonlocal looked_at
+        # What RE2 looks at beyond a match is looked at again for the next one.
+        looked_at += length - at
+        if looked_at > MOST_MATCHING and not isinstance(engine, Backtracking):
+            raise EvaluationError("A regular expression has too many matches in a text of this length")
+        return engine.search(at)
+
+    return each_match(text, search)
 
 
 def replaced(text: str, source: str, replacement: str, *, first: bool = False) -> str:
     """``replaceAll`` and ``replaceFirst``. Raises EvaluationError."""
-    found = compiled(source)
-    found.check(text)
+    found = every(text, source)
     text_of_length((len(text) + 1) * (len(replacement) + 1))
     try:
-        made = found.pattern.replace_first(text, replacement) if first else found.pattern.replace_all(text, replacement)
+        made = compiled(source).pattern.replaced(text, islice(found, 1) if first else found, replacement)
     except ReplacementError:
         raise EvaluationError("A replacement refers to a group that the regular expression has not") from None
     text_of_length(len(made))
@@ -114,16 +181,12 @@ def replaced(text: str, source: str, replacement: str, *, first: bool = False) -
 
 def split(text: str, source: str, limit: int = 0) -> list[Any]:
     """``String.split``: a match of nothing at the start splits nothing off; empty parts at the end are left out unless there is a limit."""
-    found = compiled(source)
-    found.check(text)
     parts: list[Any] = []
     at = 0
-    for match in found.pattern.program.finditer(text):
+    for match in every(text, source):
         if limit > 0 and len(parts) == limit - 1:
             break
         if match.end() == 0:
-            continue
-        if match.start() == match.end() == len(text):
             continue
         parts.append(text[at : match.start()])
         at = match.end()
@@ -139,8 +202,7 @@ def split(text: str, source: str, limit: int = 0) -> list[Any]:
 def matcher(text: str, source: str) -> Matcher:
     """``text =~ pattern``."""
     found = compiled(source)
-    found.check(text)
-    return Matcher(found.pattern, text)
+    return Matcher(found.pattern, text, found.engine(text))
 
 
 def finds(found: Matcher) -> bool:
@@ -148,7 +210,7 @@ def finds(found: Matcher) -> bool:
     if found.at > len(found.text):
         found.found = None
         return False
-    found.found = found.pattern.program.search(found.text, found.at)
+    found.found = found.engine.search(found.at)
     if found.found is not None:
         end = found.found.end()
         found.at = end + (end == found.found.start())

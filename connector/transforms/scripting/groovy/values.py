@@ -211,6 +211,8 @@ class Matcher:
 
     pattern: Pattern
     text: str
+    engine: Any
+    """What finds the pattern in the text."""
     found: Any = None
     at: int = 0
 

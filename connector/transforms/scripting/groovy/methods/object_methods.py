@@ -231,17 +231,17 @@ def _group(matcher: Matcher, number: Any = 0) -> Any:
 
 
 def _matches(matcher: Matcher) -> bool:
-    matcher.found = matcher.pattern.program.fullmatch(matcher.text)
+    matcher.found = matcher.engine.fullmatch()
     return matcher.found is not None
 
 
 def _count(matcher: Matcher) -> int:
-    return sum(1 for _ in matcher.pattern.program.finditer(matcher.text))
+    return sum(1 for _ in patterns.every(matcher.text, matcher.pattern.source))
 
 
 def looking(matcher: Matcher) -> bool:
     """``Matcher.lookingAt``."""
-    matcher.found = matcher.pattern.program.match(matcher.text)
+    matcher.found = matcher.engine.match()
     return matcher.found is not None
 
 

@@ -168,16 +168,12 @@ def hash_code(text: str) -> int:
 
 
 def _find(text: str, pattern: Any) -> Any:
-    found = patterns.compiled(_pattern(pattern))
-    found.check(text)
-    match = found.pattern.program.search(text)
+    match = next(patterns.every(text, _pattern(pattern)), None)
     return None if match is None else match[0]
 
 
 def _find_all(text: str, pattern: Any) -> list[Any]:
-    found = patterns.compiled(_pattern(pattern))
-    found.check(text)
-    return [match[0] for match in found.pattern.program.finditer(text)]
+    return [match[0] for match in patterns.every(text, _pattern(pattern))]
 
 
 def _count(_budget: Budget, text: str, part: Any) -> int:

@@ -109,10 +109,11 @@ def test_attributes_of_python_are_no_properties(script: str) -> None:
         "(1..90000).collect { (1..90000).toList() }",
         "def s = 'x' * 500000\ns.replace('x', 'xxxxxxxx')",
         "def s = 'x' * 500000\ns.replaceAll('x', 'xxxxxxxx')",
-        "('x' * 100).replaceAll(/(x+)+y/, '')",
-        "('x' * 100) =~ /(x|xx)+y/",
-        "('x' * 100).find(/(x+x+)+y/)",
-        "('x' * 100000).findAll(/x*x*y/)",
+        "('x' * 100).replaceAll(/(x+)+(?=y)/, '')",
+        "('x' * 100) =~ /(x|xx)+(?!x)y/",
+        "('x' * 100).find(/(x+x+)+\\1y/)",
+        "('x' * 100000).findAll(/(?=x)x*x*y/)",
+        "('x' * 999999).findAll(/(x+z|x)+?/)",
         "1e9999 as int",
         "1e9999 as BigInteger",
         "1e9999.toBigInteger()",
@@ -152,7 +153,8 @@ def test_attributes_of_python_are_no_properties(script: str) -> None:
         "def l = (1..90000).toList()\n(1..90000).every { l.sum() > 0 }",
         "def l = (1..90000).toList() as Set\n(1..90000).every { l == (l + [0]) }",
         "def m = [a: (1..90000).toList()]\n(1..90000).every { m == [a: (1..90000).toList()] }",
-        "def s = 'x' * 24\n(1..90000).every { !s.find(/(x+x+)+y/) }",
+        "def s = 'x' * 23\n(1..90000).every { !s.find(/(x+x+)+y/) }",
+        "def s = 'x' * 999999\n(1..9000).every { !s.find(/(x+x+)+y/) }",
     ],
 )
 def test_no_script_works_without_end(script: str) -> None:
@@ -193,6 +195,30 @@ def test_a_number_of_many_digits_is_rounded() -> None:
 def test_a_linear_pattern_may_match_a_long_text() -> None:
     assert Program("('x' * 100000) ==~ /(x+x+)+/").evaluate(RECORDS["create"]) is True
     assert Program("('x' * 100000).matches('.*(y|z).*')").evaluate(RECORDS["create"]) is False
+
+
+@pytest.mark.parametrize(
+    ("script", "answer"),
+    [
+        ("('x' * 100).replaceAll(/(x+)+y/, '').size()", 100),
+        ("(('x' * 100) =~ /(x|xx)+y/) ? 1 : 2", 2),
+        ("('x' * 100000).findAll(/x*x*y/).size()", 0),
+        ("('ab.cd.' * 10).replaceAll(/([a-z]+[.])+/, '<$1>')", "<cd.>"),
+        ("('é' + 'ab.cd.' * 9 + ' ef.').findAll(/([a-z]+[.])+/)[1]", "ef."),
+        ("('😀foo' * 20).replaceAll(/(foo|bar)+/, '-').size()", 60),
+        ("('a,b' * 9).split(/(,|aa|bb)+/).size()", 10),
+        ("def m = ('ab ba ' * 9) =~ /\\b(a|b)+\\b/\nm.count + m[1][1]", "18a"),
+        ("def m = ('foobar' * 9) =~ /(?<word>foo|bar)+$/\nm.find() ? m.group('word') : ''", "bar"),
+        ("def m = ('foobar' * 9) =~ /(foo|ba|bar)+/\nm.matches() ? m.group(1) : m.lookingAt()", "bar"),
+        ("('foobar' * 9 + '\\n').find(/(foo|bar)+$/)", None),
+    ],
+)
+def test_a_branching_pattern_is_found_in_a_long_text(script: str, answer: object) -> None:
+    if answer is None:
+        with pytest.raises(EvaluationError):
+            Program(script).evaluate(RECORDS["create"])
+    else:
+        assert Program(script).evaluate(RECORDS["create"]) == answer
 
 
 def test_an_error_tells_no_value() -> None:
