@@ -16,6 +16,8 @@ _NAMED: Final = re.compile(r"([+-]?)(NaN|Infinity)")
 _BLANKS: Final = "".join(map(chr, range(33)))
 
 
+_LAST_OF_ONE_UNIT: Final = "\uffff"
+"""Java reads digits of all scripts, one UTF-16 unit at a time: a digit of two units is none for it."""
 _LARGEST_EXPONENT: Final = 2**31
 
 
@@ -26,7 +28,7 @@ class NumberError(ValueError):
 def parse_integer(text: str, bits: int) -> int:
     """Read a signed integer of so many bits (``Long.parseLong``, ``Byte.parseByte`` and so on). Raises NumberError."""
     digits = text[1:] if text[:1] in ("+", "-") else text
-    if not digits.isdecimal():
+    if not digits.isdecimal() or max(digits) > _LAST_OF_ONE_UNIT:
         raise NumberError(f"Not an integer of {bits} bits")
     limit = 1 << bits - 1
     # Python refuses to read thousands of digits, also where all but the last are zeros.
@@ -40,7 +42,7 @@ def parse_integer(text: str, bits: int) -> int:
 
 def parse_decimal(text: str) -> Decimal:
     """Read a number of any size (``new BigDecimal``). Raises NumberError."""
-    if not _ANY_NUMBER.fullmatch(text):
+    if not _ANY_NUMBER.fullmatch(text) or max(text) > _LAST_OF_ONE_UNIT:
         raise NumberError("Not a decimal number")
     number = Decimal(text)
     exponent = number.as_tuple().exponent
@@ -65,7 +67,8 @@ def parse_float(text: str) -> float:
     """Read a float32 as the float64 of the same value (``Float.parseFloat``). Raises NumberError."""
     double = parse_double(text)
     body = _body(text)
-    if not math.isfinite(double) or not _DECIMAL_NUMBER.fullmatch(body):
+    if not double or not math.isfinite(double) or not _DECIMAL_NUMBER.fullmatch(body):
+        # Decimal does not read the exponents that a zero may have.
         return narrow_to_float(double)
     return nearest_float(Decimal(body), double)
 

@@ -43,21 +43,19 @@ def read_properties(content: bytes) -> dict[str, str]:
 
 def _logical_lines(text: str) -> Iterator[str]:
     """Return the lines without comments and blank lines, with continuations joined."""
-    pending: str | None = None
-    for natural in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+    pending = ""
+    naturals = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    for at, natural in enumerate(naturals, 1):
         line = natural.lstrip(_BLANK)
-        if pending is None:
-            if not line or line[0] in "#!":
-                continue
-            pending = ""
-        backslashes = len(line) - len(line.rstrip("\\"))
-        if backslashes % 2:
-            pending += line[:-1]
+        # After a line that is a backslash only, a comment may still come.
+        if not pending and (not line or line[0] in "#!"):
             continue
-        yield pending + line
-        pending = None
-    if pending:
+        backslashes = len(line) - len(line.rstrip("\\"))
+        pending += line[:-1] if backslashes % 2 else line
+        if backslashes % 2 and at < len(naturals):
+            continue
         yield pending
+        pending = ""
 
 
 def _split(line: str) -> tuple[str, str]:

@@ -93,7 +93,9 @@ def _backtracking(node: Node, referred: frozenset[int]) -> str:
         case Either(options):
             return f"(?:{'|'.join(text(option) for option in options)})"
         case Repeat(part, low, high, mode):
-            repeated = _grouped(text(part), part) + _times(low, high)
+            # As in Java, no turn of a possessive repetition is tried again, even if too few turns come after it.
+            once = f"(?>{text(part)})" if mode == "+" and low > 1 else _grouped(text(part), part)
+            repeated = once + _times(low, high)
             # Before 3.11.5 Python's own possessive quantifiers match too much (issue 106052 of CPython).
             return f"(?>{repeated})" if mode == "+" else repeated + mode
         case Group(part, number):

@@ -23,7 +23,7 @@ import org.apache.kafka.connect.json.JsonConverter;
 public final class GroovyScripts {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int SCRIPTS_OF_ONE_ENGINE = 300;
-    private static final long MOST_MILLISECONDS = 5000;
+    private static final long MOST_MILLISECONDS = 15_000;
     private static final int LONGEST_ANSWER = 2000;
     private static final String TOO_LONG = "[\"~\"]";
 
@@ -63,6 +63,8 @@ public final class GroovyScripts {
             JsonNode asked = JSON.readTree(line);
             if (asked.has("records")) {
                 scripts.records = asked.get("records");
+                // Stopping a thread that loads a class would leave that class unusable.
+                scripts.answers("[1, 1.5d, 2.5, 'a', 3L].collect { \"$it\" =~ /a/ ? 1 : it as String }.findAll { it != null }", JSON.createArrayNode());
                 out.println("null");
             } else {
                 out.println(scripts.inTime(asked.get("script").asText()));

@@ -20,12 +20,24 @@ from connector.transforms.scripting.groovy.indexing import at_index
 from connector.transforms.scripting.groovy.lambdas import items_of
 from connector.transforms.scripting.groovy.methods import lookup as methods
 from connector.transforms.scripting.groovy.methods.string_methods import by_units
-from connector.transforms.scripting.groovy.numbers import is_number, negated
+from connector.transforms.scripting.groovy.numbers import arithmetic, is_number, negated
 from connector.transforms.scripting.groovy.scope import Run, Scope, Slots
 from connector.transforms.scripting.groovy.syntax import tree
 from connector.transforms.scripting.groovy.syntax.words import TYPES
 from connector.transforms.scripting.groovy.text import text_of
-from connector.transforms.scripting.groovy.values import CLASSES, GString, JavaClass, JavaMap, Long, Matcher, Range, Struct, class_of
+from connector.transforms.scripting.groovy.values import (
+    CLASSES,
+    Float,
+    GString,
+    JavaClass,
+    JavaMap,
+    Long,
+    Matcher,
+    Range,
+    Short,
+    Struct,
+    class_of,
+)
 from connector.transforms.scripting.problem import EvaluationError, ScriptError
 
 _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
@@ -37,6 +49,7 @@ _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     ">": lambda left, right: compare(left, right) > 0,
     ">=": lambda left, right: compare(left, right) >= 0,
 }
+_OF_JAVA_LANG: Final = frozenset(("Object", "Number", "CharSequence", "Comparable", "Iterable", "Math"))
 _CLASS_NAMES: Final = {name.rpartition(".")[2]: name for name in CLASSES.values()}
 
 
@@ -92,7 +105,8 @@ class Compiler(ABC):
         if slot is not None:
             return lambda slots: slots[slot]
         if node.name in TYPES or node.name in methods.STATIC_CLASSES:
-            kind = JavaClass(_CLASS_NAMES.get(node.name, f"java.util.{node.name}"))
+            package = "java.lang" if node.name in _OF_JAVA_LANG else "java.util"
+            kind = JavaClass(_CLASS_NAMES.get(node.name, f"{package}.{node.name}"))
             return lambda _slots: kind
         raise ScriptError(f"The variable {node.name} is not known", node.place)
 
@@ -303,7 +317,10 @@ def _check_constant_pattern(node: tree.Node) -> None:
 def _matched(text: Any, pattern: Any, budget: Budget, *, whole: bool) -> Any:
     if whole and (text is None or pattern is None):
         return False
-    shown, source = _shown(text, budget), pattern.source if isinstance(pattern, Pattern) else text_of(pattern)
+    shown, source = (
+        text.text if isinstance(text, Range) else _shown(text, budget),
+        pattern.source if isinstance(pattern, Pattern) else text_of(pattern),
+    )
     if whole:
         return operators.matched(shown, source, budget)
     budget.take(patterns.steps(shown, source))
@@ -353,6 +370,8 @@ def _smallest(value: Any) -> Any:
 
 
 def _signed(sign: str, value: Any) -> Any:
+    if type(value) is list:
+        return [_signed(sign, each) for each in value]
     if not is_number(value):
         raise EvaluationError(f"The operator '{sign}' is not defined for {class_of(value)}")
     return negated(value) if sign == "-" else value
@@ -362,9 +381,27 @@ def _range(low: Any, high: Any, *, exclusive: bool) -> Range:
     text = f"{text_of(low)}..{'<' if exclusive else ''}{text_of(high)}"
     if isinstance(low, str) and isinstance(high, str) and len(low) == len(high) == 1:
         return Range((chr(code) for code in _range(ord(low), ord(high), exclusive=exclusive)), text)
-    if not isinstance(low, int) or not isinstance(high, int) or isinstance(low, bool) or isinstance(high, bool):
+    if not is_number(low) or not is_number(high):
         raise EvaluationError(f"A range from {class_of(low)} to {class_of(high)} is not supported")
+    if type(low) is not int or type(high) is not int:
+        return _number_range(low, high, text, exclusive=exclusive)
     list_of_length(abs(high - low) + 1)
     step = 1 if low <= high else -1
-    end = int(high) if exclusive else int(high) + step
-    return Range(range(int(low), end, step), text)
+    return Range(range(low, high if exclusive else high + step, step), text)
+
+
+def _number_range(low: Any, high: Any, text: str, *, exclusive: bool) -> Range:
+    """A range whose members are ``low`` and the numbers at a distance of 1, up or down to ``high``."""
+    low = int(low) if type(low) is Short else float(low) if type(low) is Float else low
+    low = Long(low) if type(low) is int and type(high) is Long else low
+    rising = compare(low, high) <= 0
+    members: list[Any] = []
+    while (order := compare(low, high)) < 0 if rising else (order := compare(low, high)) > 0:
+        members.append(low)
+        list_of_length(len(members))
+        low = arithmetic("+" if rising else "-", low, 1)
+        if low == members[-1]:
+            raise EvaluationError("The members of a range do not differ")
+    if order == 0 and not exclusive:
+        members.append(low)
+    return Range(members, text, by_value=True)

@@ -31,6 +31,7 @@ from connector.transforms.scripting.groovy.values import (
 )
 from connector.transforms.scripting.problem import EvaluationError
 
+_BLANKS: Final = "".join(map(chr, range(33)))
 _PRIMITIVES: Final = {
     "boolean": "Boolean", "int": "Integer", "long": "Long", "short": "Short", "byte": "Byte", "double": "Double", "float": "Float",
     "char": "Character",
@@ -82,7 +83,7 @@ def to_type(value: Any, type_name: str, *, cast: bool = False) -> Any:
     """``value as Type``, or ``(Type) value`` and a declared variable's value where ``cast``. Raises EvaluationError."""
     kind = _PRIMITIVES.get(type_name, type_name)
     if kind == "Boolean":
-        return truth(value) if value is not None or type_name == "boolean" or not cast else None
+        return truth(value) if value is not None or type_name == "boolean" else None
     if value is None:
         if type_name in _PRIMITIVES:
             raise EvaluationError(f"null cannot be a {type_name}")
@@ -145,7 +146,7 @@ def _read(text: str, kind: str, *, cast: bool) -> Any:
     try:
         if kind not in ("Integer", "Long", "Short", "Byte", "BigInteger"):
             return _NUMBERS[kind](Decimal(text.strip()))
-        found = int(text) if len(text) < 100 and text.strip() == text else None
+        found = int(text.strip(_BLANKS)) if len(text) < 100 else None
     except (ArithmeticError, ValueError):
         found = None
     if found is None or (kind in _BITS and found != numbers.wrapped(found, _BITS[kind])):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
+from connector.transforms.scripting.groovy.numbers import whole
 from connector.transforms.scripting.groovy.patterns import every, groups
 from connector.transforms.scripting.groovy.values import GString, JavaMap, Matcher, Range, class_of
 from connector.transforms.scripting.problem import EvaluationError
@@ -31,6 +33,8 @@ def at_index(value: Any, index: Any) -> Any:
 
 def _position(length: int, index: Any, *, strict: bool) -> int | None:
     """A place in a list or string; None beyond the end of a list."""
+    if not strict and isinstance(index, (Decimal, float)):
+        index = whole(index, 32)
     if not isinstance(index, int) or isinstance(index, bool):
         raise EvaluationError(f"An index is a whole number, not a {class_of(index)}")
     position = index + length if index < 0 else int(index)

@@ -38,17 +38,27 @@ def arithmetic(sign: str, left: Any, right: Any) -> Any:
         return _floating(sign, float(left), float(right))
     try:
         if sign == "/":
-            return _divided(_decimal(left), _decimal(right))
+            return unsigned_zero(_divided(_decimal(left), _decimal(right)))
         if isinstance(left, Decimal) or isinstance(right, Decimal):
-            return _decimals(sign, _decimal(left), _decimal(right))
+            return unsigned_zero(_decimals(sign, _decimal(left), _decimal(right)))
     except (InvalidOperation, Inexact, Overflow, Underflow):
         raise EvaluationError(f"A BigDecimal has more than {MOST_BITS} digits") from None
     if sign == "%":
         if not right:
             raise EvaluationError("Division by zero")
+        if isinstance(left, BigInteger) or isinstance(right, BigInteger):
+            # It is BigInteger.mod, whose result is never negative.
+            if right < 0:
+                raise EvaluationError("The modulus of a BigInteger is not positive")
+            return sized(int(left) % int(right), left, right)
         found = abs(left) % abs(right)
         return sized(-found if left < 0 else found, left, right)
     return sized(_WHOLE[sign](int(left), int(right)), left, right)
+
+
+def unsigned_zero(value: Decimal) -> Decimal:
+    """Return the number; a BigDecimal has no zero with a sign."""
+    return value or value.copy_abs()
 
 
 def sized(value: int, *operands: Any) -> int:
@@ -72,7 +82,7 @@ def negated(value: Any) -> Any:
     """Return ``-value``."""
     if isinstance(value, Decimal):
         return value.copy_negate() if value else value
-    return -float(value) if isinstance(value, float) else sized(-int(value), value)
+    return type(value)(-value) if isinstance(value, float) else sized(-int(value), value)
 
 
 def compared(left: Any, right: Any) -> int:
@@ -168,7 +178,7 @@ def _divided(left: Decimal, right: Decimal) -> Decimal:
 def rounded(value: Decimal, places: int) -> Decimal:
     """Return the number rounded half up to ``places`` decimals (``BigDecimal.setScale``). Raises EvaluationError for too many digits."""
     try:
-        return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, _EXACT_ROUNDED)
+        return unsigned_zero(value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, _EXACT_ROUNDED))
     except DecimalException:
         raise EvaluationError(f"The script rounds a number to {places} decimals") from None
 
@@ -188,17 +198,27 @@ def _power(left: Any, right: Any) -> Any:
             found: Any = Decimal(1)
             for _ in range(right):
                 found = _EXACT.multiply(found, left)
-            return found
+            return unsigned_zero(found)
         found = int(left) ** int(right)
         if isinstance(left, BigInteger):
             return BigInteger(found)
         if isinstance(left, Long):
             return Long(found) if -(2**63) <= found < 2**63 else BigInteger(found)
         return found if -(2**31) <= found < 2**31 else BigInteger(found)
-    try:
-        found = math.pow(float(left), float(right))
-    except (OverflowError, ValueError):
-        raise EvaluationError("A power is too large or not a real number") from None
+    found = _pow(float(left), float(right))
     if found.is_integer() and abs(found) < 2**63:
         return int(found) if abs(found) < 2**31 else Long(int(found))
     return found
+
+
+def _pow(base: float, exponent: float) -> float:
+    """``Math.pow``."""
+    odd = exponent.is_integer() and exponent % 2 == 1
+    try:
+        return math.pow(base, exponent)
+    except OverflowError:
+        return -math.inf if base < 0 and odd else math.inf
+    except ValueError:
+        if base:
+            return math.nan
+        return math.copysign(math.inf, base) if odd else math.inf

@@ -27,13 +27,17 @@ from connector.transforms.scripting.groovy.values import (
 )
 from connector.transforms.scripting.problem import EvaluationError
 
+STEPS: Final = {"++": "+", "--": "-"}
 _FOR_CHARACTERS: Final = frozenset("+-*/")
-_SMALL: Final = frozenset((int, Short, Byte))
-_WHOLE: Final = _SMALL | {Long}
+_WHOLE: Final = frozenset((int, Short, Byte, Long))
 
 
 def binary(sign: str, left: Any, right: Any) -> Any:
     """``left sign right`` for arithmetic. Raises EvaluationError."""
+    if sign in STEPS:
+        if not is_number(left):
+            raise EvaluationError(f"The operator '{sign}' is only supported for numbers, not for {class_of(left)}")
+        return arithmetic(STEPS[sign], left, right)
     if sign in ("&", "|", "^"):
         return _bits(sign, left, right)
     if is_number(left) and is_number(right) and sign != "<<":
@@ -41,7 +45,7 @@ def binary(sign: str, left: Any, right: Any) -> Any:
     if type(left) is Character or (type(right) is Character and is_number(left)):
         return _of_characters(sign, left, right)
     match sign:
-        case "+" if isinstance(left, str) or (isinstance(right, str) and (left is None or is_number(left))):
+        case "+" if isinstance(left, str) or (isinstance(right, str) and (left is None or isinstance(left, JavaMap) or is_number(left))):
             return _joined(left, right)
         case "+" if isinstance(left, list):
             return _appended(left, right)
@@ -100,7 +104,7 @@ def _joined(left: Any, right: Any) -> str:
 
 
 def _appended(left: list[Any], right: Any) -> list[Any]:
-    made = [*left, *(right if isinstance(right, list) else right.items() if isinstance(right, JavaMap) else [right])]
+    made = [*left, *(right if isinstance(right, list) else [right])]
     list_of_length(len(made))
     return unique(made) if isinstance(left, JavaSet) else made
 
@@ -149,8 +153,8 @@ def in_range(value: Any, low: Any, high: Any, *, exclusive: bool) -> bool | None
         if low == high:
             return False
         high = int(high) - (1 if low < high else -1)
-    if not kinds <= _SMALL:
-        # A range with a Long compares by value; others hold Integers only.
+    if kinds != {int}:
+        # It compares by value, while one of two Integers holds Integers only.
         return is_number(value) and min(low, high) <= value <= max(low, high) and value == int(value)
     return type(value) in (int, BigInteger) and min(low, high) <= value <= max(low, high)
 
@@ -162,7 +166,8 @@ def within(value: Any, container: Any, budget: Budget) -> bool:
             return value is None
         case list():
             budget.search(container, value)
-            return any(java_equal(value, each) for each in container)
+            same = equal if isinstance(container, Range) and container.by_value else java_equal
+            return any(same(value, each) for each in container)
         case JavaMap():
             return truth(container.get(value))
         case Pattern():

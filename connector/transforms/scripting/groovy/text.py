@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from connector.java.floats import java_double, java_float
+from connector.java.regex.matching import Pattern
 from connector.record.schema import Schema
 from connector.transforms.scripting.groovy.budget import MOST_BITS
 from connector.transforms.scripting.groovy.values import (
@@ -80,6 +81,8 @@ def _object_text(value: Any, depth: int) -> str:
             return f"RecordHeader [value={text_of(held, groovy=False)}, schema={text_of(schema)}]"
         case SchemaType(name):
             return name
+        case Pattern(source=source):
+            return str(source)
         case JavaClass(name):
             return f"class {name}"
         case Date(time):

@@ -92,13 +92,17 @@ class JavaMap:
 
 
 class Range(list[Any]):
-    """``1..3`` as the list that it stands for; ``text`` is the range as Java writes it."""
+    """``1..3`` as the list that it stands for; ``text`` is the range as Java writes it.
 
-    __slots__ = ("text",)
+    ``by_value``: it is no IntRange, and holds numbers that are equal to a member, of whatever class.
+    """
 
-    def __init__(self, items: Iterable[Any], text: str) -> None:
+    __slots__ = ("by_value", "text")
+
+    def __init__(self, items: Iterable[Any], text: str, *, by_value: bool = False) -> None:
         super().__init__(items)
         self.text = text
+        self.by_value = by_value
 
 
 class Array(list[Any]):
@@ -161,7 +165,7 @@ class JavaClass:
     @property
     def simple(self) -> str:
         """The name without its package."""
-        return self.name.rpartition(".")[2]
+        return self.name.rpartition(".")[2].rpartition("$")[2]
 
 
 class StructReader:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from connector.java.floats import java_double, java_float
-from connector.java.numbers import NumberError, narrow_to_integer, parse_double, parse_float, parse_integer, wrap
+from connector.java.numbers import NumberError, narrow_to_integer, parse_decimal, parse_double, parse_float, parse_integer, wrap
 
 RECORDED: Final[dict[str, Any]] = json.loads((Path(__file__).parent / "numbers_recorded.json").read_text(encoding="utf-8"))
 READERS: Final[dict[str, Callable[[str], Any]]] = {
@@ -30,6 +30,20 @@ def test_texts_are_read_as_java_reads_them(line: list[Any]) -> None:
                 READERS[kind](text)
         else:
             assert READERS[kind](text) == answer, kind
+
+
+@pytest.mark.parametrize("text", ["\N{MATHEMATICAL DOUBLE-STRUCK DIGIT ONE}", "0\N{MATHEMATICAL DOUBLE-STRUCK DIGIT ONE}"])
+def test_a_digit_of_two_utf16_units_is_none(text: str) -> None:
+    for kind in ("byte", "long"):
+        with pytest.raises(NumberError):
+            READERS[kind](text)
+    with pytest.raises(NumberError):
+        parse_decimal(text)
+
+
+def test_a_zero_may_have_any_exponent() -> None:
+    assert parse_float("0e99999999999999999999") == 0.0
+    assert parse_float("-1e-99999999999999999999") == 0.0
 
 
 def test_numbers_are_narrowed_as_java_narrows_them() -> None:

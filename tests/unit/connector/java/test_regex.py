@@ -15,6 +15,8 @@ from connector.catalog.name_matcher import NameMatcher
 from connector.configdef.patterns import regex_problem
 from connector.errors import CdcError, ErrorKind
 from connector.java.regex.findings import Unsupported
+from connector.java.regex.linear import LinearPattern
+from connector.java.regex.matching import Pattern, each_match
 from connector.java.regex.translation import LONGEST, too_long, translate
 from connector.ports import Backtracking
 
@@ -151,3 +153,41 @@ def test_many_plain_names_are_not_too_long() -> None:
 def test_an_unusable_pattern_is_reported_with_the_property() -> None:
     with pytest.raises(CdcError, match=r"^Property table\.include\.list holds .*cannot be matched: .*\\X"):
         NameMatcher([r"\X"], "table.include.list")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [("(a|ab){2}+c", "abac", None), ("(ab|a){2}+c", "abac", "abac"), ("(?:a|ab)++c", "abc", None), ("[ab]{2}+c", "abc", "abc")],
+)
+def test_no_turn_of_a_possessive_repetition_is_tried_again(pattern: str, text: str, found: str | None) -> None:
+    match = Pattern.compile(pattern).program.match(text)
+    assert (match and match[0]) == found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "replaced"),
+    [("a*?", "aab", "-a-a-b-"), ("a*", "aab", "--b-"), ("|b", "ab", "-a-b-"), ("$", "a\n", "a-\n-")],
+)
+def test_matches_go_on_after_an_empty_one_as_in_java(pattern: str, text: str, replaced: str) -> None:
+    assert Pattern.compile(pattern).replace_all(text, "-") == replaced
+
+
+@pytest.mark.parametrize("pattern", ["(a|bc)+", "([a-z]+[.])+$", "^(a|b)*?c", "\\b(a|b)+\\b", "(a)|(b)", "(?<x>[^,]*),"])
+@pytest.mark.parametrize("text", ["", "abc", "a.b.cd.", "éa.b c,", "😀abc,a b", "bcbca"])
+def test_the_linear_engine_finds_the_same_parts(pattern: str, text: str) -> None:
+    compiled, linear = Pattern.compile(pattern), LinearPattern.compile(pattern)
+    assert linear is not None
+    searched = linear.text(text)
+    if searched is None:
+        assert not text or (not text.isascii() and "b" in pattern)
+        return
+    found = [(each.start(), each.end(), each[0], each["g1"]) for each in each_match(text, lambda _, at: searched.search(at))]
+    assert found == [(each.start(), each.end(), each[0], each["g1"]) for each in each_match(text, compiled.program.search)]
+    whole, expected = searched.fullmatch(), compiled.program.fullmatch(text)
+    assert (whole and (whole[0], whole["g1"])) == (expected and (expected[0], expected["g1"]))
+
+
+@pytest.mark.parametrize("pattern", ["(?=a)b", "(a)\\1", "a++", "(a*)*", "a{2000}", "(?m)^a"])
+def test_the_linear_engine_leaves_patterns_and_texts_to_the_other(pattern: str) -> None:
+    linear = LinearPattern.compile(pattern)
+    assert linear is None or linear.text("a\nb") is None

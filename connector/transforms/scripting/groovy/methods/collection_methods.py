@@ -80,6 +80,10 @@ def _index_of(items: list[Any], wanted: Any) -> int:
     return next((at for at, each in enumerate(items) if java_equal(each, wanted)), -1)
 
 
+def _contains(budget: Budget, items: list[Any], wanted: Any) -> bool:
+    return operators.within(wanted, items, budget)
+
+
 def _found_at(budget: Budget, items: list[Any], wanted: Any) -> int:
     budget.search(items, wanted)
     return _index_of(items, wanted)
@@ -252,6 +256,13 @@ def _compared(budget: Budget, change: Lambda, one: Any, other: Any) -> int:
     return found
 
 
+def _unique_of(budget: Budget, items: list[Any], change: Any = True) -> list[Any]:
+    """``unique()`` and ``unique(true)`` change their list; ``unique(false)`` does not."""
+    if not isinstance(change, bool):
+        raise EvaluationError(f"unique with a {class_of(change)} is not supported")
+    return _in_place(_unique)(budget, items) if change else _unique(budget, items)
+
+
 def _unique(budget: Budget, items: list[Any]) -> list[Any]:
     found: list[Any] = []
     for each in items:
@@ -311,7 +322,7 @@ WITH_CLOSURES: Final[dict[str, Method]] = {
 
 OF_LISTS: Final[dict[str, Method]] = {
     **WITH_CLOSURES,
-    "contains": lambda budget, items, wanted: _found_at(budget, items, wanted) >= 0,
+    "contains": _contains,
     "containsAll": _contains_all,
     "indexOf": _found_at,
     "plus": _plus,
@@ -325,7 +336,7 @@ OF_LISTS: Final[dict[str, Method]] = {
     "min": _extreme(-1),
     "sort": _in_place(_sort),
     "toSorted": _sort,
-    "unique": _in_place(_unique),
+    "unique": _unique_of,
     "toUnique": _unique,
 }
 

@@ -242,6 +242,13 @@ def _boolean(text: Any) -> bool:
     return isinstance(text, str) and text.lower() == "true"
 
 
+def _math_abs(value: Any) -> Any:
+    """``Math.abs``: a BigDecimal is a double for it, and a BigInteger an int."""
+    if isinstance(value, (Decimal, BigInteger)):
+        value = float(value) if isinstance(value, Decimal) else numbers.whole(value, 32)
+    return call(value, "abs", (), Budget())
+
+
 def _larger(sign: int) -> Method:
     """``Math.max`` and ``Math.min``: in the larger kind of both, which is double for a BigDecimal."""
 
@@ -266,7 +273,7 @@ STATIC: Final[Mapping[tuple[str, str], Method]] = {
     ("Boolean", "valueOf"): lambda value: value if isinstance(value, bool) else _boolean(value),
     ("String", "valueOf"): lambda value: text_of(value, groovy=False),
     ("String", "join"): lambda separator, items: call(items, "join", (separator,), Budget()),
-    ("Math", "abs"): lambda value: call(value, "abs", (), Budget()),
+    ("Math", "abs"): _math_abs,
     ("Math", "max"): _larger(1),
     ("Math", "min"): _larger(-1),
     ("Math", "floor"): _floor(math.floor),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final
@@ -13,10 +14,13 @@ from connector.transforms.scripting.groovy.conversion import to_type
 from connector.transforms.scripting.groovy.methods.string_methods import hash_code
 from connector.transforms.scripting.groovy.text import text_of, type_name
 from connector.transforms.scripting.groovy.values import (
+    Array,
     BigInteger,
     Date,
+    Float,
     JavaClass,
     JavaMap,
+    JavaSet,
     Long,
     Matcher,
     SchemaType,
@@ -41,7 +45,30 @@ def _hash(value: Any) -> int:
         return numbers.wrapped((value ^ ((value & (2**64 - 1)) >> 32)), 32)
     if isinstance(value, int) and not isinstance(value, BigInteger):
         return int(value)
+    if isinstance(value, float):
+        if isinstance(value, Float):
+            return int(struct.unpack(">i", struct.pack(">f", value))[0])
+        return _hash(Long(struct.unpack(">q", struct.pack(">d", value))[0]))
+    if isinstance(value, BigInteger):
+        return numbers.wrapped(_hash_of_digits(int(value)), 32)
+    if isinstance(value, Decimal):
+        sign, digits, exponent = value.as_tuple()
+        unscaled = int("".join(map(str, digits))) * (-1 if sign else 1)
+        return numbers.wrapped(31 * numbers.wrapped(_hash_of_digits(unscaled), 32) - int(exponent), 32)
+    if isinstance(value, list) and not isinstance(value, (Array, JavaSet)):
+        found = 1
+        for each in value:
+            found = numbers.wrapped(31 * found + (0 if each is None else _hash(each)), 32)
+        return found
     raise EvaluationError(f"hashCode of a {class_of(value)} is not supported")
+
+
+def _hash_of_digits(value: int) -> int:
+    """``BigInteger.hashCode``, which goes through the number's digits of 32 bits."""
+    found, rest = 0, abs(value)
+    for at in range(max(1, -(-rest.bit_length() // 32)) - 1, -1, -1):
+        found = (31 * found + (rest >> 32 * at & 0xFFFFFFFF)) & 0xFFFFFFFF
+    return -found if value < 0 else found
 
 
 def class_named(value: Any) -> JavaClass:
@@ -79,7 +106,26 @@ def _intdiv(left: Any, right: Any) -> Any:
     return numbers.sized(-found if (left < 0) != (right < 0) else found, left, right)
 
 
-def _mod(left: Any, right: Any) -> Any:
+def _arithmetic(sign: str) -> Method:
+    def run(left: Any, right: Any) -> Any:
+        if sign == "+" and isinstance(right, str):
+            return text_of(left) + str(right)
+        if not numbers.is_number(right):
+            raise EvaluationError(f"A number is expected, not a {class_of(right)}")
+        return numbers.arithmetic(sign, left, right)
+
+    return run
+
+
+def _remainder(left: Any, right: Any) -> Any:
+    """``remainder``, a method of BigDecimal and BigInteger."""
+    if not numbers.is_number(right):
+        raise EvaluationError(f"A number is expected, not a {class_of(right)}")
+    if isinstance(left, Decimal):
+        return numbers.arithmetic("%", left, numbers.decimal_of(right))
+    if isinstance(left, BigInteger) and isinstance(right, int) and right:
+        found = abs(int(left)) % abs(int(right))
+        return BigInteger(-found if left < 0 else found)
     return numbers.arithmetic("%", left, right)
 
 
@@ -101,14 +147,14 @@ NUMBERS: Final[dict[str, Method]] = {
     "toBigDecimal": numbers.decimal_of,
     "toBigInteger": lambda value: to_type(value, "BigInteger"),
     "abs": _absolute,
-    "plus": lambda left, right: numbers.arithmetic("+", left, right),
-    "minus": lambda left, right: numbers.arithmetic("-", left, right),
-    "multiply": lambda left, right: numbers.arithmetic("*", left, right),
-    "div": lambda left, right: numbers.arithmetic("/", left, right),
-    "mod": _mod,
-    "remainder": _mod,
+    "plus": _arithmetic("+"),
+    "minus": _arithmetic("-"),
+    "multiply": _arithmetic("*"),
+    "div": _arithmetic("/"),
+    "mod": _arithmetic("%"),
+    "remainder": _remainder,
     "intdiv": _intdiv,
-    "power": lambda left, right: numbers.arithmetic("**", left, right),
+    "power": _arithmetic("**"),
     "round": _rounded,
 }
 DECIMALS: Final[dict[str, Method]] = {

@@ -15,7 +15,7 @@ from connector.transforms.scripting.groovy.indexing import at_index
 from connector.transforms.scripting.groovy.lambdas import Lambda, closure, passes
 from connector.transforms.scripting.groovy.numbers import wrapped
 from connector.transforms.scripting.groovy.text import text_of
-from connector.transforms.scripting.groovy.values import Array, BigInteger, Character, Long, class_of
+from connector.transforms.scripting.groovy.values import Array, BigInteger, Character, Long, Range, class_of
 from connector.transforms.scripting.problem import EvaluationError
 
 Method = Callable[..., Any]
@@ -176,8 +176,23 @@ def _find_all(text: str, pattern: Any) -> list[Any]:
     return [match[0] for match in patterns.every(text, _pattern(pattern))]
 
 
+def _find_by(budget: Budget, text: str, wanted: Any) -> Any:
+    if isinstance(wanted, Lambda):
+        return next((sign for sign in _characters(text, budget) if passes(wanted, sign)), None)
+    budget.take(patterns.steps(text, _pattern(wanted)))
+    return _find(text, wanted)
+
+
+def _find_all_by(budget: Budget, text: str, wanted: Any) -> list[Any]:
+    if isinstance(wanted, Lambda):
+        return [sign for sign in _characters(text, budget) if passes(wanted, sign)]
+    budget.take(patterns.steps(text, _pattern(wanted)))
+    return _find_all(text, wanted)
+
+
 def _count(_budget: Budget, text: str, part: Any) -> int:
-    return text.count(_text(part)) if _text(part) else 0
+    # An empty text is counted at each place, as Python does.
+    return text.count(_text(part))
 
 
 def _characters(text: str, budget: Budget) -> list[Any]:
@@ -250,7 +265,7 @@ SIMPLE: Final[dict[str, Method]] = {
     "indexOf": _index_of,
     "lastIndexOf": lambda text, part: text.rfind(_text(part)),
     "concat": lambda text, other: text + _text(other),
-    "plus": lambda text, other: text + text_of(other),
+    "plus": lambda text, other: text + text_of(other, groovy=not isinstance(other, Range)),
     "minus": _minus,
     "multiply": _repeat,
     "repeat": _repeat,
@@ -264,8 +279,6 @@ SIMPLE: Final[dict[str, Method]] = {
     "drop": _drop,
     "takeRight": _take_right,
     "dropRight": _drop_right,
-    "find": _find,
-    "findAll": _find_all,
     "getAt": at_index,
     "toInteger": lambda text: _whole(text, 32),
     "toLong": lambda text: Long(_whole(text, 64)),
@@ -296,5 +309,7 @@ WITH_CLOSURES: Final[dict[str, Method]] = {
     "every": lambda budget, text, test: all(passes(closure(test), sign) for sign in _characters(text, budget)),
     "collect": lambda budget, text, change: [closure(change)(sign) for sign in _characters(text, budget)],
     "count": _count,
+    "find": _find_by,
+    "findAll": _find_all_by,
 }
 """Methods that use the budget."""

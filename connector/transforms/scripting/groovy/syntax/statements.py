@@ -110,9 +110,7 @@ class Statements(Parser):
             self.name()
             self.take()
             one = tree.Constant(operator.place, 1)
-            return tree.Assign(
-                token.place, token.text, tree.Binary(operator.place, operator.text[0], tree.Name(token.place, token.text), one)
-            )
+            return tree.Assign(token.place, token.text, tree.Binary(operator.place, operator.text, tree.Name(token.place, token.text), one))
         if operator.kind != "operator" or operator.text not in ("=", *_ARITHMETIC):
             return None
         name = self.name()

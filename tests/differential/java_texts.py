@@ -1,0 +1,244 @@
+"""Compare what is made of texts with Java's own classes on random cases: ``python -m tests.differential.java_texts``.
+
+The areas are regular expressions, patterns of ``SimpleDateFormat``, numbers, properties and the order of maps. The jars of Kafka Connect
+that the quickstart fetched have the JSON library of the Java program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import struct
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any, Final
+
+import re2
+
+from connector.java.date_format import DateFormat, PatternError
+from connector.java.floats import as_float32, java_double, java_float
+from connector.java.hash_map import java_hash, java_order
+from connector.java.numbers import (
+    NumberError,
+    narrow_to_integer,
+    parse_decimal,
+    parse_double,
+    parse_float,
+    parse_integer,
+    wrap,
+    wrap_decimal,
+)
+from connector.java.properties import parse_properties
+from connector.java.regex.findings import Malformed, Unsupported
+from connector.java.regex.linear import LinearPattern
+from connector.java.regex.matching import Pattern, ReplacementError, each_match
+from connector.java.regex.translation import problem, translate
+from connector.java.splitting import java_split
+from connector.java.trim import trim
+from tests.differential.java_program import JavaProgram, MissingError, libraries, running
+from tests.differential.text_cases import dates_case, numbers_case, order_case, properties_case, regex_case
+
+_BATCH: Final = 200
+_MOST_MATCHES: Final = 20
+_LOOKING_BEHIND: Final = "Look-behind group does not have an obvious maximum length"
+Difference = tuple[str, Any, Any]
+"""What differs, what Java answers, and what we answer."""
+
+
+def regex_differences(case: dict[str, Any], real: dict[str, Any]) -> Iterator[Difference]:
+    """Yield what differs for a pattern: matches of whole texts and of parts, by each engine, and what replaces them."""
+    source = case["pattern"]
+    try:
+        pattern = Pattern.compile(source)
+    except ValueError as error:
+        refused = problem(source)
+        if "refused" in real:
+            # A pattern is accepted when it is saved if no engine here can match it, whatever comes behind that.
+            if real["refused"] and refused is not None and refused != real["refused"] and not real["refused"].startswith(_LOOKING_BEHIND):
+                yield "message", real["refused"], refused
+        elif refused is not None:
+            yield "refused here", None, str(error)
+        return
+    if "refused" in real:
+        yield "refused by Java", real["refused"], None
+        return
+    linear = LinearPattern.compile(source)
+    any_case = _whole(source, ignore_case=True)
+    whole = _whole(source, ignore_case=False)
+    for text, answer in zip(case["subjects"], real["answers"], strict=True):
+        if answer is None or (not text.isascii() and max(text) > "\uffff" and [""] in [part[:1] for part in answer["parts"]]):
+            # Java's empty matches divide a surrogate pair.
+            continue
+        found = pattern.program.fullmatch(text)
+        yield from _differs("whole", text, answer["whole"], _groups(pattern, found))
+        yield from _differs("whole, linear" if whole[0] else "whole, backtracking", text, answer["whole"] is not None, whole[1](text))
+        yield from _differs("any case", text, answer["any case"], any_case[1](text))
+        parts = list(each_match(text, pattern.program.search))[:_MOST_MATCHES]
+        yield from _differs("parts", text, answer["parts"], [_groups(pattern, part) for part in parts])
+        yield from _differs("replaced", text, answer["replaced"], _replaced(pattern, text, case["replacement"]))
+        searched = None if linear is None else linear.text(text)
+        if searched is not None:
+            yield from _differs("whole of linear", text, answer["whole"], _groups(pattern, searched.fullmatch()))
+            parts = list(each_match(text, lambda _, at, searched=searched: searched.search(at)))[:_MOST_MATCHES]
+            yield from _differs("parts of linear", text, answer["parts"], [_groups(pattern, part) for part in parts])
+
+
+def _whole(source: str, *, ignore_case: bool) -> tuple[bool, Callable[[str], bool | None]]:
+    """Return whether RE2 matches the names, and how. None is for a pattern that no engine matches."""
+    try:
+        translation = translate(source, ignore_case=ignore_case)
+    except (Malformed, Unsupported):
+        return False, lambda _: None
+    if not translation.linear:
+        program = re.compile(translation.text)
+        return False, lambda text: program.fullmatch(text) is not None
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        linear = re2.compile(translation.text, options)
+    except re2.error:
+        return False, lambda _: None
+    return True, lambda text: linear.fullmatch(text) is not None
+
+
+def _differs(what: str, text: str, real: Any, own: Any) -> Iterator[Difference]:
+    if real != own and (own is not None or isinstance(real, list)):
+        yield f"{what} {text!r}", real, own
+
+
+def _groups(pattern: Pattern, found: Any) -> list[Any] | None:
+    return None if found is None else [found[0], *(found[f"g{number}"] for number in range(1, pattern.program.groups + 1))]
+
+
+def _replaced(pattern: Pattern, text: str, replacement: str) -> str:
+    try:
+        return pattern.replace_all(text, replacement)
+    except ReplacementError:
+        return "!"
+
+
+def dates_differences(case: dict[str, Any], real: dict[str, Any]) -> Iterator[Difference]:
+    """Yield what differs for a pattern of dates."""
+    try:
+        compiled = DateFormat.compile(case["pattern"])
+    except PatternError as error:
+        if real.get("refused") != str(error):
+            yield "refused", real.get("refused"), str(error)
+        return
+    if "refused" in real:
+        yield "refused", real["refused"], None
+        return
+    own = DateFormat(compiled.pattern, compiled.tokens, case["century"])
+    for time, text in zip(case["times"], real["written"], strict=True):
+        if (found := own.format(time)) != text:
+            yield f"written {time}", text, found
+    for text, time in zip(case["texts"], real["read"], strict=True):
+        if (read := own.parse(text)) != time:
+            yield f"read {text!r}", time, read
+
+
+def numbers_differences(case: dict[str, Any], real: list[list[Any]]) -> Iterator[Difference]:
+    """Yield what differs for texts that may be numbers."""
+    names = (
+        "byte", "short", "int", "long", "decimal", "double", "float", "double narrowed", "decimal narrowed", "double written",
+        "float written", "hash", "trim", "split",
+    )  # fmt: skip
+    for text, answers in zip(case["texts"], real, strict=True):
+        for name, answer, own in zip(names, answers, map(_or(text), _NUMBERS), strict=True):
+            if answer == own or (name == "decimal" and answer == ""):
+                continue
+            if name.endswith("written") and own != "!" and answer != "!" and _SIZES[name](answer) == _SIZES[name](own):
+                # Before Java 19, toString may print more digits than it takes to read the number back.
+                continue
+            yield f"{name} {text!r}", answer, own
+
+
+def _or(text: str) -> Callable[[Callable[[str], Any]], Any]:
+    def read(reader: Callable[[str], Any]) -> Any:
+        try:
+            return reader(text)
+        except NumberError:
+            return "!"
+
+    return read
+
+
+_SIZES: Final[dict[str, Callable[[str], float]]] = {"double written": float, "float written": lambda text: as_float32(float(text))}
+_BITS: Final = (8, 16, 32, 64)
+_NUMBERS: Final[tuple[Callable[[str], Any], ...]] = (
+    *((lambda text, bits=bits: str(parse_integer(text, bits))) for bits in _BITS),
+    lambda text: str(parse_decimal(text)),
+    lambda text: str(struct.unpack(">q", struct.pack(">d", parse_double(text)))[0]),
+    lambda text: str(struct.unpack(">i", struct.pack(">f", parse_float(text)))[0]),
+    lambda text: " ".join(str(narrow_to_integer(parse_double(text), bits)) for bits in _BITS),
+    lambda text: " ".join(str(wrap_decimal(parse_decimal(text), bits)) for bits in _BITS),
+    lambda text: java_double(parse_double(text)).decode().strip('"'),
+    lambda text: java_float(parse_float(text)).decode().strip('"'),
+    lambda text: str(wrap(java_hash(text), 32)),
+    trim,
+    lambda text: java_split(text, ","),
+)
+
+
+def properties_differences(case: dict[str, Any], real: dict[str, Any]) -> Iterator[Difference]:
+    """Yield what differs for a text of properties."""
+    try:
+        own: dict[str, Any] = {"read": dict(parse_properties(case["text"]))}
+    except ValueError:
+        own = {}
+    if own != real:
+        yield "read", real, own
+
+
+def order_differences(case: dict[str, Any], real: list[str]) -> Iterator[Difference]:
+    """Yield where the order of a map differs."""
+    if (own := java_order(case["keys"])) != real:
+        yield "order", real, own
+
+
+AREAS: Final[dict[str, tuple[Callable[[Random], dict[str, Any]], Callable[[Any, Any], Iterator[Difference]]]]] = {
+    "regex": (regex_case, regex_differences),
+    "dates": (dates_case, dates_differences),
+    "numbers": (numbers_case, numbers_differences),
+    "properties": (properties_case, properties_differences),
+    "order": (order_case, order_differences),
+}
+
+
+def main() -> None:
+    """Run the comparison."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--areas", nargs="+", choices=AREAS, default=list(AREAS))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=2000, help="how many cases of each area")
+    asked = parser.parse_args()
+    try:
+        with running("JavaTexts", [str(libraries("connect-4.3.0"))]) as java:
+            found = [compare(java, area, asked.seed, asked.runs) for area in asked.areas]
+    except MissingError as missing:
+        sys.exit(str(missing))
+    sys.exit(any(found))
+
+
+def compare(java: JavaProgram, area: str, seed: int, runs: int) -> bool:
+    """Print the first difference of each case, and the counts. Returns whether there are any."""
+    make, differences = AREAS[area]
+    counts: Counter[str] = Counter()
+    for start in range(0, runs, _BATCH):
+        random = Random(f"{area} {seed} {start}")
+        cases = [make(random) for _ in range(min(_BATCH, runs - start))]
+        for case, real in zip(cases, java.answers(cases), strict=True):
+            found = next(differences(case, real), None)
+            counts["equal" if found is None else "different"] += 1
+            if found is not None:
+                about = case.get("pattern", case.get("text", ""))
+                replacement = f" by {case['replacement']!r}" if found[0].startswith("replaced") else ""
+                print(f"{area} {about!r} {found[0]}{replacement}\n    real {found[1]!r}\n    ours {found[2]!r}", flush=True)  # noqa: T201
+    print(f"{area}: " + ", ".join(f"{kind} {count}" for kind, count in counts.items()))  # noqa: T201
+    return counts["different"] > 0
+
+
+if __name__ == "__main__":
+    main()
