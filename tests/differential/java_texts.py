@@ -12,6 +12,7 @@ import struct
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from random import Random
 from typing import Any, Final
 
@@ -32,7 +33,7 @@ from connector.java.numbers import (
 )
 from connector.java.properties import parse_properties
 from connector.java.regex.findings import Malformed, Unsupported
-from connector.java.regex.linear import LinearPattern
+from connector.java.regex.linear import LinearPattern, LinearText, Match
 from connector.java.regex.matching import Pattern, ReplacementError, each_match
 from connector.java.regex.translation import problem, translate
 from connector.java.splitting import java_split
@@ -81,8 +82,12 @@ def regex_differences(case: dict[str, Any], real: dict[str, Any]) -> Iterator[Di
         searched = None if linear is None else linear.text(text)
         if searched is not None:
             yield from _differs("whole of linear", text, answer["whole"], _groups(pattern, searched.fullmatch()))
-            parts = list(each_match(text, lambda _, at, searched=searched: searched.search(at)))[:_MOST_MATCHES]
+            parts = list(each_match(text, partial(_searched, searched)))[:_MOST_MATCHES]
             yield from _differs("parts of linear", text, answer["parts"], [_groups(pattern, part) for part in parts])
+
+
+def _searched(searched: LinearText, _text: str, at: int) -> Match | None:
+    return searched.search(at)
 
 
 def _whole(source: str, *, ignore_case: bool) -> tuple[bool, Callable[[str], bool | None]]:
