@@ -14,6 +14,7 @@ from collections.abc import Container, Iterable
 from random import Random
 from typing import Any, Final
 
+from connector.java.floats import as_float32
 from connector.record.connect_record import ConnectRecord
 from connector.transforms.scripting.groovy.lambdas import Lambda
 from connector.transforms.scripting.groovy.program import Program
@@ -32,6 +33,7 @@ _MOST_TRIED: Final = 60
 _BYTES: Final = re.compile(r"(?:byte\[\]|HeapByteBuffer):|\[B@[0-9a-f]+|java\.nio\.HeapByteBuffer\[[^]]*\]")
 """The JSON that the records are made of has arrays of bytes; Debezium's records have buffers."""
 _DOUBLE: Final = re.compile(r"-?\d+\.\d{6,}(?:E-?\d+)?|-?\d+\.\d+E-?\d+")
+_FLOAT: Final = re.compile(r"Float:(-?\d+\.\d+(?:E-?\d+)?)")
 _CRASH: Final = "!!"
 _LONGEST_ANSWER: Final = 2000
 _TOO_LONG: Final = "~"
@@ -103,7 +105,8 @@ def _kind(real: str, own: str) -> str | None:
 
 def _plain(answer: str) -> str:
     # Before Java 19, Double.toString may print more digits than it takes to read the number back.
-    return _DOUBLE.sub(lambda found: repr(float(found[0])), _BYTES.sub("bytes", answer))
+    answer = _FLOAT.sub(lambda found: f"Float:{as_float32(float(found[1]))!r}", _BYTES.sub("bytes", answer))
+    return _DOUBLE.sub(lambda found: repr(float(found[0])), answer)
 
 
 class Comparison:

@@ -59,6 +59,7 @@ def test_answers_have_the_class_of_java() -> None:
         (["~"], ["Integer:1"], None),
         (["Double:1.0000000000000002E10"], ["Double:1.0E10"], "value"),
         (["Double:2.00000000000000000E10"], ["Double:2.0E10"], None),
+        (["Float:2.14748365E9"], ["Float:2.1474836E9"], None),
         (["byte[]:[B@1c2b"], ["HeapByteBuffer:java.nio.HeapByteBuffer[pos=0 lim=2 cap=2]"], None),
     ],
 )

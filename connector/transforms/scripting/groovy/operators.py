@@ -122,7 +122,7 @@ def _times(value: Any, count: int) -> Any:
         text_of_length(len(value) * count)
         return str(value) * count
     list_of_length(len(value) * count)
-    return list(value) * count
+    return JavaSet(value if count else ()) if isinstance(value, JavaSet) else list(value) * count
 
 
 def _bits(sign: str, left: Any, right: Any) -> Any:

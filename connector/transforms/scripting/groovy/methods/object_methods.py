@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable
 from decimal import Decimal
@@ -91,9 +92,12 @@ def _rounded(value: Any, digits: Any = None) -> Any:
         places = 0 if digits is None else int(digits)
         return numbers.rounded(value, places)
     if isinstance(value, float) and digits is None:
-        return Long(
-            numbers.whole(float(int(value + 0.5) if value + 0.5 >= 0 else -int(-(value + 0.5)) - (value + 0.5 < int(value + 0.5))), 64)
-        )
+        bits = 32 if isinstance(value, Float) else 64
+        if math.isfinite(value):
+            low = math.floor(value)
+            value = float(low + (value - low >= 0.5))
+        found = numbers.whole(value, bits)
+        return found if bits == 32 else Long(found)
     raise EvaluationError(f"round is not supported for a {class_of(value)}")
 
 
