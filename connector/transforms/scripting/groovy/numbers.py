@@ -12,7 +12,7 @@ from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal, DecimalException, Inexact, InvalidOperation, Overflow, Underflow
 from typing import Any, Final
 
-from connector.java.floats import java_float
+from connector.java.floats import java_double, java_float
 from connector.transforms.scripting.groovy.budget import MOST_BITS
 from connector.transforms.scripting.groovy.values import BigInteger, Float, Long, class_of
 from connector.transforms.scripting.problem import EvaluationError
@@ -124,7 +124,7 @@ def _decimal(value: Any) -> Decimal:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise EvaluationError(f"A {class_of(value)} is no finite number")
-        return Decimal(java_float(value).decode() if isinstance(value, Float) else repr(float(value)))
+        return Decimal((java_float(value) if isinstance(value, Float) else java_double(value)).decode())
     return value if isinstance(value, Decimal) else Decimal(int(value))
 
 
@@ -158,7 +158,20 @@ def _decimals(sign: str, left: Decimal, right: Decimal) -> Decimal:
             return _EXACT.multiply(left, right)
     if not right:
         raise EvaluationError("Division by zero")
-    return _EXACT.remainder(left, right)
+    return _remainder(left, right)
+
+
+def _remainder(left: Decimal, right: Decimal) -> Decimal:
+    """``BigDecimal.remainder``: the scale depends on the zeros at the end of the quotient, which it is stripped of."""
+    found, most = _EXACT.remainder(left, right), _scale(right) - _scale(left)
+    if most <= 0:
+        return found
+    quotient = int(_EXACT.divide(_EXACT.subtract(left, found), right))
+    zeros = 0
+    while zeros < most and quotient % 10 == 0:
+        quotient //= 10
+        zeros += 1
+    return rounded(found, _scale(right) - zeros)
 
 
 def _divided(left: Decimal, right: Decimal) -> Decimal:
