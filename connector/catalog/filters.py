@@ -6,6 +6,7 @@ last two may begin with the database; Debezium does not match that form.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Final
 
@@ -49,6 +50,17 @@ class TableFilter:
         if self._ignore_builtin and (schema in BUILTIN_SCHEMAS or schema.startswith(("pg_temp", "pg_toast")) or table == "spatial_ref_sys"):
             return False
         return self._schema(schema) and self._table(f"{schema}.{table}")
+
+    def in_list_order(self, names: Iterable[str]) -> list[str]:
+        """Return ``names`` (schema.table) sorted; with a list of included tables in its order, and those of one pattern sorted.
+
+        Names that no pattern matches are last.
+        """
+        listed = sorted(names)
+        if not self._table.includes:
+            return listed
+        first = self._table.listed.first(listed)
+        return sorted(listed, key=lambda name: first.get(name, math.inf))
 
 
 class ColumnFilter:

@@ -6,6 +6,7 @@ RE2 matches in time linear to the name. The caller provides a :class:`connector.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -24,6 +25,8 @@ _KNOWN: Final = 100_000
 """The number of cached results. There are fewer names of tables and columns; prefixes of messages are unlimited."""
 _MOST_SHOWN: Final = 100
 """The number of characters of a pattern that an error quotes."""
+_PLAIN: Final = re.compile(r"(?:\w|\\?\.)+")
+"""Matches a pattern that is a name."""
 _CHUNK: Final = 131_072
 """The number of characters that are compiled into one program. RE2 limits the memory of each to 8 MiB, which this is far below."""
 
@@ -104,6 +107,32 @@ class NameMatcher:
         literal = set(matched)
         asked = [at for at, pattern in enumerate(self._patterns) if pattern.source.replace("\\.", ".") not in literal]
         return [self._patterns[at].source for at in self._unused(asked, matched)] if asked else []
+
+    def first(self, names: Iterable[str]) -> dict[str, int]:
+        """Return the number of the first pattern that matches, for each name that one matches."""
+        found: dict[str, int] = {}
+        left = list(dict.fromkeys(names))
+        places = range(len(self._patterns))
+        if all(_PLAIN.fullmatch(pattern.source) for pattern in self._patterns):
+            # There may be thousands of plain names, each of which would be compiled many times below.
+            numbers = {pattern.source.replace("\\.", ".").lower(): at for at, pattern in reversed(list(enumerate(self._patterns)))}
+            found = {name: numbers[name.lower()] for name in left if name.lower() in numbers}
+            left = [name for name in left if name not in found]
+        found.update(self._first(places, left))
+        return found
+
+    def _first(self, places: Sequence[int], names: Sequence[str]) -> Iterator[tuple[str, int]]:
+        if not places or not names:
+            return
+        matched = self._group([self._patterns[at] for at in places]).matched(names)
+        within = [name for name in names if name in matched]
+        if len(places) == 1 or not within:
+            yield from ((name, places[0]) for name in within)
+            return
+        half = len(places) // 2
+        earlier = dict(self._first(places[:half], within))
+        yield from earlier.items()
+        yield from self._first(places[half:], [name for name in within if name not in earlier])
 
     def _unused(self, places: Sequence[int], names: Sequence[str]) -> Iterator[int]:
         # Bisect, so that each of thousands of patterns is matched with few names.

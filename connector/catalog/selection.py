@@ -127,6 +127,14 @@ class Selection:
             return False
         return self._snapshot_tables is None or any(self._snapshot_tables(name) for name in self.snapshot_names(table))
 
+    def in_snapshot_order(self, tables: Iterable[_Table]) -> list[_Table]:
+        """Return ``tables`` in the order in which snapshots read them, which is that of ``table.include.list``.
+
+        Long lists of patterns take some time: do not call it in the event loop's thread.
+        """
+        by_name = {f"{table.schema}.{table.table}": table for table in tables}
+        return [by_name[name] for name in self.filters.in_list_order(by_name)]
+
     def snapshot_names(self, table: NamedTable) -> Sequence[str]:
         """Return the names by which ``snapshot.include.collection.list`` may select the table."""
         name, quoted, _ = self.names(table)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from connector.record.connect_record import ConnectRecord, DataError, Header
-from connector.transforms.transform import AddsHeadersInPlace, Predicate, Transform
+from connector.transforms.transform import Predicate, SharesHeaders, Transform
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Chain:
         return self.apply_with_shared(record)[0]
 
     def apply_with_shared(self, record: ConnectRecord) -> tuple[ConnectRecord | None, tuple[Header, ...]]:
-        """Do the same, and return the headers that the first steps added in place (:class:`AddsHeadersInPlace`)."""
+        """Do the same, and return the headers that the first steps added to the shared ones (:class:`SharesHeaders`)."""
         shared: tuple[Header, ...] = ()
         shares = True
         for step in self.steps:
@@ -61,7 +61,7 @@ class Chain:
             if changed is None:
                 return None, shared
             # Any other step copies the headers.
-            shares = shares and isinstance(step.transform, AddsHeadersInPlace)
+            shares = shares and isinstance(step.transform, SharesHeaders)
             if shares and changed.headers is not record.headers:
                 shared = _shared(shared, record.headers, changed.headers)
             record = changed

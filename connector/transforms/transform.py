@@ -19,11 +19,11 @@ class Transform(Protocol):
         """Return the record as it is to go on, or None to drop it. Raises DataError."""
 
 
-class AddsHeadersInPlace:
-    """Base of transforms that add headers to the record they were given, as Debezium's do, and not to a copy.
+class SharesHeaders:
+    """Base of transforms whose records have the headers of the record they were given, as some of Debezium's do, and not a copy.
 
-    The event of a deleted row and the tombstone after it have the same headers in Debezium: what such a transform adds to the first, the
-    second has too.
+    The event of a deleted row and the tombstone after it have the same headers in Debezium: what a transform adds to those of the first,
+    the second has too, as long as no transform before it has copied them.
     """
 
     __slots__ = ()

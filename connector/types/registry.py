@@ -263,7 +263,11 @@ def resolve(column: Column, types: Types, settings: TypeSettings, *, streamed: b
         codec = _array_codec(_item(info, types), replace(context, by_driver=by_driver))
         # As recorded, a domain over an array has no placeholder.
         return codec if codec is None or info.oid == column.type_oid else replace(codec, unavailable=None)
-    return _scalar(info, context) or _unknown(info, context)
+    codec = _scalar(info, context) or _unknown(info, context)
+    if codec is not None and codec.unavailable is not None and info.name == "hstore" and info.oid != column.type_oid:
+        # A domain over hstore has the placeholder of other types, a text, which is no map.
+        return replace(codec, unavailable=context.placeholder.text if settings.hstore_handling_mode == "json" else None)
+    return codec
 
 
 def base_type(column: Column, types: Types) -> tuple[TypeInfo | None, int]:

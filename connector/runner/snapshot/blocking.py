@@ -6,6 +6,7 @@ signal table, the stream delivers it again.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -125,4 +126,4 @@ class BlockingSnapshot:
                 LOG.warning("blocking snapshot skips a table", table=name, reason=why)
             else:
                 chosen.append(table)
-        return await source.describe(chosen)
+        return await source.describe(await asyncio.to_thread(self._capture.selection.in_snapshot_order, chosen))

@@ -6,6 +6,7 @@ the tables in parts.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass
 from functools import partial as bound
@@ -103,7 +104,8 @@ class SnapshotRun:
 
     async def _tables(self, source: SnapshotSource) -> list[CatalogTable]:
         selection = self._capture.selection
-        tables = await source.describe([table for table in await source.tables() if selection.snapshots(table)])
+        listed = [table for table in await source.tables() if selection.snapshots(table)]
+        tables = await source.describe(await asyncio.to_thread(selection.in_snapshot_order, listed))
         order = self._config.snapshot_tables_order_by_row_count
         if order != "disabled":
             tables.sort(key=lambda table: table.estimate, reverse=order == "descending")

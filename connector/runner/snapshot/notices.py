@@ -6,11 +6,11 @@ snapshot sends notifications for parts, even for a table that has only one part.
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Sequence
 
 from connector.config.connector_config import ConnectorConfig
 from connector.delivery.progress import TableProgress
+from connector.java.hash_map import LEAST, grown, java_order
 from connector.runner.notifications.notifier import Notifier
 from connector.snapshot.parts import Part
 
@@ -18,6 +18,14 @@ from connector.snapshot.parts import Part
 def tells_of_parts(config: ConnectorConfig) -> bool:
     """Return whether the initial snapshot sends notifications for parts."""
     return not config.legacy_snapshot_max_threads and (config.snapshot_max_threads > 1 or config.snapshot_max_threads_multiplier > 1)
+
+
+def _set_capacity(count: int) -> int:
+    """Return the size of the table of a ``HashSet`` that is made of ``count`` elements."""
+    capacity = LEAST
+    while capacity < int(count / 0.75) + 1:
+        capacity *= 2
+    return capacity
 
 
 class SnapshotNotices:
@@ -28,26 +36,31 @@ class SnapshotNotices:
         self._in_parts = in_parts
         self._tables: Sequence[TableProgress] = ()
         self._names: list[str] = []
-        self._all_names: list[str] = []
+        self._all_names: Sequence[str] = ()
+        self._mapped_names: Sequence[str] = ()
 
     def begins(self) -> None:
         """The snapshot begins."""
         self._notifier.send(self._notifier.initial.started())
 
-    def reads(self, tables: Sequence[TableProgress], signal_table: str | None = None) -> None:
-        """Set the snapshot's tables. As recorded, notifications list the signal table, which is not read, only after a table has ended."""
+    def reads(self, tables: Sequence[TableProgress], all_names: Sequence[str] | None = None) -> None:
+        """Set the snapshot's tables. ``all_names`` are those with the signal table, if there is one, which is not read.
+
+        As recorded, notifications list it only after a table has ended. When a table begins, they list the tables as a Java map does.
+        """
         self._tables = tables
         self._names = [table.table for table in tables]
-        self._all_names = list(self._names)
-        if signal_table is not None:
-            bisect.insort(self._all_names, signal_table)
+        self._all_names = self._names if all_names is None else all_names
+        # In Debezium a HashSet that was made of another set, or with parts the keys of a ConcurrentHashMap, which grows one entry earlier.
+        count = len(tables)
+        self._mapped_names = java_order(self._names, grown(LEAST, count + 1) if self._in_parts else _set_capacity(count))
         self._notifier.send(self._notifier.initial.resolved(self._names))
 
     def part_begins(self, table: int, number: int = 0, of: int = 1) -> None:
         """The reading of part ``number`` of the table numbered ``table`` begins."""
         made, shown = self._notifier.initial, self._tables[table]
         if number == 0:
-            self._notifier.send(made.in_progress(self._names, shown.table))
+            self._notifier.send(made.in_progress(self._mapped_names, shown.table))
         if self._in_parts:
             self._notifier.send(made.chunk_in_progress(shown.table, number, of, shown.rows))
 

@@ -6,6 +6,7 @@ tables are read, which position the rows have in the stream, which offset is sto
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -200,8 +201,12 @@ class SnapshotReading:
         shown = self._context.progress.tables
         former = {table.table: table.rows for table in shown}
         shown[:] = [TableProgress(table.name, estimate=table.estimate) for table in chosen.tables]
-        self._notices.reads(list(shown), signal_table)
-        self._context.meters.snapshot.reads([table.name for table in chosen.tables], signal_table, former)
+        names = [table.name for table in chosen.tables]
+        listed = None
+        if signal_table is not None:
+            listed = await asyncio.to_thread(self._capture.selection.filters.in_list_order, [*names, signal_table])
+        self._notices.reads(list(shown), listed)
+        self._context.meters.snapshot.reads(names, signal_table, former)
         return chosen
 
     async def read(self, source: SnapshotSource, chosen: ChosenTables, place: RowPlace, *, read_only: bool = False) -> int:

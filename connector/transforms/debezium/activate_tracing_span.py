@@ -19,7 +19,7 @@ from connector.record.java_string import java_string
 from connector.record.schema import STRING, Schema
 from connector.record.struct import field_of, value_of
 from connector.transforms.debezium.envelope_name import change_event
-from connector.transforms.transform import AddsHeadersInPlace, TransformDefinition
+from connector.transforms.transform import SharesHeaders, TransformDefinition
 
 CONTEXT: Final = "tracing.span.context.field"
 OPERATION: Final = "tracing.operation.name"
@@ -44,7 +44,7 @@ def installed_telemetry() -> Telemetry | None:
 
 
 @dataclass(frozen=True, slots=True)
-class ActivateTracingSpan(AddsHeadersInPlace):
+class ActivateTracingSpan(SharesHeaders):
     """Adds the context of a span to the headers of change events.
 
     The span of the write to the database begins at the time of the change, and the connector's span, below it, at the time of the event.

@@ -16,7 +16,7 @@ from connector.record.value_tokens import BLANKS
 from connector.transforms.debezium.differences import differences_of
 from connector.transforms.debezium.envelope import is_change_event, schema_of, with_defaults
 from connector.transforms.debezium.new_record_state.extract_new_record_state_keys import option
-from connector.transforms.transform import AddsHeadersInPlace, TransformDefinition
+from connector.transforms.transform import SharesHeaders, TransformDefinition
 
 _ARRAYS: Final = frozenset({"io.debezium.data.Bits"})
 """Types whose values the reference holds as Java arrays, which equal nothing but themselves."""
@@ -52,7 +52,7 @@ class _Column:
         return bool(earlier == later) and not (self.items_differ and any(item is not None for item in later))
 
 
-class ExtractChangedRecordState(AddsHeadersInPlace):
+class ExtractChangedRecordState(SharesHeaders):
     """Adds one header with the changed columns and one with the others."""
 
     def __init__(self, options: Options) -> None:

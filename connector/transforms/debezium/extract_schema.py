@@ -16,7 +16,7 @@ from connector.record.schema import INT32, STRING, Field, Schema
 from connector.record.struct import SchemaCache, with_fields
 from connector.transforms.debezium.envelope import schema_of
 from connector.transforms.debezium.envelope_name import change_event
-from connector.transforms.transform import TransformDefinition
+from connector.transforms.transform import SharesHeaders, TransformDefinition
 
 _PROPAGATED: Final = "__debezium.source.column."
 _COLUMN: Final = Schema(
@@ -43,7 +43,7 @@ SOURCE_SCHEMA: Final = Schema(
 
 
 @dataclass(frozen=True, slots=True)
-class ExtractSchemaToNewRecord:
+class ExtractSchemaToNewRecord(SharesHeaders):
     """Adds ``sourceSchema`` to changes of rows: the table's name, and name, type, length, scale and comment of each column."""
 
     _made: SchemaCache[tuple[Schema, list[dict[str, Any]]]] = field(default_factory=SchemaCache)

@@ -12,7 +12,7 @@ from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.schema import Field, Schema
 from connector.record.struct import SchemaCache
 from connector.transforms.debezium.nested_values import Change, nested_change
-from connector.transforms.transform import TransformDefinition
+from connector.transforms.transform import SharesHeaders, TransformDefinition
 
 _FLOATS: Final = "io.debezium.data.FloatVector"
 _DOUBLES: Final = "io.debezium.data.DoubleVector"
@@ -21,7 +21,7 @@ _VECTORS: Final = (_FLOATS, _DOUBLES, _SPARSE)
 
 
 @dataclass(frozen=True, slots=True)
-class VectorToJsonConverter:
+class VectorToJsonConverter(SharesHeaders):
     """Makes ``{ "values": [1.0, 2.5] }`` of vectors, ``{ "dimensions": 3, "vector": { "1": 0.5 } }`` of sparse ones."""
 
     _made: SchemaCache[tuple[Schema, Change | None]] = field(default_factory=SchemaCache)

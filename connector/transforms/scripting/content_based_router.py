@@ -10,11 +10,11 @@ from connector.configdef.options import Options
 from connector.record.connect_record import ConnectRecord
 from connector.transforms.scripting.problem import EvaluationError
 from connector.transforms.scripting.script import LANGUAGE, NULL_HANDLING_MODE, TOPIC_REGEX, Script
-from connector.transforms.transform import TransformDefinition
+from connector.transforms.transform import SharesHeaders, TransformDefinition
 
 
 @dataclass(frozen=True, slots=True)
-class ContentBasedRouter:
+class ContentBasedRouter(SharesHeaders):
     """Sends a record to the topic that its expression gives; null leaves the topic as it is."""
 
     script: Script

@@ -10,11 +10,11 @@ from connector.configdef.options import Options
 from connector.record.connect_record import ConnectRecord
 from connector.transforms.scripting.problem import EvaluationError
 from connector.transforms.scripting.script import LANGUAGE, NULL_HANDLING_MODE, TOPIC_REGEX, Script
-from connector.transforms.transform import TransformDefinition
+from connector.transforms.transform import SharesHeaders, TransformDefinition
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(SharesHeaders):
     """Keeps a record when its condition is true. A condition that is neither true nor false is an error."""
 
     script: Script

@@ -21,7 +21,7 @@ from connector.transforms.debezium.envelope import copied, filled, is_change_eve
 from connector.transforms.debezium.new_record_state.dropped_fields import DroppedFields
 from connector.transforms.debezium.new_record_state.extract_new_record_state_keys import DELETE_MODES, KEYS, MODES
 from connector.transforms.debezium.new_record_state.field_reference import FieldReference, ResolvedField
-from connector.transforms.transform import AddsHeadersInPlace, TransformDefinition
+from connector.transforms.transform import SharesHeaders, TransformDefinition
 
 _DELETED: Final = "__deleted"
 _MARK: Final = frozenset({_DELETED})
@@ -90,7 +90,7 @@ class _Plan:
     headers: tuple[ResolvedField, ...]
 
 
-class ExtractNewRecordState(AddsHeadersInPlace):
+class ExtractNewRecordState(SharesHeaders):
     """Replaces events by rows; records that are no change events pass."""
 
     def __init__(self, options: Options) -> None:

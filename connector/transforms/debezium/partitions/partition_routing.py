@@ -20,7 +20,7 @@ from connector.record.struct import field_of, get
 from connector.record.value_tokens import BLANKS
 from connector.transforms.debezium.differences import differences_of
 from connector.transforms.debezium.envelope_name import change_event
-from connector.transforms.transform import TransformDefinition
+from connector.transforms.transform import SharesHeaders, TransformDefinition
 
 FIELDS: Final = "partition.payload.fields"
 COUNT: Final = "partition.topic.num"
@@ -32,7 +32,7 @@ _UNROUTED: Final = ("t", "m")
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionRouting:
+class PartitionRouting(SharesHeaders):
     """Sets the partition of change events. ``paths`` are nested fields; those that an event lacks or that are null do not count."""
 
     paths: tuple[tuple[str, ...], ...]

@@ -22,7 +22,7 @@ from connector.transforms.debezium.envelope import with_defaults
 from connector.transforms.debezium.envelope_name import change_event
 from connector.transforms.debezium.timezone.timezone_rules import TimezoneRules
 from connector.transforms.debezium.timezone.zone import Zone, move_time, move_timestamp
-from connector.transforms.transform import TransformDefinition
+from connector.transforms.transform import SharesHeaders, TransformDefinition
 
 ZONE: Final = "converted.timezone"
 INCLUDED: Final = "include.list"
@@ -56,7 +56,7 @@ def _now() -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class TimezoneConverter:
+class TimezoneConverter(SharesHeaders):
     """Converts the times of rows, of all events or of those that the rules choose.
 
     Without rules, all times of ``before`` and ``after`` are converted. The source block's are once a rule names a field of it.

@@ -94,3 +94,12 @@ def test_case_counts_where_it_is_asked_to() -> None:
 def test_an_include_list_goes_before_an_exclude_list(include: list[str], exclude: list[str], wanted: list[str]) -> None:
     selects = include_exclude(include, exclude, "message.prefix")
     assert [name for name in ("a", "b") if selects(name)] == wanted
+
+
+def test_the_first_pattern_that_matches_is_found() -> None:
+    names = ["s.a", "s.b1", "s.B2", "t.c", "t.d"]
+    mixed = NameMatcher(["t.c", r"s\.b\d", "s.b1", "s.*"], "table.include.list")
+    assert mixed.first(names) == {"t.c": 0, "s.b1": 1, "s.B2": 1, "s.a": 3}
+    plain = NameMatcher(["t.c", "s.b1", r"s\.b2", "s.b1"], "table.include.list")
+    assert plain.first([*names, "tXc"]) == {"t.c": 0, "s.b1": 1, "s.B2": 2, "tXc": 0}
+    assert NameMatcher([], "table.include.list").first(names) == {}

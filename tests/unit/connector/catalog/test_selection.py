@@ -38,6 +38,14 @@ def test_the_signal_table_is_captured_despite_filters_and_never_read() -> None:
     assert not chosen.filters.captures("public", "signals")
 
 
+def test_snapshots_read_tables_in_the_order_of_the_include_list() -> None:
+    tables = [catalog_table(name) for name in ("d", "b", "a1", "a0")]
+    chosen = selection(**{"table.include.list": r"public.d,public.a\d,public.b"})
+    assert [table.table for table in chosen.in_snapshot_order(tables)] == ["d", "a0", "a1", "b"]
+    assert [table.table for table in selection().in_snapshot_order(tables)] == ["a0", "a1", "b", "d"]
+    assert chosen.filters.in_list_order(["public.signals", "public.b", "public.d"]) == ["public.d", "public.b", "public.signals"]
+
+
 def test_the_snapshot_may_read_fewer_tables_than_are_captured() -> None:
     chosen = selection(**{"snapshot.include.collection.list": "public.orders"})
     assert chosen.snapshots_some_only

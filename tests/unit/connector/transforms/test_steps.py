@@ -8,12 +8,14 @@ import pytest
 
 from connector.emulation import DEBEZIUM_2_3_4, DEBEZIUM_3_6_3, DEBEZIUM_3_7_0, DEFAULT
 from connector.errors import CdcError, ErrorKind
+from connector.events.envelope import event_form
 from connector.plugins.allowed import NO_PLUGINS
 from connector.record.connect_record import ConnectRecord, DataError, Header
-from connector.record.schema import STRING
+from connector.record.schema import INT32, STRING, Field, Schema
 from connector.transforms.chain import Chain, Step, StepError
 from connector.transforms.steps import listed, make_steps, refused_steps
-from connector.transforms.transform import AddsHeadersInPlace
+from connector.transforms.transform import SharesHeaders
+from tests.support.envelopes import event_of
 
 ROUTER = "org.apache.kafka.connect.transforms.RegexRouter"
 MATCHES = "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"
@@ -110,13 +112,13 @@ class Adds:
         return record.with_header(self.name, STRING, "x")
 
 
-class AddsInPlace(Adds, AddsHeadersInPlace):
+class AddsInPlace(Adds, SharesHeaders):
     """Adds it to the record itself."""
 
     __slots__ = ()
 
 
-class Replaces(AddsHeadersInPlace):
+class Replaces(SharesHeaders):
     """Puts its header in the place of others of that name."""
 
     def apply(self, record: ConnectRecord) -> ConnectRecord | None:
@@ -135,6 +137,21 @@ def test_only_the_first_steps_share_the_headers_that_they_add() -> None:
     assert record is not None
     assert [header.name for header in record.headers] == ["zero", "one", "two", "copy", "three"]
     assert [header.name for header in shared] == ["one", "two"]
+
+
+def test_a_timezone_converter_before_them_does_not_copy_the_headers() -> None:
+    config = {
+        "transforms": "zone,changed",
+        "transforms.zone.type": "io.debezium.transforms.TimezoneConverter",
+        "transforms.zone.converted.timezone": "+05:30",
+        "transforms.changed.type": "io.debezium.transforms.ExtractChangedRecordState",
+        "transforms.changed.header.changed.name": "Changed",
+    }
+    row = Schema("struct", optional=True, fields=(Field("id", INT32),))
+    envelope = event_form(DEFAULT).envelope("p.public.t", row)
+    event = ConnectRecord("t", value_schema=envelope, value=event_of(envelope, DEFAULT, before={"id": 1}, op="d"))
+    _, shared = Chain(make_steps(config, DEFAULT, NO_PLUGINS)).apply_with_shared(event)
+    assert [header.name for header in shared] == ["Changed"]
 
 
 def test_a_shared_header_that_a_later_step_replaces_is_shared_once() -> None:

@@ -147,6 +147,19 @@ def test_a_domain_over_an_array_has_no_placeholder() -> None:
     assert shown == [["__debezium_unavailable_value"], None, "__debezium_unavailable_value"]
 
 
+@pytest.mark.parametrize(
+    ("mode", "plain", "domain"),
+    [
+        ("json", '{"__debezium_unavailable_value":"__debezium_unavailable_value"}', "__debezium_unavailable_value"),
+        ("map", {"__debezium_unavailable_value": "__debezium_unavailable_value"}, None),
+    ],
+)
+def test_a_domain_over_hstore_has_the_placeholder_of_a_text(mode: str, plain: object, domain: object) -> None:
+    types = {1: TypeInfo(1, "hstore", "public"), 2: TypeInfo(2, "pairs", "public", "d", base=1)}
+    codecs = [resolve(Column("c", oid), types, settings({"hstore_handling_mode": mode})) for oid in (1, 2)]
+    assert [codec and codec.unavailable for codec in codecs] == [plain, domain]
+
+
 def test_only_texts_of_numerics_have_a_placeholder() -> None:
     for mode, wanted in (("string", "__debezium_unavailable_value"), ("precise", None), ("double", None)):
         for modifier in (-1, (8 << 16 | 3) + 4):

@@ -1,0 +1,78 @@
+"""Tables, changes and alterations of any kind, with a configuration of any kind."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from .alterations import alter
+from .changes import change, insert, transaction
+from .configuration import draw_configuration
+from .run import Outcome, Run
+from .shapes import add_special, add_table
+from .world import World
+
+
+def add_tables(world: World) -> None:
+    """One table or some, with rows."""
+    for _ in range(world.random.choice((1, 2, 3, 4))):
+        add_table(world)
+    if world.chance(0.4):
+        add_special(world)
+    while not world.tables:
+        add_table(world)
+
+
+def run_changes(run: Run) -> Outcome:
+    """Rows before the snapshot, then phases: alterations, a mark, changes."""
+    random = run.random
+    with run.opened() as world:
+        add_tables(world)
+        for _ in range(random.randint(0, 15)):
+            insert(world, random.choice(world.tables))
+        # Debezium reads no other names in overrides.
+        names = [
+            name for name in (f"{table.schema}.{table.name}" for table in world.tables) if re.fullmatch(r"[a-z0-9_]+\.[a-z0-9_]+", name)
+        ]
+        run.config = draw_configuration(random, names)
+        threads = "snapshot.max.threads" in run.config
+        run.rules = replace(
+            run.rules,
+            order="none" if threads else "topic",
+            partitions="topic.creation.default.partitions" in run.config,
+            exact="transforms" not in run.config,
+            edges=not threads,
+            # The heartbeat's query runs as often as a connector has time.
+            ignore="heartbeat|beats|transaction" if "heartbeat.action.query" in run.config else "heartbeat",
+            read_keys=not run.config.keys() & {"column.exclude.list", "column.include.list"},
+        )
+        if outcome := run.create():
+            return outcome
+        world.snapshot = False
+        going = run.mark()
+        for phase in range(random.choice((1, 2, 3, 4))):
+            if going:
+                going = run_phase(run, world, random.choice((1, 2, 3)) if phase else 0)
+        return run.compared(complete=going)
+
+
+def run_phase(run: Run, world: World, alterations: int) -> bool:
+    """A table is altered only when all changes before were read: Debezium reads its columns from the catalog of that moment."""
+    random = run.random
+    for _ in range(alterations):
+        alter(world)
+    while not world.tables:
+        alter(world)
+    for _ in range(random.randint(3, 25)):
+        if not world.tables:
+            break
+        if world.chance(0.75):
+            change(world)
+            continue
+        altering = world.chance(0.2)
+        if altering:
+            run.mark()
+        transaction(world, altering=altering)
+        if altering:
+            run.mark()
+    return run.mark()

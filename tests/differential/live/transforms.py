@@ -1,0 +1,112 @@
+"""Draws chains of transforms."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Final
+
+DEBEZIUM: Final = "io.debezium.transforms."
+KAFKA: Final = "org.apache.kafka.connect.transforms."
+Choices = tuple[tuple[str, tuple[str, ...]], ...]
+UNWRAP: Final[Choices] = (
+    ("drop.tombstones", ("true", "false")),
+    ("delete.tombstone.handling.mode", ("drop", "tombstone", "rewrite", "rewrite-with-tombstone", "delete-to-tombstone")),
+    (
+        "add.fields",
+        ("op,table,lsn", "op,source.ts_ms,ts_ms", "op:OP,source.lsn:L,before.a", "transaction.id,op", "op,source.sequence,source.snapshot"),
+    ),
+    ("add.headers", ("op,source.table", "db,ts_ms", "source.lsn:LL", "before.id")),
+    ("add.fields.prefix", ("", "x_")),
+    ("add.headers.prefix", ("", "h.")),
+    ("route.by.field", ("val", "a", "region")),
+    ("drop.fields.from.key", ("true",)),
+    ("drop.fields.keep.schema.compatible", ("false",)),
+    ("replace.null.with.default", ("false",)),
+)
+ROUTER: Final[Choices] = (
+    ("key.enforce.uniqueness", ("false",)),
+    ("key.field.name", ("__dbz_tbl",)),
+    ("schema.name.adjustment.mode", ("avro",)),
+)
+PLAIN: Final[tuple[tuple[str, dict[str, tuple[str, ...]], Choices], ...]] = (
+    ("InsertHeader", {"header": ("x",), "value.literal": ("1", "true", "abc", "1.5")}, ()),
+    ("InsertField$Value", {"static.field": ("sf", "sf!", "sf?"), "static.value": ("SV",), "topic.field": ("tpc",)}, ()),
+    ("ReplaceField$Value", {"exclude": ("a,val,source,Upper", "v")}, ()),
+    ("ReplaceField$Value", {"renames": ("a:aa,val:vv,op:operation",)}, ()),
+    ("ReplaceField$Value", {"include": ("a,val,id,op,after,m,v",)}, ()),
+    ("MaskField$Value", {"fields": ("a", "val,a", "id", "op", "Upper")}, (("replace.null.with.default", ("false",)),)),
+    ("Flatten$Value", {}, (("delimiter", ("_", ".")),)),
+    ("HoistField$Key", {"field": ("k",)}, ()),
+    ("ExtractField$Key", {"field": ("id", "zser")}, ()),
+    ("RegexRouter", {"regex": ("(.*)\\.(\\w+)",), "replacement": ("$1-x.$2",)}, ()),
+    ("TimestampRouter", {"topic.format": ("${topic}-${timestamp}",), "timestamp.format": ("yyyyMM", "yyyy")}, ()),
+    ("SetSchemaMetadata$Value", {"schema.name": ("my.Name",), "schema.version": ("3",)}, ()),
+    ("DropHeaders", {"headers": ("__debezium.context.runId,__debezium.newkey",)}, ()),
+    ("HeaderFrom$Value", {"fields": ("op", "a", "id"), "headers": ("hh",), "operation": ("copy", "move")}, ()),
+    ("ValueToKey", {"fields": ("op", "id")}, ()),
+    (
+        "Cast$Value",
+        {"spec": ("id:string", "a:string,val:string", "ts_ms:string", "id:int16,val:string", "n:float64")},
+        (("replace.null.with.default", ("false",)),),
+    ),
+    (
+        "TimestampConverter$Value",
+        {
+            "field": ("ts_ms", "a", "val"),
+            "target.type": ("string", "Timestamp", "unix", "Date"),
+            "format": ("yyyy-MM-dd HH:mm:ss.SSS",),
+        },
+        (),
+    ),
+)
+
+
+class _Chain:
+    def __init__(self, random: Random, config: dict[str, str]) -> None:
+        self.random, self.config = random, config
+        self.names: list[str] = []
+
+    def add(self, kind: str, options: dict[str, str], choices: Choices = ()) -> None:
+        name = f"t{len(self.names)}"
+        self.names.append(name)
+        drawn = {option: self.random.choice(values) for option, values in choices if self.random.random() < 0.45}
+        for option, value in ({"type": kind} | options | drawn).items():
+            self.config[f"transforms.{name}.{option}"] = value
+
+
+def draw_transforms(random: Random, config: dict[str, str]) -> None:
+    """Add a chain to a configuration, at times with a predicate. ``PREFIX`` stands for the topic prefix."""
+    chain = _Chain(random, config)
+    if random.random() < 0.25:
+        zone = random.choice(("+05:30", "Europe/Berlin", "America/New_York", "UTC"))
+        chain.add(DEBEZIUM + "TimezoneConverter", {"converted.timezone": zone}, (("include.list", ("table:t1", "source:t2:a")),))
+    if random.random() < 0.2:
+        headers = {"header.changed.name": "Changed", "header.unchanged.name": "Unchanged"}
+        chain.add(DEBEZIUM + "ExtractChangedRecordState", headers)
+    if random.random() < 0.2:
+        route = {"topic.regex": "(.*)\\.(public|s2)\\.(.*?)\\d+", "topic.replacement": "$1.$2.$3.all"}
+        if "topic.creation.default.partitions" in config:
+            chain.add(DEBEZIUM + "ByLogicalTableRouter", route | {"key.enforce.uniqueness": "false"})
+        else:
+            chain.add(DEBEZIUM + "ByLogicalTableRouter", route, ROUTER)
+    if random.random() < 0.2:
+        _headers_to_value(chain)
+    if random.random() < 0.6:
+        chain.add(DEBEZIUM + "ExtractNewRecordState", {}, UNWRAP)
+    for _ in range(random.choice((0, 1, 1, 2))):
+        kind, required, choices = random.choice(PLAIN)
+        chain.add(KAFKA + kind, {option: random.choice(values) for option, values in required.items()}, choices)
+    if not chain.names:
+        return
+    config["transforms"] = ",".join(chain.names)
+    if random.random() < 0.85:
+        config["errors.tolerance"] = "all"
+    if random.random() < 0.2:
+        config |= {"predicates": "p", "predicates.p.type": KAFKA + "predicates.RecordIsTombstone"}
+        config |= {f"transforms.{chain.names[-1]}.predicate": "p", f"transforms.{chain.names[-1]}.negate": "true"}
+
+
+def _headers_to_value(chain: _Chain) -> None:
+    headers = "__debezium.context.taskId,__debezium.context.connectorName"
+    operation = chain.random.choice(("copy", "move"))
+    chain.add(DEBEZIUM + "HeaderToValue", {"headers": headers, "fields": "hTask,hKey", "operation": operation})
