@@ -198,7 +198,8 @@ EVENTS: Final[tuple[Key, ...]] = (
         None,
         "HIGH",
         "Include Tables",
-        "Regular expressions of the tables to capture, as `schema.table`. Each must match the whole name, case aside.",
+        "Regular expressions of the tables to capture, as `schema.table`. Each must match the whole name, case aside. Snapshots read the "
+        "tables in the order of the expressions.",
         width="LONG",
         checks=(regexes,),
         regexes=True,

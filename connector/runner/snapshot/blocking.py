@@ -19,7 +19,7 @@ from connector.log import EventLog
 from connector.runner.context import TaskContext
 from connector.runner.notifications.notifier import Notifier
 from connector.runner.snapshot.custom import tell_aborted
-from connector.runner.snapshot.notices import SnapshotNotices
+from connector.runner.snapshot.notices import SnapshotNotices, tells_of_parts
 from connector.runner.snapshot.reading import RowPlace, SnapshotEdges, SnapshotReading
 from connector.snapshot.bulk import BulkReader
 from connector.snapshot.source import RowSink, SnapshotSource
@@ -69,7 +69,7 @@ class BlockingSnapshot:
         them.
         """
         progress, meter = self._context.progress, self._context.meters.snapshot
-        notices = SnapshotNotices(self._notifier, in_parts=False)
+        notices = SnapshotNotices(self._notifier, in_parts=tells_of_parts(self._capture.selection.config))
         former = progress.phase
         progress.phase = "snapshot"
         progress.snapshot_started_at = time.monotonic()

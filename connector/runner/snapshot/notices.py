@@ -1,6 +1,6 @@
 """The notifications of a snapshot, in the order recorded from Debezium.
 
-IN_PROGRESS is sent at a table's first part. If ``snapshot.max.threads`` or ``snapshot.max.threads.multiplier`` is above 1, the initial
+IN_PROGRESS is sent at a table's first part. If ``snapshot.max.threads`` or ``snapshot.max.threads.multiplier`` is above 1, the
 snapshot sends notifications for parts, even for a table that has only one part.
 """
 
@@ -16,7 +16,7 @@ from connector.snapshot.parts import Part
 
 
 def tells_of_parts(config: ConnectorConfig) -> bool:
-    """Return whether the initial snapshot sends notifications for parts."""
+    """Return whether snapshots send notifications for parts."""
     return not config.legacy_snapshot_max_threads and (config.snapshot_max_threads > 1 or config.snapshot_max_threads_multiplier > 1)
 
 

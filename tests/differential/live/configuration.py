@@ -39,7 +39,7 @@ OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
     (0.3, "publish.via.partition.root", ("true",)),
     (0.25, "snapshot.mode", ("no_data", "always", "initial", "when_needed", "configuration_based")),
     (0.1, "replica.identity.autoset.values", ("public.*:FULL", ".*t\\d+:DEFAULT,.*:FULL")),
-    (0.6, "event.processing.failure.handling.mode", ("warn", "warn", "skip")),
+    (0.85, "event.processing.failure.handling.mode", ("warn", "warn", "skip")),
     (0.2, "event.converting.failure.handling.mode", ("warn", "skip")),
     (0.1, "message.prefix.include.list", ("p.*", "pre")),
     (0.05, "message.prefix.exclude.list", ("p2", ".*n.*")),

@@ -44,6 +44,7 @@ KEPT: Final = (
     "provide.transaction.metadata", "schema.name.adjustment.mode", "field.name.adjustment.mode", "column.propagate.source.type",
     "message.key.columns",
 )  # fmt: skip
+PARTITIONS: Final = "topic.creation.default.partitions"
 CONVERTERS: Final = (
     "org.apache.kafka.connect.storage.StringConverter",
     "io.debezium.converters.BinaryDataConverter",
@@ -63,7 +64,7 @@ def run_outbox(run: Run) -> Outcome:
             " ts timestamp, num numeric(10,2), tenant text DEFAULT 'dd', n int, ver int, hdr boolean)"
         )
         run.config = _configuration(random)
-        run.rules = replace(run.rules, exact=False)
+        run.rules = replace(run.rules, exact=False, partitions=PARTITIONS in run.config)
         for _ in range(random.randint(0, 3)):
             _insert(world, payload, name)
         if outcome := run.create():
@@ -104,6 +105,8 @@ def _configuration(random: Random) -> dict[str, str]:
         config["value.converter"] = random.choice(CONVERTERS)
         if "Json" in config["value.converter"]:
             config["value.converter.schemas.enable"] = "false"
+    if "partition" in config.get("transforms.o.table.fields.additional.placement", ""):
+        config |= {PARTITIONS: "3", "topic.creation.default.replication.factor": "1"}
     drawn = draw_configuration(random, [], transforms=0)
     return config | {name: value for name, value in drawn.items() if name in KEPT}
 

@@ -21,7 +21,7 @@ KEPT: Final = (
     "provide.transaction.metadata", "tombstones.on.delete", "publish.via.partition.root", "column.propagate.source.type",
     "schema.name.adjustment.mode", "field.name.adjustment.mode", "event.processing.failure.handling.mode",
     "column.truncate.to.3.chars", "column.mask.with.4.chars", "interval.handling.mode", "publication.autocreate.mode",
-    "skip.messages.without.change", "message.key.columns", "schema.refresh.mode",
+    "skip.messages.without.change", "schema.refresh.mode",
 )  # fmt: skip
 """The properties that leave rows comparable."""
 

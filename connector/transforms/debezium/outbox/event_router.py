@@ -203,11 +203,11 @@ class EventRouter:
 
     def _value(self, topic: str, schema: Schema, row: Mapping[str, Any], payload: _Payload) -> _Payload:
         """The message's value: the payload, alone or with other columns; a tombstone where the options want one."""
-        if self.makes_tombstone(payload.value):
-            return _Payload(None, None)
-        payload = self._expanded(topic, payload)
+        tombstone = self.makes_tombstone(payload.value)
         if not self.placements.enveloped:
-            return payload
+            return _Payload(None, None) if tombstone else self._expanded(topic, payload)
+        if not tombstone:
+            payload = self._expanded(topic, payload)
         if payload.schema is None:
             raise DataError("A payload without a schema cannot be placed in an envelope")
         fields = [Field(_PAYLOAD, payload.schema)]
@@ -216,7 +216,9 @@ class EventRouter:
             fields.append(field)
             value[field.name] = placed
         version = None if self._version is None else int32_of(schema, row, self._version)
-        return _Payload(self._envelope(version, fields, schema, row), value)
+        # The reference makes the envelope of a tombstone too, which may be the first of its schema.
+        envelope = self._envelope(version, fields, schema, row)
+        return _Payload(None, None) if tombstone else _Payload(envelope, value)
 
     def _envelope(self, version: int | None, fields: list[Field], schema: Schema, row: Mapping[str, Any]) -> Schema:
         """The value's schema, which has the name of the table's with the routed value before its last part.

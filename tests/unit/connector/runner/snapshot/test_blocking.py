@@ -43,8 +43,9 @@ class Watching(Snapshotter):
 
 
 class Run:
-    def __init__(self, *, raises: bool = False, include: str = r"public\.[ab]") -> None:
-        self.world = world = SnapshotWorld(fake_table("a", 3), fake_table("b", 2), properties={"table.include.list": include})
+    def __init__(self, *, raises: bool = False, include: str = r"public\.[ab]", **properties: str) -> None:
+        given = {"table.include.list": include, **properties}
+        self.world = world = SnapshotWorld(fake_table("a", 3), fake_table("b", 2), properties=given)
         world.context.progress.phase = "streaming"
         self.watching = Watching(raises=raises)
         notifier = Notifier(world.context, world.selection.config, cast("KafkaSink", world.sink))
@@ -85,6 +86,14 @@ async def test_tables_come_in_the_order_of_the_include_list_and_nothing_is_store
     meter = run.world.context.meters.snapshot
     assert (meter.state, meter.tables, meter.remaining) == ("completed", {"public.a", "public.b"}, set())
     run.assert_the_stream_can_go_on()
+
+
+async def test_with_several_threads_notifications_tell_of_parts() -> None:
+    run = Run(**{"snapshot.max.threads": "2"})
+    await run.take("public.a")
+    kinds = [line.split()[0] for line in run.world.reported]
+    parts = ["TABLE_CHUNK_IN_PROGRESS", "TABLE_CHUNK_COMPLETED"]
+    assert kinds == ["STARTED", "IN_PROGRESS", *parts, "TABLE_SCAN_COMPLETED", "COMPLETED"]
 
 
 async def test_missing_or_uncaptured_tables_are_skipped() -> None:

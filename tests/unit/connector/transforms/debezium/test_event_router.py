@@ -75,3 +75,15 @@ def test_version_2_does_not_adjust_names() -> None:
 def test_an_unknown_mode_is_refused() -> None:
     with pytest.raises(OptionError, match="avro_unicode"):
         router("x")
+
+
+def test_a_tombstone_may_give_its_name_to_the_envelopes_after_it() -> None:
+    options = {"table.fields.additional.placement": "id:envelope", "route.tombstone.on.empty.payload": "true"}
+    transform = EventRouter(Options(DEFINITIONS[0].keys_in(DEBEZIUM_3_6_3.version), options, DEBEZIUM_3_6_3))
+    names = []
+    for kind, payload in (("first", " "), ("second", "x")):
+        row = {"id": "1", "aggregatetype": kind, "aggregateid": "2", "payload": payload}
+        message = transform.apply(ConnectRecord("t", None, None, EVENT, {"before": None, "after": row, "op": "c"}))
+        assert message is not None
+        names.append(message.value_schema and message.value_schema.name)
+    assert names == [None, "p.first.Value"]
