@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from connector.catalog.name_matcher import Matcher
 from connector.types.codec import Column
+
+_CALL: Final = re.compile(r"\(?[A-Za-z0-9_.]+\(.*\)")
+_OPERATION: Final = re.compile(r"\(+.+[ +*/<>=~!@#%^&|`?] ?.+\)")
+
+
+def looks_computed(name: str) -> bool:
+    """Return whether the name of a unique index's column looks like an expression to Debezium, which then ignores the index."""
+    return _CALL.fullmatch(name) is not None or _OPERATION.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True)

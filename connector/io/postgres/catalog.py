@@ -8,7 +8,7 @@ from typing import Final
 
 import psycopg
 
-from connector.catalog.table import CatalogTable
+from connector.catalog.table import CatalogTable, looks_computed
 from connector.io.postgres.connection import Connection, source_error
 from connector.io.postgres.letter import letter
 from connector.types.codec import Column, TypeInfo
@@ -128,7 +128,11 @@ async def describe_tables(connection: Connection, tables: Collection[CatalogTabl
             serial = default is not None and default.startswith("nextval(")
             columns[oid].append(Column(name, type_oid, modifier, not_null, default, serial, letter(generated), comment))
         cursor = await connection.execute(_KEYS, (oids,))
-        for oid, is_primary, index, name, has_condition in await cursor.fetchall():
+        keys = await cursor.fetchall()
+        refused = {(oid, index) for oid, is_primary, index, name, _ in keys if not is_primary and looks_computed(name)}
+        for oid, is_primary, index, name, has_condition in keys:
+            if (oid, index) in refused:
+                continue
             if is_primary:
                 primary.setdefault(oid, []).append(name)
             elif first_index.setdefault(oid, index) == index:

@@ -105,7 +105,7 @@ def _identity(world: World, table: Table, number: int) -> None:
         required = required or [column for column in table.columns if column.required]
         if required and world.execute(f"{index}({', '.join(quote_name(column.name) for column in required[:2])})"):
             world.execute(f"ALTER TABLE {table.quoted} REPLICA IDENTITY USING INDEX ix{number}")
-    elif not table.key and world.chance(0.5):
+    elif not table.key and world.chance(0.5) and not world.plain:
         keys = [column for column in table.columns if column.type in world.kinds and world.kinds[column.type].key]
         world.execute(f"{index}({quote_name(random.choice(keys or table.columns[:1]).name)})")
 

@@ -24,7 +24,7 @@ def draw_snapshot(world: World, tables: Sequence[Table], kind: str) -> dict[str,
     if form < 0.15:
         data["data-collections"] = [random.choice((r"public\.t\d+", r"public\.(t|par).*", ".*t1", "public.missing"))]
     elif form < 0.2:
-        data["data-collections"] = [*names, "public.missing", "no schema"]
+        data["data-collections"] = [*names, "public.missing"]
     column = quote_name(tables[0].columns[0].name)
     if world.chance(0.3) and tables[0].columns[0].serial:
         condition = random.choice((f"{column} > 3", f"{column} BETWEEN 2 AND 5", "false", f"{column} = 1 OR {column} = 2"))

@@ -62,7 +62,7 @@ class Table:
 class World:
     """One run's state. ``snapshot``: values may still be read by a snapshot. ``plain``: what a signal can
     ask for: names without quotes, and no tables that Debezium's incremental snapshots do not read or read in part
-    (docs/differences.md): with generated columns, or with others that inherit from them.
+    (docs/differences.md): with generated columns, with a nullable key, or with others that inherit from them.
     """
 
     random: Random

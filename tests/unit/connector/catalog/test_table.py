@@ -6,7 +6,7 @@ import pytest
 
 from connector.catalog.identifiers import quote_identifier, quote_literal, quote_table
 from connector.catalog.name_matcher import Matcher, matcher
-from connector.catalog.table import CatalogTable, case_duplicates, key_columns
+from connector.catalog.table import CatalogTable, case_duplicates, key_columns, looks_computed
 from connector.events.relation import former_key, join_relation, same_shape
 from connector.types.codec import Column
 from connector.wire.pgoutput import Relation, RelationColumn
@@ -150,3 +150,22 @@ def test_identifiers(name: str, quoted: str) -> None:
 def test_literals() -> None:
     assert quote_literal("it's") == "'it''s'"
     assert CATALOG.name == "inv.a"
+
+
+@pytest.mark.parametrize(
+    ("name", "computed"),
+    [
+        ("paren(1)", True),
+        ("lower()", True),
+        ("(a.b(x)", True),
+        ("(a + b)", True),
+        ("(a=b)", True),
+        ("(a-b)", False),
+        ("(a)", False),
+        ("a(b", False),
+        ("a (b)", False),
+        ("id", False),
+    ],
+)
+def test_names_that_debezium_takes_for_expressions(name: str, computed: bool) -> None:
+    assert looks_computed(name) is computed
