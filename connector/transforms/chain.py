@@ -60,8 +60,8 @@ class Chain:
                 raise StepError(step, record, f"{type(problem).__name__} in the transform") from problem
             if changed is None:
                 return None, shared
-            # Any other step copies the headers.
-            shares = shares and isinstance(step.transform, SharesHeaders)
+            # Any other step copies the headers when it makes a record.
+            shares = shares and (changed is record or isinstance(step.transform, SharesHeaders))
             if shares and changed.headers is not record.headers:
                 shared = _shared(shared, record.headers, changed.headers)
             record = changed

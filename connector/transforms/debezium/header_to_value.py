@@ -17,7 +17,7 @@ from connector.record.connect_record import ConnectRecord, DataError, Header
 from connector.record.schema import CONNECT_DATE, CONNECT_TIME, CONNECT_TIMESTAMP, DECIMAL, NO_DEFAULT, Field, Schema
 from connector.record.struct import SchemaCache, get
 from connector.record.value_tokens import BLANKS
-from connector.transforms.transform import TransformDefinition
+from connector.transforms.transform import SharesHeaders, TransformDefinition
 
 HEADERS: Final = "headers"
 FIELDS: Final = "fields"
@@ -60,7 +60,8 @@ class HeaderToValue:
             raise OptionError("'fields' config must have the same number of elements as 'headers' config.")
         # Of a header that is named twice, the first field counts.
         paths = {name: tuple(java_path(path, ".")) for name, path in reversed(list(zip(headers, fields, strict=True)))}
-        return cls({name: paths[name] for name in headers}, known == "move", options.emulation.version in UNTIL_2)
+        kind = cls if known == "move" else _Copying
+        return kind({name: paths[name] for name in headers}, known == "move", options.emulation.version in UNTIL_2)
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Return the record with the fields. Raises DataError for a value that is no struct, and for a field that cannot be added."""
@@ -106,6 +107,12 @@ class HeaderToValue:
             # A default that is a list cannot be hashed.
             return _grown(schema, (), found)
         return known[key]
+
+
+class _Copying(HeaderToValue, SharesHeaders):
+    """Leaves the headers as they are."""
+
+    __slots__ = ()
 
 
 def _below(at: Path, found: Found) -> dict[str, bool]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from .alterations import alter
 from .changes import change, insert, transaction
 from .configuration import draw_configuration
+from .literals import quote_name
 from .run import Outcome, Run
 from .shapes import add_special, add_table
 from .world import World
@@ -46,6 +47,8 @@ def run_changes(run: Run) -> Outcome:
             ignore="heartbeat|beats|transaction" if "heartbeat.action.query" in run.config else "heartbeat",
             read_keys=not run.config.keys() & {"column.exclude.list", "column.include.list"},
         )
+        if run.config.get("snapshot.mode") != "no_data" and world.chance(0.12):
+            _publish(run, world)
         if outcome := run.create():
             return outcome
         world.snapshot = False
@@ -54,6 +57,31 @@ def run_changes(run: Run) -> Outcome:
             if going:
                 going = run_phase(run, world, random.choice((1, 2, 3)) if phase else 0)
         return run.compared(complete=going)
+
+
+def _publish(run: Run, world: World) -> None:
+    """Publications of one's own, which send some tables, operations, columns or rows only."""
+    random, tables = run.random, [table for table in world.tables if not table.special]
+    parts = []
+    for table in random.sample(tables, random.randint(0, len(tables))):
+        columns = [column for column in table.columns if column.name in table.key or world.chance(0.7)]
+        plain = [column for column in columns if not column.generated]
+        if world.version >= 15 and plain and world.chance(0.4):
+            parts.append(f"{table.quoted} ({', '.join(quote_name(column.name) for column in plain)})")
+        elif world.version >= 15 and table.columns[0].serial and world.chance(0.4):
+            parts.append(f"{table.quoted} WHERE ({quote_name(table.columns[0].name)} > 2)")
+        else:
+            parts.append(table.quoted)
+    parts.append("public.zz_end")
+    publish = random.choice(("insert, update, delete, truncate", "insert, update", "insert, delete"))
+    root = random.choice(("true", "false"))
+    for side in run.sides:
+        name = quote_name(side.name)
+        world.execute(
+            f"CREATE PUBLICATION {name} FOR TABLE {', '.join(parts)} WITH (publish = '{publish}', publish_via_partition_root = {root})"
+        )
+    run.config["publication.autocreate.mode"] = "disabled"
+    run.config.pop("publish.via.partition.root", None)
 
 
 def run_phase(run: Run, world: World, alterations: int) -> bool:

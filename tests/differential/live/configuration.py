@@ -75,6 +75,10 @@ def draw_configuration(random: Random, tables: list[str], *, transforms: float =
         order = random.choice(("", " WHERE false", " ORDER BY 1 DESC", " LIMIT 2"))
         quoted = ".".join(f'"{part}"' for part in name.split(".", 1))
         config[f"snapshot.select.statement.overrides.{name}"] = f"SELECT * FROM {quoted}{order}"
+    if random.random() < 0.1:
+        # With the null values it would read what a later change made of a row.
+        config |= {"post.processors": "again", "again.type": "io.debezium.processors.reselect.ReselectColumnsPostProcessor"}
+        config |= {"again.reselect.null.values": "false", "again.reselect.use.event.key": random.choice(("true", "false"))}
     _converters(random, config)
     if random.random() < transforms:
         draw_transforms(random, config)

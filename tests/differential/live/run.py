@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -158,15 +158,22 @@ class Run:
         self.wait_streaming()
         return self.failure()
 
-    def wait_streaming(self, count: int = 2) -> bool:
-        # A slot without a position is still being created: a snapshot may yet see what is written now.
-        where = "database = current_database() AND active AND confirmed_flush_lsn IS NOT NULL"
-        query = f"SELECT count(*) FROM pg_replication_slots WHERE {where}".encode()
+    def walsenders(self) -> set[int]:
+        """The server's processes that stream to the connectors."""
+        # A slot may be active before, while it is created and while a snapshot is read.
+        where = "database = current_database() AND state IN ('catchup', 'streaming')"
+        slots = "pg_replication_slots JOIN pg_stat_replication ON pid = active_pid"
+        rows = self.log.connection.execute(f"SELECT pid FROM {slots} WHERE {where}".encode()).fetchall()
+        return {pid for (pid,) in rows}
+
+    def wait_streaming(self, former: Collection[int] = (), count: int = 2) -> bool:
+        """Wait until ``count`` connectors stream, by other processes than the ``former``."""
 
         def streaming() -> bool:
-            return self.log.connection.execute(query).fetchone() == (count,) or any(side.failed() for side in self.sides)
+            pids = self.walsenders()
+            return (len(pids) == count and not pids & set(former)) or any(side.failed() for side in self.sides)
 
-        return self.until(streaming)
+        return self.until(streaming, 2 * LONGEST)
 
     def failure(self) -> Outcome | None:
         """What failed, if something did. If one has failed, the other gets time to."""

@@ -34,6 +34,8 @@ def run_snapshots(run: Run) -> Outcome:
     random = run.random
     with run.opened() as world:
         world.plain = True
+        # The driver cannot read timetz of 24:00 in chunks.
+        world.kinds = {name: kind for name, kind in world.kinds.items() if not name.startswith("timetz")}
         add_tables(world)
         for table in world.tables:
             for _ in range(random.randint(0, 25)):
@@ -107,7 +109,10 @@ def _round(run: Run, world: World, signals: Signals, *, pausing: bool, changing:
     else:
         signals.send(EXECUTE, draw_snapshot(world, tables, kind), channel)
         if pausing and kind == "incremental":
+            # Debezium never continues a snapshot that is paused before its first chunk (docs/differences.md).
+            run.silence(0.4)
             signals.send("pause-snapshot", {"type": "incremental"}, channel)
+            run.silence(0.4)
             if changing:
                 change(world)
             signals.send("resume-snapshot", {"type": "incremental"}, channel)

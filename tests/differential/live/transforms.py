@@ -60,6 +60,18 @@ PLAIN: Final[tuple[tuple[str, dict[str, tuple[str, ...]], Choices], ...]] = (
     ),
 )
 
+POSTGRES: Final = "io.debezium.connector.postgresql.transforms."
+DEBEZIUM_PLAIN: Final[tuple[tuple[str, dict[str, tuple[str, ...]], Choices], ...]] = (
+    (DEBEZIUM + "ExtractSchemaToNewRecord", {}, ()),
+    (DEBEZIUM + "SchemaChangeEventFilter", {"schema.change.event.exclude.list": ("ALTER", "CREATE,DROP")}, ()),
+    (DEBEZIUM + "EnforceRecordSize", {"max.record.size": ("1000", "5000"), "action": ("drop", "truncate")}, ()),
+    (DEBEZIUM + "VectorToJsonConverter", {}, ()),
+    (DEBEZIUM + "SwapGeometryCoordinates", {}, ()),
+    (DEBEZIUM + "GeometryFormatTransformer", {"format": ("EWKB", "WKB")}, ()),
+    (POSTGRES + "DecodeLogicalDecodingMessageContent", {}, (("fields.null.include", ("true",)),)),
+)
+HASH: Final[Choices] = (("partition.hash.function", ("murmur", "java")),)
+
 
 class _Chain:
     def __init__(self, random: Random, config: dict[str, str]) -> None:
@@ -91,11 +103,22 @@ def draw_transforms(random: Random, config: dict[str, str]) -> None:
             chain.add(DEBEZIUM + "ByLogicalTableRouter", route, ROUTER)
     if random.random() < 0.2:
         _headers_to_value(chain)
+    for kind, required, choices in DEBEZIUM_PLAIN:
+        if random.random() < 0.08:
+            drawn = {option: random.choice(values) for option, values in required.items()}
+            chain.add(kind, drawn, choices)
+    if "topic.creation.default.partitions" in config and random.random() < 0.5:
+        fields = random.choice(("change.id", "change.id,change.a", "source.table,op", "change.val"))
+        count = random.choice(("2", "3"))
+        chain.add(DEBEZIUM + "partitions.PartitionRouting", {"partition.payload.fields": fields, "partition.topic.num": count}, HASH)
     if random.random() < 0.6:
         chain.add(DEBEZIUM + "ExtractNewRecordState", {}, UNWRAP)
     for _ in range(random.choice((0, 1, 1, 2))):
         kind, required, choices = random.choice(PLAIN)
         chain.add(KAFKA + kind, {option: random.choice(values) for option, values in required.items()}, choices)
+    if any(name.endswith(".add.headers") for name in config):
+        # After a move Debezium collects the added headers of all records (docs/differences.md).
+        config.update({name: "copy" for name, value in config.items() if value == "move" and name.endswith(".operation")})
     if not chain.names:
         return
     config["transforms"] = ",".join(chain.names)

@@ -139,19 +139,28 @@ def test_only_the_first_steps_share_the_headers_that_they_add() -> None:
     assert [header.name for header in shared] == ["one", "two"]
 
 
-def test_a_timezone_converter_before_them_does_not_copy_the_headers() -> None:
+@pytest.mark.parametrize(("operation", "names"), [("copy", ["Changed"]), ("move", [])])
+def test_debezium_s_transforms_before_them_do_not_copy_the_headers(operation: str, names: list[str]) -> None:
     config = {
-        "transforms": "zone,changed",
+        "transforms": "zone,router,value,changed",
         "transforms.zone.type": "io.debezium.transforms.TimezoneConverter",
         "transforms.zone.converted.timezone": "+05:30",
+        "transforms.router.type": "RegexRouter",
+        "transforms.router.regex": "another topic",
+        "transforms.router.replacement": "x",
+        "transforms.value.type": "io.debezium.transforms.HeaderToValue",
+        "transforms.value.headers": "h",
+        "transforms.value.fields": "h",
+        "transforms.value.operation": operation,
         "transforms.changed.type": "io.debezium.transforms.ExtractChangedRecordState",
         "transforms.changed.header.changed.name": "Changed",
     }
     row = Schema("struct", optional=True, fields=(Field("id", INT32),))
     envelope = event_form(DEFAULT).envelope("p.public.t", row)
-    event = ConnectRecord("t", value_schema=envelope, value=event_of(envelope, DEFAULT, before={"id": 1}, op="d"))
+    row_of = event_of(envelope, DEFAULT, before={"id": 1}, op="d")
+    event = ConnectRecord("t", value_schema=envelope, value=row_of, headers=(Header("h", STRING, "x"),))
     _, shared = Chain(make_steps(config, DEFAULT, NO_PLUGINS)).apply_with_shared(event)
-    assert [header.name for header in shared] == ["Changed"]
+    assert [header.name for header in shared] == names
 
 
 def test_a_shared_header_that_a_later_step_replaces_is_shared_once() -> None:
