@@ -81,6 +81,8 @@ class _LastRow:
     first: bool
     first_of_table: bool
     last_of_table: bool = False
+    ended: bool = False
+    """Whether its table has been read."""
 
 
 class RowSender:
@@ -91,29 +93,27 @@ class RowSender:
         self._held: _LastRow | None = None
         self._ended = False
         """Whether a table has been read, with or without rows."""
-        self._begun = False
-        """Whether a row of the snapshot has been sent or is held."""
-        self._owes_first = False
-        """Whether the table's first rows were left out, so that a later one is its first."""
+        self._lost_last = False
+        """Whether the table's last row so far was left out."""
         self.sent = 0
         """The number of rows so far, with the held row and those that were left out."""
 
     def rows(self, table: TableWork, lines: list[bytes], *, first_of_table: bool) -> None:
         """Send the row that is held, then all of ``lines`` except the last, which is held now.
 
-        Rows of which no event can be made have no marker: it goes to the next row, or stays with the row before.
+        As recorded, a marker is lost with a row of which no event can be made, but the snapshot's last event is marked as the last one.
         """
-        self.sent += len(lines)
-        self._writer.trim(table, lines)
-        first_of_table = first_of_table or self._owes_first
-        self._owes_first = first_of_table and not lines
         if not lines:
             return
+        self.sent += len(lines)
+        lost_first, self._lost_last = self._writer.trim(table, lines)
+        if not lines:
+            return
+        first_of_table = first_of_table and not lost_first
         now_ns = time.time_ns()
         self._release(now_ns, last=False)
         # As recorded, no row has the marker ``first`` if the first table has no rows.
-        first = not self._begun and not self._ended
-        self._begun = True
+        first = first_of_table and not self._ended
         held = lines.pop()
         alone = not lines
         if first_of_table and lines:
@@ -125,9 +125,10 @@ class RowSender:
     def table_ends(self) -> None:
         """Take note that a table was read. If a row is held, it is the table's last."""
         self._ended = True
-        self._owes_first = False
-        if self._held is not None:
-            self._held.last_of_table = True
+        if self._held is not None and not self._held.ended:
+            self._held.ended = True
+            self._held.last_of_table = not self._lost_last
+        self._lost_last = False
 
     def finish(self) -> None:
         """Send the held row as the last row of the snapshot."""

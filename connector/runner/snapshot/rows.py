@@ -72,17 +72,21 @@ class RowWriter:
         self._headers = headers
         self._failures = failures
 
-    def trim(self, table: TableWork, lines: list[bytes]) -> None:
-        """Remove the lines (of COPY) at both ends that will be left out, because a marker must not be given to one of them.
+    def trim(self, table: TableWork, lines: list[bytes]) -> tuple[bool, bool]:
+        """Remove the lines (of COPY) at both ends that will be left out, and return whether there were such at the start and at the end.
 
         Nothing is looked at if the configuration leaves no row out.
         """
+        start = end = False
         if not self._failures.leave_out:
-            return
+            return start, end
         while lines and not self._makes(table.encoder, lines[-1]):
             lines.pop()
+            end = True
         while lines and not self._makes(table.encoder, lines[0]):
             del lines[0]
+            start = True
+        return start or (end and not lines), end
 
     def _makes(self, encoder: TableEncoder, line: bytes) -> bool:
         cells = split_copy_line(line)

@@ -36,6 +36,9 @@ def run_changes(run: Run) -> Outcome:
             name for name in (f"{table.schema}.{table.name}" for table in world.tables) if re.fullmatch(r"[a-z0-9_]+\.[a-z0-9_]+", name)
         ]
         run.config = draw_configuration(random, names)
+        if any(not table.key for table in world.tables):
+            # With several threads Debezium does not read rows with null in the key of a unique index (docs/differences.md).
+            run.config.pop("snapshot.max.threads", None)
         threads = "snapshot.max.threads" in run.config
         run.rules = replace(
             run.rules,

@@ -21,7 +21,7 @@ from .literals import quote
 from .side import Side
 from .world import World
 
-QUIET: Final = 1.1
+QUIET: Final = 1.8
 """Seconds without a record after which all was read, where no mark can show it."""
 LONGEST: Final = 25.0
 

@@ -69,15 +69,17 @@ def marked(records: list[Sent]) -> list[tuple[int, str]]:
         ([["..."]], [(0, "first"), (1, "true"), (2, "last")]),
         ([["..x"]], [(0, "first"), (1, "last")]),
         ([["..", "x", "xx"]], [(0, "first"), (1, "last")]),
-        ([["x", "x.x.", "x"]], [(2, "first"), (4, "last")]),
+        ([["x", "x.x.", "x"]], [(2, "true"), (4, "last")]),
         ([["x"], [".."]], [(0, "first_in_data_collection"), (1, "last")]),
-        ([["..x"], ["."]], [(0, "first"), (1, "last_in_data_collection"), (0, "last")]),
+        ([["..x"], ["."]], [(0, "first"), (1, "true"), (0, "last")]),
         ([[".."], ["xx"]], [(0, "first"), (1, "last")]),
         ([["x.x"]], [(1, "last")]),
         ([["x"], ["xx"]], []),
+        ([["x..x"], [".."], ["x", "x"]], [(1, "true"), (2, "true"), (0, "first_in_data_collection"), (1, "last")]),
+        ([[".", "x"], ["."]], [(0, "first"), (0, "last")]),
     ],
 )
-def test_rows_that_are_left_out_have_no_marker(tables: list[list[str]], expected: list[tuple[int, str]]) -> None:
+def test_a_marker_is_lost_with_a_row_that_is_left_out_but_for_the_last(tables: list[list[str]], expected: list[tuple[int, str]]) -> None:
     records: list[Sent] = []
     sender = RowSender(RowWriter(1, FACTS, b"\0", FailureModes("warn", "skip")))
     for bursts in tables:
