@@ -234,8 +234,8 @@ def _flat(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 def _parse(record: Record, tag: str, rules: Rules) -> Parsed:
     key, value = (_decode(data, tag, rules) for data in (record.key, record.value))
-    noted = is_notification(value)
-    if noted:
+    loose = is_notification(value)
+    if loose:
         key, value = scrub_notification(key), _in_order(scrub_notification(value))
     if isinstance(key, dict) and key.get("payload") == {}:
         # Ours is no key (docs/differences.md).
@@ -248,9 +248,13 @@ def _parse(record: Record, tag: str, rules: Rules) -> Parsed:
     if rules.partitions:
         parts["partition"] = record.partition if key is not None else None
     row = value.get("payload", value) if isinstance(value, dict) else {}
+    if isinstance(row, dict) and row.get("op") == "m" and isinstance(row.get("transaction"), dict):
+        # Each message is the first one to Debezium (docs/differences.md).
+        row["transaction"]["data_collection_order"] = 1
+        loose = True
     exact = (b"", b"")
     # Logical messages are counted apart (docs/differences.md).
-    if rules.exact and not noted and b'":"LOGICAL_DECODING_MESSAGE"' not in _replaced(record.value or b"", tag):
+    if rules.exact and not loose and b'":"LOGICAL_DECODING_MESSAGE"' not in _replaced(record.value or b"", tag):
         exact = (_exact(record.key if key is not None else None, tag), _exact(record.value, tag))
     return Parsed(parts, exact, row if isinstance(row, dict) else {})
 

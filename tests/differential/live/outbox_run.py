@@ -8,7 +8,7 @@ from typing import Final
 
 from .configuration import draw_configuration
 from .kinds import HSTORE
-from .literals import quote, timestamp
+from .literals import quote
 from .run import Outcome, Run
 from .world import World
 
@@ -105,6 +105,9 @@ def _configuration(random: Random) -> dict[str, str]:
         config["value.converter"] = random.choice(CONVERTERS)
         if "Json" in config["value.converter"]:
             config["value.converter.schemas.enable"] = "false"
+    if "transforms.o.table.field.event.schema.version" in config:
+        # Debezium has one schema for each version, whatever the payload's shape is (docs/differences.md).
+        config.pop("transforms.o.table.expand.json.payload", None)
     if "partition" in config.get("transforms.o.table.fields.additional.placement", ""):
         config |= {PARTITIONS: "3", "topic.creation.default.replication.factor": "1"}
     drawn = draw_configuration(random, [], transforms=0)
@@ -128,7 +131,8 @@ def _insert(world: World, kind: str, name: str) -> None:
         random.choice(("'1'", "'77'", "NULL", "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'")),
         random.choice(("NULL", "'Created'", "'Ünï'")),
         payload,
-        timestamp("::timestamp")(random, True),
+        # Kafka takes no record from before 1970.
+        random.choice(("'2024-02-29 12:34:56.789012'", "'1970-01-01 00:00:00'", "'2262-04-12'", "NULL")),
         random.choice(("1.5", "NULL", "-3")),
         random.choice(("DEFAULT", "NULL", "'t1'", "''")),
         random.choice(("0", "1", "NULL", "2")),
