@@ -181,7 +181,7 @@ class Run:
         if not any(states):
             return None
         if not all(states):
-            self.until(lambda: all(side.failed() for side in self.sides), 6)
+            self.until(lambda: all(side.failed() for side in self.sides), LONGEST)
             states = [side.failed() for side in self.sides]
         lines = [f"real: {_causes(self.real.trace)}", f"ours: {self.own.trace[:1500]}"]
         return Outcome("failed on both", lines) if all(states) else Outcome("DIFFERENT", [f"failed: real, ours = {states}", *lines])
