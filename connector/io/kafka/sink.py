@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import (
+    InvalidTimestampError,
     InvalidTopicError,
     KafkaConnectionError,
     KafkaError,
@@ -67,7 +68,8 @@ class KafkaSink:
     ) -> None:
         """``leave_out`` is called with the topic of each record that Kafka does not take and that is left out, and with the reason.
 
-        These are records that are too large, and those of topics whose names are not legal. By default the task fails.
+        These are records that are too large, those with a timestamp that the topic does not take, and those of topics whose names are not
+        legal. By default the task fails.
         """
         self._leave_out = leave_out
         self.meter: Final = meter or ProducerMeter()
@@ -362,18 +364,20 @@ class KafkaSink:
                 raise MessageSizeTooLargeError
             await answer
         except KafkaError as error:
-            too_large = isinstance(error, _TOO_LARGE)
-            if too_large and answer is not None:
+            # A broker refuses the whole batch for one of its records.
+            singly = isinstance(error, _TOO_LARGE) or (isinstance(error, InvalidTimestampError) and self._leave_out is not None)
+            if singly and answer is not None:
                 take_back(self._producer, part.topic, part.partition, count)
-            if too_large and count > 1:
+            if singly and count > 1:
                 for smaller in self._maker.smaller(part.topic, sent):
                     await self._acknowledged(part, smaller, await self._submit(part, smaller), began)
                 return
             self._count_sent(part.topic, sent, time.monotonic())
             self.meter.failed(part.topic, count)
-            if not too_large or self._leave_out is None:
+            if not singly or self._leave_out is None:
                 raise
-            self._leave_out(part.topic, "it is larger than Kafka accepts")
+            timed = isinstance(error, InvalidTimestampError)
+            self._leave_out(part.topic, "Kafka does not accept its timestamp" if timed else "it is larger than Kafka accepts")
         else:
             now = time.monotonic()
             self._count_sent(part.topic, sent, now)

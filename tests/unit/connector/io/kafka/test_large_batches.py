@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
-from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
+from aiokafka.errors import InvalidTimestampError, KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
 
 from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.offsets import Position
@@ -85,8 +85,9 @@ async def test_a_record_that_the_topic_refuses_is_the_reason(*, transactional: b
         assert sink.reached is None
 
 
-async def test_a_record_that_the_topic_refuses_is_left_out_where_that_is_tolerated() -> None:
-    kafka, left_out = FakeKafka(limit=100_000), list[str]()
+@pytest.mark.parametrize("refusal", [MessageSizeTooLargeError, InvalidTimestampError])
+async def test_a_record_that_the_topic_refuses_is_left_out_where_that_is_tolerated(refusal: type[KafkaError]) -> None:
+    kafka, left_out = FakeKafka(limit=100_000, refusal=refusal), list[str]()
     async with started(kafka, leave_out=lambda topic, _reason: left_out.append(topic)) as sink:
         append(sink, [1_000] * 5 + [200_000] + [1_000] * 5)
         sink.send(Position(1, 1))
