@@ -283,7 +283,7 @@ class RecordConversion:
                     f"Correct transforms.{step.alias}, or set errors.tolerance=all to leave such records out",
                 )
             )
-            return None, ()
+            return None, problem.shared
 
     def convert(self, record: ConnectRecord) -> Written | None:
         """Return the record's bytes; None when it is left out. Raises CdcError(TRANSFORM); SchemaNeededError."""

@@ -23,9 +23,11 @@ class Step:
 class StepError(Exception):
     """A step failed on a record. The text names the step and the reason, and holds no value."""
 
-    def __init__(self, step: Step, record: ConnectRecord, reason: str) -> None:
+    def __init__(self, step: Step, record: ConnectRecord, reason: str, shared: tuple[Header, ...] = ()) -> None:
         super().__init__(reason)
         self.step = step
+        self.shared = shared
+        """The headers that the steps before added to the shared ones."""
         self.record = record
         """The record as the step was given it."""
 
@@ -54,10 +56,10 @@ class Chain:
                     continue
                 changed = step.transform.apply(record)
             except DataError as problem:
-                raise StepError(step, record, str(problem)) from problem
+                raise StepError(step, record, str(problem), shared) from problem
             except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
                 # A step that was given what it cannot handle; its text may hold values.
-                raise StepError(step, record, f"{type(problem).__name__} in the transform") from problem
+                raise StepError(step, record, f"{type(problem).__name__} in the transform", shared) from problem
             if changed is None:
                 return None, shared
             # Any other step copies the headers when it makes a record.

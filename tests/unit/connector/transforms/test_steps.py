@@ -171,6 +171,12 @@ def test_a_shared_header_that_a_later_step_replaces_is_shared_once() -> None:
     assert list(shared) == [header for header in record.headers if header.name != "y"]
 
 
+def test_headers_that_were_added_before_a_step_failed_are_shared_too() -> None:
+    with pytest.raises(StepError) as caught:
+        Chain([Step("one", "", AddsInPlace("one")), Step("s", "Fails", Fails())]).apply(ConnectRecord("t"))
+    assert [header.name for header in caught.value.shared] == ["one"]
+
+
 def test_an_unexpected_exception_is_reported_by_its_type_alone() -> None:
     with pytest.raises(StepError) as caught:
         Chain([Step("s", "Fails", Fails())]).apply(replace(ConnectRecord("t")))
