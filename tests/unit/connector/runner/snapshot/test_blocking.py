@@ -43,8 +43,8 @@ class Watching(Snapshotter):
 
 
 class Run:
-    def __init__(self, *, raises: bool = False, include: str = r"public\.[ab]", **properties: str) -> None:
-        given = {"table.include.list": include, **properties}
+    def __init__(self, *, raises: bool = False, include: str = r"public\.[ab]", threads: str = "1") -> None:
+        given = {"table.include.list": include, "snapshot.max.threads": threads}
         self.world = world = SnapshotWorld(fake_table("a", 3), fake_table("b", 2), properties=given)
         world.context.progress.phase = "streaming"
         self.watching = Watching(raises=raises)
@@ -89,7 +89,7 @@ async def test_tables_come_in_the_order_of_the_include_list_and_nothing_is_store
 
 
 async def test_with_several_threads_notifications_tell_of_parts() -> None:
-    run = Run(**{"snapshot.max.threads": "2"})
+    run = Run(threads="2")
     await run.take("public.a")
     kinds = [line.split()[0] for line in run.world.reported]
     parts = ["TABLE_CHUNK_IN_PROGRESS", "TABLE_CHUNK_COMPLETED"]
