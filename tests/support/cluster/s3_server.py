@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from signal import Signals
 from typing import Any
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import boto3
 
-from workers.quickstart.embedded.place import free_port
-from workers.quickstart.embedded.process import Process
-from workers.quickstart.embedded.wait import wait_until
+from tests.support.moto_server import moto_server
 
 USER, PASSWORD, REGION = "tester", "not-a-secret", "us-east-1"
 
@@ -52,21 +46,7 @@ class ObjectStore:
 @contextmanager
 def object_store(folder: Path, bucket: str = "lake") -> Iterator[ObjectStore]:
     """A store with an empty bucket, within the block."""
-    port = free_port()
-    process = Process([Path(sys.executable).with_name("moto_server"), "-H", "127.0.0.1", "-p", str(port)], folder / "s3.log")
-    try:
-        store = ObjectStore(f"http://127.0.0.1:{port}", bucket)
-        wait_until(lambda: _answers(store.url, process), "the object store", 180)
+    with moto_server(folder / "s3.log") as url:
+        store = ObjectStore(url, bucket)
         store.client().create_bucket(Bucket=bucket)
         yield store
-    finally:
-        process.stop(Signals.SIGTERM)
-
-
-def _answers(url: str, process: Process) -> bool:
-    assert process.running, process.last_words()
-    try:
-        urlopen(f"{url}/moto-api/", timeout=5).close()
-    except (URLError, ConnectionError):
-        return False
-    return True
