@@ -104,6 +104,15 @@ def test_no_page_is_wider_than_a_phone(chromium: Browser, shown: tuple[str, Fake
     assert {path: width for path, width in widths.items() if width > PHONE} == {}
 
 
+@pytest.mark.parametrize("path", ["", "/plugins"])
+def test_a_phone_shows_lists_without_sideways_scrolling(path: str, chromium: Browser, shown: tuple[str, FakeWorker]) -> None:
+    context = chromium.new_context(viewport={"width": PHONE, "height": 700})
+    page = opened(context.new_page(), shown[0] + path)
+    hidden = page.evaluate("[...document.querySelectorAll('.scroll')].map(each => each.scrollWidth - each.clientWidth)")
+    context.close()
+    assert hidden == [0]
+
+
 def test_the_keyboard_alone_restarts_a_connector(chromium: Browser, shown: tuple[str, FakeWorker]) -> None:
     address, worker = shown
     context = chromium.new_context()
