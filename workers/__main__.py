@@ -172,7 +172,7 @@ def _exposition(rules: str, herder: WorkerHerder) -> Exposition:
             yield from watched.families()
             yield from families(herder.figures.worker(), herder.figures.connectors(watch.of))
 
-        return Exposition(watched.first, herder.each_mbean, ours, watch.fresh, watched.renewed).scrape
+        return Exposition(watched.first, herder.each_mbean, ours, watch.fresh, watched.renewed, herder.meter.scraped).scrape
 
     if rules not in BUILT_IN:
         found()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-_WINDOW_S: Final = 30.0
+WINDOW_S: Final = 30.0
 """``metrics.sample.window.ms``; a figure covers the present window and the one before it, so 30 to 60 seconds."""
-SETTLED_S: Final = 2 * _WINDOW_S
+SETTLED_S: Final = 2 * WINDOW_S
 """So long after the last value, figures stay as they are: they have no values any more."""
 NOTHING: Final = float("nan")
 """An average or a maximum without a value, always the same object, which is equal to itself where objects are compared first."""
@@ -45,11 +45,11 @@ class Sampled:
 
     def rate(self, now: float) -> float:
         """The sum of the values per second. As in Kafka at least one whole window counts as passed."""
-        if self._began is None or now - self._began >= _WINDOW_S:
+        if self._began is None or now - self._began >= WINDOW_S:
             self._move(now)
         if self._began is None:
             return 0.0
-        return (self._sum + self._former_sum) / (now - self._began + _WINDOW_S)
+        return (self._sum + self._former_sum) / (now - self._began + WINDOW_S)
 
     def _move(self, now: float) -> None:
         """Begin a new window when the present one is over."""
@@ -57,11 +57,11 @@ class Sampled:
             self._began = now
             return
         passed = now - self._began
-        if passed < _WINDOW_S:
+        if passed < WINDOW_S:
             return
-        if passed < 2 * _WINDOW_S:
+        if passed < 2 * WINDOW_S:
             self._former_count, self._former_sum, self._former_largest = self._count, self._sum, self._largest
         else:
             self._former_count, self._former_sum, self._former_largest = 0, 0.0, None
-        self._began += passed // _WINDOW_S * _WINDOW_S
+        self._began += passed // WINDOW_S * WINDOW_S
         self._count, self._sum, self._largest = 0, 0.0, None

@@ -28,7 +28,7 @@ from workers.telemetry.exposition import Exposition, load_rules
 from workers.telemetry.own.text_family import OwnFamilies, TextFamily
 
 _SCRAPES = 12
-_OF_THIS_RUN = (b"process_", b"jmx_scrape_duration", b"understudy_event_loop")
+_OF_THIS_RUN = (b"process_", b"jmx_scrape_duration", b"understudy_event_loop", b"understudy_scrape_cpu")
 
 
 def _fill(context: TaskContext, tables: int, now: float) -> None:

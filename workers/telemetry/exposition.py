@@ -63,7 +63,8 @@ class Exposition:
     """Answers scrapes by one rule file.
 
     ``beans`` returns the present MBeans. ``ours`` returns families that no rule file names. ``fresh`` is awaited before them. ``renewed``
-    is awaited before each scrape; the rules that it returns replace the former ones.
+    is awaited before each scrape; the rules that it returns replace the former ones. ``spent`` is told the CPU seconds of each turn
+    of a scrape.
     """
 
     def __init__(
@@ -73,12 +74,14 @@ class Exposition:
         ours: Callable[[], Iterable[Family | TextFamily]] = tuple,
         fresh: Callable[[], Awaitable[None]] | None = None,
         renewed: Callable[[], Awaitable[RuleFile | None]] | None = None,
+        spent: Callable[[float], None] = lambda _seconds: None,
     ) -> None:
         self._rules = RuleSet(rules)
         self._beans = beans
         self._ours = ours
         self._fresh = fresh
         self._renewed = renewed
+        self._spent = spent
         self._turn = asyncio.Lock()
         """Held by a scrape: the first one evaluates each rule, and a second one beside it would repeat that."""
 
@@ -94,13 +97,16 @@ class Exposition:
                 self._rules = RuleSet(rules)
             form = content_type(accept)
             parts: list[bytes] = []
-            since = time.perf_counter()
+            since, cpu = time.perf_counter(), time.thread_time()
             for part in self._parts(form, names):
                 parts.append(part)
                 if time.perf_counter() - since > _TURN_S:
+                    self._spent(time.thread_time() - cpu)
                     await asyncio.sleep(0)
-                    since = time.perf_counter()
-        return b"".join(parts), form
+                    since, cpu = time.perf_counter(), time.thread_time()
+            body = b"".join(parts)
+            self._spent(time.thread_time() - cpu)
+        return body, form
 
     def __call__(self, accept: str, names: Collection[str] = ()) -> tuple[bytes, str]:
         """Return the same at once."""

@@ -77,6 +77,8 @@ class WorkerMeter:
         self.connections: Callable[[], int] = lambda: 0
         """Returns the number of open connections of the REST interface."""
         self.loop_lag: Final = LoopLag()
+        self.scrape_cpu_s = 0.0
+        """CPU seconds in which answers to scrapes were made."""
         self.rebalances = 0
         self.rebalance_ms = Sampled()
         self.rebalanced_at: float | None = None
@@ -93,6 +95,10 @@ class WorkerMeter:
         self.stores[STORES[0]].connections.watch(producer)
         for store, look in consumers.items():
             self.consumers[store].watch(look)
+
+    def scraped(self, cpu_s: float) -> None:
+        """Add CPU seconds in which an answer to a scrape was made."""
+        self.scrape_cpu_s += cpu_s
 
     def connector_started(self, *, failed: bool = False) -> None:
         """Count a start of a connector."""

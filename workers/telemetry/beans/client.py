@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
 from typing import Final, cast
 
 from connector.meters.connection_meter import ConnectionMeter
-from connector.meters.producer_meter import ProducerMeter, SentCounts
+from connector.meters.producer_meter import ProducerMeter, Rates, SentCounts
 from connector.meters.sampled import SETTLED_S
 from workers.telemetry.beans.attribute import Row, attributes, untold, untold_averages
 from workers.telemetry.beans.connect import DOMAIN
@@ -38,15 +38,21 @@ class ProducerFacts:
         """The producer's connections."""
         return self.meter.connections
 
+    @property
+    def rates(self) -> Rates:
+        """The present figures of all its topics together."""
+        return self.meter.all.rates(self.now)
+
 
 @dataclass(frozen=True, slots=True)
 class TopicsFacts:
     """What a producer has counted of its topics, in their order. Values are columns: a number for each topic."""
 
     counts: Sequence[SentCounts]
-    now: float
     moving: Sequence[int]
     """The places of the topics whose rates may differ from those in ``former``."""
+    rates: Sequence[Sequence[float]]
+    """The present rates of these topics: a column for each part of :data:`Rates`."""
     former: Mapping[str, Sequence[float]]
     """The values of each attribute when it was computed last."""
 
@@ -54,11 +60,14 @@ class TopicsFacts:
         """Return a count."""
         return list(map(float, map(attrgetter(name), self.counts)))
 
-    def passing(self, attribute: str, value: Callable[[SentCounts, float], float]) -> Sequence[float]:
-        """Return figures that change with time alone, computed for the topics that move."""
-        found, counts, now = list(self.former[attribute]), self.counts, self.now
-        for place in self.moving:
-            found[place] = value(counts[place], now)
+    def passing(self, attribute: str, part: int) -> Sequence[float]:
+        """Return figures that change with time alone, of the rates' part with this index."""
+        present = self.rates[part]
+        if len(present) == len(self.counts):
+            return present
+        found = list(self.former[attribute])
+        for place, number in zip(self.moving, present, strict=True):
+            found[place] = number
         return found
 
     def zeros(self, attribute: str) -> Sequence[float]:
@@ -73,7 +82,7 @@ PRODUCER: Final[tuple[Row[ProducerFacts], ...]] = (
         "records sent, without those that processes of a snapshot send; exact for a task; the stores write other records than Connect's",
         lambda facts: float(facts.meter.all.records),
     ),
-    Row("record-send-rate", "exact", "records sent per second", lambda facts: facts.meter.all.record_rate.rate(facts.now)),
+    Row("record-send-rate", "exact", "records sent per second", lambda facts: facts.rates[0]),
     Row("record-error-total", "exact", "records that Kafka refused", lambda facts: float(facts.meter.all.errors)),
     Row(
         "record-size-avg",
@@ -86,7 +95,7 @@ PRODUCER: Final[tuple[Row[ProducerFacts], ...]] = (
         "records-per-request-avg",
         "exact",
         "records of a request, which has one batch",
-        lambda facts: facts.meter.batch_records.average(facts.now),
+        lambda facts: facts.meter.all.records_per_batch(facts.now),
     ),
     Row("batch-size-avg", "exact", "bytes of a batch after compression", lambda facts: facts.meter.batch_size.average(facts.now)),
     Row("batch-size-max", "exact", "likewise", lambda facts: facts.meter.batch_size.largest(facts.now)),
@@ -94,7 +103,7 @@ PRODUCER: Final[tuple[Row[ProducerFacts], ...]] = (
         "compression-rate-avg",
         "exact",
         "bytes of a batch after compression for each byte before",
-        lambda facts: facts.meter.all.compression.average(facts.now),
+        lambda facts: facts.rates[2],
     ),
     Row(
         "request-latency-avg",
@@ -104,12 +113,12 @@ PRODUCER: Final[tuple[Row[ProducerFacts], ...]] = (
     ),
     Row("request-latency-max", "nearest", "likewise", lambda facts: facts.meter.latency.largest(facts.now)),
     Row("request-total", "nearest", "requests with records", lambda facts: float(facts.meter.all.batches)),
-    Row("request-rate", "nearest", "likewise, per second", lambda facts: facts.meter.batch_rate.rate(facts.now)),
+    Row("request-rate", "nearest", "likewise, per second", lambda facts: facts.meter.all.batches_per_second(facts.now)),
     Row("request-size-avg", "nearest", "bytes of a batch after compression", lambda facts: facts.meter.batch_size.average(facts.now)),
     Row("request-size-max", "nearest", "likewise", lambda facts: facts.meter.batch_size.largest(facts.now)),
     Row("response-total", "nearest", "answers to requests with records", lambda facts: float(facts.meter.answers)),
     Row("outgoing-byte-total", "nearest", "bytes of batches", lambda facts: float(facts.meter.all.packed)),
-    Row("outgoing-byte-rate", "nearest", "likewise, per second", lambda facts: facts.meter.all.byte_rate.rate(facts.now)),
+    Row("outgoing-byte-rate", "nearest", "likewise, per second", lambda facts: facts.rates[1]),
     Row("buffer-total-bytes", "no meaning here", "always 33554432: Kafka's default of `buffer.memory`", lambda _facts: float(BUFFER)),
     Row("buffer-available-bytes", "no meaning here", "always 33554432", lambda _facts: float(BUFFER)),
     *untold(
@@ -137,20 +146,20 @@ TOPIC: Final[tuple[Row[TopicsFacts], ...]] = (
         "record-send-rate",
         "exact",
         "likewise, per second",
-        lambda facts: facts.passing("record-send-rate", lambda counts, now: counts.record_rate.rate(now)),
+        lambda facts: facts.passing("record-send-rate", 0),
     ),
     Row("byte-total", "exact", "bytes of batches after compression", lambda facts: facts.total("packed")),
     Row(
         "byte-rate",
         "exact",
         "likewise, per second",
-        lambda facts: facts.passing("byte-rate", lambda counts, now: counts.byte_rate.rate(now)),
+        lambda facts: facts.passing("byte-rate", 1),
     ),
     Row(
         "compression-rate",
         "exact",
         "bytes after compression for each byte before",
-        lambda facts: facts.passing("compression-rate", lambda counts, now: counts.compression.average(now)),
+        lambda facts: facts.passing("compression-rate", 2),
     ),
     Row("record-error-total", "exact", "records that Kafka refused", lambda facts: facts.total("errors")),
     Row("record-error-rate", "no meaning here", "always 0: the task ends with the first", lambda facts: facts.zeros("record-error-rate")),
@@ -185,7 +194,8 @@ class _Topics:
         if len(sent) > known:
             keys = [*keys, *(self._keys(topic) for topic in islice(meter.topics, known, None))]
             columns = {name: [*column, *([0.0] * (len(sent) - known))] for name, column in columns.items()}
-        found = attributes(TOPIC, TopicsFacts(counts, now, moving, columns))
+        rates = [list(column) for column in zip(*(counts[place].rates(now) for place in moving), strict=True)] or [[], [], []]
+        found = attributes(TOPIC, TopicsFacts(counts, moving, rates, columns))
         self._table = MBeanTable(PRODUCER_DOMAIN, keys, cast("Mapping[str, Sequence[float]]", found))
         self._sent, self._errors, self._now = sent, meter.all.errors, now
         return self._table

@@ -90,7 +90,7 @@ SOURCE_TASK: Final[tuple[Row[TaskRun], ...]] = (
         "source-record-write-rate",
         "exact",
         "records written per second",
-        lambda facts: facts.meters.producer.all.record_rate.rate(facts.now),
+        lambda facts: facts.meters.producer.all.rates(facts.now)[0],
     ),
     Row(
         "source-record-active-count",

@@ -209,6 +209,13 @@ WORKER: Final[tuple[Figure[WorkerFacts], ...]] = (
         lambda facts: single(facts.meter.loop_lag.recent.largest(facts.now)),
     ),
     Figure(
+        "understudy_scrape_cpu_seconds",
+        "counter",
+        (),
+        "CPU time in which answers to scrapes were made, without their way through HTTP",
+        lambda facts: single(facts.meter.scrape_cpu_s),
+    ),
+    Figure(
         "understudy_rest_connections",
         "gauge",
         (),

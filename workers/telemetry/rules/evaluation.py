@@ -109,13 +109,31 @@ class _Kept:
                 yield cells
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Shown:
     """Where numbers of a column are shown, times ``factor``: the row of the table, and the place in the family."""
 
     family: Family
     factor: float
     lines: list[tuple[int, int]]
+    side_by_side: bool = False
+    """Whether the family shows all rows of the table, one after the other."""
+
+    def arranged(self, rows: int) -> _Shown:
+        """All lines are there. ``rows`` is the length of the table."""
+        first = self.lines[0][1]
+        self.side_by_side = len(self.lines) == rows and all(place == first + row for row, place in self.lines)
+        return self
+
+    def put(self, column: Sequence[float], former: Sequence[float], *, whole: bool) -> None:
+        """Show the numbers of the column that differ from the former one's; with ``whole`` all do."""
+        if whole and self.side_by_side:
+            self.family.put_from(self.lines[0][1], column if self.factor == 1 else [number * self.factor for number in column])
+            return
+        # NaN differs from itself, and prints the same.
+        self.family.put_all(
+            {place: column[row] * self.factor for row, place in self.lines if column[row] is not former[row] and column[row] != former[row]}
+        )
 
 
 class _KeptTable:
@@ -155,7 +173,7 @@ class _KeptTable:
                 if cell.factor is not None:
                     for family, place in cell.places:
                         found.setdefault((family.name, cell.factor), _Shown(family, cell.factor, [])).lines.append((row, place))
-            self.places[attribute] = list(found.values())
+            self.places[attribute] = [shown.arranged(len(self.rows)) for shown in found.values()]
 
 
 class RuleSet:
@@ -197,7 +215,8 @@ class RuleSet:
             seen.append(kept)
             yield from self._renew(kept, bean)
         # With the first MBean that is not the next one of the last scrape, all further ones are looked up.
-        for kept, bean in self._found(seen, each):
+        first = next(each, None)
+        for kept, bean in () if first is None else self._found(seen, chain((first,), each)):
             seen.append(kept)
             yield from self._renew(kept, bean)
         self._known = seen
@@ -268,15 +287,9 @@ class RuleSet:
             for attribute, column in table.columns.items():
                 former = kept.columns[attribute]
                 if column is not former and column != former:
+                    whole = all(map(ne, column, former))
                     for shown in kept.places[attribute]:
-                        # NaN differs from itself, and prints the same.
-                        shown.family.put_all(
-                            {
-                                place: column[row] * shown.factor
-                                for row, place in shown.lines
-                                if column[row] is not former[row] and column[row] != former[row]
-                            }
-                        )
+                        shown.put(column, former, whole=whole)
                 kept.columns[attribute] = column
                 yield
         elif not self._stale:

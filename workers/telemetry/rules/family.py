@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -39,7 +39,7 @@ class Family:
         self.kind = kind
         self.help: Final = described
         self.parts: list[str] = []
-        """The lines in two parts each: what is before the number, and the number with the end of the line."""
+        """The lines in two parts each: what is before the number, with the end of the line before, and the number."""
         self.members: list[Series] = []
         self.values: list[float] = []
         """The series and their values, in the order of the lines."""
@@ -51,7 +51,7 @@ class Family:
     @property
     def lines(self) -> str:
         """Its series with labels and values."""
-        return "".join(self.parts)
+        return f"{''.join(self.parts)}\n" if self.parts else ""
 
     @property
     def series(self) -> str:
@@ -84,15 +84,17 @@ class Family:
             place = known.get(id(series))
             if former is None or place is None:
                 labels = series.labels if self.unique else tuple(sorted({**dict(series.labels), "_objectname": series.origin}.items()))
-                self.parts += f"{self.series}{label_text(labels)} ", f"{printed(value)}\n"
+                self.parts += f"\n{self.series}{label_text(labels)} ", printed(value)
             else:
                 same = former.values[place] == value
-                self.parts += former.parts[2 * place], former.parts[2 * place + 1] if same else f"{printed(value)}\n"
+                self.parts += f"\n{former.parts[2 * place].lstrip()}", former.parts[2 * place + 1] if same else printed(value)
+        if self.parts:
+            self.parts[0] = self.parts[0].lstrip()
 
     def put(self, place: int, value: float) -> None:
         """Change the value of the series at this place."""
         self.values[place] = value
-        self.parts[2 * place + 1] = f"{printed(value)}\n"
+        self.parts[2 * place + 1] = printed(value)
         self.written = None
 
     def put_all(self, values: Mapping[int, float]) -> None:
@@ -101,7 +103,14 @@ class Family:
             return
         for (place, value), text in zip(values.items(), printed_all([*values.values()]), strict=True):
             self.values[place] = value
-            self.parts[2 * place + 1] = f"{text}\n"
+            self.parts[2 * place + 1] = text
+        self.written = None
+
+    def put_from(self, place: int, values: Sequence[float]) -> None:
+        """Change the values of series, at least one, that lie side by side from this place on."""
+        end = place + len(values)
+        self.values[place:end] = values
+        self.parts[2 * place + 1 : 2 * end : 2] = printed_all([*values])
         self.written = None
 
 

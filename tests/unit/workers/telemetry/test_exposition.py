@@ -152,3 +152,14 @@ def test_a_scrape_of_many_lines_keeps_no_former_run_of_a_task_in_memory() -> Non
     ended = asyncio.run(scrape(Exposition(load_rules("debezium", no_backtracking), lambda: [tables])))
     gc.collect()
     assert ended() is None
+
+
+async def test_the_cpu_time_of_a_scrape_is_told() -> None:
+    spent: list[float] = []
+    exposition = Exposition(load_rules("debezium", no_backtracking), lambda: (WORKER,), spent=spent.append)
+    await exposition.scrape("")
+    # Each turn tells its own; this short one has at least one.
+    assert sum(spent) > 0
+    before = len(spent)
+    await exposition.scrape("")
+    assert len(spent) > before

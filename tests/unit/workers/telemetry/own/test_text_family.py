@@ -42,6 +42,7 @@ def facts(*, by_table: bool = True) -> ConnectorFacts:
 def worker() -> WorkerFacts:
     meter = WorkerMeter(lambda: 0.0)
     meter.connections = lambda: 4
+    meter.scraped(0.25)
     meter.loop_lag.histogram.add(0.2)
     meter.loop_lag.recent.add(0.2, 0.0)
     return WorkerFacts(meter, 0.0)
@@ -62,10 +63,12 @@ def samples(*connectors: ConnectorFacts, names: Sequence[str] = ()) -> dict[tupl
     }
 
 
+WORKERS = ("understudy_event_loop", "understudy_scrape", "understudy_rest")
+"""How the series without a connector begin."""
+
+
 def test_the_series_of_a_connector() -> None:
-    assert {
-        name: value for name, value in samples(facts()).items() if not name[0].startswith(("understudy_event_loop", "understudy_rest"))
-    } == {
+    assert {name: value for name, value in samples(facts()).items() if not name[0].startswith(WORKERS)} == {
         ("understudy_task_state", "state=running"): 1,
         ("understudy_task_starts_total",): 2,
         ("understudy_task_retries_total", "kind=source_timeout"): 3,
@@ -101,7 +104,7 @@ def test_the_series_of_a_connector() -> None:
 def test_sums_in_place_of_tables_and_topics() -> None:
     found = samples(facts(by_table=False), ConnectorFacts("paused", "paused", by_table=False))
     assert {
-        name: value for name, value in found.items() if name[0].startswith(("understudy_events", "understudy_s")) and "slot" not in name[0]
+        name: value for name, value in found.items() if name[0].startswith(("understudy_events", "understudy_se", "understudy_sn"))
     } == {
         ("understudy_events_total", "operation=create", "table="): 5,
         ("understudy_events_total", "operation=delete", "table="): 1,
@@ -120,6 +123,7 @@ def test_the_series_of_a_worker_without_connectors() -> None:
         ("understudy_event_loop_lag_seconds_sum",): 0.2,
         ("understudy_event_loop_lag_seconds_count",): 1,
         ("understudy_event_loop_lag_max_seconds",): 0.2,
+        ("understudy_scrape_cpu_seconds_total",): 0.25,
         ("understudy_rest_connections",): 4,
     }
 

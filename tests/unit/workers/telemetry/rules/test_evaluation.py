@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connector.ports import Backtracking, OutOfTimeError
+from connector.ports import Backtracking, OutOfTimeError, no_backtracking
 from tests.support.jmx_rule_cases import BEANS, CASES
+from workers.telemetry.exposition import load_rules
 from workers.telemetry.mbean import Attribute, MBean, MBeanTable, separate
 from workers.telemetry.rules.evaluation import RuleSet
 from workers.telemetry.rules.family import printed, printed_all
@@ -244,3 +245,17 @@ def test_a_scrape_of_a_thousand_tables_costs_little(backtrack: Backtracking) -> 
     text(rules, [*topics, scanned])
     # About 0.05 s; the bound leaves room for a busy machine.
     assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize("name", ["debezium", "strimzi"])
+def test_a_table_in_which_all_numbers_change(name: str) -> None:
+    kept = RuleSet(load_rules(name, no_backtracking))
+    names = {client: [(("type", "producer-topic-metrics"), ("client-id", client), ("topic", each)) for each in "abc"] for client in "pq"}
+    nan = float("nan")
+    # All numbers change, then some, then all, with a number in another form and with NaN, then none.
+    for numbers in ([0.0, 0.0, 0.0], [1.0, 2.0, 3.0], [1.0, 5.0, 3.0], [2.0, 1e300, 0.5], [nan, nan, 1.0], [nan, nan, 1.0]):
+        beans = [
+            MBeanTable("kafka.producer", names["p"], {"record-send-rate": numbers, "byte-rate": [1.0, 1.0, 1.0]}),
+            MBeanTable("kafka.producer", names["q"], {"record-send-rate": numbers[::-1], "byte-rate": numbers}),
+        ]
+        assert text(kept, beans) == text(RuleSet(load_rules(name, no_backtracking)), separate(beans))
