@@ -8,6 +8,7 @@ import pytest
 
 # The Spark session's fixture comes with the package that it tests.
 _RESOURCES = (
+    "tests.fix_garbage",
     "tests.fix_scratch",
     "tests.fix_targets",
     "tests.fix_schedule",
