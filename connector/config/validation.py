@@ -396,11 +396,11 @@ def unsupported_problems(key: Key, present: Mapping[str, str]) -> list[str]:
 
 def connector_problems(key: Key, value: str | None, present: Mapping[str, str], version: str) -> list[str]:
     """Return the problems of a connector property's value, without the words that name the property."""
-    choices = key.choices_in(version)
     problems: list[str] = []
-    legal = [choice.lower() for choice in (*choices, *key.unlisted_choices)]
-    if key.enumerated and value is not None and trim(value).lower() not in legal:
-        problems.append(f"Value must be one of {', '.join(choices)}")
+    if key.enumerated and value is not None:
+        choices = key.choices_in(version)
+        if trim(value).lower() not in {choice.lower() for choice in (*choices, *key.unlisted_choices)}:
+            problems.append(f"Value must be one of {', '.join(choices)}")
     for check in key.checks_in(version):
         problems += check(key, value, present)
     return problems

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from typing import Final
 
 from connector.config.keys.aliases import ALIASES, FORMER_VALUES
@@ -66,6 +67,7 @@ _BY_PURPOSE: Final = by_purpose(BY_NAME)
 _FAMILY_PATTERNS: Final = tuple((re.compile(family.pattern), family) for family in FAMILIES)
 
 
+@cache
 def keys_in(version: str) -> tuple[Key, ...]:
     """Return the rows that the ConfigDef of ``version`` lists, in its order."""
     listed = tuple(key for key in KEYS if version in key.versions)
@@ -84,6 +86,7 @@ def order_in_group(version: str) -> dict[str, int]:
     return orders
 
 
+@cache
 def groups(version: str) -> tuple[str, ...]:
     """Return the groups in the order in which they first occur."""
     return tuple(dict.fromkeys(key.group for key in keys_in(version)))
