@@ -11,12 +11,13 @@ from connect_api.app import create_admin_app, create_app
 from connect_api.herder import Herder
 from connect_api.hosts import AllowedHosts, host_name
 from connector.errors import CdcError
+from tests.support.each_case import each_case
 from tests.support.fake_herder import CLASS, FakeHerder
 from tests.support.raw_http import RawHttp, statuses
 from workers.rest.http_settings import HttpSettings
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("header", "name"),
     [
         ("h", "h"),
@@ -78,6 +79,7 @@ async def test_location_leads_to_the_host_of_the_request_and_holds_no_line_end()
 
 
 ALLOWED = AllowedHosts(["connect.example", "Other.Example:8083"])
+LIMITED = tuple(make(cast("Herder", FakeHerder()), hosts=ALLOWED) for make in (create_app, create_admin_app))
 
 
 @pytest.mark.parametrize("path", ["/", "/health", "/connectors", "/docs", "/openapi.json", "/nowhere", "/admin/loggers"])
@@ -100,8 +102,7 @@ ALLOWED = AllowedHosts(["connect.example", "Other.Example:8083"])
     ],
 )
 async def test_other_hosts_are_refused(host: str, allowed: bool, path: str) -> None:
-    herder = cast("Herder", FakeHerder())
-    for app in (create_app(herder, hosts=ALLOWED), create_admin_app(herder, hosts=ALLOWED)):
+    for app in LIMITED:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://x") as client:
             answer = await client.get(path, headers={"Host": host})
         assert (answer.status_code != 421) is allowed

@@ -12,6 +12,7 @@ import pytest
 from connect_api.app import create_admin_app, create_app
 from connect_api.herder import Herder
 from connect_api.login import Login
+from tests.support.each_case import each_case
 from tests.support.fake_herder import FakeHerder
 
 USERS = {"alice": "secret", "bob": "pa:ss wörd", "": ""}
@@ -29,7 +30,7 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
         yield opened
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("header", "accepted"),
     [
         (ALICE, True),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import cast
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
 from connect_api.app import create_app
 from connect_api.cross_origin import CrossOrigin
@@ -17,10 +19,14 @@ LOGIN = ("alice", "secret")
 HERE, OTHER, ALLOWED = "http://connect:8083", "https://elsewhere.example", "https://ui.example"
 
 
-def client(*, login: bool = True) -> httpx.AsyncClient:
+@cache
+def app(*, login: bool) -> FastAPI:
     rules = CrossOrigin(lambda origin: origin == ALLOWED)
-    app = create_app(cast("Herder", FakeHerder()), login=Login(dict([LOGIN])) if login else None, cross_origin=rules)
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=HERE, auth=LOGIN)
+    return create_app(cast("Herder", FakeHerder()), login=Login(dict([LOGIN])) if login else None, cross_origin=rules)
+
+
+def client(*, login: bool = True) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app(login=login)), base_url=HERE, auth=LOGIN)
 
 
 @pytest.mark.parametrize(

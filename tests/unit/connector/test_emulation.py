@@ -12,6 +12,7 @@ import pytest
 import connector
 from connector.config.keys import VERSIONS, select_version
 from connector.emulation import DEFAULT, EMULATIONS, Emulation, emulation_of
+from tests.support.each_case import each_case
 
 ROOT = Path(connector.__file__).parents[1]
 MODULES = [
@@ -22,7 +23,7 @@ MODULES = [
 ]
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(Emulation)])
+@each_case("name", [field.name for field in fields(Emulation)])
 def test_the_code_asks_for_each_attribute(name: str) -> None:
     assert any(f".{name}" in path.read_text() for path in MODULES)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from connector.errors import CdcError, ErrorKind
+from tests.support.each_case import each_case
 
 PASSING = {
     ErrorKind.PROVIDER_UNREACHABLE,
@@ -17,11 +16,11 @@ PASSING = {
 }
 
 
-@pytest.mark.parametrize("kind", ErrorKind)
+@each_case("kind", ErrorKind)
 def test_a_lost_connection_passes_and_a_slow_statement_does_not(kind: ErrorKind) -> None:
     assert CdcError(kind, "x").passes is (kind in PASSING)
 
 
-@pytest.mark.parametrize("kind", ErrorKind)
+@each_case("kind", ErrorKind)
 def test_an_interrupted_read_of_a_snapshot_is_not_repeated(kind: ErrorKind) -> None:
     assert CdcError(kind, "x").passes_without_snapshot is (kind in PASSING - {ErrorKind.SOURCE_INTERRUPTED})

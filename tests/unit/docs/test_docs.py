@@ -24,6 +24,7 @@ from connector.errors import DIRECTIVES, ErrorKind
 from connector.events.envelope import DEFAULT_FORM
 from connector.events.transitions import ANSWERS, TRANSITIONS, State
 from connector.wire import pgoutput
+from tests.support.each_case import each_case
 from tests.support.project import ROOT
 from workers.secret_stores.classes import STORE_CLASSES
 from workers.settings.config_providers import PROVIDER_CLASSES
@@ -151,7 +152,7 @@ def test_the_tables_of_the_state_machine_are_the_program_s(section: re.Pattern[s
     assert found[0] == found[1] + table() + found[2], "run: python -P tests/unit/docs/test_docs.py"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each_case("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     broken = []
     for target in links(page):
@@ -212,7 +213,7 @@ def test_environment_variables_do_what_the_page_says(variable: str, key: str) ->
     assert f"`{variable}`" in text_of(DOCS / "operations.md") or variable.startswith("CONNECT_")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each_case("page", PAGES, ids=lambda page: page.name)
 def test_json_is_json(page: Path) -> None:
     for language, block in _FENCE.findall(text_of(page)):
         if language == "json":
@@ -227,7 +228,7 @@ def test_the_event_on_the_page_has_the_form_of_the_program_s() -> None:
     assert list(event) == ["before", "after", *ends]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each_case("page", PAGES, ids=lambda page: page.name)
 def test_the_rows_of_a_table_have_as_many_cells_as_its_head(page: Path) -> None:
     """Surplus cells are not shown."""
     assert uneven_rows(text_of(page)) == []

@@ -6,6 +6,7 @@ from connector.catalog.filters import ColumnFilter, TableFilter
 from connector.catalog.name_matcher import matcher
 from connector.configdef.patterns import split_regexes
 from connector.errors import CdcError, ErrorKind
+from tests.support.each_case import each_case
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,7 @@ def test_split_regexes(text: str, entries: list[str]) -> None:
     assert split_regexes(text) == entries
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pattern", "name", "expected"),
     [
         ("public.orders", "public.orders", True),

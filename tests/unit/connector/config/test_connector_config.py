@@ -140,7 +140,7 @@ def test_the_representation_holds_no_secret() -> None:
     assert "s3cret" not in repr(secret)
 
 
-@pytest.mark.parametrize("alias", ALIASES, ids=lambda alias: alias.old)
+@each_case("alias", ALIASES, ids=lambda alias: alias.old)
 def test_a_former_name_stands_for_the_new_one_and_is_reported_once(alias: Alias) -> None:
     key = next(key for key in KEYS if key.name == alias.new)
     if key.support == "refused":
@@ -158,7 +158,7 @@ def test_a_former_name_stands_for_the_new_one_and_is_reported_once(alias: Alias)
     assert [alias.new in line for line in reported] == [True]
 
 
-@pytest.mark.parametrize("alias", ALIASES, ids=lambda alias: alias.old)
+@each_case("alias", ALIASES, ids=lambda alias: alias.old)
 def test_the_new_name_counts_beside_a_former_one_and_one_line_names_the_former(alias: Alias) -> None:
     key = next(key for key in KEYS if key.name == alias.new)
     word = {"BOOLEAN": "false", "INT": "7", "LIST": "c"}.get(key.type) or (key.choices[0] if key.choices else "mine")

@@ -90,7 +90,7 @@ def test_a_row_is_whole(key: Key) -> None:
     assert key.group
 
 
-@pytest.mark.parametrize("alias", ALIASES, ids=lambda alias: alias.old)
+@each_case("alias", ALIASES, ids=lambda alias: alias.old)
 def test_an_alias_leads_to_a_row(alias: object) -> None:
     assert alias in ALIASES
     found = next(entry for entry in ALIASES if entry is alias)
@@ -127,7 +127,7 @@ def test_families_that_do_nothing_say_why() -> None:
     assert family_of("no.such.property") is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("wanted", "version"),
     [
         (None, LATER),

@@ -179,7 +179,7 @@ def test_unsupported_values_are_refused_with_an_alternative(setting: str, value:
     assert "; use " in text or "; remove the property" in text
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("setting", "value"),
     [
         ("transforms", ""),

@@ -6,15 +6,14 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
-
 from connector.converters.avro.compatibility import unreadable
 from tests.support.avro_compatibility_cases import PAIRS, field, record
+from tests.support.each_case import each_case
 
 RECORDED: Final[list[bool]] = json.loads(Path(__file__).with_name("avro_compatibility_recorded.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(("reader", "writer", "readable"), [(*pair, answer) for pair, answer in zip(PAIRS, RECORDED, strict=True)])
+@each_case(("reader", "writer", "readable"), [(*pair, answer) for pair, answer in zip(PAIRS, RECORDED, strict=True)])
 def test_the_answer_is_that_of_the_library(reader: Any, writer: Any, readable: bool) -> None:
     assert (unreadable(reader, writer) is None) == readable
 

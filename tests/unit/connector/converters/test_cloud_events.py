@@ -29,6 +29,7 @@ from connector.record.json_converter import ConverterSettings
 from connector.record.json_reader import read_schema, value_reader
 from connector.record.schema import FLOAT64, INT32, INT64, STRING, Field, Schema
 from tests.support.cloud_event_cases import HEADERS
+from tests.support.each_case import each_case
 
 TOPIC: Final = "server.public.t"
 
@@ -77,7 +78,7 @@ CASES: Final = [
 ]
 
 
-@pytest.mark.parametrize(("recorded", "index", "emulation"), CASES)
+@each_case(("recorded", "index", "emulation"), CASES)
 def test_events_become_the_recorded_ones(recorded: Any, index: int, emulation: Emulation) -> None:
     options, places, answers = recorded["answers"][index]
     if "error" in answers:

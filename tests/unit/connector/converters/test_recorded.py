@@ -11,8 +11,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
-
 from connector.converters.catalog import make_converter, make_header_converter
 from connector.converters.converter import ConverterChoice
 from connector.emulation import DEFAULT
@@ -21,6 +19,7 @@ from connector.record.connect_record import DataError
 from connector.record.java_date import JavaDate
 from connector.record.json_reader import read_schema, value_reader
 from connector.record.schema import BYTES, FLOAT64, STRING, Field, Schema
+from tests.support.each_case import each_case
 
 RECORDED: Final = json.loads(Path(__file__).with_name("converters_recorded.json").read_text())
 TOPIC: Final = "server.public.t"
@@ -53,9 +52,7 @@ def _wanted(answer: Any) -> Any:
     return b64decode(answer["base64"]) if isinstance(answer, dict) and "base64" in answer else answer
 
 
-@pytest.mark.parametrize(
-    "answers", RECORDED["answers"], ids=lambda answers: "-".join((answers[0].rpartition(".")[2], *map(str, answers[1:3])))
-)
+@each_case("answers", RECORDED["answers"], ids=lambda answers: "-".join((answers[0].rpartition(".")[2], *map(str, answers[1:3]))))
 def test_values_become_the_recorded_bytes(answers: Any) -> None:
     name, options, side, recorded = answers
     choice = ConverterChoice(name, options)

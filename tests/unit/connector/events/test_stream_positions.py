@@ -24,6 +24,7 @@ from connector.wire.pgoutput import (
     UPDATE,
 )
 from tests.support import wal_script
+from tests.support.each_case import each_case
 from tests.support.stream_rig import INT4, NOW_NS, TEXT, StreamRig, catalog_table, configured, relation_of
 from tests.support.wal_script import UNCHANGED, WalScript
 
@@ -49,7 +50,7 @@ BODIES = {
 LATER = {tag: bytes([tag]) + b"\0" * 40 for tag in b"SEcAbPKrp\0"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("state", "tag"),
     [(state, tag) for state, tag in product(State, [*BODIES, *LATER]) if tag not in TRANSITIONS[state]],
     ids=lambda value: value.name if isinstance(value, State) else repr(chr(value)),

@@ -173,7 +173,7 @@ def test_every_written_record_is_read(values: list[JavaValue | None]) -> None:
     assert write_array(expected) == stored
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("stored", "reported"),
     [
         ("", "ends at byte 0"),
@@ -220,7 +220,7 @@ def test_a_hostile_name_is_fit_for_a_log() -> None:
         read_array(START + "737200" + "04610a621b" + "0000000000000000")
 
 
-@pytest.mark.parametrize("cut", range(0, 300, 7))
+@each_case("cut", range(0, 300, 7))
 def test_every_cut_stream_is_refused(cut: int) -> None:
     whole = write_array([JavaValue("java.math.BigDecimal", Decimal("12.34")), JavaValue("java.sql.Timestamp", 5)])
     with pytest.raises(JavaStreamError):

@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 
 from connector.java.date_format import DateFormat, PatternError
+from tests.support.each_case import each_case
 
 NEW_YEAR_2026: Final = 1_767_225_600_000
 NOVEMBER_2026: Final = 1_795_775_400_000
@@ -16,7 +17,7 @@ LEAP_DAY_2000: Final = 951_782_400_000
 RECORDED: Final[dict[str, Any]] = json.loads((Path(__file__).parent / "date_format_recorded.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(("pattern", "texts"), RECORDED["written"])
+@each_case(("pattern", "texts"), RECORDED["written"])
 def test_times_are_written_as_java_writes_them(pattern: str, texts: Any) -> None:
     if isinstance(texts, dict):
         with pytest.raises(PatternError) as caught:
@@ -29,7 +30,7 @@ def test_times_are_written_as_java_writes_them(pattern: str, texts: Any) -> None
     )
 
 
-@pytest.mark.parametrize(("pattern", "answers"), RECORDED["read"])
+@each_case(("pattern", "answers"), RECORDED["read"])
 def test_texts_are_read_as_java_reads_them(pattern: str, answers: list[Any]) -> None:
     compiled = DateFormat.compile(pattern, NEW_YEAR_2026)
     wanted = {text: None if isinstance(answer, dict) else answer for text, answer in answers}

@@ -11,6 +11,7 @@ import pytest
 
 from connector.java.floats import java_double, java_float
 from connector.java.numbers import NumberError, narrow_to_integer, parse_decimal, parse_double, parse_float, parse_integer, wrap
+from tests.support.each_case import each_case
 
 RECORDED: Final[dict[str, Any]] = json.loads((Path(__file__).parent / "numbers_recorded.json").read_text(encoding="utf-8"))
 READERS: Final[dict[str, Callable[[str], Any]]] = {
@@ -21,7 +22,7 @@ READERS: Final[dict[str, Callable[[str], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("line", RECORDED["texts"], ids=lambda line: repr(line[0]))
+@each_case("line", RECORDED["texts"], ids=lambda line: repr(line[0]))
 def test_texts_are_read_as_java_reads_them(line: list[Any]) -> None:
     text, *answers = line
     for kind, answer in zip(RECORDED["kinds"], answers, strict=True):

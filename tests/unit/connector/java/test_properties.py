@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from connector.java.properties import parse_properties, read_properties
+from tests.support.each_case import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("a=b", {"a": "b"}),

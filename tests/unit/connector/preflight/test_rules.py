@@ -18,6 +18,7 @@ from connector.preflight.rules import RULES, judge
 from connector.start.decision import SlotState
 from connector.start.publication_sql import PublicationState
 from connector.types.codec import Column
+from tests.support.each_case import each_case
 from tests.support.project import DOCS
 
 PAGE = DOCS / "preflight.md"
@@ -301,7 +302,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("facts", "config", "key", "warning", "text"), CASES)
+@each_case(("facts", "config", "key", "warning", "text"), CASES)
 def test_one_thing_wrong_is_one_finding(facts: dict[str, Any], config: dict[str, str], key: str, warning: bool, text: str) -> None:
     [(reported_key, reported_weight, reported)] = found(replace(GOOD, **facts), **config)
     assert (reported_key, reported_weight) == (key, warning)

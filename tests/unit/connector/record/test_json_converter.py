@@ -22,13 +22,14 @@ from connector.record.schema import (
     Field,
     Schema,
 )
+from tests.support.each_case import each_case
 
 PRICE = Schema("bytes", name=DECIMAL, version=1, parameters=(("scale", "2"), ("connect.decimal.precision", "6")))
 NUMERIC = ConverterSettings(decimal_format="NUMERIC")
 KEEP_NULL = ConverterSettings(replace_null_with_default=False)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("schema", "value", "wanted"),
     [
         (BOOLEAN, True, b"true"),

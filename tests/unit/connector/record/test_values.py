@@ -7,8 +7,6 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
-
 from connector.record.schema import Field, Schema
 from connector.record.value_parsing import parse_text
 from connector.record.values import text_of
@@ -45,7 +43,7 @@ def _typed(schema: Schema) -> bool:
     return schema.type != "map" or None not in (schema.keys, schema.values)
 
 
-@pytest.mark.parametrize(("name", "wanted"), RECORDED["texts"])
+@each_case(("name", "wanted"), RECORDED["texts"])
 def test_values_have_the_texts_of_connect(name: str, wanted: Any) -> None:
     schema, value = read(TRANSFORMS["records"][name].get("value"))
     wrapped = None if schema is None else Schema("struct", fields=(Field("it", schema),))

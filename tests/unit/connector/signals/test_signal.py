@@ -27,6 +27,7 @@ from connector.signals.signal import (
     read_signal,
     source_signal,
 )
+from tests.support.each_case import each_case
 
 
 def read(kind: str, data: object = None, *, signal_id: str = "s") -> Action:
@@ -34,7 +35,7 @@ def read(kind: str, data: object = None, *, signal_id: str = "s") -> Action:
     return read_signal(Signal(signal_id, kind, text), frozenset({"mine"}))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "data", "expected"),
     [
         ("execute-snapshot", {"data-collections": ["public.a"]}, ExecuteSnapshot("s", ("public.a",))),
@@ -94,7 +95,7 @@ def test_an_installed_type_gets_its_data() -> None:
     assert (found.signal.id, found.data) == ("s", {"x": 1})
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "data"),
     [
         ("EXECUTE-SNAPSHOT", {"data-collections": ["a"]}),

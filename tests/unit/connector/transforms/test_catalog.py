@@ -10,6 +10,7 @@ import pytest
 
 from connector.configdef.key import Key
 from connector.transforms.catalog import PREDICATES, TRANSFORMS, transforms_of
+from tests.support.each_case import each_case
 
 RECORDED: Final[dict[str, Any]] = json.loads(Path(__file__).with_name("plugins_recorded.json").read_text())
 VERSIONS: Final = ("3.6.3.Final", "2.3.4.Final")
@@ -41,7 +42,7 @@ def test_every_transform_that_the_reference_lists_is_there(version: str) -> None
     assert set(listed(version, "predicate")) == set(PREDICATES)
 
 
-@pytest.mark.parametrize(("version", "name"), [(version, name) for version in VERSIONS for name in listed(version, "transformation")])
+@each_case(("version", "name"), [(version, name) for version in VERSIONS for name in listed(version, "transformation")])
 def test_the_options_are_the_recorded_ones(version: str, name: str) -> None:
     assert [row(key) for key in TRANSFORMS[name].keys_in(version)] == RECORDED[version]["keys"][name]
 

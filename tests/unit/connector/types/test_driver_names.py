@@ -5,6 +5,7 @@ import pytest
 from connector.emulation import DEBEZIUM_2_3_4, DEBEZIUM_3_6_3, DEBEZIUM_3_7_0
 from connector.types.codec import Column, TypeInfo
 from connector.types.driver_names import UNKNOWN_LENGTH, SourceType, source_type
+from tests.support.each_case import each_case
 
 OID = {
     name: oid
@@ -43,7 +44,7 @@ NUMERIC_8_3 = (8 << 16 | 3) + 4
 
 
 # Recorded from Debezium 3.6.3 with pgjdbc against PostgreSQL 15.
-@pytest.mark.parametrize(
+@each_case(
     ("type_name", "modifier", "expected"),
     [
         ("int2", -1, (5, 0)),

@@ -47,7 +47,7 @@ def test_schema_and_values_are_the_recorded_ones(row: dict[str, Any]) -> None:
             assert inline(raw).decode() == wanted
 
 
-@pytest.mark.parametrize(("type_name", "include_unknown"), [(row[0], row[1]) for row in RECORDINGS["absent"]])
+@each_case(("type_name", "include_unknown"), [(row[0], row[1]) for row in RECORDINGS["absent"]])
 def test_types_without_a_mapping_are_left_out(type_name: str, include_unknown: bool) -> None:
     changed = {"include_unknown_datatypes": "true"} if include_unknown else {}
     assert resolve(column(type_name), TYPES, settings(changed)) is None

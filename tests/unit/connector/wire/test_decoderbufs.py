@@ -27,6 +27,7 @@ from connector.wire.pgoutput import (
     parse_relation,
     split_tuple,
 )
+from tests.support.each_case import each_case
 from tests.support.wal_script import EPOCH_2000_US, xlog_data
 
 LSN = 0x1_2345_6789
@@ -115,7 +116,7 @@ def test_a_transaction_in_pgoutputs_form() -> None:
     assert {frame[:BODY] for frame in (begun, described, inserted, ended)} == {BEGUN[:BODY]}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("oid", "value", "text"),
     [
         (16, number(7, 1), b"t"),

@@ -15,6 +15,7 @@ from connector.types.temporal.local import epoch_days, epoch_micros
 from connector.wire import plain_text
 from connector.wire.declared_type import modifier_of
 from connector.wire.pgoutput import UNTOLD_MODIFIER
+from tests.support.each_case import each_case
 
 DAY_US = 86_400_000_000
 LAST_US = 9_224_318_016_000_000_000 - 1
@@ -93,7 +94,7 @@ def test_the_first_date_is_the_calendars() -> None:
     assert parse_date(plain_text.date_text(-2_440_588)) == (-4713, 11, 24)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("declared", "modifier"),
     [
         ("integer", -1),

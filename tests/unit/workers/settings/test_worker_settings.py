@@ -8,6 +8,7 @@ from connector.converters.catalog import make_converter
 from connector.emulation import DEFAULT
 from connector.plugins.allowed import AllowedPlugins
 from connector.record.json_converter import ConverterSettings
+from tests.support.each_case import each_case
 from workers.rest.listeners import Listener
 from workers.settings.converters import json_settings
 from workers.settings.image_variables import from_environment, honoured_otherwise
@@ -246,7 +247,7 @@ def test_no_variables_mean_the_defaults() -> None:
     assert worker_properties(None, {"HOME": "/root"}) == {}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("key", "value"),
     [
         ("listeners", "ftp://0.0.0.0:8443"),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from connector.configdef.options import OptionError, Options
 from connector.emulation import EMULATIONS, Emulation
 from connector.transforms.catalog import TRANSFORMS
 from connector.transforms.transform import TransformDefinition
+from tests.support.each_case import each_case
 
 OF_DEBEZIUM = [
     (definition, emulation)
@@ -17,9 +16,7 @@ OF_DEBEZIUM = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("definition", "emulation"), OF_DEBEZIUM, ids=lambda each: each.version if isinstance(each, Emulation) else each.name
-)
+@each_case(("definition", "emulation"), OF_DEBEZIUM, ids=lambda each: each.version if isinstance(each, Emulation) else each.name)
 def test_it_is_made_or_names_the_option_that_it_needs(definition: TransformDefinition, emulation: Emulation) -> None:
     try:
         made = definition.make(Options(definition.keys_in(emulation.version), {}, emulation))

@@ -7,6 +7,7 @@ import struct
 import pytest
 
 from connector.types.wkb import has_srid, swapped, with_srid, without_srid
+from tests.support.each_case import each_case
 
 ONE_TWO = struct.pack("<dd", 1, 2)
 TWO_ONE = struct.pack("<dd", 2, 1)
@@ -29,7 +30,7 @@ def test_an_srid_goes_in_and_out() -> None:
     assert without_srid(marked) == POINT
 
 
-@pytest.mark.parametrize("cut", range(len(POINT)))
+@each_case("cut", range(len(POINT)))
 def test_a_geometry_that_ends_early_is_an_error(cut: int) -> None:
     with pytest.raises(ValueError, match="Geometry"):
         swapped(POINT[:cut])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from connector.transforms.scripting.groovy.program import Program
 from connector.transforms.scripting.problem import EvaluationError, ScriptError
+from tests.support.each_case import each_case
 from tests.support.scripting_cases import scripts
 from tests.support.scripting_records import RECORDS
 
@@ -18,7 +19,7 @@ SOON = 5.0
 """Seconds. The bounds allow much less; slow machines take more."""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("script", "problem"),
     [
         ("value.op ==", r"An expression is expected, but found the end of the script \(line 1, column 12\)"),

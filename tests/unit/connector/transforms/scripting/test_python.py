@@ -11,6 +11,7 @@ import pytest
 from connector.transforms.scripting.groovy.program import Program
 from connector.transforms.scripting.problem import EvaluationError, ScriptError
 from connector.transforms.scripting.python import PythonExpression
+from tests.support.each_case import each_case
 from tests.support.scripting_records import RECORDS
 
 
@@ -53,7 +54,7 @@ def test_it_evaluates(script: str, answer: object) -> None:
     assert PythonExpression(script).evaluate(RECORDS["create"]) == answer
 
 
-@pytest.mark.parametrize(
+@each_case(
     "script",
     [
         "value.op ==",

@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
+from tests.support.each_case import each_case
 from workers.spark.failure import WRONG, JobError
 from workers.spark.jobs.arrival import covers
 from workers.spark.jobs.mirror_config import SinkConfig, parse_config, read_config
@@ -112,7 +113,7 @@ def test_catalog_and_path_that_do_not_contradict_are_taken(change: Mapping[str, 
     parse_config({**LEAST, **change})
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("change", "said"),
     [
         ({"bootsrap": "x"}, "unknown key bootsrap"),

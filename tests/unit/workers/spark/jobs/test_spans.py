@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
+from tests.support.each_case import each_case
 from workers.spark.jobs.spans import Commit, Held, Position, Span, TopicPartition, held_back, repeating
 from workers.spark.jobs.transactions import End, commits_of, whole
 
@@ -36,7 +37,7 @@ def commits(*xids: int, new: bool = True) -> dict[str, Commit]:
     return {str(xid): Commit(xid * 10, new) for xid in xids}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("read", "known", "before", "waits", "after"),
     [
         ("7.1 7.2 8.1", commits(7, 8), None, None, (80, 1)),
@@ -224,7 +225,7 @@ def sendings(kafka: Kafka, rng: Random) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("seed", range(150))
+@each_case("seed", range(150))
 def test_a_mirror_is_always_at_the_end_of_a_transaction(seed: int) -> None:
     """However far each topic partition is read."""
     rng = Random(seed)
@@ -240,7 +241,7 @@ def test_a_mirror_is_always_at_the_end_of_a_transaction(seed: int) -> None:
     assert kafka.applied == 120
 
 
-@pytest.mark.parametrize("seed", range(50))
+@each_case("seed", range(50))
 def test_nothing_waits_in_the_end(seed: int) -> None:
     """Where the ends are not read before the events that they count."""
     rng = Random(seed)

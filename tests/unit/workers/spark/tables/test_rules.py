@@ -11,6 +11,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 
 from pyspark.sql.types import StringType
 
+from tests.support.each_case import each_case
 from workers.spark.failure import WRONG, JobError, TableError
 from workers.spark.jobs.mirror_config import MirrorConfig, SinkConfig, parse_config
 from workers.spark.jobs.stream import run_history
@@ -145,7 +146,7 @@ def test_soft_deletes_need_a_key_and_their_names() -> None:
         soft.shape(Table("s", "t", (*PEOPLE.columns, Column(DELETED, TEXT)), ("id",)))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("rule", "said"),
     [
         ({"match": "(", "soft_delete": True}, r"\[\[table\]\] number 1 \(match = '\('\): match is no regular expression"),
