@@ -1,4 +1,4 @@
-"""Schemas that most records have: what they change in the cut of records (nothing), and when a process expects them."""
+"""The cut of records: what schemas that most records have change in it (nothing), when a process expects them, and which headers count."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ import pytest
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import ArrayType
 
 from tests.support.spark.memory_sink import MemorySink
-from tests.support.spark.topic_log import ID, NAME, TopicLog, frame
+from tests.support.spark.topic_log import HEADERS, ID, NAME, TopicLog, frame
 from workers.spark.jobs import batches
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
@@ -42,6 +44,18 @@ def test_usual_schemas_do_not_change_what_is_cut(spark: SparkSession) -> None:
     hinted = cut_json(records, usual=[(texts[1], texts[2]), (texts[0], None), (None, texts[2]), ('{"a":{"b":1},"payload":2}', "")])
     columns = ("offset", "layout", "value", "key_layout", "key")
     assert hinted.select(*columns).collect() == cut_json(records).select(*columns).collect()
+
+
+def test_headers_say_whether_a_row_had_or_gets_another_key(spark: SparkSession) -> None:
+    log = TopicLog()
+    log.change("c", {"id": 1, "name": "x"})
+    topic, partition, _, at, key, value, _ = log.records[0]
+    old, new, other = ("__debezium.oldkey", b"{}"), ("__debezium.newkey", b""), ("__debezium.other", b"")
+    several = [[], [other], [other, old], [new], [new, old]]
+    found = [(topic, partition, offset, at, key, value, headers) for offset, headers in enumerate(several)]
+    empty = frame(spark, found[:1]).withColumns({"headers": F.array().cast(ArrayType(HEADERS)), "offset": F.lit(9).cast("bigint")})
+    rows = cut_json(frame(spark, found).unionByName(empty)).orderBy("offset").select("came", "left").collect()
+    assert [tuple(row) for row in rows] == [(False, False), (False, False), (True, False), (False, True), (True, True), (False, False)]
 
 
 def test_schemas_of_many_records_are_usual_in_the_next_batch(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

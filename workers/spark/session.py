@@ -191,6 +191,9 @@ def session_settings(jars: Sequence[Path], settings: Mapping[str, str], classes:
         # Each condition first checks an event's layout and then reads the event by it. By default Spark evaluates an expression that
         # several parts of a condition use before the first part, and would read events by wrong layouts.
         "spark.sql.subexpressionElimination.skipForShortcutExpr": "true",
+        # A large batch of one Delta table has about 90 classes of generated code, and the next batch has the same ones. Spark keeps 100 by
+        # default, in four parts of 25. So it generated 66 again for each batch, and Java compiled them again. Each takes about 70 KB.
+        "spark.sql.codegen.cache.maxEntries": "1000",
         **WALKED,
     }
     # An empty list would hide that of spark-defaults.conf.

@@ -199,4 +199,5 @@ def carried() -> tuple[Column, Column]:
 
 
 def _has(name: str) -> Column:
-    return F.coalesce(F.exists("headers", lambda header: header["key"] == name), F.lit(False))
+    # Spark does not compile functions with a lambda. The plan would be interrupted for one, and each record copied there.
+    return F.coalesce(F.array_contains(F.col("headers.key"), name), F.lit(False))
