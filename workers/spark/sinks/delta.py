@@ -25,7 +25,7 @@ from workers.spark.failure import UNREADABLE, JobError, TableError
 from workers.spark.sinks.delta_readers import MICROSECONDS, PROPERTIES, refused_names, refused_table
 from workers.spark.sinks.incoming import Incoming, side_by_side
 from workers.spark.sinks.lake import LakeSink
-from workers.spark.sinks.merge import bounded
+from workers.spark.sinks.merge import between
 from workers.spark.sinks.small_delta import SMALL, SmallDelta
 from workers.spark.tables.evolution import Drop, Rename, Step
 from workers.spark.tables.names import escaped, literal, quoted
@@ -104,7 +104,7 @@ class DeltaSink(LakeSink):
 
     def lacks(self, session: SparkSession, identifier: str, batch: Incoming) -> bool:
         """Whether no file can have the batch's keys, by the statistics in the log. A snapshot of a new table has many such batches."""
-        within = bounded("", batch)
+        within = between("", batch.bounds)
         return within is not None and not session.table(identifier).where(within).inputFiles()
 
     def identifier(self, table: Table) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from workers.spark.tables.table import DELETE, LSN, POSITION, Effects, Table
 
 LONGEST_BOUND: Final = 200
 """The most characters of a text that bounds a scan. A longer one would only enlarge the statement."""
+_BITS: Final[Mapping[type[DataType], int]] = {ShortType: 16, IntegerType: 32, LongType: 64}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,8 @@ class Incoming:
     """``rows`` has ``op``, ``lsn``, ``kept``, the key's columns as ``k0…`` and the table's as ``c0…``; it is persisted and counted.
 
     ``keys`` has the names of ``k0…``. ``nullable`` are the key columns that are null in some row, ``kept`` the columns that some row
-    keeps. ``bounds`` are a key column and literals of its lowest and highest value, if the type allows such bounds.
+    keeps. ``bounds`` are a key column and literals of its lowest and highest value, if the type allows such bounds. ``wide`` are bounds
+    that batches with similar keys share.
     """
 
     table: Table
@@ -37,6 +39,7 @@ class Incoming:
     kept: frozenset[str]
     nullable: frozenset[str]
     bounds: tuple[str, str, str] | None
+    wide: tuple[str, str, str] | None
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -88,8 +91,11 @@ def incoming(effects: Effects) -> Iterator[Incoming]:
         # Spark compiles the other aggregates, but no set of arrays. In most batches no column is kept.
         kept = flat.agg(F.array_distinct(F.flatten(F.collect_set("kept")))).first()[0] if most > 0 else ()
         nullable = frozenset(name for name, missing in zip(keys, nulls, strict=True) if missing)
-        bounds = None if keys[bound] in nullable else _bounds(keys[bound], types[bound], lowest, highest)
-        yield Incoming(table, flat, count, effects.truncated, effects.replaced, frozenset(kept), nullable, bounds)
+        bounds = wide = None
+        if keys[bound] not in nullable:
+            bounds = _bounds(keys[bound], types[bound], lowest, highest)
+            wide = _bounds(keys[bound], types[bound], *widened(types[bound], lowest, highest))
+        yield Incoming(table, flat, count, effects.truncated, effects.replaced, frozenset(kept), nullable, bounds, wide)
     finally:
         flat.unpersist()
 
@@ -99,6 +105,20 @@ def _bounds(name: str, of: DataType, lowest: str | None, highest: str | None) ->
         return None
     low, high = _literal(of, lowest), _literal(of, highest)
     return None if not low or not high else (name, low, high)
+
+
+def widened(of: DataType, lowest: str | None, highest: str | None) -> tuple[str | None, str | None]:
+    """Whole numbers that are at most a sixteenth of their distance further apart at each end; bounds of other types as they are.
+
+    Spark compiles a statement's numbers into its code. With the exact bounds each MERGE of a batch of compiled size generated 12 classes,
+    which Java compiled too; with these it generates none if a batch before it had similar keys.
+    """
+    bits = _BITS.get(type(of))
+    if bits is None or lowest is None or highest is None:
+        return lowest, highest
+    low, high, limit = int(lowest), int(highest), 1 << (bits - 1)
+    step = 1 << max((high - low).bit_length() - 5, 0)
+    return str(max(low // step * step, -limit)), str(min(high // step * step + step - 1, limit - 1))
 
 
 def _literal(of: DataType, text: str) -> str | None:

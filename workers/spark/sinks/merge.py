@@ -70,15 +70,15 @@ def gone(alias: str, batch: Incoming) -> str:
 def _condition(batch: Incoming) -> str:
     # Formats skip more files with plain equality than with null-safe equality.
     parts = [f"t.{quoted(name)} {'<=>' if name in batch.nullable else '='} s.k{at}" for at, name in enumerate(batch.keys)]
-    within = bounded("t", batch)
+    within = between("t", batch.wide)
     return " AND ".join(parts if within is None else [*parts, within])
 
 
-def bounded(alias: str, batch: Incoming) -> str | None:
-    """The condition for a row of the mirror whose key is between the batch's lowest and highest; None if these are unknown."""
-    if batch.bounds is None:
+def between(alias: str, bounds: tuple[str, str, str] | None) -> str | None:
+    """The condition for a row of the mirror whose key is between such bounds of a batch; None if these are unknown."""
+    if bounds is None:
         return None
-    name, low, high = batch.bounds
+    name, low, high = bounds
     column = f"{alias}.{quoted(name)}" if alias else quoted(name)
     return f"{column} >= {low} AND {column} <= {high}"
 
