@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from aiokafka.errors import KafkaError, MessageSizeTooLargeError, OutOfOrderSequenceNumber, UnknownTopicOrPartitionError
+from aiokafka.errors import (
+    InvalidTimestampError,
+    KafkaError,
+    MessageSizeTooLargeError,
+    OutOfOrderSequenceNumber,
+    UnknownTopicOrPartitionError,
+)
 from aiokafka.structs import TopicPartition
 
 from connector.record.batch import Record
@@ -38,6 +44,8 @@ class FakeKafka:
     """The most bytes of a batch. Larger ones are refused."""
     refusal: type[KafkaError] = MessageSizeTooLargeError
     """What refuses them."""
+    latest: int | None = None
+    """The latest timestamp. Batches with a later one are refused."""
     deaf: set[str] = field(default_factory=set)
     """Topics whose batches are never answered."""
     taken: defaultdict[object, int] = field(default_factory=lambda: defaultdict(int))
@@ -117,12 +125,15 @@ class FakeProducer:
         place = TopicPartition(topic, partition)
         begins = self.sequences[place]
         self.sequences[place] += batch.record_count()
-        if kafka.limit is not None:
+        if kafka.limit is not None or kafka.latest is not None:
             if begins != kafka.taken[self, place]:
                 acknowledged.set_exception(OutOfOrderSequenceNumber())
                 return acknowledged
-            if batch.size() > kafka.limit:
+            if kafka.limit is not None and batch.size() > kafka.limit:
                 acknowledged.set_exception(kafka.refusal())
+                return acknowledged
+            if kafka.latest is not None and any(timestamp > kafka.latest for *_, timestamp in batch.records):
+                acknowledged.set_exception(InvalidTimestampError())
                 return acknowledged
         if topic in kafka.deaf:
             return acknowledged

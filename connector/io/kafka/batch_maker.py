@@ -57,8 +57,12 @@ class BatchMaker:
 
         Later batches of the topic have half its size at most, unless they are of one record.
         """
-        records = refused.records
         self._limits[topic] = min(self._limits.get(topic, _TOPIC_LIMIT), refused.size() // 2)
+        return self.halves(topic, refused)
+
+    def halves(self, topic: str, refused: PreparedBatch) -> list[PreparedBatch]:
+        """Return the records of a batch that the topic refused for one of them, in two batches. Later batches are as large as before."""
+        records = refused.records
         middle = len(records) // 2
         return self.pack(topic, records[:middle]) + self.pack(topic, records[middle:])
 

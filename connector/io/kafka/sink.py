@@ -355,8 +355,8 @@ class KafkaSink:
     async def _acknowledged(self, part: Partition, sent: PreparedBatch, answer: asyncio.Future[Any] | None, began: float) -> None:
         """Wait until Kafka has the batch; without an ``answer`` it was too large to be sent.
 
-        A batch that is too large is divided and sent again. A record that is too large alone is left out, if the configuration says so.
-        Raises KafkaError.
+        A batch that is too large is divided and sent again. If the configuration leaves records out, so is a batch with a timestamp that
+        Kafka refuses, and a record that is refused alone is left out. Raises KafkaError.
         """
         count = sent.record_count()
         try:
@@ -364,20 +364,21 @@ class KafkaSink:
                 raise MessageSizeTooLargeError
             await answer
         except KafkaError as error:
-            # A broker refuses the whole batch for one of its records.
-            singly = isinstance(error, _TOO_LARGE) or (isinstance(error, InvalidTimestampError) and self._leave_out is not None)
+            too_large = isinstance(error, _TOO_LARGE)
+            # A broker refuses the whole batch for the timestamp of one of its records.
+            singly = too_large or (isinstance(error, InvalidTimestampError) and self._leave_out is not None)
             if singly and answer is not None:
                 take_back(self._producer, part.topic, part.partition, count)
             if singly and count > 1:
-                for smaller in self._maker.smaller(part.topic, sent):
+                divide = self._maker.smaller if too_large else self._maker.halves
+                for smaller in divide(part.topic, sent):
                     await self._acknowledged(part, smaller, await self._submit(part, smaller), began)
                 return
             self._count_sent(part.topic, sent, time.monotonic())
             self.meter.failed(part.topic, count)
             if not singly or self._leave_out is None:
                 raise
-            timed = isinstance(error, InvalidTimestampError)
-            self._leave_out(part.topic, "Kafka does not accept its timestamp" if timed else "it is larger than Kafka accepts")
+            self._leave_out(part.topic, "it is larger than Kafka accepts" if too_large else "Kafka does not accept its timestamp")
         else:
             now = time.monotonic()
             self._count_sent(part.topic, sent, now)

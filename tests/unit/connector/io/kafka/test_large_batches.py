@@ -1,14 +1,14 @@
-"""Batches and records that are larger than a topic, or a broker, takes."""
+"""Batches and records that a topic, or a broker, does not take: they are too large, or have a timestamp that it refuses."""
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 
 import pytest
-from aiokafka.errors import InvalidTimestampError, KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
+from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
 
 from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.offsets import Position
@@ -42,10 +42,10 @@ async def started(
         await sink.stop()
 
 
-def append(sink: KafkaSink, sizes: list[int], begin: int = 0) -> None:
+def append(sink: KafkaSink, sizes: list[int], begin: int = 0, late: Collection[int] = ()) -> None:
     noise = random.Random(begin)
     for number, size in enumerate(sizes, begin):
-        sink.out("t").append(b"%d" % number, b"", noise.randbytes(size), NO_HEADERS, 0)
+        sink.out("t").append(b"%d" % number, b"", noise.randbytes(size), NO_HEADERS, int(number in late))
 
 
 def keys(kafka: FakeKafka) -> list[int]:
@@ -85,9 +85,8 @@ async def test_a_record_that_the_topic_refuses_is_the_reason(*, transactional: b
         assert sink.reached is None
 
 
-@pytest.mark.parametrize("refusal", [MessageSizeTooLargeError, InvalidTimestampError])
-async def test_a_record_that_the_topic_refuses_is_left_out_where_that_is_tolerated(refusal: type[KafkaError]) -> None:
-    kafka, left_out = FakeKafka(limit=100_000, refusal=refusal), list[str]()
+async def test_a_record_that_the_topic_refuses_is_left_out_where_that_is_tolerated() -> None:
+    kafka, left_out = FakeKafka(limit=100_000), list[str]()
     async with started(kafka, leave_out=lambda topic, _reason: left_out.append(topic)) as sink:
         append(sink, [1_000] * 5 + [200_000] + [1_000] * 5)
         sink.send(Position(1, 1))
@@ -95,6 +94,33 @@ async def test_a_record_that_the_topic_refuses_is_left_out_where_that_is_tolerat
         assert keys(kafka) == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10]
         assert left_out == ["t"]
         assert (sink.meter.all.records, sink.meter.all.errors, sink.delivered) == (11, 1, 10)
+
+
+async def test_records_with_a_refused_timestamp_are_left_out_where_that_is_tolerated() -> None:
+    kafka, left_out = FakeKafka(latest=0), list[tuple[str, str]]()
+    async with started(kafka, leave_out=lambda *why: left_out.append(why)) as sink:
+        append(sink, [1_000] * 100, late=(0, 41, 42, 99))
+        sink.send(Position(1, 1))
+        await sink.drained()
+        assert keys(kafka) == [number for number in range(100) if number not in {0, 41, 42, 99}]
+        assert left_out == [("t", "Kafka does not accept its timestamp")] * 4
+        assert (sink.meter.all.records, sink.meter.all.errors, sink.delivered) == (100, 4, 96)
+        assert (sink.waiting, sink.active) == (0, 0)
+        assert sink.reached is not None
+        kafka.batches.clear()
+        append(sink, [1_000] * 100, begin=100)
+        await sink.drained()
+        assert [count for count, _ in kafka.batches] == [100], "timestamps do not limit the size of later batches"
+
+
+@pytest.mark.parametrize("transactional", [False, True])
+async def test_a_refused_timestamp_is_the_reason(*, transactional: bool) -> None:
+    async with started(FakeKafka(latest=0), transactional=transactional) as sink:
+        append(sink, [10] * 3, late=(1,))
+        sink.send(Position(1, 1))
+        with pytest.raises(CdcError, match="Kafka refused records for topic t") as reported:
+            await sink.drained()
+        assert (reported.value.kind, sink.reached) == (ErrorKind.SINK_REFUSED, None)
 
 
 @pytest.mark.parametrize("tolerant", [False, True])
