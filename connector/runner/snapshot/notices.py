@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from connector.config.connector_config import ConnectorConfig
 from connector.delivery.progress import TableProgress
-from connector.java.hash_map import LEAST, grown, java_order
+from connector.java.hash_map import LEAST, grown, java_order, of_copy
 from connector.runner.notifications.notifier import Notifier
 from connector.snapshot.parts import Part
 
@@ -18,14 +18,6 @@ from connector.snapshot.parts import Part
 def tells_of_parts(config: ConnectorConfig) -> bool:
     """Return whether snapshots send notifications for parts."""
     return not config.legacy_snapshot_max_threads and (config.snapshot_max_threads > 1 or config.snapshot_max_threads_multiplier > 1)
-
-
-def _set_capacity(count: int) -> int:
-    """Return the size of the table of a ``HashSet`` that is made of ``count`` elements."""
-    capacity = LEAST
-    while capacity < int(count / 0.75) + 1:
-        capacity *= 2
-    return capacity
 
 
 class SnapshotNotices:
@@ -53,7 +45,7 @@ class SnapshotNotices:
         self._all_names = self._names if all_names is None else all_names
         # In Debezium a HashSet that was made of another set, or with parts the keys of a ConcurrentHashMap, which grows one entry earlier.
         count = len(tables)
-        self._mapped_names = java_order(self._names, grown(LEAST, count + 1) if self._in_parts else _set_capacity(count))
+        self._mapped_names = java_order(self._names, grown(LEAST, count + 1) if self._in_parts else max(LEAST, of_copy(count)))
         self._notifier.send(self._notifier.initial.resolved(self._names))
 
     def part_begins(self, table: int, number: int = 0, of: int = 1) -> None:
