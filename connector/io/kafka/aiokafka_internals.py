@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from aiokafka.conn import create_conn, get_ip_port_afi
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
-from aiokafka.errors import UnknownTopicOrPartitionError, for_code
+from aiokafka.errors import BrokerResponseError, UnknownTopicOrPartitionError, for_code, kafka_errors
 from aiokafka.producer import sender
 from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.protocol.group import LeaveGroupRequest
@@ -29,6 +29,7 @@ from connector.record.batch import ProducerState, Record, frame_batch
 
 __all__ = [
     "SEQUENCES",
+    "InvalidRecordError",
     "PreparedBatch",
     "coordinates",
     "disconnect",
@@ -53,6 +54,17 @@ _CLOSE_S: Final = 1.0
 """How long connections may take to close in an orderly way; TLS waits for the broker's answer."""
 _BYTES_AT: Final = 120
 """Where Linux' tcp_info has the acknowledged and the received bytes, two unsigned numbers of 64 bits."""
+
+
+class InvalidRecordError(BrokerResponseError):  # type: ignore[misc]
+    """A broker's error 87 (``INVALID_RECORD``), which aiokafka does not know: the topic does not take a record of the batch."""
+
+    errno = 87
+    message = "INVALID_RECORD"
+    description = "The broker does not accept a record of the batch."
+
+
+kafka_errors[InvalidRecordError.errno] = InvalidRecordError
 
 
 class PreparedBatch(BatchBuilder):  # type: ignore[misc]

@@ -34,7 +34,7 @@ from connector.delivery.frontier import Frontier, Mark
 from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.offsets import Position
 from connector.errors import CdcError, ErrorKind
-from connector.io.kafka.aiokafka_internals import PreparedBatch, disconnect, known_partitions, take_back, traffic
+from connector.io.kafka.aiokafka_internals import InvalidRecordError, PreparedBatch, disconnect, known_partitions, take_back, traffic
 from connector.io.kafka.batch_maker import BatchMaker
 from connector.io.kafka.client import connection_problem
 from connector.io.kafka.compression import compressor_of
@@ -48,6 +48,11 @@ from connector.record.batch import RecordBatch
 
 _TOO_LARGE: Final = (MessageSizeTooLargeError, RecordListTooLargeError)
 """A batch exceeds ``max.message.bytes`` of its topic, or ``segment.bytes``."""
+_REFUSED: Final[dict[type[KafkaError], str]] = {
+    InvalidTimestampError: "Kafka does not accept its timestamp",
+    InvalidRecordError: "Kafka does not accept it; a topic with cleanup.policy=compact takes only records with keys",
+}
+"""Why a single record is left out that is not too large."""
 
 
 class KafkaSink:
@@ -68,8 +73,8 @@ class KafkaSink:
     ) -> None:
         """``leave_out`` is called with the topic of each record that Kafka does not take and that is left out, and with the reason.
 
-        These are records that are too large, those with a timestamp that the topic does not take, and those of topics whose names are not
-        legal. By default the task fails.
+        These are records that are too large, those with a timestamp or without a key that the topic does not take, and those of topics
+        whose names are not legal. By default the task fails.
         """
         self._leave_out = leave_out
         self.meter: Final = meter or ProducerMeter()
@@ -355,8 +360,8 @@ class KafkaSink:
     async def _acknowledged(self, part: Partition, sent: PreparedBatch, answer: asyncio.Future[Any] | None, began: float) -> None:
         """Wait until Kafka has the batch; without an ``answer`` it was too large to be sent.
 
-        A batch that is too large is divided and sent again. If the configuration leaves records out, so is a batch with a timestamp that
-        Kafka refuses, and a record that is refused alone is left out. Raises KafkaError.
+        A batch that is too large is divided and sent again. If the configuration leaves records out, so is a batch with a record that Kafka
+        refuses for another reason, and a record that is refused alone is left out. Raises KafkaError.
         """
         count = sent.record_count()
         try:
@@ -365,8 +370,8 @@ class KafkaSink:
             await answer
         except KafkaError as error:
             too_large = isinstance(error, _TOO_LARGE)
-            # A broker refuses the whole batch for the timestamp of one of its records.
-            singly = too_large or (isinstance(error, InvalidTimestampError) and self._leave_out is not None)
+            # A broker refuses the whole batch for one of its records.
+            singly = too_large or (type(error) in _REFUSED and self._leave_out is not None)
             if singly and answer is not None:
                 take_back(self._producer, part.topic, part.partition, count)
             if singly and count > 1:
@@ -378,7 +383,7 @@ class KafkaSink:
             self.meter.failed(part.topic, count)
             if not singly or self._leave_out is None:
                 raise
-            self._leave_out(part.topic, "it is larger than Kafka accepts" if too_large else "Kafka does not accept its timestamp")
+            self._leave_out(part.topic, "it is larger than Kafka accepts" if too_large else _REFUSED[type(error)])
         else:
             now = time.monotonic()
             self._count_sent(part.topic, sent, now)
@@ -446,6 +451,13 @@ def sink_error(error: KafkaError, where: str) -> CdcError:
             ErrorKind.SINK_REFUSED,
             f"Kafka has no {where} and does not create it",
             "Set auto.create.topics.enable on the broker, or topic.creation.default.partitions and .replication.factor in the connector",
+            detail,
+        )
+    if isinstance(error, InvalidRecordError):
+        return CdcError(
+            ErrorKind.SINK_REFUSED,
+            f"Kafka refused a record for {where}; a topic with cleanup.policy=compact takes only records with keys",
+            "Give the table a key (message.key.columns), or change cleanup.policy of the topic",
             detail,
         )
     # aiokafka's own timeout is not marked as retriable. It occurs if a broker does not answer within request.timeout.ms.

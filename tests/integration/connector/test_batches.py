@@ -1,4 +1,4 @@
-"""Batches on a real broker: one that it refuses because of its size, and those after the highest sequence number."""
+"""Batches on a real broker: those that it refuses, and those after the highest sequence number."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from aiokafka.structs import TopicPartition
 
 from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.offsets import Position
+from connector.errors import CdcError, ErrorKind
 from connector.io.kafka.aiokafka_internals import SEQUENCES
 from connector.io.kafka.sink import KafkaSink
 from connector.io.kafka.topic_creation import TopicCreator
@@ -66,6 +67,46 @@ async def test_batches_that_a_topic_refuses_are_divided(kafka_bootstrap: str, ex
     records = await read_topics(kafka_bootstrap, [topic], 300)
     numbers = [value["n"] for record in records if isinstance(value := record.json, dict)]
     assert numbers == list(range(300))
+
+
+@pytest.mark.parametrize(
+    ("limit", "key", "timestamp"),
+    [
+        ({"message.timestamp.after.max.ms": "3600000"}, b"k", 9_224_318_016_000),
+        ({"cleanup.policy": "compact"}, None, 0),
+    ],
+    ids=["timestamp", "no key"],
+)
+@pytest.mark.parametrize("tolerant", [False, True])
+async def test_records_that_a_topic_refuses(
+    kafka_bootstrap: str, limit: dict[str, str], key: bytes | None, timestamp: int, tolerant: bool
+) -> None:
+    topic, left_out = f"choosy-{uuid.uuid4().hex[:12]}", list[str]()
+    settings = KafkaSettings({"bootstrap.servers": kafka_bootstrap}, {"bootstrap.servers": kafka_bootstrap})
+    groups = {"default": {"partitions": "1", "replication.factor": "1", **limit}}
+    creator = TopicCreator(settings.admin, groups, lambda _topic: None)
+    sink = KafkaSink(settings, creator, leave_out=(lambda topic, _reason: left_out.append(topic)) if tolerant else None)
+    sink.frontier.begin(0)
+    await sink.start()
+    try:
+        for number in range(20):
+            refused = number in {7, 8, 19}
+            sink.out(topic).append(key if refused else b"k", b"", b"%d" % number, NO_HEADERS, timestamp if refused else 0)
+        sink.send(Position(1, 1))
+        if not tolerant:
+            with pytest.raises(CdcError) as reported:
+                await sink.drained()
+            assert reported.value.kind is ErrorKind.SINK_REFUSED
+            assert ("takes only records with keys" in str(reported.value)) is (key is None)
+            return
+        await sink.drained()
+        sink.out(topic).append(b"k", b"", b"20", NO_HEADERS, 0)
+        await sink.drained()
+    finally:
+        await sink.stop()
+    records = await read_topics(kafka_bootstrap, [topic], 18)
+    assert [record.json for record in records] == [number for number in range(21) if number not in {7, 8, 19}]
+    assert left_out == [topic] * 3
 
 
 @pytest.mark.parametrize("threads", [0, 1, 2])

@@ -18,6 +18,7 @@ from aiokafka.client import AIOKafkaClient
 from aiokafka.conn import AIOKafkaConnection, AIOKafkaProtocol, create_conn, get_ip_port_afi
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
+from aiokafka.errors import BrokerResponseError, for_code
 from aiokafka.producer import message_accumulator, sender
 from aiokafka.producer.message_accumulator import BatchBuilder, MessageBatch
 from aiokafka.protocol.metadata import MetadataRequest_v4, MetadataResponse_v1, MetadataResponse_v5
@@ -287,3 +288,10 @@ def test_no_other_module_uses_them() -> None:
                 if isinstance(node, ast.Attribute) and node.attr in ("_coordinator", "_send_req") and not own:
                     found.append(f"{path}: {node.attr}")
     assert found == []
+
+
+def test_the_error_of_a_refused_record_is_known() -> None:
+    assert for_code(87) is internals.InvalidRecordError
+    assert [each.__module__ for each in BrokerResponseError.__subclasses__() if each.errno == 87] == [internals.__name__], (
+        "aiokafka knows the error: use its class"
+    )
