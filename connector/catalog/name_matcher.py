@@ -25,8 +25,8 @@ _KNOWN: Final = 100_000
 """The number of cached results. There are fewer names of tables and columns; prefixes of messages are unlimited."""
 _MOST_SHOWN: Final = 100
 """The number of characters of a pattern that an error quotes."""
-_PLAIN: Final = re.compile(r"(?:\w|\\?\.)+")
-"""Matches a pattern that is a name."""
+_PLAIN: Final = re.compile(r"\w+\\?\.\w+")
+"""Matches a pattern that is a name with one dot. Of names with a dot, such a pattern matches only this one."""
 _CHUNK: Final = 131_072
 """The number of characters that are compiled into one program. RE2 limits the memory of each to 8 MiB, which this is far below."""
 
@@ -109,16 +109,19 @@ class NameMatcher:
         return [self._patterns[at].source for at in self._unused(asked, matched)] if asked else []
 
     def first(self, names: Iterable[str]) -> dict[str, int]:
-        """Return the number of the first pattern that matches, for each name that one matches."""
-        found: dict[str, int] = {}
-        left = list(dict.fromkeys(names))
-        places = range(len(self._patterns))
-        if all(_PLAIN.fullmatch(pattern.source) for pattern in self._patterns):
+        """Return the number of the first pattern that matches, for each name that one matches. The names have a dot (schema.table)."""
+        listed = list(dict.fromkeys(names))
+        plain: dict[str, int] = {}
+        others: list[int] = []
+        for at, pattern in enumerate(self._patterns):
             # There may be thousands of plain names, each of which would be compiled many times below.
-            numbers = {pattern.source.replace("\\.", ".").lower(): at for at, pattern in reversed(list(enumerate(self._patterns)))}
-            found = {name: numbers[name.lower()] for name in left if name.lower() in numbers}
-            left = [name for name in left if name not in found]
-        found.update(self._first(places, left))
+            if _PLAIN.fullmatch(pattern.source):
+                plain.setdefault(pattern.source.replace("\\.", ".").lower(), at)
+            else:
+                others.append(at)
+        found = {name: plain[name.lower()] for name in listed if name.lower() in plain}
+        for name, at in self._first(others, listed):
+            found[name] = min(at, found.get(name, at))
         return found
 
     def _first(self, places: Sequence[int], names: Sequence[str]) -> Iterator[tuple[str, int]]:

@@ -132,8 +132,10 @@ class Selection:
 
         Long lists of patterns take some time: do not call it in the event loop's thread.
         """
-        by_name = {f"{table.schema}.{table.table}": table for table in tables}
-        return [by_name[name] for name in self.filters.in_list_order(by_name)]
+        # Two tables may have one name: "a.b"."c" and "a"."b.c".
+        named = [(f"{table.schema}.{table.table}", table) for table in tables]
+        places = {name: at for at, name in enumerate(self.filters.in_list_order(name for name, _ in named))}
+        return [table for _, table in sorted(named, key=lambda each: places[each[0]])]
 
     def snapshot_names(self, table: NamedTable) -> Sequence[str]:
         """Return the names by which ``snapshot.include.collection.list`` may select the table."""

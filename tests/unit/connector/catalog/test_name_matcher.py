@@ -101,5 +101,15 @@ def test_the_first_pattern_that_matches_is_found() -> None:
     mixed = NameMatcher(["t.c", r"s\.b\d", "s.b1", "s.*"], "table.include.list")
     assert mixed.first(names) == {"t.c": 0, "s.b1": 1, "s.B2": 1, "s.a": 3}
     plain = NameMatcher(["t.c", "s.b1", r"s\.b2", "s.b1"], "table.include.list")
-    assert plain.first([*names, "tXc"]) == {"t.c": 0, "s.b1": 1, "s.B2": 2, "tXc": 0}
+    assert plain.first(names) == {"t.c": 0, "s.b1": 1, "s.B2": 2}
+    dots = NameMatcher(["s.a.c", r"t\.b\.c", "s.*"], "table.include.list")
+    assert dots.first(["s.a_c", "s.a.c", "s.x", "t.b.c", "t.bxc"]) == {"s.a_c": 0, "s.a.c": 0, "t.b.c": 1, "s.x": 2}
     assert NameMatcher([], "table.include.list").first(names) == {}
+
+
+def test_plain_names_are_found_without_the_engine_that_other_patterns_need() -> None:
+    engine = Engine()
+    listed = [f"s.t{number}" for number in range(100)]
+    mixed = NameMatcher([*listed, "(?!s.t1)s.*"], "table.include.list", backtrack=engine)
+    assert mixed.first(listed) == {name: at for at, name in enumerate(listed)}
+    assert len(engine.asked) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from connector.catalog.filters import COLUMN_DOTS
@@ -44,6 +46,12 @@ def test_snapshots_read_tables_in_the_order_of_the_include_list() -> None:
     assert [table.table for table in chosen.in_snapshot_order(tables)] == ["d", "a0", "a1", "b"]
     assert [table.table for table in selection().in_snapshot_order(tables)] == ["a0", "a1", "b", "d"]
     assert chosen.filters.in_list_order(["public.signals", "public.b", "public.d"]) == ["public.d", "public.b", "public.signals"]
+
+
+def test_snapshots_read_both_of_two_tables_with_one_name() -> None:
+    tables = [replace(catalog_table("b.c"), schema="a"), replace(catalog_table("c"), schema="a.b")]
+    assert selection().in_snapshot_order(tables) == tables
+    assert selection(**{"table.include.list": r"a\.b.*"}).in_snapshot_order(tables[::-1]) == tables[::-1]
 
 
 def test_the_snapshot_may_read_fewer_tables_than_are_captured() -> None:
