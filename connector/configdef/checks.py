@@ -193,7 +193,7 @@ def key_value_pairs(_key: Key, value: str | None, _settings: Settings) -> Iterat
 
 
 def _broken_pair(pair: str) -> bool:
-    return len(java_split(pair, "=")) != 2
+    return len(java_split(trim(pair), "=")) != 2
 
 
 def metric_tags(key: Key, value: str | None, settings: Settings) -> Iterator[str]:

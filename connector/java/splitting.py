@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-_BLANKS: Final = "".join(map(chr, range(33)))
-"""What ``String.trim`` removes."""
+from connector.java.trim import trim
 
 
 def java_split(text: str, sign: str) -> list[str]:
@@ -23,4 +20,4 @@ def java_path(text: str, sign: str) -> list[str]:
 
 def java_list(text: str) -> list[str]:
     """Return the entries between commas, trimmed, as Debezium reads lists: only entries at the end without any character are left out."""
-    return [entry.strip(_BLANKS) for entry in java_split(text, ",")]
+    return [trim(entry) for entry in java_split(text, ",")]

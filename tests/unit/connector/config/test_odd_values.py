@@ -106,7 +106,9 @@ def test_the_error_of_a_number_shows_the_number(value: str, shown: str) -> None:
     assert fields_of({"tasks.max": value})["tasks.max"].errors == (error,)
 
 
-@pytest.mark.parametrize(("value", "right"), [(",", True), ("a=b,", True), ("a=b,,", True), ("a=b=", True), (",a=b", False), ("a=", False)])
+@pytest.mark.parametrize(
+    ("value", "right"), [(",", True), ("a=b,", True), ("a=b,,", True), ("a=b=", True), (",a=b", False), ("a=", False), ("a=b, c= ", False)]
+)
 def test_pairs_are_split_as_by_java(value: str, right: bool) -> None:
     assert (fields_of({"openlineage.integration.job.owners": value})["openlineage.integration.job.owners"].errors == ()) == right
 
