@@ -78,14 +78,12 @@ _BODIES: Final[tuple[str, ...]] = (
     *('{"name": "fuzzrest-none", "config": {"name": "fuzzrest-other"}}', '{"name": " ", "config": {"connector.class": "x"}}'),
     *('{"name": "fuzzrest-none", "config": {"connector.class": "nope"}}', '{"name": "fuzzrest-none", "config": {"connector.class": null}}'),
     *('{"name": "fuzzrest-none", "config": {"connector.class": ""}}', '{"name": "", "config": {"connector.class": "nope"}}'),
-    *(),
     *(
         '{"name": "fuzzrest-none", "config": {"connector.class": "PostgresConnector"}}',
         '{"name": "fuzzrest-none", "config": {"tasks.max": 1E3}}',
     ),
     *('{"connector.class": "PostgresConnector"}', '{"connector.class": "nope"}', '{"name": "fuzzrest-none", "connector.class": "nope"}'),
     *('{"name": "fuzzrest-none", "initial_state": "x", "config": {}}', '{"name": "fuzzrest-none", "initial_state": null, "config": {}}'),
-    *(),
     *(
         '{"name": "fuzzrest-none", "initial_state": "stopped", "config": {"connector.class": "nope"}}',
         '{"name": "a", "name": "b", "config": {}}',
