@@ -31,7 +31,7 @@ def grown(capacity: int, size: int) -> int:
 
 
 def of_copy(size: int) -> int:
-    """Return the size of the table of a map that is made as a copy of one with ``size`` keys: it has room for one key more."""
+    """Return the size of the table of a copy of a map with ``size`` keys. In Java 17, it has room for one key more."""
     return 1 << (size * 4 // 3).bit_length()
 
 
