@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 LOG: Final = EventLog(__name__)
 
-_CONNECTION: Final = frozenset({"name", "connector.class", "connector.plugin.version", "topic.prefix", "connection.validation.timeout.ms"})
-"""What a connection needs, beside the properties of database and driver."""
+_CONNECTION: Final = frozenset(
+    {"name", "connector.class", "connector.plugin.version", "topic.prefix", "connection.validation.timeout.ms", "plugin.name"}
+)
+"""What a connection needs, beside the properties of database and driver. With 2.3.4 the plugin is tried too."""
 
 
 class LookAtDatabase(Protocol):

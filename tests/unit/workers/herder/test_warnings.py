@@ -76,10 +76,10 @@ async def test_the_connection_is_tried_with_a_configuration_that_the_connector_c
             return (REFUSED,)
         raise CdcError(ErrorKind.CONFIG_INVALID, "cannot be read", "correct it")
 
-    validation = await ConfigurationCheck(look)("shop", {**WHOLE, "driver.socketTimeout": "5", **unreadable})
+    validation = await ConfigurationCheck(look)("shop", {**WHOLE, "driver.socketTimeout": "5", "plugin.name": "pgoutput", **unreadable})
     assert reported(validation)["database.hostname"][0] == (REFUSED.text,)
     assert len(asked) == 2
-    assert asked[1] == {*WHOLE, "driver.socketTimeout"}
+    assert asked[1] == {*WHOLE, "driver.socketTimeout", "plugin.name"}
 
 
 async def test_a_warning_adds_no_property_to_the_answer() -> None:
