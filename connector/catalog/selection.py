@@ -128,14 +128,14 @@ class Selection:
         return self._snapshot_tables is None or any(self._snapshot_tables(name) for name in self.snapshot_names(table))
 
     def in_snapshot_order(self, tables: Iterable[_Table]) -> list[_Table]:
-        """Return ``tables`` in the order in which snapshots read them, which is that of ``table.include.list``.
+        """Return ``tables``, each once, in the order in which snapshots read them, which is that of ``table.include.list``.
 
         Long lists of patterns take some time: do not call it in the event loop's thread.
         """
         # Two tables may have one name: "a.b"."c" and "a"."b.c".
-        named = [(f"{table.schema}.{table.table}", table) for table in tables]
-        places = {name: at for at, name in enumerate(self.filters.in_list_order(name for name, _ in named))}
-        return [table for _, table in sorted(named, key=lambda each: places[each[0]])]
+        named = {(table.schema, table.table): table for table in tables}
+        places = {name: at for at, name in enumerate(self.filters.in_list_order(map(".".join, named)))}
+        return [named[name] for name in sorted(named, key=lambda name: places[".".join(name)])]
 
     def snapshot_names(self, table: NamedTable) -> Sequence[str]:
         """Return the names by which ``snapshot.include.collection.list`` may select the table."""

@@ -50,7 +50,7 @@ def test_snapshots_read_tables_in_the_order_of_the_include_list() -> None:
 
 def test_snapshots_read_both_of_two_tables_with_one_name() -> None:
     tables = [replace(catalog_table("b.c"), schema="a"), replace(catalog_table("c"), schema="a.b")]
-    assert selection().in_snapshot_order(tables) == tables
+    assert selection().in_snapshot_order([*tables, *tables]) == tables
     assert selection(**{"table.include.list": r"a\.b.*"}).in_snapshot_order(tables[::-1]) == tables[::-1]
 
 
