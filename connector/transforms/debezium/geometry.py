@@ -13,7 +13,7 @@ from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.schema import Schema
 from connector.record.struct import SchemaCache
 from connector.transforms.debezium.nested_values import Change, nested_change
-from connector.transforms.transform import TransformDefinition
+from connector.transforms.transform import SharesHeaders, TransformDefinition
 from connector.types.wkb import has_srid, swapped, with_srid, without_srid
 
 FORMAT: Final = "format"
@@ -36,7 +36,7 @@ def _apply(record: ConnectRecord, changes: SchemaCache[Change], make: Any) -> Co
 
 
 @dataclass(slots=True)
-class GeometryFormatTransformer:
+class GeometryFormatTransformer(SharesHeaders):
     """Takes the SRID out of geometries that have it written into them. ``adds``: it is written into those that come before the first such.
 
     The names of the formats promise otherwise: with wkb a geometry without SRID gets the one of its struct. So does the real transform,
@@ -81,7 +81,7 @@ class GeometryFormatTransformer:
 
 
 @dataclass(frozen=True, slots=True)
-class SwapGeometryCoordinates:
+class SwapGeometryCoordinates(SharesHeaders):
     """Exchanges the first two coordinates of geometries with one of the SRIDs."""
 
     srids: frozenset[int]

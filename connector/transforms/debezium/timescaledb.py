@@ -17,7 +17,7 @@ from connector.record.connect_record import ConnectRecord, DataError, Header
 from connector.record.schema import STRING
 from connector.record.struct import field_of
 from connector.transforms.debezium.envelope_name import change_event
-from connector.transforms.transform import TransformDefinition
+from connector.transforms.transform import SharesHeaders, TransformDefinition
 
 SCHEMAS: Final = "schema.list"
 PREFIX: Final = "target.topic.prefix"
@@ -70,7 +70,7 @@ class _Catalog:
 
 
 @dataclass(frozen=True, slots=True)
-class TimescaleDb:
+class TimescaleDb(SharesHeaders):
     """Routes the events of tables in ``schemas`` to ``<prefix>.<schema>.<table>`` of the hypertable or aggregate.
 
     ``database`` holds the options of the connection by their full names; whoever makes the transform gives it ``metadata`` for them.

@@ -11,8 +11,9 @@ from connector.errors import CdcError, ErrorKind
 from connector.events.envelope import event_form
 from connector.plugins.allowed import NO_PLUGINS
 from connector.record.connect_record import ConnectRecord, DataError, Header
-from connector.record.schema import INT32, STRING, Field, Schema
+from connector.record.schema import BYTES, INT32, STRING, Field, Schema
 from connector.transforms.chain import Chain, Step, StepError
+from connector.transforms.debezium.geometry import GEOMETRY
 from connector.transforms.steps import listed, make_steps, refused_steps
 from connector.transforms.transform import SharesHeaders
 from tests.support.envelopes import event_of
@@ -161,6 +162,24 @@ def test_debezium_s_transforms_before_them_do_not_copy_the_headers(operation: st
     event = ConnectRecord("t", value_schema=envelope, value=row_of, headers=(Header("h", STRING, "x"),))
     _, shared = Chain(make_steps(config, DEFAULT, NO_PLUGINS)).apply_with_shared(event)
     assert [header.name for header in shared] == names
+
+
+def test_geometries_that_change_do_not_end_the_sharing() -> None:
+    config = {
+        "transforms": "swap,format,changed",
+        "transforms.swap.type": "io.debezium.transforms.SwapGeometryCoordinates",
+        "transforms.format.type": "io.debezium.transforms.GeometryFormatTransformer",
+        "transforms.changed.type": "io.debezium.transforms.ExtractChangedRecordState",
+        "transforms.changed.header.changed.name": "Changed",
+    }
+    shape = Schema("struct", name=GEOMETRY, fields=(Field("wkb", BYTES), Field("srid", INT32.as_optional())))
+    envelope = event_form(DEFAULT).envelope("p.public.t", Schema("struct", optional=True, fields=(Field("g", shape),)))
+    point = {"wkb": bytes.fromhex("0101000000") + bytes(8) + bytes.fromhex("000000000000f03f"), "srid": 4326}
+    event = ConnectRecord("t", value_schema=envelope, value=event_of(envelope, DEFAULT, before={"g": point}, op="d"))
+    record, shared = Chain(make_steps(config, DEFAULT, NO_PLUGINS)).apply_with_shared(event)
+    assert record is not None
+    assert record.value["before"] != event.value["before"]
+    assert [header.name for header in shared] == ["Changed"]
 
 
 def test_a_shared_header_that_a_later_step_replaces_is_shared_once() -> None:

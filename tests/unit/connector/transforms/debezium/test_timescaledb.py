@@ -10,6 +10,7 @@ import pytest
 from connector.configdef.options import Options
 from connector.record.connect_record import ConnectRecord, DataError, Header
 from connector.record.schema import INT32, STRING, Field, Schema
+from connector.transforms.chain import Chain, Step
 from connector.transforms.debezium.timescaledb import KEYS, Table, TimescaleDb
 
 INTERNAL: Final = "_timescaledb_internal"
@@ -120,3 +121,8 @@ def test_the_options_name_schemas_prefix_and_database() -> None:
 def test_without_a_catalog_a_chunk_is_an_error() -> None:
     with pytest.raises(DataError, match="database"):
         TimescaleDb.of(Options(KEYS, {})).apply(event("_hyper_1_1_chunk"))
+
+
+def test_a_tombstone_has_the_headers_that_name_the_chunk() -> None:
+    _, shared = Chain([Step("t", "TimescaleDb", made(Catalog()))]).apply_with_shared(event("_hyper_1_1_chunk"))
+    assert [header.value for header in shared] == ["_hyper_1_1_chunk", INTERNAL]
