@@ -46,13 +46,15 @@ class SourceForm:
         return cls(schema, tuple(fields), tuple(parts))
 
     def values(self, source: Mapping[str, Any], op: object, transaction: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the attributes."""
+        """Return the attributes. Raises DataError for an event without operation, and for a transaction without one of its fields."""
+        if op is None:
+            raise DataError("the event lacks the field op")
         found: dict[str, Any] = {_PREFIX + "op": op}
         for name, attribute, is_text in self.parts:
             value = get(self.schema, source, name)
             found[attribute] = str(value) if is_text and value is not None else value
         for name, attribute in _TRANSACTION:
-            found[_PREFIX + attribute] = None if transaction is None else str(transaction[name])
+            found[_PREFIX + attribute] = None if transaction is None else str(needed(transaction, name))
         return found
 
     def json(self, source: Mapping[str, Any], op: object, transaction: Mapping[str, Any] | None) -> list[bytes]:
@@ -102,13 +104,20 @@ class DataForm:
             raise DataError(f"a value does not fit its schema ({type(problem).__name__})") from problem
 
 
+def needed(block: Mapping[str, Any], name: str) -> Any:
+    """Return the value of a field. Raises DataError if there is none: a transform may have removed it."""
+    if name not in block:
+        raise DataError(f"the event lacks the field {name}")
+    return block[name]
+
+
 def event_id(source: Mapping[str, Any], *, needs_all: bool) -> str:
-    """Return the id of an event. Raises DataError for a null where ``needs_all`` forbids it."""
-    parts = {name: source[name] for name in ("lsn", "txId", "sequence")}
+    """Return the id of an event. Raises DataError for a field that is missing, or null where ``needs_all`` forbids it."""
+    parts = {name: needed(source, name) for name in ("lsn", "txId", "sequence")}
     if needs_all and None in parts.values():
         raise DataError("the source block has no lsn, txId or sequence, which this version needs for an id")
     shown = ";".join(f"{name}:{'null' if value is None else value}" for name, value in parts.items())
-    return f"name:{source['name']};{shown}"
+    return f"name:{needed(source, 'name')};{shown}"
 
 
 def iso_time(ms: int) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from connector.configdef.options import Options
-from connector.converters.cloud_event_parts import DataForm, SourceForm, event_id, iso_time
+from connector.converters.cloud_event_parts import DataForm, SourceForm, event_id, iso_time, needed
 from connector.converters.cloud_event_settings import KEYS, CloudEventSettings, Origin, avro_choice
 from connector.converters.converter import Converted, Converter, DelegatingDefinition, Side
 from connector.record.connect_record import DataError, Header
@@ -46,13 +46,6 @@ class CloudEventsConverter:
 
     def convert(self, topic: str, schema: Schema | None, value: Any, headers: Sequence[Header]) -> Converted:
         """Return the event's bytes; null for a record that is no change event. Raises DataError, and what Avro's converter raises."""
-        try:
-            return self._converted(topic, schema, value, headers)
-        except KeyError as problem:
-            # A transformation may have removed fields of the source block or the event.
-            raise DataError(f"the event lacks the field {problem.args[0]}") from None
-
-    def _converted(self, topic: str, schema: Schema | None, value: Any, headers: Sequence[Header]) -> Converted:
         if schema is None or value is None:
             return Converted(None)
         blocks = self._blocks(schema, value, headers)
@@ -87,7 +80,7 @@ class CloudEventsConverter:
             source = field_of(schema, "source")
             if source is None or value["source"] is None:
                 raise DataError("the event has no source block")
-            return _Blocks(source.schema, value["source"], value["op"], value.get("transaction"))
+            return _Blocks(source.schema, value["source"], value.get("op"), value.get("transaction"))
         found, op, transaction = (_last(headers, name) for name in ("source", "op", "transaction"))
         if found is None or op is None:
             return None
@@ -100,10 +93,10 @@ class CloudEventsConverter:
         generated = "io.debezium.postgresql.datachangeevent" if settings.is_old else "io.debezium.connector.postgresql.DataChangeEvent"
         found = {
             "id": self._chosen("id", settings.metadata.id, headers) or event_id(source, needs_all=settings.is_old),
-            "source": f"/debezium/{_CONNECTOR}/{source['name']}",
+            "source": f"/debezium/{_CONNECTOR}/{needed(source, 'name')}",
             "specversion": "1.0",
             "type": self._chosen("type", settings.metadata.type, headers) or generated,
-            "time": iso_time(source["ts_ms"]),
+            "time": iso_time(needed(source, "ts_ms")),
             "datacontenttype": f"application/{settings.data}",
         }
         if settings.tracing:
@@ -146,7 +139,8 @@ class CloudEventsConverter:
     ) -> Converted:
         raw = self._data_in_avro(f"{topic}-data", data, value, headers)
         attributes = {**_before(attributes), "dataschema": self._data_schema(raw), **_after(attributes)}
-        name = self._adjust(self._settings.schema_name or f"{blocks.source['name']}.{blocks.source['db']}.CloudEvents.Envelope")
+        source = blocks.source
+        name = self._adjust(self._settings.schema_name or f"{needed(source, 'name')}.{needed(source, 'db')}.CloudEvents.Envelope")
         if name not in self._envelopes:
             self._envelopes[name] = SchemaCache()
         extensions = () if form is None else form.fields
@@ -156,7 +150,7 @@ class CloudEventsConverter:
                 "struct", name=name, fields=(*(Field(each, STRING) for each in attributes), *extensions, Field("data", BYTES))
             ),
         )
-        found = {} if form is None else form.values(blocks.source, blocks.op, blocks.transaction)
+        found = {} if form is None else form.values(source, blocks.op, blocks.transaction)
         return self._delegate.convert(topic, schema, {**attributes, **found, "data": raw}, headers)
 
     def _data_in_avro(self, topic: str, data: DataForm, value: Mapping[str, Any], headers: Sequence[Header]) -> bytes:

@@ -193,6 +193,25 @@ def test_a_source_block_without_a_field_that_is_needed_fails_the_record() -> Non
     assert by_header.convert(TOPIC, schema, value, (Header("id", STRING, "x"),)).payload is not None
 
 
+def test_an_event_without_operation_fails_only_with_extension_attributes() -> None:
+    schema, value = _event(*SOURCE)
+    schema = replace(schema, fields=schema.fields[:3])
+    value.pop("op")
+    with pytest.raises(DataError, match="lacks the field op"):
+        _converter({}, DEFAULT).convert(TOPIC, schema, value, ())
+    assert _converter({"extension.attributes.enable": "false"}, DEFAULT).convert(TOPIC, schema, value, ()).payload is not None
+
+
+def test_a_mistake_of_the_converter_of_avro_is_not_told_as_a_missing_field() -> None:
+    class Wrong:
+        def convert(self, topic: str, schema: Schema | None, value: Any, headers: Any) -> Converted:
+            raise KeyError("secret")
+
+    settings = CloudEventSettings.of(Options(KEYS, {"serializer.type": "avro", "data.serializer.type": "avro"}, DEFAULT))
+    with pytest.raises(KeyError):
+        CloudEventsConverter(settings, Wrong()).convert(TOPIC, *_event(*SOURCE), ())
+
+
 def test_fields_of_other_types_matter_to_extension_attributes_alone() -> None:
     schema, value = _event(*SOURCE)
     source = schema.fields[2]
