@@ -47,6 +47,8 @@ class JsonConverter:
             # The schema's defaults may not fit either.
             form = self._forms.get(schema, self._form)
             return Converted(form.encode(value) + form.after, form.before)
+        except DataError:
+            raise
         except (ValueError, TypeError, AttributeError, LookupError) as problem:
             raise DataError(f"a value does not fit its schema ({type(problem).__name__})") from problem
 

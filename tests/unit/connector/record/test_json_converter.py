@@ -163,3 +163,8 @@ def test_a_default_that_does_not_fit_fails_the_record() -> None:
     listed = Schema("array", items=STRING).with_default([None])
     with pytest.raises(DataError, match="does not fit its schema"):
         JsonConverter(ConverterSettings()).convert("t", listed, [], ())
+
+
+def test_a_member_that_connect_has_no_type_for_is_named() -> None:
+    with pytest.raises(DataError, match="of the type Decimal has no schema"):
+        JsonConverter(ConverterSettings()).convert("t", Schema("array"), [Decimal(1), "x"], ())
