@@ -78,6 +78,8 @@ class ByLogicalTableRouter:
     adjusted: NameAdjuster
     fills: bool
     """Nulls of rows and keys become the defaults of their columns."""
+    needs_before: bool
+    """An event whose schema has no field ``before`` fails."""
     _keys: SchemaCache[_Key] = field(default_factory=SchemaCache)
     _envelopes: SchemaCache[_Envelope] = field(default_factory=SchemaCache)
     """By schema alone, as in the reference: when the same schema comes by two topics, its first new name stays."""
@@ -94,18 +96,20 @@ class ByLogicalTableRouter:
         if mode not in _MODES:
             raise _invalid("schema.name.adjustment.mode", f"Value must be one of {', '.join(_MODES)}")
         _check_size(options, sizes)
-        unique = _flag(options, "key.enforce.uniqueness")
+        unique, differences = _flag(options, "key.enforce.uniqueness"), differences_of(options.emulation)
         key_regex, key_replacement = options.raw.get("key.field.regex", ""), options.raw.get("key.field.replacement", "")
         if key_regex.strip(BLANKS) and not key_replacement.strip(BLANKS):
             raise _invalid("key.field.replacement", "key.field.replacement must be non-empty if key.field.regex is set.")
+        pattern = _regex("key.field.regex", key_regex, options) if key_regex.strip(BLANKS) else None
         return cls(
             _regex("topic.regex", _required(options, "topic.regex"), options),
             _required(options, "topic.replacement"),
             options.raw.get("key.field.name", key_field) if unique else None,
-            _regex("key.field.regex", key_regex, options) if key_regex.strip(BLANKS) else None,
+            pattern if unique else None,
             key_replacement,
             name_adjuster(mode, dots=True),
-            differences_of(options.emulation).fills_defaults,
+            differences.fills_defaults,
+            differences.needs_before,
         )
 
     def apply(self, record: ConnectRecord) -> ConnectRecord | None:
@@ -174,7 +178,8 @@ class ByLogicalTableRouter:
         return _Key(named, with_defaults(schema) if self.fills else ())
 
     def _envelope(self, topic: str, schema: Schema) -> _Envelope:
-        schema_of(schema, "before")
+        if self.needs_before:
+            schema_of(schema, "before")
         row = self.adjusted(f"{topic}.Value")
         fields = (Field(each.name, replace(each.schema, name=row)) if each.name in _ROWS else each for each in schema.fields)
         rows = ((each.name, each.schema) for each in schema.fields if each.name in _ROWS)

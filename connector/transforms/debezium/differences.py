@@ -35,7 +35,8 @@ class Differences:
     # ByLogicalTableRouter
     fills_defaults: bool
     """Nulls in routed rows and keys become the defaults of their columns."""
-
+    needs_before: bool
+    """Events without a field ``before`` fail."""
     routes_to_destinations: bool
     """The size of the router's cache is ``logical.destination.cache.size``. The former name counts where this one is not set."""
 
@@ -66,6 +67,7 @@ _UNTIL_2: Final = Differences(
     adds_empty_lists=False,
     compares_defaults=True,
     fills_defaults=True,
+    needs_before=True,
     routes_to_destinations=False,
     trims_placements=False,
     may_miss_fields=False,
@@ -84,6 +86,7 @@ _SINCE_3: Final = Differences(
     adds_empty_lists=True,
     compares_defaults=False,
     fills_defaults=False,
+    needs_before=True,
     routes_to_destinations=False,
     trims_placements=True,
     may_miss_fields=True,
@@ -95,7 +98,9 @@ _SINCE_3: Final = Differences(
 _DIFFERENCES: Final = {
     DEBEZIUM_2_3_4.version: _UNTIL_2,
     DEBEZIUM_3_6_3.version: _SINCE_3,
-    DEBEZIUM_3_7_0.version: replace(_SINCE_3, routes_to_destinations=True, may_keep_empty_arrays=True, skips_null_structs=True),
+    DEBEZIUM_3_7_0.version: replace(
+        _SINCE_3, needs_before=False, routes_to_destinations=True, may_keep_empty_arrays=True, skips_null_structs=True
+    ),
 }
 
 

@@ -101,7 +101,9 @@ class EventRouter:
         if not is_change_event(record) or record.value_schema is None:
             return record
         event = record.value
-        operation = event.get("op") or text_of(record.value_schema, event, "op")
+        operation = event.get("op")
+        if not isinstance(operation, str):
+            raise DataError("EventRouter needs the operation of an event, a text in the field op")
         if operation == "d":
             return None
         if operation == "u":

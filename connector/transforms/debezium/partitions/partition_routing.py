@@ -13,6 +13,7 @@ from connector.configdef.key import VERSIONS, Key
 from connector.configdef.options import OptionError, Options
 from connector.java.murmur3 import murmur3
 from connector.java.splitting import java_list, java_path
+from connector.java.trim import trim
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.hash_code import hash_code
 from connector.record.schema import Schema
@@ -49,7 +50,7 @@ class PartitionRouting(SharesHeaders):
         names = java_list(written)
         if "" in names:
             raise OptionError.of_value(FIELDS, written, "Empty string element(s) not permitted")
-        paths = tuple(tuple(java_path(name, ".")) for name in names)
+        paths = tuple(tuple(map(trim, java_path(name, "."))) for name in names)
         murmur = options.needed(FUNCTION).lower() == "murmur"
         return cls(paths, count, murmur, differences_of(options.emulation).skips_null_structs)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from connector.configdef.options import OptionError, Options
-from connector.emulation import DEFAULT
+from connector.emulation import DEBEZIUM_3_7_0, DEFAULT, Emulation
 from connector.record.connect_record import ConnectRecord, DataError, Header
 from connector.record.schema import BYTES, INT32, INT64, STRING, Field, Schema
 from connector.transforms.catalog import TRANSFORMS
@@ -29,9 +29,13 @@ _POINT = bytes.fromhex("0101000000000000000000f83f0000000000000440")
 
 
 def made(name: str, **options: str) -> Transform:
+    return made_in(DEFAULT, name, **options)
+
+
+def made_in(emulation: Emulation, name: str, **options: str) -> Transform:
     [definition] = [each for each in TRANSFORMS.values() if each.name.endswith(f".{name}")]
     values = {option.replace("_", "."): value for option, value in options.items()}
-    return definition.make(Options(definition.keys_in(DEFAULT.version), values, DEFAULT))
+    return definition.make(Options(definition.keys_in(emulation.version), values, emulation))
 
 
 def row(**columns: Schema) -> Schema:
@@ -122,6 +126,32 @@ def test_events_without_a_field_that_the_transform_reads_fail(name: str, without
         made(name, **options).apply(event(row(id=INT32), None, {"id": 1}, without))
 
 
+@pytest.mark.parametrize("name", ["ByLogicalTableRouter", "ToLogicalTopicRouter"])
+@pytest.mark.parametrize("without", [("before",), ("before", "after")])
+def test_version_3_7_routes_events_without_the_old_row(name: str, without: tuple[str, ...]) -> None:
+    router = made_in(DEBEZIUM_3_7_0, name, topic_regex=".*", topic_replacement="all")
+    routed = router.apply(event(row(id=INT32), None, {"id": 1}, *without))
+    assert routed is not None
+    assert routed.value_schema is not None
+    assert routed.value_schema.name == "all.Envelope"
+    assert [field.schema.name for field in routed.value_schema.fields if field.name == "after"] == ["all.Value"][len(without) - 1 :]
+
+
+@pytest.mark.parametrize("op", [None, 5])
+def test_an_outbox_event_without_an_operation_fails(op: object) -> None:
+    record = event(row(id=INT32), None, {"id": 1})
+    with pytest.raises(DataError, match="operation"):
+        made("EventRouter").apply(replace(record, value={**record.value, "op": op}))
+
+
+def test_a_name_for_keys_matters_only_if_they_get_a_field() -> None:
+    options = {"topic_regex": ".*", "topic_replacement": "all", "key_field_regex": "(.*)", "key_field_replacement": "$3"}
+    record = event(row(id=INT32), None, {"id": 1})
+    with pytest.raises(DataError, match="No group 3"):
+        made("ByLogicalTableRouter", **options).apply(record)
+    assert made("ByLogicalTableRouter", key_enforce_uniqueness="false", **options).apply(record) is not None
+
+
 def test_a_list_of_other_things_than_names_drops_no_column() -> None:
     items = Schema("array", items=Schema("array", items=INT32))
     record = replace(event(row(id=INT32), None, {"id": 1}), headers=(Header("h", items, [[1]]),))
@@ -188,6 +218,13 @@ def test_a_path_through_a_null_that_is_no_struct_is_no_partition() -> None:
     routing = made("PartitionRouting", partition_payload_fields="after.a.b", partition_topic_num="7")
     record = event(row(a=STRING.as_optional()), None, {"a": None})
     assert routing.apply(record) == record
+
+
+def test_blanks_in_a_path_are_no_part_of_the_names() -> None:
+    routing = made("PartitionRouting", partition_payload_fields="after . a", partition_topic_num="7")
+    routed = routing.apply(event(row(a=STRING), None, {"a": "x"}))
+    assert routed is not None
+    assert routed.partition == ord("x") % 7
 
 
 def test_a_value_that_is_itself_a_geometry_or_a_vector_stays() -> None:
