@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 from connector.configdef.options import Options
@@ -45,15 +46,21 @@ class ConfluentAvroConverter(AvroConverter):
             avro, text, write = self._mapped.get(schema, self._map)
         name = avro.full_name if avro.type == "record" else None
         answer = self._registry.schema(self._subjects.request(topic, name, "AVRO", text))
-        if avro.type == "bytes" and schema is not None:
-            # The serializer sends bytes without the length that Avro puts before them.
-            write = bare_writer(schema)
         own = answer.text is None or answer.text == text
         if not own:
             write = substitute_writer(schema, self._settings, text, answer.text or "", strict=self._subjects.strict)
+        if schema is not None and avro.type == "bytes" and (own or _is_bytes(answer.text or "")):
+            # The serializer sends bytes without the length that Avro puts before them.
+            write = bare_writer(schema)
         return Prepared(
             write, self._subjects.wire(answer), own and (self._registry.newest_seconds < 0 or self._subjects.action != "latest")
         )
+
+
+def _is_bytes(text: str) -> bool:
+    """Whether an Avro schema is of bytes. A union with them is not."""
+    schema = json.loads(text)
+    return (schema.get("type") if isinstance(schema, dict) else schema) == "bytes"
 
 
 DEFINITIONS: Final = (

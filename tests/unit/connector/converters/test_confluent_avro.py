@@ -186,6 +186,14 @@ def test_bytes_alone_have_no_length() -> None:
     assert answered(made(), BYTES.as_optional(), b"abc", RegisteredSchema(1)).payload == b"\2\6abc"
 
 
+@pytest.mark.parametrize(
+    ("text", "payload"), [('"bytes"', b"\x7d"), ('{"type":"bytes","doc":"d"}', b"\x7d"), ('["null","bytes"]', b"\2\2\x7d")]
+)
+def test_bytes_of_the_newest_schema_have_no_length(text: str, payload: bytes) -> None:
+    converter = made(auto_register_schemas="false", use_latest_version="true")
+    assert answered(converter, decimal(2), Decimal("1.25"), RegisteredSchema(1, text=text)).payload == payload
+
+
 def test_values_without_a_schema() -> None:
     found = answered(made(), None, {"a": [1, True, None, "x", 1.5, 1 << 40]}, RegisteredSchema(1))
     assert found.payload is not None
