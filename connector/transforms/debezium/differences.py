@@ -31,6 +31,9 @@ class Differences:
     """Events without one of the two rows have headers with empty lists. Otherwise they have none."""
     compares_defaults: bool
     """A null counts as the default of its column."""
+    compares_contents: bool
+    """Bit strings are compared by content, and a column that only one of the rows has counts as changed. Otherwise it fails the record, or
+    does not count."""
 
     # ByLogicalTableRouter
     fills_defaults: bool
@@ -66,6 +69,7 @@ _UNTIL_2: Final = Differences(
     may_keep_nulls=False,
     adds_empty_lists=False,
     compares_defaults=True,
+    compares_contents=False,
     fills_defaults=True,
     needs_before=True,
     routes_to_destinations=False,
@@ -85,6 +89,7 @@ _SINCE_3: Final = Differences(
     may_keep_nulls=True,
     adds_empty_lists=True,
     compares_defaults=False,
+    compares_contents=False,
     fills_defaults=False,
     needs_before=True,
     routes_to_destinations=False,
@@ -99,7 +104,12 @@ _DIFFERENCES: Final = {
     DEBEZIUM_2_3_4.version: _UNTIL_2,
     DEBEZIUM_3_6_3.version: _SINCE_3,
     DEBEZIUM_3_7_0.version: replace(
-        _SINCE_3, needs_before=False, routes_to_destinations=True, may_keep_empty_arrays=True, skips_null_structs=True
+        _SINCE_3,
+        compares_contents=True,
+        needs_before=False,
+        routes_to_destinations=True,
+        may_keep_empty_arrays=True,
+        skips_null_structs=True,
     ),
 }
 

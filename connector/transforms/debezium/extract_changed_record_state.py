@@ -11,7 +11,7 @@ from connector.configdef.key import VERSIONS
 from connector.configdef.options import Options
 from connector.record.connect_record import ConnectRecord, Header
 from connector.record.schema import STRING, Schema
-from connector.record.struct import SchemaCache
+from connector.record.struct import SchemaCache, field_of
 from connector.record.value_tokens import BLANKS
 from connector.transforms.debezium.differences import differences_of
 from connector.transforms.debezium.envelope import is_change_event, schema_of, with_defaults
@@ -19,7 +19,7 @@ from connector.transforms.debezium.new_record_state.extract_new_record_state_key
 from connector.transforms.transform import SharesHeaders, TransformDefinition
 
 _ARRAYS: Final = frozenset({"io.debezium.data.Bits"})
-"""Types whose values the reference holds as Java arrays, which equal nothing but themselves."""
+"""Types whose values the reference holds as Java arrays, which equal nothing but themselves until 3.7."""
 _FLOATS: Final = frozenset({"float", "double"})
 
 
@@ -52,6 +52,16 @@ class _Column:
         return bool(earlier == later) and not (self.items_differ and any(item is not None for item in later))
 
 
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """A column that only one of the rows has."""
+
+    name: str
+
+    def same(self, _before: Mapping[str, Any], _after: Mapping[str, Any]) -> bool:
+        return False
+
+
 class ExtractChangedRecordState(SharesHeaders):
     """Adds one header with the changed columns and one with the others."""
 
@@ -60,11 +70,12 @@ class ExtractChangedRecordState(SharesHeaders):
         self._changed: Final = _header(options, "header.changed.name")
         self._unchanged: Final = _header(options, "header.unchanged.name")
         self._compares_defaults: Final = differences.compares_defaults
+        self._compares_contents: Final = differences.compares_contents
         self._adds_empty_lists: Final = differences.adds_empty_lists
-        self._columns: Final[SchemaCache[tuple[_Column, ...]]] = SchemaCache()
+        self._columns: Final[SchemaCache[tuple[_Column | _Alone, ...]]] = SchemaCache()
 
     def apply(self, record: ConnectRecord) -> ConnectRecord | None:
-        """Return the record with its headers; without them where it is no change event. Raises DataError for rows of different columns."""
+        """Return the record with its headers; without them where it is no change event. Raises DataError for rows of unlike columns."""
         if record.value is None or not is_change_event(record) or record.value_schema is None:
             return record
         columns = self._columns.get(record.value_schema, self._compared)
@@ -82,20 +93,28 @@ class ExtractChangedRecordState(SharesHeaders):
                 headers.append(Header(schema.name, schema, names))
         return replace(record, headers=tuple(headers))
 
-    def _compared(self, envelope: Schema) -> tuple[_Column, ...]:
+    def _compared(self, envelope: Schema) -> tuple[_Column | _Alone, ...]:
         earlier, later = schema_of(envelope, "before"), schema_of(envelope, "after")
         first, second = (dict(with_defaults(row)) if self._compares_defaults else {} for row in (earlier, later))
-        return tuple(
-            _Column(
-                field.name,
-                first.get(field.name),
-                second.get(field.name),
-                differs_always=field.schema.name in _ARRAYS,
-                items_differ=field.schema.items is not None and field.schema.items.name in _ARRAYS,
-                is_float=schema_of(earlier, field.name).type in _FLOATS,
+        arrays = frozenset() if self._compares_contents else _ARRAYS
+        columns: list[_Column | _Alone] = []
+        for field in later.fields:
+            if self._compares_contents and field_of(earlier, field.name) is None:
+                columns.append(_Alone(field.name))
+                continue
+            columns.append(
+                _Column(
+                    field.name,
+                    first.get(field.name),
+                    second.get(field.name),
+                    differs_always=field.schema.name in arrays,
+                    items_differ=field.schema.items is not None and field.schema.items.name in arrays,
+                    is_float=schema_of(earlier, field.name).type in _FLOATS,
+                )
             )
-            for field in later.fields
-        )
+        if self._compares_contents:
+            columns += [_Alone(field.name) for field in earlier.fields if field_of(later, field.name) is None]
+        return tuple(columns)
 
 
 def _header(options: Options, name: str) -> Schema | None:

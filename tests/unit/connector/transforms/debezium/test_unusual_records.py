@@ -109,6 +109,24 @@ def test_arrays_of_bits_always_count_as_changed(items: list[bytes | None], chang
     assert record.headers[0].value == changed
 
 
+def changed_in_3_7(earlier: Schema, later: Schema, before: Any, after: Any) -> Any:
+    schema = Schema("struct", name="s.t.Envelope", fields=(Field("before", earlier), Field("after", later), Field("op", STRING)))
+    transform = made_in(DEBEZIUM_3_7_0, "ExtractChangedRecordState", header_changed_name="changed")
+    record = transform.apply(ConnectRecord("s.t", None, None, schema, {"before": before, "after": after, "op": "u"}))
+    assert record is not None
+    return record.headers[0].value
+
+
+def test_version_3_7_compares_bits_by_content() -> None:
+    state = row(b=_BITS, c=Schema("array", items=_BITS))
+    assert changed_in_3_7(state, state, {"b": b"\1", "c": [b"\1"]}, {"b": b"\1", "c": [b"\1"]}) == []
+    assert changed_in_3_7(state, state, {"b": b"\1", "c": [b"\1"]}, {"b": b"\2", "c": [b"\2"]}) == ["b", "c"]
+
+
+def test_version_3_7_counts_columns_of_one_row_as_changed() -> None:
+    assert changed_in_3_7(row(a=INT32, b=INT32), row(c=INT32, b=INT32), {"a": 1, "b": 1}, {"c": 1, "b": 1}) == ["c", "a"]
+
+
 @pytest.mark.parametrize(
     ("name", "without"),
     [
