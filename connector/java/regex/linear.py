@@ -10,11 +10,13 @@ import re2
 from connector.java.regex.findings import Malformed, TooLarge, Unsupported
 from connector.java.regex.syntax import parse_named
 from connector.java.regex.text import NotLinear, linear_line_text
-from connector.java.regex.tree import edges, repeats_nothing
+from connector.java.regex.tree import edges, positions, repeats_nothing
 
 _LINE_ENDS: Final = frozenset("\n\r\x85\u2028\u2029")
 _WORD_EDGES: Final = frozenset(("word", "no word"))
 _OF_TEXTS: Final = frozenset(("begin", "end"))
+_FEW: Final = 12
+"""The states of an automaton for so many characters fit into RE2's memory (8 MiB)."""
 
 
 class Match(Protocol):
@@ -53,10 +55,14 @@ class LinearMatch:
 
 @dataclass(frozen=True, slots=True)
 class LinearPattern:
-    """A pattern for RE2. ``size`` is the length of RE2's program: a text takes at most so many steps for each of its characters."""
+    """A pattern for RE2. ``size`` is the length of RE2's program: a text takes at most so many steps for each of its characters.
+
+    ``cost`` is what a search takes for each character: 1, unless RE2's memory may be too small for the automaton.
+    """
 
     program: Any
     size: int
+    cost: int
     one_line: bool
     ascii_only: bool
 
@@ -72,8 +78,10 @@ class LinearPattern:
             program = re2.compile(linear_line_text(tree), options)
         except (NotLinear, Malformed, Unsupported, TooLarge, RecursionError, UnicodeEncodeError, re2.error):
             return None
-        kinds = edges(tree)
-        return cls(program, program.programsize, not kinds <= _OF_TEXTS | _WORD_EDGES, bool(kinds & _WORD_EDGES))
+        kinds, size = edges(tree), program.programsize
+        # Where it is, RE2 makes states for each search anew, which takes longer than running the program thereafter.
+        cost = 1 if positions(tree) <= _FEW else 4 * size
+        return cls(program, size, cost, not kinds <= _OF_TEXTS | _WORD_EDGES, bool(kinds & _WORD_EDGES))
 
     def text(self, text: str) -> LinearText | None:
         """Return a text for :class:`LinearText`'s searches; None where RE2 may find other matches in it than Java."""
@@ -89,29 +97,29 @@ class LinearPattern:
 class LinearText:
     """Searches in a text. Java's places are characters and RE2's bytes: each place is counted from the one before it."""
 
-    __slots__ = ("_byte", "_character", "_data", "_pattern")
+    __slots__ = ("_byte", "_character", "_data", "pattern")
 
     def __init__(self, pattern: LinearPattern, data: bytes) -> None:
-        self._pattern = pattern
+        self.pattern = pattern
         self._data = data
         self._character = self._byte = 0
 
     def search(self, at: int) -> LinearMatch | None:
         """Return the first match that begins at this character or later."""
-        return self._match(self._pattern.program.search(self._data, self._byte_of(at)))
+        return self._match(self.pattern.program.search(self._data, self._byte_of(at)))
 
     def match(self) -> LinearMatch | None:
         """Return the match at the start of the text."""
-        return self._match(self._pattern.program.match(self._data))
+        return self._match(self.pattern.program.match(self._data))
 
     def fullmatch(self) -> LinearMatch | None:
         """Return the match that is the whole text."""
-        return self._match(self._pattern.program.fullmatch(self._data))
+        return self._match(self.pattern.program.fullmatch(self._data))
 
     def _match(self, found: Any) -> LinearMatch | None:
         if found is None:
             return None
-        groups = self._pattern.program.groups
+        groups = self.pattern.program.groups
         begin = found.start()
         return LinearMatch(self._data, tuple(found.span(group) for group in range(groups + 1)), self._character_of(begin))
 

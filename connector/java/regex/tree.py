@@ -125,6 +125,21 @@ def edges(node: Node) -> set[str]:
     return set()
 
 
+def positions(node: Node) -> int:
+    """Return how many characters the tree has, with each repetition written out: an automaton has at most 2 to this power of states."""
+    match node:
+        case Chars():
+            return 1
+        case Sequence(parts) | Either(parts):
+            return sum(map(positions, parts))
+        case Repeat(part, low, high):
+            return positions(part) * (max(low, 1) if high is None else high)
+        case Group(part) | Atomic(part) | Look(part):
+            return positions(part)
+        case Edge() | BackReference():
+            return 0
+
+
 def repeats_nothing(node: Node) -> bool:
     """Whether a repetition repeats what may match the empty text. Engines differ in the groups of such a match."""
     match node:

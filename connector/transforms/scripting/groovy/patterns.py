@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import re2
 
 from connector.java.regex.findings import Malformed, Unsupported
-from connector.java.regex.linear import LinearPattern, Match
+from connector.java.regex.linear import LinearPattern, LinearText, Match
 from connector.java.regex.matching import Pattern, ReplacementError, each_match
 from connector.java.regex.syntax import parse_named
 from connector.java.regex.translation import translate
@@ -43,45 +43,31 @@ class Bounded:
     exponential: bool
     linear: Any = None
     """RE2's program for whole texts, where RE2 can match the pattern: its work needs no bound."""
-    searched: LinearPattern | None = None
-    """RE2's program for parts of texts, likewise."""
 
-    def engine(self, text: str) -> Engine:
+    def engine(self, text: str) -> Backtracking | LinearText:
         """Return what finds the pattern in a text. Raises EvaluationError where that may take too long."""
         length = len(text) + 1
         if not self._takes_long(length):
             return Backtracking(self.pattern.program, text)
-        if self.searched is not None and length * self.searched.size <= MOST_MATCHING and (linear := self.searched.text(text)) is not None:
+        searched = _searched(self.pattern.source)
+        if searched is not None and length * searched.size <= MOST_MATCHING and (linear := searched.text(text)) is not None:
             return linear
         raise EvaluationError("A regular expression may take too long on a text of this length; write it with fewer repetitions")
 
     def steps(self, length: int) -> int:
         """How many steps of matching a text of this length may take."""
-        if self.searched is not None and self._takes_long(length):
+        if self._takes_long(length) and (searched := _searched(self.pattern.source)) is not None:
             # Each match may be looked for in all the rest of the text.
-            return length * self.searched.size + min(length**2, MOST_MATCHING)
+            return length * searched.size + min(length**2 * searched.cost, MOST_MATCHING)
         return (1 << min(length, _LONGEST_EXPONENT)) * (_MATCHING // _BRANCHING) if self.exponential else length**self.power
 
     def _takes_long(self, length: int) -> bool:
         return (self.exponential and length > _LONGEST_EXPONENT) or length**self.power > MOST_MATCHING
 
 
-class Engine(Protocol):
-    """Finds a pattern in a text."""
-
-    def search(self, at: int) -> Match | None:
-        """Return the first match that begins at this character or later."""
-
-    def match(self) -> Match | None:
-        """Return the match at the start of the text."""
-
-    def fullmatch(self) -> Match | None:
-        """Return the match that is the whole text."""
-
-
 @dataclass(frozen=True, slots=True)
 class Backtracking:
-    """The same with :mod:`re`, whose time only the caller bounds."""
+    """Finds a pattern in a text with :mod:`re`, whose time only the caller bounds."""
 
     program: re.Pattern[str]
     text: str
@@ -108,7 +94,13 @@ def bounded(source: str) -> Bounded:
     except (Malformed, Unsupported) as error:
         raise ValueError(str(error)) from None
     power, exponential = _growth(tree)
-    return Bounded(pattern, power + 1, exponential, _linear(source), LinearPattern.compile(source))
+    return Bounded(pattern, power + 1, exponential, _linear(source))
+
+
+@lru_cache(maxsize=256)
+def _searched(source: str) -> LinearPattern | None:
+    """RE2's program for parts of texts. Only long texts need it, so that a pattern does not take its memory without them."""
+    return LinearPattern.compile(source)
 
 
 def _linear(source: str) -> Any:
@@ -153,14 +145,16 @@ def matches(text: str, source: str) -> bool:
 
 def every(text: str, source: str) -> Iterator[Match]:
     """Yield the matches of a pattern in a text. Raises EvaluationError."""
-    engine, length = compiled(source).engine(text), len(text)
-    looked_at = 0
+    engine = compiled(source).engine(text)
+    if isinstance(engine, Backtracking):
+        return each_match(text, lambda _text, at: engine.search(at))
+    taken, length, cost = 0, len(text), engine.pattern.cost
 
     def search(_text: str, at: int) -> Match | None:
-        nonlocal looked_at
+        nonlocal taken
         # What RE2 looks at beyond a match is looked at again for the next one.
-        looked_at += length - at
-        if looked_at > MOST_MATCHING and not isinstance(engine, Backtracking):
+        taken += (length - at) * cost
+        if taken > MOST_MATCHING:
             raise EvaluationError("A regular expression has too many matches in a text of this length")
         return engine.search(at)
 

@@ -212,6 +212,9 @@ def test_a_linear_pattern_may_match_a_long_text() -> None:
         ("def m = ('foobar' * 9) =~ /(?<word>foo|bar)+$/\nm.find() ? m.group('word') : ''", "bar"),
         ("def m = ('foobar' * 9) =~ /(foo|ba|bar)+/\nm.matches() ? m.group(1) : m.lookingAt()", "bar"),
         ("('foobar' * 9 + '\\n').find(/(foo|bar)+$/)", None),
+        ("('é, ' * 2000).findAll(/\\p{L}\\s*,\\s*/).size()", 2000),
+        # RE2's memory may be too small for an automaton of so many characters.
+        ("('é' * 5000).findAll(/(\\p{L}{13},)+|\\p{L}/)", None),
     ],
 )
 def test_a_branching_pattern_is_found_in_a_long_text(script: str, answer: object) -> None:
