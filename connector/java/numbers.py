@@ -9,13 +9,11 @@ from typing import Final
 
 from connector.java.floats import as_float32
 
-_DECIMAL_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_ANY_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,10})?")
+_DECIMAL_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_ANY_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?0*\d{1,10})?")
 _HEX_NUMBER: Final = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?\d+", re.ASCII)
 _NAMED: Final = re.compile(r"([+-]?)(NaN|Infinity)")
 _BLANKS: Final = "".join(map(chr, range(33)))
-
-
 _LAST_OF_ONE_UNIT: Final = "\uffff"
 """Java reads digits of all scripts, one UTF-16 unit at a time: a digit of two units is none for it."""
 _LARGEST_EXPONENT: Final = 2**31

@@ -42,6 +42,17 @@ def test_a_digit_of_two_utf16_units_is_none(text: str) -> None:
         parse_decimal(text)
 
 
+def test_the_zeros_before_an_exponent_do_not_count() -> None:
+    assert parse_decimal("1e00000000000001") == 10
+
+
+@pytest.mark.parametrize("parse", [parse_double, parse_decimal])
+def test_many_digits_that_are_no_number_are_refused_at_once(parse: Callable[[str], object]) -> None:
+    # Time that grows with the square of the digits would be more than a minute.
+    with pytest.raises(NumberError):
+        parse("1" * 100_000 + "x")
+
+
 def test_a_zero_may_have_any_exponent() -> None:
     assert parse_float("0e99999999999999999999") == 0.0
     assert parse_float("-1e-99999999999999999999") == 0.0
