@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final
 
 from connector.java.floats import as_float32
+from connector.java.numbers import NumberError, parse_decimal, parse_double, parse_float
 from connector.record.schema import Schema
 from connector.transforms.scripting.groovy import numbers
 from connector.transforms.scripting.groovy.budget import MOST_BITS
@@ -32,6 +34,10 @@ from connector.transforms.scripting.groovy.values import (
 from connector.transforms.scripting.problem import EvaluationError
 
 _BLANKS: Final = "".join(map(chr, range(33)))
+_WHOLE: Final = re.compile(r"[+-]?\d+", re.ASCII)
+_LONGEST_WHOLE: Final = 100
+_LONGEST_NUMBER: Final = 1_000
+_LARGEST_EXPONENT: Final = 99_999
 _PRIMITIVES: Final = {
     "boolean": "Boolean", "int": "Integer", "long": "Long", "short": "Short", "byte": "Byte", "double": "Double", "float": "Float",
     "char": "Character",
@@ -116,14 +122,14 @@ _NUMBERS: Final[dict[str, Callable[[Any], Any]]] = {
     "Short": lambda value: Short(numbers.whole(value, 16)),
     "Byte": lambda value: Byte(numbers.whole(value, 8)),
     "BigInteger": lambda value: BigInteger(numbers.whole(value, MOST_BITS)),
-    "Double": float,
+    "Double": numbers.double_of,
     "Float": _float,
     "BigDecimal": numbers.decimal_of,
     "Number": lambda value: value,
 }
 
 
-_BITS: Final = {"Integer": 32, "Long": 64, "Short": 16, "Byte": 8}
+_BITS: Final = {"Integer": 32, "Long": 64, "Short": 16, "Byte": 8, "BigInteger": MOST_BITS}
 
 
 def _number(value: Any, kind: str, *, cast: bool) -> Any:
@@ -131,6 +137,8 @@ def _number(value: Any, kind: str, *, cast: bool) -> Any:
         return _read(str(value), kind, cast=cast)
     if not is_number(value):
         raise EvaluationError(f"A {class_of(value)} cannot be made a {kind}")
+    if kind == "Double" and not cast:
+        return numbers.shortest_double(value)
     try:
         return _NUMBERS[kind](value)
     except (OverflowError, ValueError):
@@ -143,15 +151,49 @@ def _read(text: str, kind: str, *, cast: bool) -> Any:
         if len(text) == 1:
             return _NUMBERS[kind](ord(text))
         raise EvaluationError(f"A String cannot be cast to {kind}")
+    if kind in _BITS:
+        return _NUMBERS[kind](read_whole(text, _BITS[kind]))
+    return {"Double": read_double, "Float": read_float, "BigDecimal": read_decimal}[kind](text)
+
+
+def read_whole(text: str, bits: int) -> int:
+    """Read a whole number of so many bits. Raises EvaluationError."""
+    trimmed = text.strip(_BLANKS)
+    if len(text) > _LONGEST_WHOLE or not _WHOLE.fullmatch(trimmed):
+        raise EvaluationError("A String is no whole number")
+    found = int(trimmed)
+    if found != numbers.wrapped(found, bits):
+        raise EvaluationError("A String is a number that is too large")
+    return found
+
+
+def read_decimal(text: str) -> Decimal:
+    """Read a BigDecimal. Raises EvaluationError."""
+    found: Decimal = _parsed(parse_decimal, text)
+    if abs(found.adjusted()) > _LARGEST_EXPONENT:
+        raise EvaluationError("A String is a number with a large exponent")
+    return found
+
+
+def read_double(text: str) -> float:
+    """Read a Double. Raises EvaluationError."""
+    double: float = _parsed(parse_double, text)
+    return double
+
+
+def read_float(text: str) -> Float:
+    """Read a Float. Raises EvaluationError."""
+    return Float(_parsed(parse_float, text))
+
+
+def _parsed(parse: Callable[[str], Any], text: str) -> Any:
+    trimmed = text.strip(_BLANKS)
+    if len(trimmed) > _LONGEST_NUMBER:
+        raise EvaluationError("A String is no number")
     try:
-        if kind not in ("Integer", "Long", "Short", "Byte", "BigInteger"):
-            return _NUMBERS[kind](Decimal(text.strip()))
-        found = int(text.strip(_BLANKS)) if len(text) < 100 else None
-    except (ArithmeticError, ValueError):
-        found = None
-    if found is None or (kind in _BITS and found != numbers.wrapped(found, _BITS[kind])):
-        raise EvaluationError(f"A String cannot be read as {kind}")
-    return _NUMBERS[kind](found)
+        return parse(trimmed)
+    except NumberError:
+        raise EvaluationError("A String is no number") from None
 
 
 def _list(value: Any, kind: str) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from connector.java.floats import java_double, java_float
 from connector.transforms.scripting.groovy.budget import MOST_BITS
-from connector.transforms.scripting.groovy.values import BigInteger, Float, Long, class_of
+from connector.transforms.scripting.groovy.values import BigInteger, Byte, Float, Long, Short, class_of
 from connector.transforms.scripting.problem import EvaluationError
 
 _EXACT: Final = Context(
@@ -22,6 +22,7 @@ _EXACT: Final = Context(
 )
 _EXTRA_PRECISION: Final = 10
 _LEAST_SCALE: Final = 10
+_SMALL: Final = frozenset((int, Short, Byte))
 _WHOLE: Final[dict[str, Callable[[Any, Any], Any]]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
@@ -35,7 +36,7 @@ def arithmetic(sign: str, left: Any, right: Any) -> Any:
     if sign == "**":
         return _power(left, right)
     if isinstance(left, float) or isinstance(right, float):
-        return _floating(sign, float(left), float(right))
+        return _floating(sign, double_of(left), double_of(right))
     try:
         if sign == "/":
             return unsigned_zero(_divided(_decimal(left), _decimal(right)))
@@ -88,7 +89,7 @@ def negated(value: Any) -> Any:
 def compared(left: Any, right: Any) -> int:
     """Return -1, 0 or 1 as ``left <=> right`` does for two numbers; NaN is equal to itself and larger than the rest."""
     if isinstance(left, float) or isinstance(right, float):
-        left, right = _as_double(left), _as_double(right)
+        left, right = double_of(left), double_of(right)
         if left != left or right != right:  # noqa: PLR0124 - only NaN differs from itself
             return int(left != left) - int(right != right)  # noqa: PLR0124 - likewise
         if left == right == 0:
@@ -113,7 +114,13 @@ def decimal_of(value: Any) -> Decimal:
     return _decimal(value)
 
 
-def _as_double(value: Any) -> float:
+def shortest_double(value: Any) -> float:
+    """Return what Groovy's ``toDouble`` and ``as Double`` give: a Float keeps the digits that it is written with."""
+    return float(java_float(value)) if isinstance(value, Float) else double_of(value)
+
+
+def double_of(value: Any) -> float:
+    """``Number.doubleValue``, an infinity for what is too large."""
     try:
         return float(value)
     except OverflowError:
@@ -204,7 +211,9 @@ def _scale(value: Decimal) -> int:
 
 
 def _power(left: Any, right: Any) -> Any:
-    if not isinstance(left, float) and isinstance(right, int) and right >= 0:
+    # Other exponents than Integers make doubles; a BigInteger takes any whole number.
+    exact = type(right) in _SMALL or (isinstance(left, BigInteger) and isinstance(right, int))
+    if exact and not isinstance(left, float) and right >= 0:
         if abs(right) * max(1, int(abs(left)).bit_length(), len(_decimal(left).as_tuple().digits)) > MOST_BITS:
             raise EvaluationError("A power is too large")
         if isinstance(left, Decimal):
@@ -218,7 +227,7 @@ def _power(left: Any, right: Any) -> Any:
         if isinstance(left, Long):
             return Long(found) if -(2**63) <= found < 2**63 else BigInteger(found)
         return found if -(2**31) <= found < 2**31 else BigInteger(found)
-    found = _pow(float(left), float(right))
+    found = _pow(double_of(left), double_of(right))
     if found.is_integer() and abs(found) < 2**63:
         return int(found) if abs(found) < 2**31 else Long(int(found))
     return found

@@ -224,12 +224,16 @@ def _refuse(kind: str, value: Any) -> Any:
     raise EvaluationError(f"A {class_of(value)} cannot be read as {kind}")
 
 
-def _value_of(kind: str) -> Method:
-    return lambda value: _parsed(kind)(value) if isinstance(value, str) else call(value, f"to{kind}", (), Budget())
+def _value_of(kind: str, method: str) -> Method:
+    return lambda value: _parsed(kind)(value) if isinstance(value, str) else call(value, method, (), Budget())
 
 
 def _floor(rounding: Callable[[Any], Any]) -> Method:
-    return lambda value: float(rounding(float(value))) if math.isfinite(value) else float(value)
+    def found(value: Any) -> float:
+        double = numbers.double_of(value)
+        return float(rounding(double)) if math.isfinite(double) else double
+
+    return found
 
 
 def _floor_mod(left: Any, right: Any) -> Any:
@@ -256,7 +260,7 @@ def _larger(sign: int) -> Method:
         chosen = left if compare(left, right) * sign >= 0 else right
         kinds = {type(left), type(right)}
         if kinds & {float, Decimal}:
-            return float(chosen)
+            return numbers.double_of(chosen)
         return Float(chosen) if Float in kinds else Long(chosen) if Long in kinds else chosen
 
     return found
@@ -264,11 +268,11 @@ def _larger(sign: int) -> Method:
 
 STATIC: Final[Mapping[tuple[str, str], Method]] = {
     ("Integer", "parseInt"): _parsed("Integer"),
-    ("Integer", "valueOf"): _value_of("Integer"),
+    ("Integer", "valueOf"): _value_of("Integer", "intValue"),
     ("Long", "parseLong"): _parsed("Long"),
-    ("Long", "valueOf"): _value_of("Long"),
+    ("Long", "valueOf"): _value_of("Long", "longValue"),
     ("Double", "parseDouble"): _parsed("Double"),
-    ("Double", "valueOf"): _value_of("Double"),
+    ("Double", "valueOf"): _value_of("Double", "doubleValue"),
     ("Boolean", "parseBoolean"): _boolean,
     ("Boolean", "valueOf"): lambda value: value if isinstance(value, bool) else _boolean(value),
     ("String", "valueOf"): lambda value: text_of(value, groovy=False),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from connector.java.regex.matching import Pattern
 from connector.transforms.scripting.groovy import conversion, patterns
-from connector.transforms.scripting.groovy.budget import Budget, text_of_length
+from connector.transforms.scripting.groovy.budget import MOST_BITS, Budget, text_of_length
 from connector.transforms.scripting.groovy.comparison import utf16
 from connector.transforms.scripting.groovy.indexing import at_index
 from connector.transforms.scripting.groovy.lambdas import Lambda, closure, passes
@@ -21,7 +20,8 @@ from connector.transforms.scripting.problem import EvaluationError
 Method = Callable[..., Any]
 _BLANKS: Final = "".join(map(chr, range(33)))
 """What ``trim`` takes away: all up to the space."""
-_WHOLE: Final = re.compile(r"[+-]?\d+", re.ASCII)
+_COMPARED: Final = 100
+"""Characters of a part that are compared in one step where that is done for each place."""
 
 
 def _text(value: Any) -> str:
@@ -90,43 +90,17 @@ def _repeat(text: str, times: Any) -> str:
     return text * count
 
 
-def _whole(text: str, bits: int) -> int:
-    if not _WHOLE.fullmatch(text.strip(_BLANKS)) or len(text) > 100:
-        raise EvaluationError("A String is no whole number")
-    value = int(text.strip(_BLANKS))
-    if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
-        raise EvaluationError("A String is a number that is too large")
-    return value
+def _reads(read: Callable[..., Any], *arguments: Any) -> Method:
+    """Whether a text is such a number."""
 
+    def found(text: str) -> bool:
+        try:
+            read(text, *arguments)
+        except EvaluationError:
+            return False
+        return True
 
-def _is_whole(text: str, bits: int) -> bool:
-    try:
-        _whole(text, bits)
-    except EvaluationError:
-        return False
-    return True
-
-
-def _double(text: str) -> float:
-    return float(text) if text.strip() in ("NaN", "Infinity", "-Infinity", "+Infinity") else float(_decimal(text))
-
-
-def _decimal(text: str) -> Decimal:
-    trimmed = text.strip(_BLANKS)
-    if len(trimmed) > 1000 or not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,5})?", trimmed, re.ASCII):
-        raise EvaluationError("A String is no number")
-    try:
-        return Decimal(trimmed)
-    except InvalidOperation:
-        raise EvaluationError("A String is no number") from None
-
-
-def _is_decimal(text: str) -> bool:
-    try:
-        _decimal(text)
-    except EvaluationError:
-        return False
-    return True
+    return found
 
 
 def _take(text: str, count: Any) -> str:
@@ -190,9 +164,17 @@ def _find_all_by(budget: Budget, text: str, wanted: Any) -> list[Any]:
     return _find_all(text, wanted)
 
 
-def _count(_budget: Budget, text: str, part: Any) -> int:
-    # An empty text is counted at each place, as Python does.
-    return text.count(_text(part))
+def _count(budget: Budget, text: str, part: Any) -> int:
+    """Count where the part begins, also within another one; an empty part, at each place."""
+    wanted = _text(part)
+    if len(wanted) < 2:
+        return text.count(wanted)
+    found, at = 0, text.find(wanted)
+    while at >= 0:
+        budget.take(len(wanted) // _COMPARED)
+        found += 1
+        at = text.find(wanted, at + 1)
+    return found
 
 
 def _characters(text: str, budget: Budget) -> list[Any]:
@@ -280,21 +262,21 @@ SIMPLE: Final[dict[str, Method]] = {
     "takeRight": _take_right,
     "dropRight": _drop_right,
     "getAt": at_index,
-    "toInteger": lambda text: _whole(text, 32),
-    "toLong": lambda text: Long(_whole(text, 64)),
-    "toShort": lambda text: conversion.to_type(_whole(text, 16), "Short"),
-    "toBigInteger": lambda text: BigInteger(_whole(text, 4096)),
-    "toBigDecimal": _decimal,
-    "toDouble": _double,
-    "toFloat": lambda text: conversion.to_type(float(_decimal(text)), "Float"),
+    "toInteger": lambda text: conversion.read_whole(text, 32),
+    "toLong": lambda text: Long(conversion.read_whole(text, 64)),
+    "toShort": lambda text: conversion.to_type(conversion.read_whole(text, 16), "Short"),
+    "toBigInteger": lambda text: BigInteger(conversion.read_whole(text, MOST_BITS)),
+    "toBigDecimal": conversion.read_decimal,
+    "toDouble": conversion.read_double,
+    "toFloat": conversion.read_float,
     "toBoolean": _to_boolean,
-    "isInteger": lambda text: _is_whole(text, 32),
-    "isLong": lambda text: _is_whole(text, 64),
-    "isBigInteger": lambda text: _is_whole(text, 4096),
-    "isNumber": _is_decimal,
-    "isBigDecimal": _is_decimal,
-    "isDouble": _is_decimal,
-    "isFloat": _is_decimal,
+    "isInteger": _reads(conversion.read_whole, 32),
+    "isLong": _reads(conversion.read_whole, 64),
+    "isBigInteger": _reads(conversion.read_whole, MOST_BITS),
+    "isNumber": _reads(conversion.read_decimal),
+    "isBigDecimal": _reads(conversion.read_decimal),
+    "isDouble": _reads(conversion.read_double),
+    "isFloat": _reads(conversion.read_float),
     "toList": lambda text: [str(sign) for sign in text],
     "hashCode": hash_code,
     "intern": lambda text: text,
