@@ -46,7 +46,8 @@ def parse_decimal(text: str) -> Decimal:
     exponent = number.as_tuple().exponent
     if not isinstance(exponent, int) or not -_LARGEST_EXPONENT < exponent <= _LARGEST_EXPONENT:
         raise NumberError("The exponent is too large")
-    return number
+    # A BigDecimal has no zero with a sign.
+    return number or number.copy_abs()
 
 
 def parse_double(text: str) -> float:

@@ -46,6 +46,10 @@ def test_the_zeros_before_an_exponent_do_not_count() -> None:
     assert parse_decimal("1e00000000000001") == 10
 
 
+def test_a_decimal_that_is_zero_has_no_sign() -> None:
+    assert str(parse_decimal("-00.00")) == "0.00"
+
+
 @pytest.mark.parametrize("parse", [parse_double, parse_decimal])
 def test_many_digits_that_are_no_number_are_refused_at_once(parse: Callable[[str], object]) -> None:
     # Time that grows with the square of the digits would be more than a minute.

@@ -280,9 +280,16 @@ def _group(matcher: Matcher, number: Any = 0) -> Any:
     return matcher.found[f"g{number}"] if number else matcher.found[0]
 
 
+def _found(matcher: Matcher, found: Any) -> bool:
+    """Keep the match, after which ``find`` goes on."""
+    matcher.found = found
+    if found is not None:
+        matcher.at = found.end() + (found.start() == found.end())
+    return found is not None
+
+
 def _matches(matcher: Matcher) -> bool:
-    matcher.found = matcher.engine.fullmatch()
-    return matcher.found is not None
+    return _found(matcher, matcher.engine.fullmatch())
 
 
 def _count(matcher: Matcher) -> int:
@@ -291,8 +298,7 @@ def _count(matcher: Matcher) -> int:
 
 def looking(matcher: Matcher) -> bool:
     """``Matcher.lookingAt``."""
-    matcher.found = matcher.engine.match()
-    return matcher.found is not None
+    return _found(matcher, matcher.engine.match())
 
 
 MATCHERS: Final[dict[str, Method]] = {
