@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
-from tests.differential.groovy import REFUSED, difference, ours
-from tests.differential.groovy_records import random_records, record_json
-from tests.differential.groovy_scripts import Script, random_script
+from tests.differential.groovy.comparison import REFUSED, difference, ours
+from tests.differential.groovy.records import random_records, record_json
+from tests.differential.groovy.scripts import Script, random_script
 
 
 def test_a_seed_gives_the_same_scripts_and_records() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.differential.java_texts import (
+from tests.differential.java_texts.areas import (
     AREAS,
     dates_differences,
     numbers_differences,

@@ -1,17 +1,12 @@
-"""Compare Groovy conditions with the real Groovy on random scripts and records: ``python -m tests.differential.groovy --groovy JARS``.
+"""Answers of Groovy conditions here and in Groovy, how they differ, and the smallest script of which they do.
 
-JARS are the jars of Groovy 4 and of groovy-jsr223, or folders with them. The jars of Kafka Connect are those that the quickstart fetched.
-An answer is a value with its Java class, or an error. A script that is refused when the configuration is saved is counted only.
+An answer is a value with its Java class, or an error.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
-from collections import Counter
-from collections.abc import Container, Iterable
-from random import Random
+from collections.abc import Iterable
 from typing import Any, Final
 
 from connector.java.floats import as_float32
@@ -21,11 +16,10 @@ from connector.transforms.scripting.groovy.program import Program
 from connector.transforms.scripting.groovy.text import text_of
 from connector.transforms.scripting.groovy.values import Array, GString, JavaMap, JavaSet, MapEntry, class_of
 from connector.transforms.scripting.problem import EvaluationError, ScriptError
-from tests.differential.groovy_records import random_records, record_json
-from tests.differential.groovy_scripts import Script, random_script
-from tests.differential.java_program import JavaProgram, MissingError, libraries, running
+from tests.differential.groovy.records import record_json
+from tests.differential.groovy.scripts import Script
+from tests.differential.java_program import JavaProgram
 
-_BATCH: Final = 200
 REFUSED: Final = "refused"
 KINDS: Final = ("crash", "value", "fails here", "works here", REFUSED)
 _MOST_SMALLER: Final = 10
@@ -91,11 +85,11 @@ def difference(real: list[str], own: list[str] | None) -> str | None:
         return REFUSED if compiles and any(not answer.startswith("!") for answer in real) else None
     if not compiles:
         return "works here"
-    kinds = [_kind(one, other) for one, other in zip(real, own, strict=True)]
+    kinds = [kind_of(one, other) for one, other in zip(real, own, strict=True)]
     return next((kind for kind in KINDS if kind in kinds), None)
 
 
-def _kind(real: str, own: str) -> str | None:
+def kind_of(real: str, own: str) -> str | None:
     if own.startswith(_CRASH):
         return "crash"
     if real.startswith("!") or own.startswith("!"):
@@ -134,61 +128,3 @@ class Comparison:
                 break
             script = tried[found]
         return script
-
-
-def main() -> None:
-    """Run the comparison."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument(
-        "--groovy", nargs="+", required=True, metavar="JARS", help="jars of Groovy 4 and groovy-jsr223, or folders with them"
-    )
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--runs", type=int, default=2000, help="how many scripts")
-    parser.add_argument(
-        "--kinds", nargs="+", choices=KINDS, default=KINDS[:-1], help="which differences to show (default: all but refused)"
-    )
-    asked = parser.parse_args()
-    try:
-        with running("GroovyScripts", [*asked.groovy, str(libraries("connect-4.3.0"))]) as java:
-            failed = compare(java, asked.seed, asked.runs, kinds=asked.kinds)
-    except MissingError as missing:
-        sys.exit(str(missing))
-    sys.exit(failed)
-
-
-def compare(java: JavaProgram, seed: int, runs: int, *, kinds: Container[str]) -> bool:
-    """Print each difference once, and the counts. Returns whether there are any."""
-    counts: Counter[str] = Counter()
-    shown: set[str] = set()
-    for start in range(0, runs, _BATCH):
-        random = Random(f"{seed} {start}")
-        comparison = Comparison(java, random_records(random))
-        scripts = [random_script(random) for _ in range(min(_BATCH, runs - start))]
-        for script, real in zip(scripts, comparison.real([each.text() for each in scripts]), strict=True):
-            own = ours(script.text(), comparison.records)
-            kind = difference(real, own)
-            counts[kind or "equal"] += 1
-            if kind is None or kind not in kinds:
-                continue
-            least = script if kind == REFUSED else comparison.smallest(script, kind)
-            text = least.text()
-            if text in shown:
-                continue
-            shown.add(text)
-            _print(kind, text, comparison)
-    print(", ".join(f"{kind}: {count}" for kind, count in counts.most_common()))  # noqa: T201
-    return bool(set(counts) - {"equal", REFUSED})
-
-
-def _print(kind: str, text: str, comparison: Comparison) -> None:
-    [real] = comparison.real([text])
-    own = ours(text, comparison.records)
-    print(f"{kind}: {text!r}", flush=True)  # noqa: T201
-    if own is None or len(real) != len(own):
-        return
-    at = next((at for at, (one, other) in enumerate(zip(real, own, strict=True)) if _kind(one, other) == kind), 0)
-    print(f"    real {real[at]}\n    ours {own[at]}", flush=True)  # noqa: T201
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""The grammar of random Groovy scripts, which ``groovy_grammar.txt`` holds: what conditions of Filter and ContentBasedRouter are made of.
+"""The grammar of random Groovy scripts, which ``grammar.txt`` holds: what conditions of Filter and ContentBasedRouter are made of.
 
 A template holds ``<kind>`` for each part that is chosen at random.
 """

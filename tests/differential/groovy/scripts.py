@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from tests.differential.groovy_grammar import LITERALS, PATHS, TEMPLATES
+from tests.differential.groovy.grammar import LITERALS, PATHS, TEMPLATES
 
 _PART: Final = re.compile(r"<([a-z]+)>")
 _WRONG: Final = 0.04

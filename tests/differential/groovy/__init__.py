@@ -1,0 +1,1 @@
+"""Compares Groovy conditions with the real Groovy, on random scripts and records."""

@@ -1,0 +1,1 @@
+"""Compares what is made of texts with Java's own classes, on random cases."""
