@@ -91,6 +91,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
         "Maximum duration of a single statement, in milliseconds; 0 sets no limit.",
         checks=(integer,),
         versions=SINCE_3,
+        unknown_until_2=True,
     ),
     Key(
         "plugin.name",
