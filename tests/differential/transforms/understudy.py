@@ -35,7 +35,7 @@ class Understudy:
         sys.modules["opentelemetry.trace"] = None  # type: ignore[assignment]
 
     def answer(self, config: Mapping[str, str], records: Sequence[Record]) -> Answer:
-        """Return what the validation says; without errors, also what becomes of each record, or why the steps cannot be made."""
+        """Return what the validation says; without errors, also each record after the steps, or why the steps cannot be made."""
         rows = step_keys(config, self._emulation.version)
         answer: Answer = {"validated": {row.key.name: [row.value, list(row.errors)] for row in rows}}
         if any(row.errors for row in rows):
