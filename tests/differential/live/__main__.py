@@ -70,14 +70,15 @@ def _one(place: Place, kind: str, seed: int, out: Path | None) -> str:
         outcome = RUNS[kind](run)
     except Exception:  # noqa: BLE001 - the other runs go on
         outcome = Outcome("broken", [traceback.format_exc()])
-    counts = f"records={len(run.real.records)}, {len(run.own.records)} statements={len(run.log.log)} failed={run.log.failures}"
+    failed = sum(statement.startswith("-- FAILED") for statement in run.statements)
+    counts = f"records={len(run.real.records)}, {len(run.own.records)} statements={len(run.statements)} failed={failed}"
     sys.stdout.write(f"{kind} {seed}: {outcome.status} in {time.monotonic() - start:.1f} s {counts}\n")
     if outcome.lines:
         sys.stdout.write(f"    {properties(run.config)}\n" + "".join(f"    {line[:1800]}\n" for line in outcome.lines[:12]))
     sys.stdout.flush()
     if out:
         out.mkdir(parents=True, exist_ok=True)
-        text = "\n".join([*run.log.log, "", outcome.status, *outcome.lines])
+        text = "\n".join([*run.statements, "", outcome.status, *outcome.lines])
         (out / f"{kind}-{seed}.sql").write_text(text, encoding="utf-8")
         for name, side in (("real", run.real), ("own", run.own)):
             lines = (shown(record, side.name) for record in side.records)

@@ -50,10 +50,9 @@ class Outcome:
 class LoggedDatabase:
     """Executes statements and keeps them, so that a difference can be reproduced."""
 
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], log: list[str]) -> None:
         self.connection = connection
-        self.log: list[str] = []
-        self.failures = 0
+        self.log = log
         self._within = False
         connection.execute("SET lock_timeout = '2s'")
 
@@ -69,7 +68,6 @@ class LoggedDatabase:
             else:
                 self.connection.execute(statement.encode())
         except psycopg.Error as error:
-            self.failures += 1
             self.log.append(f"-- FAILED {statement[:400]!r}: {str(error).splitlines()[0]}")
             ending = statement.startswith(("COMMIT", "PREPARE", "ROLLBACK"))
             if self._within:
@@ -98,6 +96,8 @@ class Run:
         self.config: dict[str, str] = {}
         self.rules = Rules()
         self.quiet = False
+        self.statements: list[str] = []
+        """What was executed, and what failed."""
         self._marks = 0
 
     @property
@@ -115,7 +115,7 @@ class Run:
             prepares = server.execute("SHOW max_prepared_transactions").fetchone() != ("0",)
             version = server.info.server_version // 10000
         missing = EXTENSIONS.keys() - {name for (name,) in found}
-        self.log = database = LoggedDatabase(self.place.connect(self.database))
+        self.log = database = LoggedDatabase(self.place.connect(self.database), self.statements)
         try:
             for extension in sorted(EXTENSIONS.keys() - missing):
                 database.connection.execute(f"CREATE EXTENSION {extension}".encode())
@@ -149,7 +149,7 @@ class Run:
 
     def create(self) -> Outcome | None:
         """Create both connectors and wait until they stream; None when they do."""
-        self.log.log.append(f"-- CONFIGURATION {self.config}")
+        self.statements.append(f"-- CONFIGURATION {self.config}")
         self.quiet = hides_marks(self.config)
         answers = [side.create(self.configuration(side)) for side in self.sides]
         if any(code != 201 for code, _ in answers):

@@ -54,7 +54,7 @@ class Signals:
         if channel == "source":
             self._world.execute(f"INSERT INTO public.dbz_signal VALUES ({quote(name)}, {quote(kind)}, {quote(text)})")
             return
-        self._run.log.log.append(f"-- SIGNAL by Kafka {kind} {text}")
+        self._run.statements.append(f"-- SIGNAL by Kafka {kind} {text}")
         value = json.dumps({"id": name, "type": kind, "data": data})
         for side in self._run.sides:
             self._producer.produce(f"{side.name}-signals", value, key=side.name)
