@@ -83,6 +83,19 @@ def test_delta_adds_rows_without_a_merge_if_no_file_can_have_their_keys(spark: S
     ]
 
 
+def test_delta_does_not_look_for_new_keys_after_each_batch_of_changes(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delta, "UNASKED", 1)
+    sink = sink_of(DeltaPlace(str(tmp_path)), spark)
+    for number, key in enumerate((1, 5, 1, 7, 8, 9)):
+        sink.apply(number, [effects(spark, PLAIN, [up(key, "a", number)])])
+    assert shown(sink, PLAIN) == [(1, "a", 2), (5, "a", 1), (7, "a", 3), (8, "a", 4), (9, "a", 5)]
+    history = spark.sql(f"DESCRIBE HISTORY delta.`{tmp_path}/s/t`").where("version > 0").orderBy("version").select("operation").collect()
+    # The third batch changes a row, so the fourth one is not looked at.
+    assert [row["operation"] for row in history] == ["WRITE", "WRITE", "MERGE", "MERGE", "WRITE", "WRITE"]
+
+
 @pytest.mark.long
 def test_delta_applies_small_and_large_tables_of_a_batch(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sink = sink_of(DeltaPlace(str(tmp_path)), spark)

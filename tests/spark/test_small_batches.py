@@ -112,6 +112,31 @@ def test_changes_without_whole_rows_are_not_decoded_in_the_driver(
     assert few.sink.rows("public.items") == [{"id": 3, "name": "new"}, {"id": 5, "name": "newer"}]
 
 
+def test_effects_of_whole_rows_say_how_large_their_changes_are(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(small_batches, "RECORDS", 0)
+    large = Mirrored(spark, tmp_path, monkeypatch)
+    found: list[int | None] = []
+    apply = MemorySink.apply
+
+    def noted(sink: MemorySink, batch: int, effects: Sequence[Effects]) -> None:
+        found.extend(one.octets for one in effects)
+        apply(sink, batch, effects)
+
+    monkeypatch.setattr(MemorySink, "apply", noted)
+    log = TopicLog()
+    log.change("c", {"id": 1, "name": "x" * 1_000})
+    large.batch(log.batch(spark))
+    log.change("u", {"id": 1, "name": UNAVAILABLE})
+    large.batch(log.batch(spark))
+    whole, part = found
+    assert whole is not None
+    assert 1_000 < whole < 3_000
+    # The value that was not sent again is in the mirror only.
+    assert part is None
+
+
 def test_a_batch_of_many_bytes_is_not_small(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few = Mirrored(spark, tmp_path, monkeypatch)
     log = TopicLog()

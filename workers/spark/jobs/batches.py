@@ -372,7 +372,12 @@ class Batches:
             work, state, places = self._moved(work, state)
             held = None if places is None else cut.where(F.col("topic") == topic.name).join(places, list(_PLACE), "left_semi")
         planned = self._job.plan(work, state)
-        return Planned(None, state, held) if planned is None else Planned(*planned, held)
+        if planned is None:
+            return Planned(None, state, held)
+        effects, state = planned
+        if self._job.last_counts(topic.table) and not work.any("placeholders"):
+            effects = replace(effects, octets=sum(group.octets for group in groups))
+        return Planned(effects, state, held)
 
     def _moved(self, work: Work, state: TopicState) -> tuple[Work, TopicState, DataFrame | None]:
         """Fill in the values that rows keep under their new keys, and remove the changes that must wait. Return also their places."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -22,6 +23,7 @@ from pyspark.sql.types import (
 )
 
 from workers.spark.failure import UNREADABLE, JobError, TableError
+from workers.spark.sinks.delta_commit import size_of
 from workers.spark.sinks.delta_readers import MICROSECONDS, PROPERTIES, refused_names, refused_table
 from workers.spark.sinks.incoming import Incoming, side_by_side
 from workers.spark.sinks.lake import LakeSink
@@ -32,6 +34,8 @@ from workers.spark.tables.names import escaped, literal, quoted
 from workers.spark.tables.partitions import partitioned, partitions_of
 from workers.spark.tables.table import Effects, Table
 
+UNASKED: Final = 20
+"""See :meth:`DeltaSink.lacks`."""
 _REWRITE: Final = {"spark.databricks.delta.merge.deletionVectors.persistent": "false"}
 _WHOLE: Final = (ByteType, ShortType, IntegerType, LongType)
 
@@ -66,6 +70,8 @@ class DeltaSink(LakeSink):
         self._few = SmallDelta(readers)
         self._sizes: dict[str, int] = {}
         """Identifier → the bytes of the table's files before its last batch. The first batch of a process does not know them."""
+        self._unasked: Counter[str] = Counter()
+        """Identifier → the number of batches before :meth:`lacks` looks at the table again."""
 
     def apply(self, batch: int, effects: Sequence[Effects]) -> None:
         """See :meth:`LakeSink.apply`. A change of a row rewrites its file in a small table, and marks the row in the others."""
@@ -86,8 +92,8 @@ class DeltaSink(LakeSink):
 
         def attempt(one: Effects) -> None:
             # The first batch of a process does not know the sizes.
-            small = self._sizes.get(self.identifier(one.table), 0) <= SMALL
-            if small and self._few.applied(one, self._path(one.table)):
+            size = self._sizes.get(self.identifier(one.table))
+            if (size or 0) <= SMALL and self._few.applied(one, self._path(one.table), small=size is not None):
                 applied.append(one)
 
         side_by_side(attempt, effects, self._threads)
@@ -98,14 +104,24 @@ class DeltaSink(LakeSink):
 
     def looked(self, table: Table, there: DataFrame) -> None:
         """Remember the table's size, which decides how the next batch is written."""
-        # Spark keeps what it reads of the table's log for this, and the MERGE uses it again.
-        statistics = there._jdf.queryExecution().analyzed().stats()  # noqa: SLF001 - PySpark does not show a plan's statistics
-        self._sizes[self.identifier(table)] = int(str(statistics.sizeInBytes()))
+        self._sizes[self.identifier(table)] = size_of(there)
 
     def lacks(self, session: SparkSession, identifier: str, batch: Incoming) -> bool:
-        """Whether no file can have the batch's keys, by the statistics in the log. A snapshot of a new table has many such batches."""
+        """Whether no file can have the batch's keys, by the statistics in the log. A snapshot of a new table has many such batches.
+
+        A batch of changes has none of them, and the look at the statistics takes 0.5 to 1 CPU-s. So after a batch whose keys some file can
+        have, the next :data:`UNASKED` batches count as such too.
+        """
         within = between("", batch.bounds)
-        return within is not None and not session.table(identifier).where(within).inputFiles()
+        if within is None:
+            return False
+        if self._unasked[identifier] > 0:
+            self._unasked[identifier] -= 1
+            return False
+        found = not session.table(identifier).where(within).inputFiles()
+        if not found and batch.table.key:
+            self._unasked[identifier] = UNASKED
+        return found
 
     def identifier(self, table: Table) -> str:
         """``delta.`path```, or the name in the catalog."""

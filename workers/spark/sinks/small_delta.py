@@ -48,6 +48,11 @@ ROWS: Final = 5_000
 """The most rows of a small table. Each batch writes all of them."""
 HELD: Final = 16 * 1024 * 1024
 """The most bytes of all held tables' files. In memory they take several times as much."""
+GATHERED: Final = 16 * 1024 * 1024
+"""The most bytes of a small table's changes that a batch reduces to rows in the driver.
+
+With 25,000 changes of pgbench's four tables in a batch, the MERGEs of its tellers and branches took 3.7 CPU-s of 9.5; this takes 0.3.
+"""
 CHECKPOINTS: Final = 50
 """After this number of commits a checkpoint of the table's log is due. One batch makes at most one for this number of tables."""
 _FEATURES: Final = {"appendOnly", "invariants", "columnMapping", "deletionVectors", "typeWidening", "timestampNtz"}
@@ -127,21 +132,27 @@ class SmallDelta:
         self._checkpoints: Final = Fallbacks("The checkpoint")
         self._lock = threading.Lock()
 
-    def applied(self, effects: Effects, path: str) -> bool:
+    def applied(self, effects: Effects, path: str, *, small: bool) -> bool:
         """Apply the effects to the table at ``path`` if they and the table are small. False: nothing of them is applied.
+
+        Rows that are not in the driver yet are computed by a Spark job if the table is known to be ``small``.
 
         If the storage fails after the commit, False is returned too. Applying the effects again leaves the same table.
         """
-        rows = local_rows(effects.rows)
         # Columns that changed are the large way's: an equal name does not show that the column is the same.
         same = effects.former is None or _shape(effects.former) == _shape(effects.table)
         simple = same and effects.known and effects.truncated is None and not effects.passed and keyable(effects.table)
-        if rows is None or not simple or path in self._unfit:
+        if not simple or path in self._unfit:
             return False
         with self._lock:
             held = self._held.pop(path, None)
         session = effects.rows.sparkSession
         try:
+            rows = local_rows(effects.rows)
+            if rows is None and (held is not None or small):
+                rows = _gathered(effects)
+            if rows is None:
+                return False
             if held is None or _shape(held.table) != _shape(effects.table):
                 held = self._loaded(session, effects.table, path)
             if held is None or not self._changed(held, rows, effects.seen):
@@ -231,6 +242,14 @@ class SmallDelta:
             held.version, held.present, held.commits = held.version + 1, added, held.commits + 1
             held.size = sum(int(file.size()) for file in added)
         return True
+
+
+def _gathered(effects: Effects) -> Any:
+    """The rows of the effects, computed by one job; None if they may be many."""
+    if effects.octets is None or effects.octets > GATHERED:
+        return None
+    rows = collected(effects.rows.to(effects_kind(effects.table)).limit(ROWS + 1))
+    return None if rows.size() > ROWS else rows
 
 
 def _plain(metadata: Mapping[str, Any], protocol: Mapping[str, Any], table: Table, readers: str, path: str) -> bool:

@@ -89,7 +89,8 @@ class Effects:
     sink that does not find it refuses the effects. ``seen``, if given, is called with the numbers of upserts and deletes before these are
     written. ``again`` says what a column has that was dropped and added. ``forms``: if ``rows``
     may have changes of forms that no earlier batch knew, these and the forms between them, before and after, in the order of their
-    commits; otherwise empty. Applying the same effects twice leaves the same table.
+    commits; otherwise empty. ``octets``, if given, is the size of the changes that ``rows`` are computed from, and says that each row is a
+    whole one, or a delete, and comes from these changes alone. Applying the same effects twice leaves the same table.
     """
 
     table: Table
@@ -102,6 +103,7 @@ class Effects:
     seen: Callable[[int, int], None] | None = None
     again: Again = Again.SHOWN
     forms: tuple[Table, ...] = ()
+    octets: int | None = None
 
     @property
     def path(self) -> tuple[Table, ...]:
