@@ -83,17 +83,41 @@ def test_delta_adds_rows_without_a_merge_if_no_file_can_have_their_keys(spark: S
     ]
 
 
-def test_delta_does_not_look_for_new_keys_after_each_batch_of_changes(
+def operations(spark: SparkSession, folder: Path) -> list[str]:
+    """How Spark has written each batch."""
+    history = spark.sql(f"DESCRIBE HISTORY delta.`{folder}/s/t`").where("version > 0").orderBy("version").select("operation").collect()
+    return [row["operation"] for row in history]
+
+
+def test_delta_knows_the_highest_key_of_tables_that_it_has_filled(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    looks: list[DataFrame] = []
+    frames = type(spark.range(0))
+    files = frames.inputFiles
+
+    def looked(frame: DataFrame) -> list[str]:
+        looks.append(frame)
+        found: list[str] = files(frame)
+        return found
+
+    monkeypatch.setattr(frames, "inputFiles", looked)
     monkeypatch.setattr(delta, "UNASKED", 1)
     sink = sink_of(DeltaPlace(str(tmp_path)), spark)
-    for number, key in enumerate((1, 5, 1, 7, 8, 9)):
+    for number, key in enumerate((1, 5, 1, 7)):
         sink.apply(number, [effects(spark, PLAIN, [up(key, "a", number)])])
-    assert shown(sink, PLAIN) == [(1, "a", 2), (5, "a", 1), (7, "a", 3), (8, "a", 4), (9, "a", 5)]
-    history = spark.sql(f"DESCRIBE HISTORY delta.`{tmp_path}/s/t`").where("version > 0").orderBy("version").select("operation").collect()
-    # The third batch changes a row, so the fourth one is not looked at.
-    assert [row["operation"] for row in history] == ["WRITE", "WRITE", "MERGE", "MERGE", "WRITE", "WRITE"]
+    assert operations(spark, tmp_path) == ["WRITE", "WRITE", "MERGE", "WRITE"]
+    assert not looks
+    # A new process asks, and does not ask again before each batch of changes. Then it knows the highest key too.
+    again = sink_of(DeltaPlace(str(tmp_path)), spark)
+    for number, key in enumerate((5, 8, 9, 10), 4):
+        again.apply(number, [effects(spark, PLAIN, [up(key, "a", number)])])
+    assert operations(spark, tmp_path)[4:] == ["MERGE", "MERGE", "WRITE", "WRITE"]
+    assert len(looks) == 2
+    # Another process has written: what the first one knew of the table is over.
+    sink.apply(8, [effects(spark, PLAIN, [up(8, "a", 8), up(9, "a", 8)])])
+    assert operations(spark, tmp_path)[8:] == ["MERGE"]
+    assert shown(sink, PLAIN) == [(1, "a", 2), (10, "a", 7), (5, "a", 4), (7, "a", 3), (8, "a", 8), (9, "a", 8)]
 
 
 @pytest.mark.long

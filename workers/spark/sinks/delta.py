@@ -23,11 +23,12 @@ from pyspark.sql.types import (
 )
 
 from workers.spark.failure import UNREADABLE, JobError, TableError
-from workers.spark.sinks.delta_commit import size_of
 from workers.spark.sinks.delta_readers import MICROSECONDS, PROPERTIES, refused_names, refused_table
+from workers.spark.sinks.delta_version import version_of
+from workers.spark.sinks.highest_keys import HighestKeys
 from workers.spark.sinks.incoming import Incoming, side_by_side
 from workers.spark.sinks.lake import LakeSink
-from workers.spark.sinks.merge import between
+from workers.spark.sinks.merge import at_least, between
 from workers.spark.sinks.small_delta import SMALL, SmallDelta
 from workers.spark.tables.evolution import Drop, Rename, Step
 from workers.spark.tables.names import escaped, literal, quoted
@@ -70,6 +71,9 @@ class DeltaSink(LakeSink):
         self._few = SmallDelta(readers)
         self._sizes: dict[str, int] = {}
         """Identifier → the bytes of the table's files before its last batch. The first batch of a process does not know them."""
+        self._versions: dict[str, int | None] = {}
+        """Identifier → the version of the table before its last batch."""
+        self._highest = HighestKeys()
         self._unasked: Counter[str] = Counter()
         """Identifier → the number of batches before :meth:`lacks` looks at the table again."""
 
@@ -104,22 +108,36 @@ class DeltaSink(LakeSink):
 
     def looked(self, table: Table, there: DataFrame) -> None:
         """Remember the table's size, which decides how the next batch is written."""
-        self._sizes[self.identifier(table)] = size_of(there)
+        self._versions[self.identifier(table)], self._sizes[self.identifier(table)] = version_of(there)
+
+    def evolved(self, identifier: str) -> None:
+        """Forget the table's keys."""
+        self._highest.forget(identifier)
+
+    def brought(self, session: SparkSession, identifier: str, batch: Incoming, *, new: bool) -> None:
+        """Remember the table's highest key."""
+        before = -1 if new else self._versions.get(identifier)
+        self._highest.brought(identifier, before, version_of(session.table(identifier)).number, batch)
 
     def lacks(self, session: SparkSession, identifier: str, batch: Incoming) -> bool:
-        """Whether no file can have the batch's keys, by the statistics in the log. A snapshot of a new table has many such batches.
+        """Whether no file can have the batch's keys. A snapshot of a new table has many such batches.
 
-        A batch of changes has none of them, and the look at the statistics takes 0.5 to 1 CPU-s. So after a batch whose keys some file can
-        have, the next :data:`UNASKED` batches count as such too.
+        If the table's highest key is not known, the statistics in the log decide, a look of 0.5 to 1 CPU-s. A batch of changes has keys
+        that are there. So after such a batch the next :data:`UNASKED` batches count as such without a look.
         """
-        within = between("", batch.bounds)
-        if within is None:
-            return False
+        version = self._versions.get(identifier)
+        known = self._highest.lacks(identifier, version, batch)
+        if known is not None or batch.bounds is None:
+            return bool(known)
         if self._unasked[identifier] > 0:
             self._unasked[identifier] -= 1
             return False
+        # Of these types the highest key is known afterwards.
+        within = between("", batch.bounds) if batch.ends is None else at_least(batch.bounds)
         found = not session.table(identifier).where(within).inputFiles()
-        if not found and batch.table.key:
+        if found:
+            self._highest.below(identifier, version, batch)
+        else:
             self._unasked[identifier] = UNASKED
         return found
 

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
 from workers.spark.java_items import items_of
@@ -33,22 +32,6 @@ def local_folder(scheme: str, path: str, settings: Mapping[str, str]) -> Path | 
     """
     chosen = any(name.startswith("spark.delta.logStore.") for name in settings)
     return Path(path) if scheme == "file" and not chosen else None
-
-
-def size_of(there: DataFrame) -> int:
-    """The bytes of the files of the Delta table ``there``, with those rows that are marked as deleted.
-
-    Delta's log has them beside each version. Spark's statistics would make Delta read the log by a job, 0.5 CPU-s for each batch.
-    """
-    plan: Any = there._jdf.queryExecution().analyzed()  # noqa: SLF001 - PySpark does not show a table's size
-    try:
-        checksum = plan.collectLeaves().head().relation().location().deltaLog().unsafeVolatileSnapshot().checksumOpt()
-        if checksum.isDefined():
-            return int(checksum.get().tableSizeBytes())
-    except Py4JError:
-        # Another version of Delta may not have these.
-        pass
-    return int(str(plan.stats().sizeInBytes()))
 
 
 class DeltaTableFiles:

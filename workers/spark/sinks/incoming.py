@@ -19,6 +19,7 @@ from workers.spark.tables.table import DELETE, LSN, POSITION, Effects, Table
 
 LONGEST_BOUND: Final = 200
 """The most characters of a text that bounds a scan. A longer one would only enlarge the statement."""
+Ends = tuple[int | bytes, int | bytes]
 _BITS: Final[Mapping[type[DataType], int]] = {ShortType: 16, IntegerType: 32, LongType: 64}
 
 
@@ -28,7 +29,7 @@ class Incoming:
 
     ``keys`` has the names of ``k0…``. ``nullable`` are the key columns that are null in some row, ``kept`` the columns that some row
     keeps. ``bounds`` are a key column and literals of its lowest and highest value, if the type allows such bounds. ``wide`` are bounds
-    that batches with similar keys share.
+    that batches with similar keys share. ``ends`` are those values for whole numbers and texts; Python orders them as Spark does.
     """
 
     table: Table
@@ -40,6 +41,7 @@ class Incoming:
     nullable: frozenset[str]
     bounds: tuple[str, str, str] | None
     wide: tuple[str, str, str] | None
+    ends: Ends | None = None
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -91,11 +93,12 @@ def incoming(effects: Effects) -> Iterator[Incoming]:
         # Spark compiles the other aggregates, but no set of arrays. In most batches no column is kept.
         kept = flat.agg(F.array_distinct(F.flatten(F.collect_set("kept")))).first()[0] if most > 0 else ()
         nullable = frozenset(name for name, missing in zip(keys, nulls, strict=True) if missing)
-        bounds = wide = None
+        bounds = wide = ends = None
         if keys[bound] not in nullable:
+            ends = _ends(types[bound], lowest, highest)
             bounds = _bounds(keys[bound], types[bound], lowest, highest)
             wide = _bounds(keys[bound], types[bound], *widened(types[bound], lowest, highest))
-        yield Incoming(table, flat, count, effects.truncated, effects.replaced, frozenset(kept), nullable, bounds, wide)
+        yield Incoming(table, flat, count, effects.truncated, effects.replaced, frozenset(kept), nullable, bounds, wide, ends)
     finally:
         flat.unpersist()
 
@@ -105,6 +108,15 @@ def _bounds(name: str, of: DataType, lowest: str | None, highest: str | None) ->
         return None
     low, high = _literal(of, lowest), _literal(of, highest)
     return None if not low or not high else (name, low, high)
+
+
+def _ends(of: DataType, lowest: str | None, highest: str | None) -> Ends | None:
+    if lowest is None or highest is None:
+        return None
+    if type(of) in _BITS:
+        return int(lowest), int(highest)
+    # Spark orders texts by their bytes.
+    return (lowest.encode(), highest.encode()) if isinstance(of, StringType) else None
 
 
 def widened(of: DataType, lowest: str | None, highest: str | None) -> tuple[str | None, str | None]:

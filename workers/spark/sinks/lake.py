@@ -86,6 +86,12 @@ class LakeSink(ABC):
     def looked(self, table: Table, there: DataFrame) -> None:  # noqa: B027 - most formats need nothing of it
         """Called with the mirror as it is before each batch."""
 
+    def evolved(self, identifier: str) -> None:  # noqa: B027 - the same
+        """Called when the mirror's columns have changed."""
+
+    def brought(self, session: SparkSession, identifier: str, batch: Incoming, *, new: bool) -> None:  # noqa: B027 - the same
+        """Called when the batch is in the mirror. ``new``: the batch has created it."""
+
     def lacks(self, session: SparkSession, identifier: str, batch: Incoming) -> bool:
         """Whether the mirror is known to have none of the batch's keys, without a look at its rows."""
         del session, identifier, batch
@@ -138,6 +144,7 @@ class LakeSink(ABC):
         with incoming(effects) as batch:
             fresh = there is None or (batch.truncated is None and self.lacks(session, identifier, batch))
             self._bring(session, identifier, batch, columns, insert_statement if fresh else merge_statement)
+            self.brought(session, identifier, batch, new=there is None)
 
     def _bring(self, session: SparkSession, identifier: str, batch: Incoming, columns: Sequence[str], statement: Statement) -> None:
         if batch.count == 0:
@@ -180,6 +187,8 @@ class LakeSink(ABC):
         elif POSITION in own and not positioned:
             session.sql(f"ALTER TABLE {identifier} ADD COLUMN {quoted(POSITION)} string")
         changed = wanted or positioned != (POSITION in own)
+        if changed:
+            self.evolved(identifier)
         return list((session.table(identifier) if changed else there).columns)
 
     def _held(self, column: Column) -> DataType:

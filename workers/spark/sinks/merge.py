@@ -83,6 +83,12 @@ def between(alias: str, bounds: tuple[str, str, str] | None) -> str | None:
     return f"{column} >= {low} AND {column} <= {high}"
 
 
+def at_least(bounds: tuple[str, str, str]) -> str:
+    """The condition for a row of the mirror whose key is not below those of a batch with these bounds."""
+    name, low, _ = bounds
+    return f"{quoted(name)} >= {low}"
+
+
 def _keeps(name: str) -> str:
     return f"coalesce(array_contains(s.kept, {literal(name)}), false)"
 
