@@ -9,6 +9,7 @@ import pytest
 # The Spark session's fixture comes with the package that it tests.
 _RESOURCES = (
     "tests.fix_garbage",
+    "tests.fix_generated",
     "tests.fix_scratch",
     "tests.fix_targets",
     "tests.fix_schedule",

@@ -147,7 +147,7 @@ def every(text: str, source: str) -> Iterator[Match]:
     """Yield the matches of a pattern in a text. Raises EvaluationError."""
     engine = compiled(source).engine(text)
     if isinstance(engine, Backtracking):
-        return each_match(text, lambda _text, at: engine.search(at))
+        return each_match(text, engine.program.search)
     taken, length, cost = 0, len(text), engine.pattern.cost
 
     def search(_text: str, at: int) -> Match | None:

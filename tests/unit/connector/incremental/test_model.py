@@ -84,17 +84,12 @@ def perform(world: World, plan: Plan, action: Action) -> bool:
 def explore(plan: Plan, coordinator: type[Coordinator[bytes]] = Coordinator) -> int:
     """Go through all orders; the number of different worlds. Raises BrokenRuleError with the order that led there."""
     seen: set[object] = set()
-
-    def replay(path: Sequence[Action]) -> World:
-        world = World(plan.rows, size=plan.size, read_only=plan.read_only, asked=plan.asked, coordinator=coordinator)
-        for action in path:
-            perform(world, plan, action)
-        return world
-
-    waiting: list[tuple[Action, ...]] = [()]
+    beginning = World(plan.rows, size=plan.size, read_only=plan.read_only, asked=plan.asked, coordinator=coordinator)
+    # Each path with the world before its last step.
+    waiting: list[tuple[tuple[Action, ...], bytes]] = [((), beginning.saved())]
     while waiting:
-        path = waiting.pop()
-        world = replay(path[:-1])
+        path, before = waiting.pop()
+        world = World.restored(before)
         try:
             while True:
                 if path and not perform(world, plan, path[-1]):
@@ -108,7 +103,9 @@ def explore(plan: Plan, coordinator: type[Coordinator[bytes]] = Coordinator) -> 
                     assert world.ended, (world.phase, world.behind)
                     world.check()
                     break
-                waiting += [(*path, way) for way in ways[:-1]]
+                if len(ways) > 1:
+                    before = world.saved()
+                    waiting += [((*path, way), before) for way in ways[:-1]]
                 path = (*path, ways[-1])
         except BrokenRuleError as broken:
             raise BrokenRuleError(f"{broken}; {plan}; {' '.join(kind if kind != 'show' else f'show{n}' for kind, n in path)}") from broken

@@ -87,15 +87,16 @@ def test_a_failure_moves_no_cursor(tmp_path: Path, capsys: pytest.CaptureFixture
     assert not {"\x07", "\x9b"} & set(told)
 
 
-def completed(*words: str) -> set[str]:
-    """What the shell is offered for the last of ``words``."""
-    script = "import sys; from workers.__main__ import main; sys.exit(main([]))"
-    environment = {"COMP_WORDS": " ".join(("understudy", *words)), "COMP_CWORD": str(len(words)), "_UNDERSTUDY_COMPLETE": "bash_complete"}
-    done = subprocess.run([sys.executable, "-P", "-c", script], env=environment, capture_output=True, text=True, check=False)
-    return {line.partition(",")[2] for line in done.stdout.splitlines()}
+def test_completion_offers_commands_options_and_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def completed(*words: str) -> set[str]:
+        """What the shell is offered for the last of ``words``."""
+        monkeypatch.setenv("COMP_WORDS", " ".join(("understudy", *words)))
+        monkeypatch.setenv("COMP_CWORD", str(len(words)))
+        with pytest.raises(SystemExit, match="0"):
+            main([])
+        return {line.partition(",")[2] for line in capsys.readouterr().out.splitlines()}
 
-
-def test_completion_offers_commands_options_and_words() -> None:
+    monkeypatch.setenv("_UNDERSTUDY_COMPLETE", "bash_complete")
     assert completed("s") == {"status", "snapshot", "signal"}
     assert {"--alter", "--reset", "--url"} <= completed("offsets", "--")
     assert completed("tail", "topic", "--from", "") == {"beginning", "end"}
