@@ -10,6 +10,7 @@ import asyncio
 import json
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import cache
 from typing import Any, cast
 
 from connector.catalog.selection import Selection
@@ -62,6 +63,11 @@ _ACTIONS = {
 }
 
 
+@cache
+def _id_of(event: bytes) -> int:
+    return cast("int", json.loads(event)["after"]["id"])
+
+
 class StreamWorld:
     """Begin with :meth:`write`; each :meth:`session` is one start of the task."""
 
@@ -110,8 +116,7 @@ class StreamWorld:
     @property
     def delivered(self) -> list[int]:
         """The ids that consumers see, in order, repeated ones too."""
-        values = [json.loads(prefix + (payload or b"null")) for _, prefix, payload, _, _ in self.kafka.topics.get(TOPIC, [])]
-        return [value["after"]["id"] for value in values]
+        return [_id_of(prefix + (payload or b"null")) for _, prefix, payload, _, _ in self.kafka.topics.get(TOPIC, [])]
 
     @property
     def kept(self) -> JsonObject | None:

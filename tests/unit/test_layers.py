@@ -17,6 +17,7 @@ from importlinter.contracts.layers import LayersContract
 from importlinter.contracts.protected import ProtectedContract
 from importlinter.domain.contract import Contract
 
+from tests.support.each_case import each_case
 from tests.support.project import ROOT
 
 OPTIONS: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
@@ -77,7 +78,7 @@ BREACHES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "importer", "imported"), BREACHES)
+@each_case(("name", "importer", "imported"), BREACHES)
 def test_a_breach_is_found(name: str, importer: str, imported: str, graph: grimp.ImportGraph) -> None:
     assert {importer, imported} <= graph.modules
     assert kept(name, graph)

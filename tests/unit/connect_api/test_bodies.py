@@ -10,6 +10,7 @@ from starlette.types import Message
 
 from connect_api import bodies
 from connect_api.errors import RequestError
+from tests.support.each_case import each_case
 from tests.support.fake_herder import CLASS, FakeHerder, failure, rest
 
 JSON = {"Content-Type": "application/json"}
@@ -17,7 +18,7 @@ AS_OBJECT = "Write the connector's properties as a JSON object of strings."
 INVALID = "The request body is not valid JSON at"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("number", "text"),
     [
         ("5", "5"),
@@ -100,7 +101,7 @@ CREATE = [
 ]
 
 
-@pytest.mark.parametrize(("body", "message"), [*ANY_BODY, *CREATE])
+@each_case(("body", "message"), [*ANY_BODY, *CREATE])
 async def test_create_says_what_is_wrong_with_its_body(body: bytes, message: str) -> None:
     herder = FakeHerder()
     async with rest(herder) as http:
@@ -109,7 +110,7 @@ async def test_create_says_what_is_wrong_with_its_body(body: bytes, message: str
     assert herder.calls == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("body", "message"), [*ANY_BODY, (b'{"a":{}}', 'The value of configuration property "a" is a JSON object. Write it as a string.')]
 )
 async def test_put_says_what_is_wrong_with_its_body(body: bytes, message: str) -> None:

@@ -11,6 +11,7 @@ from connect_api.app import create_app
 from connect_api.cross_origin import CrossOrigin
 from connect_api.herder import Herder
 from connector.catalog.name_matcher import NameMatcher
+from tests.support.each_case import each_case
 from tests.support.fake_herder import FakeHerder
 
 VARY = (b"vary", b"Origin")
@@ -25,7 +26,7 @@ def asked(allowed: CrossOrigin, origin: bytes, method: str = "GET", *more: tuple
     return dict(allowed.headers(method, [(b"host", b"connect"), *([(b"origin", origin)] if origin else []), *more]))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("allowed", "origin", "named"),
     [
         ("*", b"http://a.example", True),

@@ -10,6 +10,7 @@ from starlette.types import Receive, Scope, Send
 from connect_api.front import Front
 from connect_api.methods import allowed
 from connect_api.paths import canonical
+from tests.support.each_case import each_case
 
 
 async def nothing() -> dict[str, Any]:
@@ -65,7 +66,7 @@ async def test_the_server_s_scope_is_not_changed() -> None:
     assert (seen[0]["method"], seen[0]["path"]) == ("GET", "/a%20b")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("raw", "path"),
     [
         (b"/", "/"),

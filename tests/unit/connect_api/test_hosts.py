@@ -47,7 +47,7 @@ def test_names_of_hosts(header: str, name: str | None) -> None:
     assert host_name(header) == name
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("lines", "status"),
     [
         (b"", 400),
@@ -82,8 +82,8 @@ ALLOWED = AllowedHosts(["connect.example", "Other.Example:8083"])
 LIMITED = tuple(make(cast("Herder", FakeHerder()), hosts=ALLOWED) for make in (create_app, create_admin_app))
 
 
-@pytest.mark.parametrize("path", ["/", "/health", "/connectors", "/docs", "/openapi.json", "/nowhere", "/admin/loggers"])
-@pytest.mark.parametrize(
+@each_case("path", ["/", "/health", "/connectors", "/docs", "/openapi.json", "/nowhere", "/admin/loggers"])
+@each_case(
     ("host", "allowed"),
     [
         ("connect.example", True),

@@ -13,6 +13,7 @@ import pytest
 from connect_api import models
 from connect_api.app import create_app
 from connect_api.herder import HerderError, ServerInfo
+from tests.support.each_case import each_case
 from tests.support.fake_herder import CLASS, FakeHerder, failure, rest
 
 READS = [
@@ -39,7 +40,7 @@ def one(name: str = "c1") -> FakeHerder:
     return herder
 
 
-@pytest.mark.parametrize("path", READS[1:])
+@each_case("path", READS[1:])
 async def test_a_trailing_slash_changes_nothing_and_is_never_redirected(path: str) -> None:
     async with rest(one()) as http:
         plain, slashed = await http.get(path), await http.get(f"{path}/")
@@ -56,7 +57,7 @@ async def test_trailing_slash_on_what_writes() -> None:
     assert len(herder.calls) == 4
 
 
-@pytest.mark.parametrize("path", READS)
+@each_case("path", READS)
 async def test_head_is_get_without_its_body(path: str) -> None:
     async with rest(one()) as http:
         get, head = await http.get(path), await http.head(path)
@@ -70,7 +71,7 @@ async def test_head_of_what_does_not_exist() -> None:
     assert (reply.status_code, reply.content, reply.headers["content-length"]) == (404, b"", "55")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "allow"),
     [
         ("/", "HEAD,GET,OPTIONS"),
@@ -101,8 +102,8 @@ async def test_options(path: str, allow: str) -> None:
     assert reply.headers["content-type"] == "text/plain"
 
 
-@pytest.mark.parametrize("method", ["GET", "PUT", "OPTIONS", "FOO"])
-@pytest.mark.parametrize("path", ["/nope", "/CONNECTORS", "/connectors/c1/tasks-config", "/connectors/c1/STATUS"])
+@each_case("method", ["GET", "PUT", "OPTIONS", "FOO"])
+@each_case("path", ["/nope", "/CONNECTORS", "/connectors/c1/tasks-config", "/connectors/c1/STATUS"])
 async def test_unknown_path(method: str, path: str) -> None:
     async with rest(one()) as http:
         reply = await http.send(raw(method, path))
@@ -110,7 +111,7 @@ async def test_unknown_path(method: str, path: str) -> None:
     assert reply.headers["content-type"] == "application/json"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("method", "path"),
     [
         ("POST", "/"),
@@ -134,8 +135,8 @@ async def test_wrong_method(method: str, path: str) -> None:
     assert reply.headers["allow"] == options.headers["allow"]
 
 
-@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE"])
-@pytest.mark.parametrize("sent", ["text/plain", "text/json", "application/vnd.x+json", "application/x-www-form-urlencoded", "garbage"])
+@each_case("method", ["GET", "POST", "PUT", "DELETE"])
+@each_case("sent", ["text/plain", "text/json", "application/vnd.x+json", "application/x-www-form-urlencoded", "garbage"])
 async def test_other_content_types_are_refused_even_without_a_body(method: str, sent: str) -> None:
     paths = {"GET": "/connectors/c1", "POST": "/connectors/c1/restart", "PUT": "/connectors/c1/stop", "DELETE": "/connectors/c1"}
     herder = one()
@@ -162,7 +163,7 @@ async def test_posts_without_a_body_need_no_content_type() -> None:
         assert (await http.post("/connectors")).json() == failure(400, "The request has no body. Send a JSON object.")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("accept", "status"),
     [
         ("*/*", 200),
@@ -186,7 +187,7 @@ async def test_accept(accept: str, status: int) -> None:
         assert reply.json() == failure(406, "HTTP 406 Not Acceptable")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "name"),
     [
         ("c%20%C3%A4", "c ä"),
@@ -211,7 +212,7 @@ async def test_names_are_percent_decoded(path: str, name: str) -> None:
     assert herder.calls == [("delete", name)]
 
 
-@pytest.mark.parametrize("name", ["c ä", "a/b", "a%b", "a;b", "a?b#c", "it's(x)@:,", "{x}", "é😀"])
+@each_case("name", ["c ä", "a/b", "a%b", "a;b", "a?b#c", "it's(x)@:,", "{x}", "é😀"])
 async def test_location_leads_to_the_connector(name: str) -> None:
     async with rest(FakeHerder()) as http:
         created = await http.post("/connectors", json={"name": name, "config": {"connector.class": CLASS}})

@@ -13,6 +13,7 @@ import pytest
 from connect_api.app import create_app
 from connect_api.herder import Herder
 from connect_api.login import Login
+from tests.support.each_case import each_case
 from tests.support.fake_herder import FakeHerder
 from tests.support.raw_http import RawHttp, statuses
 
@@ -130,7 +131,7 @@ async def through(request: bytes) -> list[str]:
     return HERDER.asked
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
+@each_case("spelling", SPELLINGS)
 async def test_spellings(spelling: str) -> None:
     for path in PATHS:
         for method in METHODS:
@@ -139,8 +140,8 @@ async def test_spellings(spelling: str) -> None:
             assert (method, written, asked) == (method, written, [])
 
 
-@pytest.mark.parametrize("version", ["1.0", "1.1"])
-@pytest.mark.parametrize("headers", HEADERS)
+@each_case("version", ["1.0", "1.1"])
+@each_case("headers", HEADERS)
 async def test_headers(headers: str, version: str) -> None:
     body = BODY_THAT_COULD_BE_A_REQUEST[:31] if b"Content-Length" in HEADERS[headers] else b""
     for path in PATHS:
@@ -234,7 +235,7 @@ async def test_one_login_does_not_serve_the_next_request_of_the_connection() -> 
     assert statuses(await HTTP.exchange(first + second + first)) == [200, 401, 200]
 
 
-@pytest.mark.parametrize("path", PATHS)
+@each_case("path", PATHS)
 async def test_the_right_login_gets_through(path: str) -> None:
     HERDER.asked.clear()
     for method in ("GET", "POST", "PUT"):

@@ -6,13 +6,13 @@ from functools import cache
 from typing import cast
 
 import httpx
-import pytest
 from fastapi import FastAPI
 
 from connect_api.app import create_app
 from connect_api.cross_origin import CrossOrigin
 from connect_api.herder import Herder
 from connect_api.login import Login
+from tests.support.each_case import each_case
 from tests.support.fake_herder import FakeHerder
 
 LOGIN = ("alice", "secret")
@@ -29,7 +29,7 @@ def client(*, login: bool = True) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app(login=login)), base_url=HERE, auth=LOGIN)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("headers", "refused"),
     [
         ({}, False),
@@ -48,7 +48,7 @@ def client(*, login: bool = True) -> httpx.AsyncClient:
         ({"Sec-Fetch-Site": "cross-site"}, True),
     ],
 )
-@pytest.mark.parametrize(("method", "path"), [("POST", "/connectors/none/restart"), ("PUT", "/connectors/none/pause")])
+@each_case(("method", "path"), [("POST", "/connectors/none/restart"), ("PUT", "/connectors/none/pause")])
 async def test_a_change_from_another_site_is_refused(method: str, path: str, headers: dict[str, str], refused: bool) -> None:
     async with client() as http:
         answer = await http.request(method, path, headers=headers)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any, cast
 
 import httpx
-import pytest
 
 from connect_api.app import create_app
 from connect_api.herder import Herder
 from connect_api.response_headers import HeaderRule, ResponseHeaders, merged
+from tests.support.each_case import each_case
 from tests.support.fake_herder import FakeHerder
 
 OWN = [(b"content-type", b"application/json"), (b"content-length", b"2")]
 VARY = [(b"vary", b"Origin")]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("rules", "expected"),
     [
         ([], [*VARY, *OWN]),

@@ -2,11 +2,10 @@ from __future__ import annotations
 
 from random import Random
 
-import pytest
-
 from tests.differential.groovy.comparison import REFUSED, difference, ours
 from tests.differential.groovy.records import random_records, record_json
 from tests.differential.groovy.scripts import Script, random_script
+from tests.support.each_case import each_case
 
 
 def test_a_seed_gives_the_same_scripts_and_records() -> None:
@@ -44,7 +43,7 @@ def test_answers_have_the_class_of_java() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("real", "own", "kind"),
     [
         (["Integer:1"], ["Integer:1"], None),

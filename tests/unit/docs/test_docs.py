@@ -207,7 +207,7 @@ def test_the_page_of_secrets_names_every_provider_and_parameter() -> None:
     assert [name for store in STORE_CLASSES.values() for name in sorted(store.parameters) if f"`{name}`" not in page] == []
 
 
-@pytest.mark.parametrize(("variable", "key"), SHORT_VARIABLES.items())
+@each_case(("variable", "key"), SHORT_VARIABLES.items())
 def test_environment_variables_do_what_the_page_says(variable: str, key: str) -> None:
     assert list(from_environment({variable: "1"})) == [key]
     assert f"`{variable}`" in text_of(DOCS / "operations.md") or variable.startswith("CONNECT_")

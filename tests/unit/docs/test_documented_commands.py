@@ -16,6 +16,7 @@ import pytest
 from starlette.routing import Match, Route
 
 from tests.support.console_site import shop, site
+from tests.support.each_case import each_case
 from tests.support.project import ROOT
 from workers.bulk import command as bulk_snapshot
 from workers.cli.commands import Commands
@@ -156,7 +157,7 @@ def test_every_entry_is_of_some_command() -> None:
     assert (RUN.keys() | NOT_RUN.keys()) - used == set()
 
 
-@pytest.mark.parametrize("test", sorted(set(RUN.values())))
+@each_case("test", sorted(set(RUN.values())))
 def test_every_named_test_exists(test: str) -> None:
     file, _, function = test.partition("::")
     assert re.search(rf"^(async )?def {function}\(", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)

@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from tests.support.each_case import each_case
 from tests.support.project import ROOT
 from workers.telemetry.beans import snapshot, streaming
 from workers.telemetry.own.figure import Figure
@@ -82,7 +83,7 @@ def test_the_panels_have_places_and_ids_of_their_own() -> None:
     assert max(x for x, _ in cells) < 24
 
 
-@pytest.mark.parametrize("rule", ALERTS, ids=lambda rule: str(rule["alert"]))
+@each_case("rule", ALERTS, ids=lambda rule: str(rule["alert"]))
 def test_an_alert_is_described(rule: dict[str, object]) -> None:
     assert f"| `{rule['alert']}` |" in (ROOT / "docs/monitoring.md").read_text()
     assert {"summary", "description"} == set(rule["annotations"])  # type: ignore[call-overload]

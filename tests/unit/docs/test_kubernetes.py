@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from connector.config.validation import validate
+from tests.support.each_case import each_case
 from tests.support.project import DOCS, ROOT
 from tests.unit.test_requirements import stages
 from workers.secret_stores.kubernetes import KubernetesStore
@@ -38,8 +39,8 @@ def container() -> Any:
     return found
 
 
-@pytest.mark.parametrize("version", ["1.30", "1.37"])
-@pytest.mark.parametrize(("name", "document"), list(documents()))
+@each_case("version", ["1.30", "1.37"])
+@each_case(("name", "document"), list(documents()))
 def test_a_manifest_has_the_form_of_its_kind(name: str, document: Any, version: str) -> None:
     if document["kind"] in CUSTOM:
         assert document["apiVersion"] in {"kustomize.config.k8s.io/v1beta1", "monitoring.coreos.com/v1"}, name

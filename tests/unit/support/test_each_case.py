@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import asyncio
+import inspect
+from pathlib import Path
+
 import pytest
 
 from tests.support.each_case import each_case
@@ -38,3 +42,52 @@ def test_a_test_keeps_its_name_and_is_called_without_arguments() -> None:
 
     assert (check.__name__, check.__doc__, check.__module__) == ("check", "Text.", __name__)
     check()
+
+
+async def test_a_coroutine_function_is_awaited_for_each_case() -> None:
+    @each_case("number", [1, 2, 3])
+    async def check(number: int) -> None:
+        await asyncio.sleep(0)
+        assert number == 2
+
+    assert inspect.iscoroutinefunction(check)
+    with pytest.raises(BaseExceptionGroup, match="2 of 3 cases failed: 1, 3"):
+        await check()
+
+
+def test_the_names_of_cases_may_be_listed() -> None:
+    @each_case("number", [1, 2], ids=["one", "two"])
+    def check(number: int) -> None:
+        assert number == 1
+
+    with pytest.raises(BaseExceptionGroup, match="1 of 2 cases failed: two"):
+        check()
+
+
+@each_case("number", [1, 2])
+def test_all_cases_have_the_same_fixtures(number: int, tmp_path: Path) -> None:
+    place = tmp_path / "seen"
+    place.write_text(f"{place.read_text() if number > 1 else ''}{number}")
+    assert place.read_text() == "12"[:number]
+
+
+def test_tables_may_be_combined() -> None:
+    seen: list[tuple[str, int]] = []
+
+    @each_case("letter", "ab")
+    @each_case("number", [1, 2])
+    def check(letter: str, number: int) -> None:
+        seen.append((letter, number))
+        assert (letter, number) != ("b", 1)
+
+    with pytest.raises(BaseExceptionGroup, match="1 of 4 cases failed: b-1"):
+        check()
+    assert seen == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
+
+
+@each_case("letter", "ab")
+@each_case("number", [1, 2])
+async def test_combined_tables_may_have_fixtures(letter: str, number: int, tmp_path: Path) -> None:
+    await asyncio.sleep(0)
+    (tmp_path / f"{letter}{number}").mkdir()
+    assert [(tmp_path / f"{each}1").is_dir() for each in "ab"] == [True, letter == "b"]

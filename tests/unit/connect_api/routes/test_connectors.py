@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from connect_api.herder import HerderError
+from tests.support.each_case import each_case
 from tests.support.fake_herder import CLASS, WORKER, FakeHerder, failure, rest
 
 JSON = {"Content-Type": "application/json"}
@@ -20,7 +21,7 @@ def one() -> FakeHerder:
     return herder
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("query", "body"),
     [
         ("", '["c1"]'),
@@ -164,7 +165,7 @@ async def test_create_twice() -> None:
     assert (reply.status_code, reply.json()) == (409, failure(409, "Connector c1 already exists"))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("body", "message"),
     [
         ({"config": {}}, "Connector config {name=} contains no connector type"),
@@ -212,7 +213,7 @@ async def test_put_refused(body: dict[str, str], message: str) -> None:
     assert (reply.status_code, reply.json()) == (400, failure(400, message))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("host", "advertised", "base"),
     [
         ("foo.example:99", None, "http://foo.example:99"),
@@ -222,7 +223,7 @@ async def test_put_refused(body: dict[str, str], message: str) -> None:
         ("foo.example:99", "https://connect.internal:8443/", "https://connect.internal:8443"),
     ],
 )
-@pytest.mark.parametrize("method", ["POST", "PUT"])
+@each_case("method", ["POST", "PUT"])
 async def test_location_is_absolute(method: str, host: str, advertised: str | None, base: str) -> None:
     config = {"connector.class": CLASS}
     async with rest(FakeHerder(), advertised_url=advertised) as http:

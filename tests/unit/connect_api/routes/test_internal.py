@@ -8,6 +8,7 @@ import pytest
 
 from connect_api.app import create_app
 from connect_api.herder import Herder
+from tests.support.each_case import each_case
 from tests.support.fake_herder import FakeHerder, rest
 
 MISSING = "Internal request missing required signature"
@@ -20,8 +21,8 @@ OTHER = (
 SIGNATURE, ALGORITHM = "X-Connect-Authorization", "X-Connect-Request-Signature-Algorithm"
 
 
-@pytest.mark.parametrize(("method", "path", "body"), [("POST", "tasks", b"[]"), ("PUT", "fence", b"")])
-@pytest.mark.parametrize(
+@each_case(("method", "path", "body"), [("POST", "tasks", b"[]"), ("PUT", "fence", b"")])
+@each_case(
     ("headers", "status", "message"),
     [
         ({}, 400, MISSING),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.each_case import each_case
 from tests.support.fake_herder import WORKER, FakeHerder, failure, rest
 
 
@@ -24,7 +25,7 @@ async def test_target_state_of_an_unknown_connector(verb: str) -> None:
     assert (reply.status_code, reply.json()) == (404, failure(404, "Unknown connector none"))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("query", "include_tasks", "only_failed"),
     [
         ("", False, False),

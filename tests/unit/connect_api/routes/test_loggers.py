@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.each_case import each_case
 from tests.support.fake_herder import FakeHerder, failure, rest
 
 
@@ -37,8 +38,8 @@ async def test_the_cluster_s_is_handed_on_as_it_was_written(scope: str) -> None:
     assert herder.calls == [("cluster level", "root", "Debug")]
 
 
-@pytest.mark.parametrize("scope", ["worker", "cluster"])
-@pytest.mark.parametrize(
+@each_case("scope", ["worker", "cluster"])
+@each_case(
     ("body", "status", "message"),
     [
         ({}, 400, "Desired 'level' parameter was not specified in request."),
@@ -56,7 +57,7 @@ async def test_levels_that_are_none(scope: str, body: dict[str, Any], status: in
     assert (reply.status_code, reply.json(), herder.calls) == (status, failure(status, message), [])
 
 
-@pytest.mark.parametrize("level", ["OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "ALL", "trace"])
+@each_case("level", ["OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "ALL", "trace"])
 async def test_all_levels(level: str) -> None:
     async with rest(FakeHerder()) as http:
         assert (await http.put("/admin/loggers/connector", json={"level": level})).status_code == 200

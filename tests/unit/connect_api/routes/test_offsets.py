@@ -7,6 +7,7 @@ import pytest
 from connect_api.errors import RequestError
 from connect_api.herder import HerderError, Offset
 from connect_api.routes.offsets import changes
+from tests.support.each_case import each_case
 from tests.support.fake_herder import FakeHerder, failure, rest
 
 PATH = "/connectors/c1/offsets"
@@ -62,7 +63,7 @@ def test_values_keep_their_types(body: bytes, expected: Offset) -> None:
     assert [type(value) for value in (change.offset or {}).values()] == [type(value) for value in (expected.offset or {}).values()]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("body", "says"),
     [
         (b"", "no body"),

@@ -11,6 +11,7 @@ import pytest
 
 from connect_api.app import create_app
 from connect_api.herder import Elsewhere, Herder, HerderError, Note, SignalRequest
+from tests.support.each_case import each_case
 from tests.support.fake_herder import FakeHerder, failure, rest
 
 EVENTS = "text/event-stream"
@@ -44,7 +45,7 @@ async def test_a_signal_is_handed_on(body: dict[str, object], request_: SignalRe
     assert fake.calls[-1] == ("signal", "c1", request_)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("body", "field"),
     [
         ({}, '"type" is missing'),

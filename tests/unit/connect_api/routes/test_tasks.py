@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.each_case import each_case
 from tests.support.fake_herder import CLASS, WORKER, FakeHerder, failure, rest
 
 NO_PATH = failure(404, "HTTP 404 Not Found")
@@ -57,7 +58,7 @@ async def test_an_empty_trace_is_left_out() -> None:
         assert "trace" not in (await http.get("/connectors/c1/tasks/0/status")).json()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "body"),
     [
         ("c1/tasks/7", failure(404, "No status found for task c1-7")),

@@ -87,7 +87,7 @@ LISTS: list[tuple[str, dict[str, list[str]], str, str, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("lists", "schema", "table", "expected"), [row[1:] for row in LISTS], ids=[row[0] for row in LISTS])
+@each_case(("lists", "schema", "table", "expected"), [row[1:] for row in LISTS], ids=[row[0] for row in LISTS])
 def test_table_filter(lists: dict[str, list[str]], schema: str, table: str, expected: bool) -> None:
     filters = TableFilter(
         schema_include=lists.get("schema_include", ()),

@@ -7,6 +7,7 @@ import pytest
 from connector.catalog.name_matcher import LongForm, NameMatcher, include_exclude
 from connector.errors import CdcError, ErrorKind
 from connector.ports import OutOfTimeError
+from tests.support.each_case import each_case
 
 TABLES = ["public.orders", "public.lines", "sales.orders", "shop.orders", "public.my_table"]
 
@@ -25,7 +26,7 @@ class Engine:
         return [[at for at, name in enumerate(names) if name == "a"] for _ in patterns]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pattern", "matched"),
     [
         ("public.orders", ["public.orders"]),

@@ -6,6 +6,7 @@ import pytest
 
 from connector.catalog.snapshot_mode import SnapshotMode
 from connector.errors import CdcError, ErrorKind
+from tests.support.each_case import each_case
 
 
 @pytest.mark.parametrize(
@@ -22,7 +23,7 @@ def test_modes(name: str, data: bool, stream: bool, always: bool, when_needed: b
     assert SnapshotMode.of(name) == SnapshotMode(name, data, stream, always, when_needed)
 
 
-@pytest.mark.parametrize(("data", "stream", "again"), list(product([False, True], repeat=3)))
+@each_case(("data", "stream", "again"), list(product([False, True], repeat=3)))
 def test_configuration_based_mode_has_its_own_flags(data: bool, stream: bool, again: bool) -> None:
     mode = SnapshotMode.of("configuration_based", based_on={"data": data, "stream": stream, "on_data_error": again})
     assert (mode.snapshot_data, mode.stream, mode.when_needed, mode.always) == (data, stream, again, False)

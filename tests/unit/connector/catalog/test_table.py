@@ -10,6 +10,7 @@ from connector.catalog.table import CatalogTable, case_duplicates, key_columns, 
 from connector.events.relation import former_key, join_relation, same_shape
 from connector.types.codec import Column
 from connector.wire.pgoutput import Relation, RelationColumn
+from tests.support.each_case import each_case
 
 ID = Column("id", 23, -1, not_null=True, default="nextval('s')", serial=True)
 NAME = Column("name", 25, -1, default="'x'::text", comment="who")
@@ -47,7 +48,7 @@ def test_type_and_order_are_those_of_the_stream() -> None:
     assert (table.columns[0].comment, table.columns[1].serial, table.columns[1].not_null) == ("who", True, True)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("columns", "identity", "catalog", "former"),
     [
         ((R_ID, R_NAME), "d", CATALOG, ()),
@@ -104,7 +105,7 @@ def rules(*patterns: str) -> list[Matcher]:
     return [matcher([pattern], "message.key.columns") for pattern in patterns]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("primary", "unique", "patterns", "expected"),
     [
         (("id",), ("name",), [], ("id",)),
@@ -152,7 +153,7 @@ def test_literals() -> None:
     assert CATALOG.name == "inv.a"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "computed"),
     [
         ("paren(1)", True),

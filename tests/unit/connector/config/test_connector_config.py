@@ -212,7 +212,7 @@ LATER = {
 }
 
 
-@pytest.mark.parametrize("name", LATER)
+@each_case("name", LATER)
 def test_what_version_2_does_not_know_has_no_effect_there(name: str) -> None:
     former = {**MINIMAL, "connector.plugin.version": "2.3.4.Final"}
     plain, before = parse(former)

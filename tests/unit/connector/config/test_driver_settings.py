@@ -5,10 +5,11 @@ import pytest
 from connector.config.connector_config import parse
 from connector.config.driver_settings import connection_settings
 from connector.io.postgres.connection import connect_timeout
+from tests.support.each_case import each_case
 from tests.support.stream_rig import configured
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "value", "libpq"),
     [
         ("target_session_attrs", "read-write", {"target_session_attrs": "read-write"}),

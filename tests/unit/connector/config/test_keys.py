@@ -101,7 +101,7 @@ def test_an_alias_leads_to_a_row(alias: object) -> None:
         assert not choices or present in choices
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "shown"),
     [
         ("column.mask.with.12.chars", "column.mask.with.<length>.chars"),
@@ -164,7 +164,7 @@ def test_a_version_range_selects_the_newest_supported_version(wanted: str | None
     assert select_version(wanted) == version
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("wanted", "shown"),
     [
         ("9", "[9,9]"),
@@ -188,7 +188,7 @@ def test_an_unsupported_version_is_reported_with_connects_message(wanted: str, s
     assert not caught.value.unreadable
 
 
-@pytest.mark.parametrize(
+@each_case(
     "wanted", ["[", "[1,2", "[2,1]", "(2)", "()", "3.6)", "3,2", "(2.3,2.3)", "[2.3,2.3)", "[3.6.3],[2.3.4]", "[2,3.6],(,3]", "[1]x"]
 )
 def test_a_range_that_maven_refuses_is_reported(wanted: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from connector.config.validation import FieldValidation, validate
+from tests.support.each_case import each_case
 
 TRANSFORMS = "org.apache.kafka.connect.transforms."
 JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -24,7 +25,7 @@ def fields_of(settings: dict[str, str | None]) -> dict[str, FieldValidation]:
     return {field.name: field for field in validate({**CONFIG, **settings}).fields}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("wanted", "found"),
     [
         ("Filter", TRANSFORMS + "Filter"),

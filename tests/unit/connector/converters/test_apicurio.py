@@ -20,6 +20,7 @@ from connector.io.registry import RegistryClients
 from connector.record.connect_record import DataError
 from connector.record.schema import STRING
 from tests.support.apicurio_cases import GENERATIONS, Conversion, conversions
+from tests.support.each_case import each_case
 from tests.support.fake_registry import FakeRegistry
 
 RECORDED: Final[dict[str, dict[str, Any]]] = {
@@ -65,7 +66,7 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize(("generation", "case"), CASES, ids=[f"{generation} {case.name}" for generation, case in CASES])
+@each_case(("generation", "case"), CASES, ids=[f"{generation} {case.name}" for generation, case in CASES])
 async def test_bytes_headers_and_requests_are_the_real_ones(generation: str, case: Conversion) -> None:
     recorded, registry = RECORDED[generation][case.name], FakeRegistry()
     url = f"http://r/apis/registry/{generation}"
@@ -107,7 +108,7 @@ def test_the_generation_follows_from_the_url_or_else_from_the_version() -> None:
         assert f"{settings.api} {settings.urls[0]}" == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("options", "text"),
     [
         ({"apicurio.registry.url": "mock:"}, "Write a URL of http or https"),

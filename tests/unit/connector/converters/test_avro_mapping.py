@@ -50,7 +50,7 @@ def test_every_recorded_case_is_replayed() -> None:
     assert [case.name for case in cases()] == list(RECORDED)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "encoded"),
     [
         (5, "00000000020a00000000"),

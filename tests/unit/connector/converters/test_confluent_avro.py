@@ -20,6 +20,7 @@ from connector.converters.registry import RegisteredSchema, Registry, RegistrySe
 from connector.record.connect_record import DataError
 from connector.record.schema import BYTES, INT32, INT64, STRING, Field, Schema
 from tests.support.avro_cases import decimal
+from tests.support.each_case import each_case
 
 URL = {"schema.registry.url": "http://r:8081"}
 NEWEST = {"auto.register.schemas": "false", "use.latest.version": "true"}
@@ -218,7 +219,7 @@ def test_errors_name_fields_and_types(value: object, text: str) -> None:
     assert str(error.value) == text
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("options", "text"),
     [
         ({"schema_registry_url": "mock://x"}, "schema.registry.url"),

@@ -13,6 +13,7 @@ from connector.converters.protobuf.mapping import protobuf_file
 from connector.converters.protobuf.settings import ProtobufSettings
 from connector.record.schema import INT16, INT32, STRING
 from tests.support.avro_cases import TIMESTAMP, array, decimal, mapping, struct
+from tests.support.each_case import each_case
 
 
 def of(fields: str, rest: str = "") -> str:
@@ -95,12 +96,12 @@ INCOMPATIBLE: Final = {
 }
 
 
-@pytest.mark.parametrize(("reader", "writer"), COMPATIBLE.values(), ids=COMPATIBLE)
+@each_case(("reader", "writer"), COMPATIBLE.values(), ids=COMPATIBLE)
 def test_definition_can_be_read(reader: str, writer: str) -> None:
     assert unreadable(reader, writer) is None
 
 
-@pytest.mark.parametrize(("reader", "writer", "said"), INCOMPATIBLE.values(), ids=INCOMPATIBLE)
+@each_case(("reader", "writer", "said"), INCOMPATIBLE.values(), ids=INCOMPATIBLE)
 def test_definition_cannot_be_read(reader: str, writer: str, said: str) -> None:
     found = unreadable(reader, writer)
     assert found is not None

@@ -24,6 +24,7 @@ from connector.record.batch import encode_headers
 from connector.record.json_converter import ConverterSettings, around_payload, value_json
 from connector.record.schema import INT32, STRING, Field, Schema
 from connector.runner.sinks.converting_sink import ConvertingSink
+from tests.support.each_case import each_case
 from tests.support.envelopes import event_of
 from tests.support.kept_records import KeptRecords
 from tests.support.other_key import OLD_KEY_HEADERS
@@ -196,8 +197,8 @@ def test_a_json_payload_becomes_a_document_without_its_nulls() -> None:
         assert written.endswith(f'"payload":{{"id":1,"lines":{lines}}}}}')
 
 
-@pytest.mark.parametrize(("payload", "tombstone"), [(None, True), ("", True), (" \n\x01", True), ("\u2003", False), (" x", False)])
-@pytest.mark.parametrize("expands", ["true", "false"])
+@each_case(("payload", "tombstone"), [(None, True), ("", True), (" \n\x01", True), ("\u2003", False), (" x", False)])
+@each_case("expands", ["true", "false"])
 def test_a_payload_of_blanks_becomes_a_tombstone(payload: str | None, tombstone: bool, expands: str) -> None:
     config = {"transforms.o.route.tombstone.on.empty.payload": "true", "transforms.o.table.expand.json.payload": expands}
     path = path_of(config, value=STRINGS if expands == "false" else JSON)
@@ -208,7 +209,7 @@ def test_a_payload_of_blanks_becomes_a_tombstone(payload: str | None, tombstone:
     assert message is not None or not tombstone
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("config", "key", "value"),
     [
         ({"transforms.o.table.fields.additional.placement": "type:envelope"}, STRINGS, JSON),

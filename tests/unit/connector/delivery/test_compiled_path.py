@@ -19,6 +19,7 @@ from connector.record.batch import encode_headers
 from connector.record.json_converter import ConverterSettings, around_payload, value_json
 from connector.record.schema import INT64, STRING, Field, Schema
 from connector.runner.sinks.converting_sink import ConvertingSink
+from tests.support.each_case import each_case
 from tests.support.envelopes import event_of, source_of
 from tests.support.event_cases import CHAINS, tables
 from tests.support.kept_records import KeptRecords
@@ -80,9 +81,9 @@ def test_the_header_of_a_changed_key_is_converted() -> None:
     assert encode_headers([(OLD_KEY, OLD_KEY_TEXT)]) in inner.records[0]
 
 
-@pytest.mark.parametrize("chain", CHAINS)
-@pytest.mark.parametrize("emulation", [DEFAULT, DEBEZIUM_2_3_4])
-@pytest.mark.parametrize("replace_nulls", ["true", "false"])
+@each_case("chain", CHAINS)
+@each_case("emulation", [DEFAULT, DEBEZIUM_2_3_4])
+@each_case("replace_nulls", ["true", "false"])
 def test_a_null_that_has_a_default_is_written_alike(chain: dict[str, str], emulation: Emulation, replace_nulls: str) -> None:
     row = Schema("struct", name="p.public.t.Value", fields=(Field("id", INT64), Field("a", STRING.as_optional().with_default("d"))))
     schema = event_form(emulation).envelope("p.public.t", row)

@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 
 from connector.delivery.kafka_transaction import TRANSITIONS, Phase, Step, TransactionLife
+from tests.support.each_case import each_case
 
 WAY = {
     Phase.IDLE: (),
@@ -22,7 +23,7 @@ def life_in(phase: Phase) -> TransactionLife:
     return life
 
 
-@pytest.mark.parametrize(("phase", "step"), list(product(Phase, Step)))
+@each_case(("phase", "step"), list(product(Phase, Step)))
 def test_every_step_in_every_phase(phase: Phase, step: Step) -> None:
     life = life_in(phase)
     following = TRANSITIONS[phase].get(step)

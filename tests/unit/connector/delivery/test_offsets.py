@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from connector.delivery.offsets import Position, Resume, StoredOffset, partition, resume_point, snapshot_offset
 from connector.wire.lsn import format_lsn, parse_lsn
+from tests.support.each_case import each_case
 
 # As GET /connectors/{name}/offsets of Debezium 3.6.3 showed them.
 AFTER_SNAPSHOT: dict[str, Any] = {
@@ -89,7 +90,7 @@ CASES: list[tuple[str, dict[str, Any], bool, bool, int, Resume | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("stored", "running", "inside", "start", "resume"), [row[1:] for row in CASES], ids=[row[0] for row in CASES])
+@each_case(("stored", "running", "inside", "start", "resume"), [row[1:] for row in CASES], ids=[row[0] for row in CASES])
 def test_stored_offsets(stored: dict[str, Any], running: bool, inside: bool, start: int, resume: Resume | None) -> None:
     offset = StoredOffset.parse(stored)
     assert (offset.snapshot_running, offset.inside, offset.start, resume_point(offset)) == (running, inside, start, resume)

@@ -20,6 +20,7 @@ from connector.events.stream_settings import StreamSettings
 from connector.record.json_converter import ConverterSettings
 from connector.record.schema import BYTES, DECIMAL, INT32, STRING, Field, Schema
 from connector.types.codec import Column, TypeInfo
+from tests.support.each_case import each_case
 from tests.support.probe_converters import Probe
 from tests.support.stream_rig import INT4, PLUGINS, TEXT, TYPES, Sent, StreamRig, catalog_table, configured, relation_of
 from tests.support.wal_script import UNCHANGED, Cell, WalScript
@@ -269,7 +270,7 @@ def test_a_converter_gets_the_same_values_in_snapshot_and_stream(version: str, s
     assert (seen[0]["l"].type_name, seen[0]["l"].base_type) == ("_int4", "_int4")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("oid", "modifier", "expression", "text"),
     [
         (21, -1, "3", "3"),
@@ -296,7 +297,7 @@ def test_a_default_comes_as_the_text_of_its_value(oid: int, modifier: int, expre
     assert fields(sent)["d"].get("default") == (None if text is None else f"text:{text}")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("does", "message"),
     [
         ("configure", r"^Converter p does not accept its properties p\.\*\. Correct them \(ValueError: does not like it\)$"),

@@ -27,6 +27,7 @@ from connector.types.defaults import default_value
 from connector.types.registry import resolve
 from connector.wire.pgoutput import UNCHANGED as NOT_SENT
 from tests.support.column_kinds import COLUMNS, KINDS, TYPE_SETTINGS
+from tests.support.each_case import each_case
 from tests.support.printed_text import floating
 from tests.support.stream_rig import NOW_NS, PLUGINS, TYPES, Failures, RecordingOut, Sent, catalog_table, configured, relation_of
 from tests.support.wal_script import UNCHANGED, Cell, WalScript
@@ -189,7 +190,7 @@ NEEDED = [
 """NOT NULL columns of types without a placeholder."""
 
 
-@pytest.mark.parametrize("column", NEEDED, ids=lambda column: str(column.type_oid))
+@each_case("column", NEEDED, ids=lambda column: str(column.type_oid))
 def test_no_row_invents_a_value_that_was_not_sent(column: Column) -> None:
     plain = ConverterSettings(schemas_enable=False)
     optional = replace(column, name="o", not_null=False)
@@ -227,7 +228,7 @@ def test_each_converter_writes_decimals_in_its_own_format() -> None:
             assert encoder.key_text([b"1.50"]) == b'{"id":1.50}'
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("column", "cell", "mode", "text"),
     [
         (Column("k", 25), 'x\ny\U0001f600 "q" \\', "adaptive", '{"k":"x\ny\U0001f600 \\"q\\" \\\\"}'),
@@ -263,7 +264,7 @@ def test_text_of_a_key_without_a_value() -> None:
     assert encoder.key_text([NOT_SENT, b"1", b"2"]) == b'{"a":"__debezium_unavailable_value","b":1,"c":2}'
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "single", "text"),
     [
         (100000.0, True, "100000"),

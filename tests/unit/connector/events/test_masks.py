@@ -11,6 +11,7 @@ from connector.errors import CdcError
 from connector.events.masks import Mask, mask_of
 from connector.record.schema import BYTES, INT32, STRING, Schema
 from connector.types.codec import Column, TypeInfo
+from tests.support.each_case import each_case
 from tests.support.stream_rig import INT4, TEXT, StreamRig, catalog_table, configured, relation_of
 from tests.support.wal_script import UNCHANGED, WalScript
 
@@ -37,7 +38,7 @@ def shown(mask: Mask, value: object) -> object:
 
 
 # What Debezium 3.6.3 sent for these salts and texts.
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "digest", "salt", "text", "length", "hashed"),
     [
         ("hash", "sha256", "CzQMA0cB5K", "test", 20, "8e68c68edbbac316dfe2"),
@@ -58,21 +59,21 @@ def test_hashes_are_those_of_the_reference(kind: str, digest: str, salt: str, te
     assert mask.parameter == ("masked", "true")
 
 
-@pytest.mark.parametrize("base", [TEXT_TYPE, ENUM_TYPE, TypeInfo(19, "name", "pg_catalog"), TypeInfo(18, "char", "pg_catalog")])
-@pytest.mark.parametrize("kind", ["mask", "hash", "hash_v2"])
+@each_case("base", [TEXT_TYPE, ENUM_TYPE, TypeInfo(19, "name", "pg_catalog"), TypeInfo(18, "char", "pg_catalog")])
+@each_case("kind", ["mask", "hash", "hash_v2"])
 def test_character_types_and_enums_are_masked(base: TypeInfo, kind: str) -> None:
     assert not mask_of(rule(kind, 3), base, LONG, STRING).idle
 
 
-@pytest.mark.parametrize("base", [UUID_TYPE, BYTEA_TYPE, TypeInfo(91, "text", "public"), TypeInfo(92, "citext", "public")])
-@pytest.mark.parametrize("kind", ["mask", "hash", "hash_v2"])
+@each_case("base", [UUID_TYPE, BYTEA_TYPE, TypeInfo(91, "text", "public"), TypeInfo(92, "citext", "public")])
+@each_case("kind", ["mask", "hash", "hash_v2"])
 def test_other_types_are_marked_but_not_masked(base: TypeInfo, kind: str) -> None:
     mask = mask_of(rule(kind, 3), base, LONG, STRING)
     assert mask.idle
     assert mask.parameter == ("masked", "true")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "cut"),
     [
         ("abc", "abc"),

@@ -15,6 +15,7 @@ from connector.events.transitions import NeedRelation, Used
 from connector.record.batch import NO_HEADERS, encode_headers
 from connector.record.json_converter import ConverterSettings
 from connector.types.codec import Column
+from tests.support.each_case import each_case
 from tests.support.stream_rig import INT4, NOW_NS, TEXT, Sent, StreamRig, catalog_table, configured, relation_of
 from tests.support.wal_script import UNCHANGED, WalScript
 
@@ -187,7 +188,7 @@ UPDATES = {
 }
 
 
-@pytest.mark.parametrize(("table", "cells", "key", "old", "expected"), UPDATES.values(), ids=list(UPDATES))
+@each_case(("table", "cells", "key", "old", "expected"), UPDATES.values(), ids=list(UPDATES))
 def test_update(
     table: CatalogTable,
     cells: tuple[str, ...],
@@ -426,8 +427,8 @@ def test_columns_that_differ_by_case_alone_are_refused() -> None:
 BAD = catalog_table("m", ID, Column("n", 1700, 655366), Column("r", 1700, 655366, not_null=True, default="7"), primary_key=["id"])
 
 
-@pytest.mark.parametrize("mode", ["warn", "skip", "fail"])
-@pytest.mark.parametrize("change", ["insert", "update", "delete", "update with old row"])
+@each_case("mode", ["warn", "skip", "fail"])
+@each_case("change", ["insert", "update", "delete", "update with old row"])
 def test_value_that_cannot_be_converted(mode: str, change: str) -> None:
     rig, wal = started(BAD, settings=StreamSettings(conversion_failure=mode, tombstones=False))
     relation = relation_of(BAD)
@@ -463,8 +464,8 @@ def test_value_that_cannot_be_converted(mode: str, change: str) -> None:
 NUMERIC_KEY = catalog_table("m", Column("n", 1700, 655366, not_null=True), primary_key=["n"])
 
 
-@pytest.mark.parametrize("mode", ["fail", "warn", "skip"])
-@pytest.mark.parametrize("change", ["insert", "update", "delete"])
+@each_case("mode", ["fail", "warn", "skip"])
+@each_case("change", ["insert", "update", "delete"])
 def test_key_that_cannot_be_converted(mode: str, change: str) -> None:
     rig, wal = started(NUMERIC_KEY, settings=StreamSettings(processing_failure=mode, tombstones=False))
     relation = relation_of(NUMERIC_KEY)

@@ -7,6 +7,7 @@ import pytest
 from connector.errors import CdcError, ErrorKind
 from connector.events.stream_settings import StreamSettings
 from connector.types.codec import Column, TypeInfo
+from tests.support.each_case import each_case
 from tests.support.stream_rig import INT4, TEXT, TYPES, StreamRig, catalog_table, relation_of
 from tests.support.wal_script import UNCHANGED, WalScript
 
@@ -127,9 +128,9 @@ def test_faults_of_the_protocol_are_never_left_out() -> None:
     assert reported.value.kind is ErrorKind.PROTOCOL
 
 
-@pytest.mark.parametrize("converting", ["warn", "skip", "fail"])
-@pytest.mark.parametrize("kind", [(1700, NUMERIC_10_2, "NaN", "1.00"), (1562, 1, "", "1")], ids=["numeric", "varbit"])
-@pytest.mark.parametrize("change", ["insert", "update", "delete"])
+@each_case("converting", ["warn", "skip", "fail"])
+@each_case("kind", [(1700, NUMERIC_10_2, "NaN", "1.00"), (1562, 1, "", "1")], ids=["numeric", "varbit"])
+@each_case("change", ["insert", "update", "delete"])
 def test_a_value_that_cannot_be_converted_fails_the_event_that_needs_it(
     kind: tuple[int, int, str, str], change: str, converting: str
 ) -> None:

@@ -69,7 +69,7 @@ def test_a_message_out_of_turn_is_a_fault_of_the_protocol(state: State, tag: int
     assert "slot.stream.params" in reported.value.remedy
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("state", "tag"),
     [(state, tag) for state in State for tag in TRANSITIONS[state]],
     ids=lambda value: value.name if isinstance(value, State) else repr(chr(value)),
@@ -250,8 +250,8 @@ def ops_from(first: int) -> list[str | None]:
     return [op for _, statement in SCRIPT[first:] for op in RECORDS[statement]]
 
 
-@pytest.mark.parametrize("sent", range(1, len(SCRIPT) + 1))
-@pytest.mark.parametrize("burst", [1, 3, 100])
+@each_case("sent", range(1, len(SCRIPT) + 1))
+@each_case("burst", [1, 3, 100])
 def test_resume_inside_a_transaction_sends_the_rest_and_no_more(sent: int, burst: int) -> None:
     # First run: stops after ``sent`` changes.
     wal = WalScript(BASE)

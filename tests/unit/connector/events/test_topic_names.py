@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connector.events.topic_names import TopicNames, sanitize_topic
+from tests.support.each_case import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "topic"),
     [
         ("srv.public.orders", "srv.public.orders"),

@@ -60,6 +60,7 @@ from connector.incremental.coordinator_events import (
 from connector.incremental.coordinator_phases import AT_ANY_TIME, TRANSITIONS, Phase
 from connector.incremental.state import Collection
 from tests.support.chunk_tables import target_of
+from tests.support.each_case import each_case
 
 A, B = Collection("public.a"), Collection("public.b")
 TARGET = target_of(A)
@@ -130,8 +131,8 @@ def test_every_event_is_in_the_table() -> None:
     assert set(TRANSITIONS) == set(Phase)
 
 
-@pytest.mark.parametrize("phase", Phase)
-@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+@each_case("phase", Phase)
+@each_case("event", EVENTS, ids=lambda event: type(event).__name__)
 def test_an_event_leads_where_the_table_says_or_is_refused(phase: Phase, event: Event[bytes]) -> None:
     coordinator = made(phase)
     leads = TRANSITIONS[phase].get(type(event))
@@ -237,7 +238,7 @@ def test_what_is_shown() -> None:
     assert before.rows == 1
 
 
-@pytest.mark.parametrize("phase", Phase)
+@each_case("phase", Phase)
 def test_only_a_window_that_stays_open_is_reported(phase: Phase) -> None:
     effects = made(phase).handle(TimePassed(60), 0.0)
     assert [effect.event for effect in effects if isinstance(effect, Log)] == (

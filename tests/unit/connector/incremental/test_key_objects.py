@@ -291,7 +291,7 @@ def test_arrays_are_kept_as_text() -> None:
     assert key_from_text(Column("k", 1007), types, "{1,2}") == JavaValue("java.lang.String", "{1,2}")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "text"),
     [
         ("int4", "x"),

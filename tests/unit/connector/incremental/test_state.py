@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from connector.incremental.state import Collection, IncrementalSnapshot, Place, filters_of, literal_name, wanted_collections
 from connector.signals.signal import Condition, ExecuteSnapshot
+from tests.support.each_case import each_case
 
 KNOWN = ["public.a1", "public.a2", "public.b", "sales.a1", "Sch.ema.T"]
 PREFIX = "incremental_snapshot_"
@@ -28,7 +29,7 @@ def names(collections: Sequence[str], known: Sequence[str] = KNOWN) -> list[str]
     return [collection.name for collection in found]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("collections", "expected"),
     [
         (["public.b", "public.a1"], ["public.b", "public.a1"]),

@@ -13,6 +13,7 @@ from connector.incremental.state import Place
 from connector.incremental.window import Key, Window
 from connector.incremental.windowed_chunk import Verdict, WindowedChunk
 from connector.types.codec import Column
+from tests.support.each_case import each_case
 from tests.support.stream_rig import INT4, NOW_NS, TEXT, RecordingOut, StreamRig, catalog_table, configured, relation_of
 from tests.support.wal_script import UNCHANGED, WalScript
 
@@ -83,7 +84,7 @@ def test_nothing_read_is_nothing_to_send() -> None:
     assert Window().rows() == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "left"),
     [
         ("insert", LINES[1:]),

@@ -17,6 +17,7 @@ from connector.converters.converter import SchemaNeededError, SchemaRequest
 from connector.converters.registry import Reference, RegisteredSchema, Registry, RegistrySettings, SchemaAsk, TokenEndpoint
 from connector.errors import CdcError, ErrorKind
 from connector.io.registry import RegistryClient, RegistryClients
+from tests.support.each_case import each_case
 
 ENDPOINT = TokenEndpoint("http://auth/token", "c", "hidden")
 Answer = Callable[[httpx.Request], httpx.Response]
@@ -179,7 +180,7 @@ async def test_a_connection_that_breaks_is_no_problem_of_tls(problem: ssl.SSLErr
         await Server(_wrapped(problem)).client(urls=("https://one",), retries=0).resolve(REGISTER)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "kind"),
     [
         (httpx.ConnectError("secret"), ErrorKind.SINK_UNREACHABLE),

@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from connector.java.charsets import charset
+from tests.support.each_case import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "text", "wanted"),
     [
         ("UTF-8", "é😀", b"\xc3\xa9\xf0\x9f\x98\x80"),

@@ -37,7 +37,7 @@ def test_texts_are_read_as_java_reads_them(pattern: str, answers: list[Any]) -> 
     assert {text: compiled.parse(text) for text in wanted} == wanted
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("now", "pattern", "text", "ms"),
     [
         (NOVEMBER_2026, "yy-MM-dd", "46-01-01", 2398377600000),
@@ -64,7 +64,7 @@ def test_years_of_two_digits_lie_around_the_moment(now: int, pattern: str, text:
     assert DateFormat.compile(pattern, now).parse(text) == ms
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pattern", "text", "ms"),
     [
         ("EEE MMM dd HH:mm:ss zzz yyyy", "Mon Jan 01 10:00:00 CET 2024", 1704099600000),

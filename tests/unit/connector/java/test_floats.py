@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connector.java.floats import as_float32, java_double, java_float
+from tests.support.each_case import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "wanted"),
     [
         (0.0, "0.0"),
@@ -37,7 +38,7 @@ def test_doubles(value: float, wanted: str) -> None:
     assert java_double(value).decode() == wanted
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "wanted"),
     [
         (0.1, "0.1"),

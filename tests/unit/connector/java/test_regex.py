@@ -19,6 +19,7 @@ from connector.java.regex.linear import LinearPattern
 from connector.java.regex.matching import Pattern, each_match
 from connector.java.regex.translation import LONGEST, too_long, translate
 from connector.ports import Backtracking
+from tests.support.each_case import each_case
 
 RECORDED: dict[str, Any] = json.loads((Path(__file__).parent / "regex_recorded.json").read_text(encoding="utf-8"))
 NAMES: list[str] = RECORDED["names"]
@@ -172,8 +173,8 @@ def test_matches_go_on_after_an_empty_one_as_in_java(pattern: str, text: str, re
     assert Pattern.compile(pattern).replace_all(text, "-") == replaced
 
 
-@pytest.mark.parametrize("pattern", ["(a|bc)+", "([a-z]+[.])+$", "^(a|b)*?c", "\\b(a|b)+\\b", "(a)|(b)", "(?<x>[^,]*),"])
-@pytest.mark.parametrize("text", ["", "abc", "a.b.cd.", "éa.b c,", "😀abc,a b", "bcbca"])
+@each_case("pattern", ["(a|bc)+", "([a-z]+[.])+$", "^(a|b)*?c", "\\b(a|b)+\\b", "(a)|(b)", "(?<x>[^,]*),"])
+@each_case("text", ["", "abc", "a.b.cd.", "éa.b c,", "😀abc,a b", "bcbca"])
 def test_the_linear_engine_finds_the_same_parts(pattern: str, text: str) -> None:
     compiled, linear = Pattern.compile(pattern), LinearPattern.compile(pattern)
     assert linear is not None

@@ -7,6 +7,7 @@ import pytest
 
 from connector.meters.producer_meter import ProducerMeter, SentCounts
 from connector.meters.sampled import Sampled
+from tests.support.each_case import each_case
 
 
 def test_batches_count_in_all_and_by_topic() -> None:
@@ -20,7 +21,7 @@ def test_batches_count_in_all_and_by_topic() -> None:
     assert (meter.latency.average(11), meter.record_size.largest(11), meter.all.records_per_batch(11)) == (7.5, 100, 3)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_case("seed", range(20))
 def test_rates_have_the_windows_of_all_sampled_figures(seed: int) -> None:
     chance, now = random.Random(seed), 1_000.0
     counts, records, size, batches, ratio = SentCounts(), Sampled(), Sampled(), Sampled(), Sampled()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from connector.incremental.key_objects import JavaValue
 from connector.notifications.key_text import key_text
+from tests.support.each_case import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("units", "text"),
     [
         ((0, 0, 1, 2, 3, 59, 123456), "1 days 2 hours 3 mins 59.123456 secs"),

@@ -11,6 +11,7 @@ from connector.emulation import DEBEZIUM_2_3_4, DEBEZIUM_3_6_3, Emulation
 from connector.notifications.notification import IncrementalNotifications, InitialNotifications, Notification, result_only
 from connector.notifications.records import NotificationEncoder
 from connector.record.json_converter import ConverterSettings
+from tests.support.each_case import each_case
 
 INITIAL = InitialNotifications("shop", map(str, itertools.count()).__next__, lambda: 1795287532023)
 INCREMENTAL = IncrementalNotifications("shop", lambda: "new", lambda: 1795287885187)
@@ -58,7 +59,7 @@ RECORDED_INITIAL = [
 ]
 
 
-@pytest.mark.parametrize(("notification", "kind", "additional"), RECORDED_INITIAL, ids=[row[1] for row in RECORDED_INITIAL])
+@each_case(("notification", "kind", "additional"), RECORDED_INITIAL, ids=[row[1] for row in RECORDED_INITIAL])
 def test_of_the_initial_snapshot(notification: Notification, kind: str, additional: str) -> None:
     assert payload(notification) == (
         f'{{"id":"{notification.id}","type":"{kind}","aggregate_type":"Initial Snapshot","additional_data":{additional},'

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from connector.preflight.connection import refused, server_words
 from connector.preflight.finding import LEAD
+from tests.support.each_case import each_case
 
 AT = 'connection failed: connection to server at "10.0.0.1", port 5432 failed: '
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("findings", "key", "text"),
     [
         (

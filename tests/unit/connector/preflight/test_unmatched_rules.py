@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from connector.catalog.selection import Selection
 from connector.config.connector_config import parse
 from connector.preflight.unmatched_rules import idle_rules, needs_columns
 from connector.types.codec import Column
+from tests.support.each_case import each_case
 from tests.support.stream_rig import INT4, TEXT, TYPES, catalog_table, configured
 
 ORDERS = catalog_table("orders", Column("id", INT4), Column("email", TEXT))
@@ -20,7 +19,7 @@ def idle(**properties: str) -> list[tuple[str, str]]:
     return [(rule.key, rule.entry) for rule in idle_rules(Selection.of(config), TABLES, [ORDERS], TYPES)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("key", "used", "unused"),
     [
         ("schema.include.list", "public,AUDIT", "sales"),

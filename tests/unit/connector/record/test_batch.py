@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from connector.errors import CdcError, ErrorKind
 from connector.io.kafka.compression import compressor
 from connector.record.batch import NO_HEADERS, ProducerState, RecordBatch, encode_headers, encode_records, frame_batch, varint
+from tests.support.each_case import each_case
 
 Read = tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]], int]
 """Offset, key, value, headers, timestamp."""
@@ -34,7 +35,7 @@ def read(data: bytes) -> list[Read]:
     return rows
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "encoded"),
     [
         (0, "00"),
@@ -76,7 +77,7 @@ def test_records_read_back_as_they_were_given(codec: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("size", [0, 1, 62, 63, 64, 8190, 8191, 8192, 8193, 20_000])
+@each_case("size", [0, 1, 62, 63, 64, 8190, 8191, 8192, 8193, 20_000])
 def test_lengths_around_each_varint_step(size: int) -> None:
     batch = RecordBatch()
     batch.append(b"k" * size, b"p" * size, b"v" * (size // 2), NO_HEADERS, 5)
@@ -89,8 +90,8 @@ def test_lengths_around_each_varint_step(size: int) -> None:
     ]
 
 
-@pytest.mark.parametrize("codec", CODECS)
-@pytest.mark.parametrize("count", [1, 8192, 8193, 20_000])
+@each_case("codec", CODECS)
+@each_case("count", [1, 8192, 8193, 20_000])
 def test_more_records_than_small_varints(codec: str, count: int) -> None:
     batch = RecordBatch()
     for number in range(count):

@@ -11,6 +11,7 @@ from connector.events.capture import Capture
 from connector.record.json_converter import ConverterSettings
 from connector.record.name_adjustment import name_adjuster
 from connector.types.codec import Column
+from tests.support.each_case import each_case
 from tests.support.stream_rig import INT4, TEXT, TYPES, catalog_table, configured
 from tests.support.warned import no_warning
 
@@ -18,7 +19,7 @@ ON = ConverterSettings(schemas_enable=True)
 
 
 # Recorded from Debezium 3.6.3.
-@pytest.mark.parametrize(
+@each_case(
     ("name", "avro", "avro_unicode"),
     [
         ("id", "id", "id"),

@@ -9,6 +9,7 @@ import pytest
 from connector.signals.inbox import SignalInbox
 from connector.signals.records import is_signal, is_whole, read_line, read_record
 from connector.signals.signal import Signal, SignalError
+from tests.support.each_case import each_case
 
 
 def record(value: bytes | None, key: bytes | None = b"shop") -> Signal | None:
@@ -34,7 +35,7 @@ def test_a_record_of_another_connector(key: bytes | None) -> None:
     assert record(b"not JSON", key) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "reason"),
     [
         (None, "it has no value"),

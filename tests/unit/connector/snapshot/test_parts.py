@@ -10,6 +10,7 @@ import pytest
 
 from connector.snapshot.parts import Deal, Handout, Marked, Part, TableSize, table_parts, wanted_parts
 from connector.snapshot.plan import Extent
+from tests.support.each_case import each_case
 
 SEEDS = range(300)
 
@@ -102,7 +103,7 @@ SHAPES: list[list[list[int]]] = [
 ]
 
 
-@pytest.mark.parametrize("counts", SHAPES, ids=str)
+@each_case("counts", SHAPES, ids=str)
 def test_rows_come_once_and_tables_keep_their_edges(counts: list[list[int]]) -> None:
     for seed in SEEDS:
         sent = played(counts, seed=seed)

@@ -17,6 +17,7 @@ from connector.snapshot.plan import (
     split_copy_line,
 )
 from connector.types.codec import Column
+from tests.support.each_case import each_case
 
 TABLE = CatalogTable(9, 'in"v', "Odd Orders", (Column("id", 23), Column('a "b"', 25), Column("Straße", 25)), ("id",))
 PLAIN = CatalogTable(9, "inv", "orders", (Column("id", 23), Column("note", 25)), ("id",))
@@ -130,7 +131,7 @@ MARKERS = {
 }
 
 
-@pytest.mark.parametrize(("flags", "expected"), MARKERS.items())
+@each_case(("flags", "expected"), MARKERS.items())
 def test_markers(flags: tuple[bool, bool, bool, bool], expected: str) -> None:
     first, last, first_of_table, last_of_table = flags
     assert marker(first=first, last=last, first_of_table=first_of_table, last_of_table=last_of_table) == expected
@@ -158,7 +159,7 @@ def test_copy_line_is_unescaped(cells: list[bytes | None]) -> None:
     assert split_copy_line(copy_line(cells)) == cells
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "cells"),
     [
         (b"\n", [b""]),

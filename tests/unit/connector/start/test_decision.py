@@ -8,6 +8,7 @@ from connector.catalog.snapshot_mode import SnapshotMode
 from connector.delivery.offsets import StoredOffset
 from connector.errors import CdcError, Directive, ErrorKind
 from connector.start.decision import FROM_SLOT, FROM_SNAPSHOT, Decision, SlotState, decide
+from tests.support.each_case import each_case
 
 MODES = {name: SnapshotMode.of(name) for name in ("always", "initial", "initial_only", "no_data", "when_needed")}
 STREAMING_MODES = [name for name in MODES if name != "initial_only"]
@@ -58,9 +59,9 @@ FOREIGN = [
 ]
 
 
-@pytest.mark.parametrize("mode", STREAMING_MODES)
-@pytest.mark.parametrize("offset", OFFSETS.values(), ids=list(OFFSETS))
-@pytest.mark.parametrize(("slot", "word"), FOREIGN, ids=["physical", "database", "plugin"])
+@each_case("mode", STREAMING_MODES)
+@each_case("offset", OFFSETS.values(), ids=list(OFFSETS))
+@each_case(("slot", "word"), FOREIGN, ids=["physical", "database", "plugin"])
 def test_slot_of_another_client(mode: str, offset: StoredOffset | None, slot: SlotState, word: str) -> None:
     error = refused(mode, slot, offset)
     assert error.kind is ErrorKind.SLOT_MISMATCH
@@ -69,8 +70,8 @@ def test_slot_of_another_client(mode: str, offset: StoredOffset | None, slot: Sl
     assert "SELECT pg_drop_replication_slot('shop_slot');" in error.remedy
 
 
-@pytest.mark.parametrize("offset", OFFSETS.values(), ids=list(OFFSETS))
-@pytest.mark.parametrize("mode", STREAMING_MODES)
+@each_case("offset", OFFSETS.values(), ids=list(OFFSETS))
+@each_case("mode", STREAMING_MODES)
 def test_slot_that_lost_its_wal(mode: str, offset: StoredOffset | None) -> None:
     lost = replace(SLOT, wal_status="lost", restart=0)
     if mode == "when_needed":
@@ -88,8 +89,8 @@ def test_slot_that_still_has_its_wal_resumes(status: str) -> None:
     assert shape(run("initial", replace(SLOT, wal_status=status), STREAMED)) == (False, False, False, True, 200)
 
 
-@pytest.mark.parametrize("mode", STREAMING_MODES)
-@pytest.mark.parametrize("offset", [STREAMED, SNAPSHOTTED], ids=["streaming", "finished snapshot"])
+@each_case("mode", STREAMING_MODES)
+@each_case("offset", [STREAMED, SNAPSHOTTED], ids=["streaming", "finished snapshot"])
 def test_no_slot_but_an_offset_of_finished_work(mode: str, offset: StoredOffset) -> None:
     if mode in ("when_needed", "always"):
         assert shape(run(mode, None, offset)) == (False, True, True, True, FROM_SNAPSHOT)
@@ -102,14 +103,14 @@ def test_no_slot_but_an_offset_of_finished_work(mode: str, offset: StoredOffset)
     assert "no longer available on the server" in error.detail
 
 
-@pytest.mark.parametrize("mode", STREAMING_MODES)
-@pytest.mark.parametrize("offset", [None, BROKEN], ids=["none", "broken snapshot"])
+@each_case("mode", STREAMING_MODES)
+@each_case("offset", [None, BROKEN], ids=["none", "broken snapshot"])
 def test_no_slot_and_nothing_finished(mode: str, offset: StoredOffset | None) -> None:
     assert shape(run(mode, None, offset)) == (False, True, mode != "no_data", True, FROM_SNAPSHOT)
 
 
-@pytest.mark.parametrize("mode", STREAMING_MODES)
-@pytest.mark.parametrize("offset", [at(99, 99), at(99, 98, "INSERT"), at(50)], ids=["between", "inside", "without commit"])
+@each_case("mode", STREAMING_MODES)
+@each_case("offset", [at(99, 99), at(99, 98, "INSERT"), at(50)], ids=["between", "inside", "without commit"])
 def test_offset_before_the_slot(mode: str, offset: StoredOffset) -> None:
     if mode in ("when_needed", "always"):
         decision = run(mode, SLOT, offset)
@@ -145,8 +146,8 @@ def test_slot_and_a_broken_snapshot_streams_from_the_slot(mode: str) -> None:
     assert decision.offset is None
 
 
-@pytest.mark.parametrize("mode", STREAMING_MODES)
-@pytest.mark.parametrize("offset", [STREAMED, SNAPSHOTTED], ids=["streaming", "finished snapshot"])
+@each_case("mode", STREAMING_MODES)
+@each_case("offset", [STREAMED, SNAPSHOTTED], ids=["streaming", "finished snapshot"])
 def test_slot_and_an_offset_resume(mode: str, offset: StoredOffset) -> None:
     decision = run(mode, SLOT, offset)
     if mode == "always":
@@ -214,8 +215,8 @@ def test_a_slot_confirmed_beyond_the_offset_is_logged(strategy: str) -> None:
     assert run("initial", replace(SLOT, confirmed=350), at(400, 300, "INSERT"), strategy).unsent is None
 
 
-@pytest.mark.parametrize("offset", OFFSETS.values(), ids=list(OFFSETS))
-@pytest.mark.parametrize("slot", [None, SLOT, replace(SLOT, wal_status="lost"), FOREIGN[0][0]], ids=["none", "there", "lost", "foreign"])
+@each_case("offset", OFFSETS.values(), ids=list(OFFSETS))
+@each_case("slot", [None, SLOT, replace(SLOT, wal_status="lost"), FOREIGN[0][0]], ids=["none", "there", "lost", "foreign"])
 def test_initial_only_needs_no_slot(slot: SlotState | None, offset: StoredOffset | None) -> None:
     wanted = offset in (None, BROKEN)
     assert shape(run("initial_only", slot, offset)) == (False, False, wanted, False, FROM_SNAPSHOT)

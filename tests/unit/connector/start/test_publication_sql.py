@@ -5,6 +5,7 @@ import pytest
 from connector.catalog.selection import TableName
 from connector.errors import CdcError, ErrorKind
 from connector.start.publication_sql import PublicationState, plan_publication, publish_list, why_unchanged
+from tests.support.each_case import each_case
 
 A, B = ("inv", "a"), ('in"v', "B b")
 BOTH = '"in""v"."B b", "inv"."a"'
@@ -49,8 +50,8 @@ def test_disabled_mode_says_what_a_privileged_role_may_run(captured: list[TableN
     assert reported.value.remedy == f'Run CREATE PUBLICATION "p" FOR TABLE {shown};'
 
 
-@pytest.mark.parametrize("state", [ALL, listed(), listed(A), listed(A, B)], ids=["all", "empty", "some", "same"])
-@pytest.mark.parametrize("mode", ["all_tables", "disabled", "no_tables"])
+@each_case("state", [ALL, listed(), listed(A), listed(A, B)], ids=["all", "empty", "some", "same"])
+@each_case("mode", ["all_tables", "disabled", "no_tables"])
 def test_an_existing_publication_is_left_alone_unless_filtered(mode: str, state: PublicationState) -> None:
     assert plan_publication("p", mode, state, [A, B]) is None
     assert plan_publication("p", mode, state, []) is None

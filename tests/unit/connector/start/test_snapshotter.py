@@ -21,6 +21,7 @@ from connector.snapshot.plan import lock_statements
 from connector.start.decision import FROM_SLOT, FROM_SNAPSHOT, Decision, SlotState, decide
 from connector.start.snapshotter import CustomSnapshot, OffsetFacts, SlotFacts, Snapshotter
 from connector.types.codec import Column
+from tests.support.each_case import each_case
 from tests.support.probe_snapshotters import AllInOne, Lock, Probe, Query, Wordy
 
 BASE = {
@@ -74,7 +75,7 @@ ALONE = {"probe.stream": "false"}
 AFTER = {"probe.fromsnapshot": "false"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("properties", "slot", "offset", "asked", "create", "snapshot", "start"),
     [
         (YES, None, None, (False, False), True, True, FROM_SNAPSHOT),

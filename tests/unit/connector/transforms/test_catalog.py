@@ -53,7 +53,7 @@ def test_3_7_has_these_transforms() -> None:
     assert of_debezium - {"io.debezium.transforms.Filter", "io.debezium.transforms.ContentBasedRouter"} == set(SINCE_3_7)
 
 
-@pytest.mark.parametrize("name", SINCE_3_7)
+@each_case("name", SINCE_3_7)
 def test_the_options_of_3_7_are_the_recorded_ones(name: str) -> None:
     assert sorted(row(key) for key in TRANSFORMS[name].keys_in("3.7.0.Final")) == sorted(SINCE_3_7[name])
 

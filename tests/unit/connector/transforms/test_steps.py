@@ -16,6 +16,7 @@ from connector.transforms.chain import Chain, Step, StepError
 from connector.transforms.debezium.geometry import GEOMETRY
 from connector.transforms.steps import listed, make_steps, refused_steps
 from connector.transforms.transform import SharesHeaders
+from tests.support.each_case import each_case
 from tests.support.envelopes import event_of
 
 ROUTER = "org.apache.kafka.connect.transforms.RegexRouter"
@@ -52,7 +53,7 @@ def test_an_alias_counts_once() -> None:
     assert listed({"transforms": " a,b , a,,"}, "transforms") == ("a", "b")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("changes", "text"),
     [
         ({"transforms.one.type": "no.such.Smt"}, "Property transforms.one.type cannot be used: there is no transformation no.such.Smt"),

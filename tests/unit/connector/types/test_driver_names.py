@@ -89,7 +89,7 @@ def test_lengths_and_scales(type_name: str, modifier: int, expected: tuple[int, 
         assert source_type(column, TYPES, DEBEZIUM_3_6_3, streamed=streamed) == SourceType(type_name, *expected)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("oid", "modifier", "expected"),
     [
         (101, -1, SourceType("_int4", 10, 0)),

@@ -13,6 +13,7 @@ from connector.record.json_converter import value_json
 from connector.types.codec import Codec, Column, TypeInfo, TypeSettings
 from connector.types.geometric import BOX, CIRCLE, LINE, LSEG, PATH, POLYGON
 from connector.types.registry import resolve
+from tests.support.each_case import each_case
 
 NAMES = ("box", "circle", "line", "lseg", "path", "polygon")
 NUMBERS = st.floats().map(lambda value: repr(value).replace("inf", "Infinity").replace("nan", "NaN"))
@@ -99,10 +100,8 @@ def test_arrays_have_their_elements() -> None:
     assert lines.encode(b'{"{1,2,3}"}') == b'[{"a":1.0,"b":2.0,"c":3.0}]'
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(
-    "text", [b"", b"(", b"(1,2)", b"()", b"[(1,2)", b"((1,2,3))", b"{1,2}", b"<(1,2)>", b"((a,1),(2,3))", b"[1,2],[3,4]"]
-)
+@each_case("name", NAMES)
+@each_case("text", [b"", b"(", b"(1,2)", b"()", b"[(1,2)", b"((1,2,3))", b"{1,2}", b"<(1,2)>", b"((a,1),(2,3))", b"[1,2],[3,4]"])
 def test_other_texts_are_refused(name: str, text: bytes) -> None:
     for convert in (CODECS[name].decode, CODECS[name].encode):
         with pytest.raises(ValueError):  # noqa: PT011 - that it is a ValueError is the promise

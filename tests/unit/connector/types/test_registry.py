@@ -12,6 +12,7 @@ from connector.types.codec import Column, TypeInfo, TypeSettings
 from connector.types.defaults import default_value
 from connector.types.registry import resolve
 from tests.support.column_kinds import KINDS
+from tests.support.each_case import each_case
 from tests.support.type_catalog import OIDS, TYPES, column, settings
 
 PLAIN = TypeSettings()
@@ -178,7 +179,7 @@ def test_enum_arrays_hold_no_nulls() -> None:
         codec.encode(b"{ok,NULL}")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "text"),
     [
         ("bool", b"yes"),
@@ -208,7 +209,7 @@ def test_invalid_text_of_a_type_is_refused_without_being_quoted(name: str, text:
     assert not text or text.decode() not in str(refused.value).split()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "digits", "wanted"),
     [
         ("1.234,56 €", 2, "1234.56"),

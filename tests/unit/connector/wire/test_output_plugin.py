@@ -15,6 +15,7 @@ from connector.wire.decoderbufs import Decoderbufs, split_name
 from connector.wire.output_plugin import PLUGINS, adapter, start_options
 from connector.wire.pgoutput import UNTOLD_MODIFIER, Relation, RelationColumn, parse_message, parse_relation
 from connector.wire.pgoutput_writer import relation
+from tests.support.each_case import each_case
 from tests.support.plugin_rig import catalog_of, events, translated
 from tests.support.plugin_session import OPTIONS, frames
 from tests.support.stream_rig import catalog_table
@@ -75,7 +76,7 @@ def test_an_unsupported_encoding_is_reported() -> None:
     assert "EUC_TW" in caught.value.message
 
 
-@pytest.mark.parametrize("encoding", ["UTF8", "SQL_ASCII", "LATIN1", "LATIN10", "WIN1252", "WIN1258", "KOI8R", "EUC_JP", "ISO_8859_8"])
+@each_case("encoding", ["UTF8", "SQL_ASCII", "LATIN1", "LATIN10", "WIN1252", "WIN1258", "KOI8R", "EUC_JP", "ISO_8859_8"])
 def test_texts_in_these_encodings_can_be_read(encoding: str) -> None:
     reader = adapter("wal2json", encoding)
     assert reader is not None

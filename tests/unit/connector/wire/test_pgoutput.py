@@ -10,6 +10,7 @@ from connector.wire import pgoutput
 from connector.wire.lsn import parse_lsn
 from connector.wire.pgoutput import Begin, Commit, Keepalive, Message, Origin, Relation, RelationColumn
 from tests.support import wal_script
+from tests.support.each_case import each_case
 from tests.support.project import SUPPORT
 from tests.support.wal_script import BINARY, EPOCH_2000_US, UNCHANGED, Cell, WalScript
 
@@ -49,7 +50,7 @@ def recorded(number: int) -> bytes:
     return bytes.fromhex(RECORDED["frames"][number]["data"])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("number", "body"),
     [
         (0, wal_script.begin(0x2212_04C0, EPOCH_2000_US + 0x0303C4FED60B3E, 9456)),
@@ -79,17 +80,17 @@ def test_recorded_transaction_is_read() -> None:
     assert commit == Commit(parse_lsn("0/221204C0"), parse_lsn("0/221204F0"), 1795254354045758)
 
 
-@pytest.mark.parametrize("xid", [0, 3, 2**31, 2**32 - 1])
-@pytest.mark.parametrize("lsn", [0, 1, 2**32, WIDEST])
-@pytest.mark.parametrize("us", [EPOCH_2000_US, EPOCH_2000_US - 1, 0, 4_102_444_800_000_001])
+@each_case("xid", [0, 3, 2**31, 2**32 - 1])
+@each_case("lsn", [0, 1, 2**32, WIDEST])
+@each_case("us", [EPOCH_2000_US, EPOCH_2000_US - 1, 0, 4_102_444_800_000_001])
 def test_begin_and_commit_at_their_edges(xid: int, lsn: int, us: int) -> None:
     assert pgoutput.parse_begin(framed(wal_script.begin(lsn, us, xid))) == Begin(lsn, us, xid)
     assert pgoutput.parse_commit(framed(wal_script.commit(lsn, lsn, us))) == Commit(lsn, lsn, us)
 
 
-@pytest.mark.parametrize("identity", list("dnfi"))
-@pytest.mark.parametrize("schema", ["public", "pg_catalog", 'od"d schéma'])
-@pytest.mark.parametrize(
+@each_case("identity", list("dnfi"))
+@each_case("schema", ["public", "pg_catalog", 'od"d schéma'])
+@each_case(
     "columns",
     [
         (),
@@ -104,17 +105,17 @@ def test_relation_round_trip(identity: str, schema: str, columns: tuple[Relation
     assert pgoutput.parse_relation(framed(wal_script.relation(relation))) == relation
 
 
-@pytest.mark.parametrize("oids", [(1,), (5, 4, 2**32 - 1), tuple(range(1, 300))])
-@pytest.mark.parametrize("cascade", [False, True])
-@pytest.mark.parametrize("restart", [False, True])
+@each_case("oids", [(1,), (5, 4, 2**32 - 1), tuple(range(1, 300))])
+@each_case("cascade", [False, True])
+@each_case("restart", [False, True])
 def test_truncate(oids: tuple[int, ...], cascade: bool, restart: bool) -> None:
     body = wal_script.truncate(*oids, cascade=cascade, restart_identity=restart)
     assert pgoutput.parse_truncate(framed(body)) == oids
 
 
-@pytest.mark.parametrize("transactional", [False, True])
-@pytest.mark.parametrize("prefix", ["", "foo", "ümlaut"])
-@pytest.mark.parametrize("content", [b"", b"\0\x01\xff", b"x" * 70_000])
+@each_case("transactional", [False, True])
+@each_case("prefix", ["", "foo", "ümlaut"])
+@each_case("content", [b"", b"\0\x01\xff", b"x" * 70_000])
 def test_message(transactional: bool, prefix: str, content: bytes) -> None:
     body = wal_script.message(prefix, content, lsn=WIDEST, transactional=transactional)
     # Bytes after the message must not leak into its content.
@@ -151,8 +152,8 @@ CELLS: list[tuple[str, list[Cell], list[bytes | None], int]] = [
 ]
 
 
-@pytest.mark.parametrize(("cells", "expected", "flags"), [row[1:] for row in CELLS], ids=[row[0] for row in CELLS])
-@pytest.mark.parametrize("before", [b"", b"head"])
+@each_case(("cells", "expected", "flags"), [row[1:] for row in CELLS], ids=[row[0] for row in CELLS])
+@each_case("before", [b"", b"head"])
 def test_split_tuple(cells: list[Cell], expected: list[bytes | None], flags: int, before: bytes) -> None:
     data = wal_script.tuple_data(cells)
     out: list[bytes | None] = []

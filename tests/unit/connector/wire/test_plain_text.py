@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,7 +61,7 @@ def test_floats_read_back(number: float) -> None:
     assert struct.pack("<f", float(plain_text.float4_text(number))) == struct.pack("<f", number)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "printed"),
     [
         (plain_text.date_text(2_147_483_647 + 10_957 - 2**32), b"infinity"),

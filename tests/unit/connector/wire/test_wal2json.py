@@ -29,6 +29,7 @@ from connector.wire.pgoutput import (
     split_tuple,
 )
 from connector.wire.wal2json import Wal2Json
+from tests.support.each_case import each_case
 from tests.support.stream_rig import catalog_table
 from tests.support.wal_script import xlog_data
 
@@ -135,7 +136,7 @@ def test_a_transaction_of_the_first_format() -> None:
     assert parse_commit(made[4]) == Commit(0, LSN, COMMIT_US)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("oid", "shown", "text"),
     [
         (INT, "-7", b"-7"),
@@ -276,7 +277,7 @@ def test_bytes_that_are_no_text_are_replaced() -> None:
     assert cells(translate(Wal2Json(), xlog_data(LSN, said))[-1]) == ["\ufffd \ufffd é".encode()]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "",

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.each_case import each_case
 from tests.support.herder_bench import CLASS
 from workers.console import config_form
 from workers.herder.plugin_config import plugin_config
@@ -33,7 +34,7 @@ def sent_back(config: dict[str, str]) -> dict[str, str]:
     return config_form.submitted({**form, config_form.OTHERS: lines}, config)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_case("name", NAMES)
 def test_names_of_other_properties_stay(name: str) -> None:
     config = {"name": "a", "connector.class": CLASS, name: "public.users.email"}
     assert sent_back(config) == config

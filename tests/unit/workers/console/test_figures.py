@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.each_case import each_case
 from workers.console.figures import HEIGHT, WIDTH, count, duration, size, sparkline
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("number", "shown"),
     [
         (0, "0 B"),
@@ -24,7 +25,7 @@ def test_size_is_in_the_largest_unit_that_leaves_one(number: int, shown: str) ->
     assert size(number) == shown
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("seconds", "shown"),
     [
         (0.0, "0 ms"),

@@ -2,16 +2,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from connector.preflight.slot_health import SlotHealth
 from tests.support.console_site import HEALTH, SLOT
+from tests.support.each_case import each_case
 from workers.console.ladder import ladder
 
 GOOD = ["good"] * 5
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("found", "verdicts"),
     [
         (HEALTH, GOOD),

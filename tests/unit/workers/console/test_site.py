@@ -12,6 +12,7 @@ from connect_api.herder import Offset, SignalRequest
 from connect_api.login import Login
 from connector.errors import CdcError, ErrorKind
 from tests.support.console_site import FakeWorker, shop, site
+from tests.support.each_case import each_case
 from workers.console import config_form
 from workers.records.latest import StoredRecord
 
@@ -54,7 +55,7 @@ PAGES = (
 )
 
 
-@pytest.mark.parametrize("path", PAGES)
+@each_case("path", PAGES)
 async def test_every_page_is_shown_without_secrets_or_inline_code(path: str) -> None:
     async with browser(shop()) as client:
         answer = await client.get(path)

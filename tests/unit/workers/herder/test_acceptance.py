@@ -17,6 +17,7 @@ from connect_api.herder import HerderError
 from connector.config.connector_config import parse
 from connector.errors import CdcError
 from connector.preflight.finding import Finding
+from tests.support.each_case import each_case
 from tests.support.herder_bench import Bench, worker
 from workers.herder.configuration_check import ConfigurationCheck
 
@@ -98,7 +99,7 @@ async def posted(bench: Bench, changes: Mapping[str, Any]) -> list[str]:
     return [line for _, value in infos.configs for line in value.warnings]
 
 
-@pytest.mark.parametrize("reason", TAKEN)
+@each_case("reason", TAKEN)
 async def test_settings_without_effect_on_records_are_accepted(reason: str) -> None:
     async with worker(check=ConfigurationCheck(Reader())) as bench:
         assert await posted(bench, TAKEN[reason]) == []
@@ -112,7 +113,7 @@ async def test_the_log_names_an_offsets_topic_without_effect(caplog: pytest.LogC
     assert line == {"named": "shop-offsets", "used": "connect-offsets"}
 
 
-@pytest.mark.parametrize("reason", FAILING)
+@each_case("reason", FAILING)
 async def test_a_configuration_that_cannot_run_is_accepted_with_a_warning_and_the_task_fails(reason: str) -> None:
     async with worker(check=ConfigurationCheck(Reader())) as bench:
         [warning] = await posted(bench, FAILING[reason])
@@ -125,7 +126,7 @@ async def test_a_configuration_that_cannot_run_is_accepted_with_a_warning_and_th
         assert warning.rstrip(".") in trace
 
 
-@pytest.mark.parametrize("reason", FAILING)
+@each_case("reason", FAILING)
 async def test_a_configuration_that_cannot_run_is_refused_if_the_worker_is_set_to(reason: str) -> None:
     async with worker(properties={"preflight": "refuse"}, check=ConfigurationCheck(Reader(), "refuse")) as bench:
         with pytest.raises(HerderError) as refusal:
@@ -133,7 +134,7 @@ async def test_a_configuration_that_cannot_run_is_refused_if_the_worker_is_set_t
         assert refusal.value.status == 400
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("changes", "line"),
     [
         (

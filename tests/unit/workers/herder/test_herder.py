@@ -7,6 +7,7 @@ import pytest
 
 from connect_api.herder import Herder, HerderError, TargetState
 from connector.errors import CdcError, ErrorKind
+from tests.support.each_case import each_case
 from tests.support.herder_bench import CLASS, CONFIG, UNKNOWN_CLASS, config_keys, worker
 from workers.herder.herder import WorkerHerder
 from workers.stores.topic_log import Entry
@@ -157,9 +158,7 @@ async def test_unsupported_versions(version: str) -> None:
         assert caught.value.status == 400
 
 
-@pytest.mark.parametrize(
-    "version", ["3.6.3.Final", "3.6.3", "latest", "[3.6,4)", "[3.6.3.Final]", "[1,2),[3,4)", "2.3.4.Final", "(,3.6.3.Final)"]
-)
+@each_case("version", ["3.6.3.Final", "3.6.3", "latest", "[3.6,4)", "[3.6.3.Final]", "[1,2),[3,4)", "2.3.4.Final", "(,3.6.3.Final)"])
 async def test_supported_versions(version: str) -> None:
     async with worker() as bench:
         await bench.create({**CONFIG, "connector.plugin.version": version})
@@ -331,7 +330,7 @@ async def answer(call: Any, herder: WorkerHerder) -> object:
     return await result if asyncio.iscoroutine(result) else result
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("call", "message"),
     [
         (lambda h: h.connector_info("none"), "Connector none not found"),

@@ -15,6 +15,7 @@ from connect_api.herder import HerderError
 from connector.config.redacted_validation import of_reference
 from connector.config.validation import Validation, refusals, validate
 from connector.preflight.finding import Finding
+from tests.support.each_case import each_case
 from tests.support.herder_bench import CLASS, CONFIG, UNKNOWN_CLASS, Bench, worker
 from tests.support.project import ROOT
 from workers.herder.configuration_check import ConfigurationCheck
@@ -43,7 +44,7 @@ def without_refusals(validation: Validation, config: Mapping[str, str | None]) -
     return dataclasses.replace(validation, fields=tuple(kept))
 
 
-@pytest.mark.parametrize("plugin", RECORDED["keys"])
+@each_case("plugin", RECORDED["keys"])
 def test_properties_are_the_recorded_ones(plugin: str) -> None:
     name, version = plugin.split()
     found = plugin_config(name, version)
@@ -78,14 +79,14 @@ async def test_the_worker_s_version_is_the_default() -> None:
 
 
 # One worker here emulates a version that is newer than the recorded one.
-@pytest.mark.parametrize(("plugin", "version", "status", "message"), [case for case in RECORDED["refused"] if case[1] != "(3.6.3,)"])
+@each_case(("plugin", "version", "status", "message"), [case for case in RECORDED["refused"] if case[1] != "(3.6.3,)"])
 def test_unknown_plugins_and_versions_are_refused_as_recorded(plugin: str, version: str | None, status: int, message: str) -> None:
     with pytest.raises(HerderError) as caught:
         plugin_config(plugin, version)
     assert (caught.value.status, caught.value.message) == (status, message.replace("3.6.3.Final]", "3.6.3.Final, 3.7.0.Final]"))
 
 
-@pytest.mark.parametrize("case", RECORDED["validated"], ids=lambda case: ",".join(case["config"])[-60:])
+@each_case("case", RECORDED["validated"], ids=lambda case: ",".join(case["config"])[-60:])
 def test_checked_configurations_are_the_recorded_ones(case: dict[str, Any]) -> None:
     config = case["config"]
     checked = config_infos(config["connector.class"], without_refusals(validate(config), config))

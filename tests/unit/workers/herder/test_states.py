@@ -6,13 +6,14 @@ from typing import get_args
 import pytest
 
 from connect_api.herder import ConnectorState
+from tests.support.each_case import each_case
 from workers.herder.states import TRANSITIONS, IllegalTransitionError, StateEvent, Subject, after
 
 STATES: tuple[ConnectorState | None, ...] = (None, *get_args(ConnectorState))
 
 
-@pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize(
+@each_case("state", STATES)
+@each_case(
     ("event", "expected"),
     [
         (StateEvent.START, "RUNNING"),

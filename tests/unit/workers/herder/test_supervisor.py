@@ -13,6 +13,7 @@ from connector.errors import CdcError, Directive, ErrorKind
 from connector.ports import JsonObject
 from connector.record.json_converter import ConverterSettings
 from connector.runner.context import TaskContext
+from tests.support.each_case import each_case
 from workers.herder.supervisor import RetryPolicy, Supervisor, describe, pause_until
 from workers.telemetry.logging import configure
 
@@ -98,7 +99,7 @@ async def until_stop(task: TaskContext, stop: asyncio.Event) -> None:
     await stop.wait()
 
 
-@pytest.mark.parametrize("kind", KINDS[Directive.RETRY])
+@each_case("kind", KINDS[Directive.RETRY])
 async def test_an_error_that_passes_is_tried_again_after_the_pause(kind: ErrorKind) -> None:
     bench = Bench(raises(error(kind)), raises(error(kind)), until_stop)
     bench.start(RetryPolicy(wait=7.5))
@@ -110,7 +111,7 @@ async def test_an_error_that_passes_is_tried_again_after_the_pause(kind: ErrorKi
     assert not bench.supervisor.runs("shop")
 
 
-@pytest.mark.parametrize("kind", KINDS[Directive.OPERATOR] + KINDS[Directive.FATAL])
+@each_case("kind", KINDS[Directive.OPERATOR] + KINDS[Directive.FATAL])
 async def test_any_other_error_ends_the_task(kind: ErrorKind) -> None:
     bench = Bench(raises(error(kind)))
     bench.start()

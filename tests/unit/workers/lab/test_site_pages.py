@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import pytest
-
+from tests.support.each_case import each_case
 from workers.lab.site_pages import indented, linked
 
 SITE = {"index.md", "config.md", "SECURITY.md", "tutorials/outbox.md", "pictures/a.png"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("folder", "text", "found"),
     [
         ("docs", "[a](config.md#b)", "[a](config.md#b)"),

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import fix_pg
+from tests.support.each_case import each_case
 from workers.quickstart.embedded.failure import EmbeddedError
 from workers.quickstart.embedded.jars import check_sums, pinned_sums
 from workers.quickstart.embedded.java import find_java
@@ -153,7 +154,7 @@ def test_a_process_leads_its_own_session(tmp_path: Path) -> None:
         process.stop()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("marks", "fits"),
     [
         ([], True),

@@ -9,6 +9,7 @@ import pytest
 
 from connector.errors import CdcError, ErrorKind
 from connector.io.regular_file import LIMIT
+from tests.support.each_case import each_case
 from workers.settings.config_providers import Provider, Secrets
 from workers.settings.worker_settings import SettingsError, WorkerSettings
 
@@ -55,7 +56,7 @@ def resolved(text: str, place: Path) -> str:
     return all_kinds().resolve({"a": text.replace("@", str(place))})["a"].replace(str(place), "@")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "${trace_id:}",
@@ -111,7 +112,7 @@ def test_what_connect_leaves_stays_as_it_is_written(text: str, place: Path) -> N
     assert resolved(text, place) == text
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "value"),
     [
         ("${env:HOME}", "/root"),
@@ -149,7 +150,7 @@ def test_what_connect_resolves(text: str, value: str, place: Path) -> None:
     assert resolved(text.replace("{place}", place.name), place) == value
 
 
-@pytest.mark.parametrize(
+@each_case(
     "reference",
     [
         "${env:junk:HOME}",
@@ -246,10 +247,10 @@ def limited(place: Path, kind: str, paths: str = "@/in") -> Secrets:
     return WorkerSettings.from_properties(given).secrets
 
 
-@pytest.mark.parametrize("path", ["@/in/f", "@/in/f/", "@/in//f", "@/in/./f", "@/in/sub/../f", "@/in/../in/f", "@/in/sub/g", "@/in/flink"])
-@pytest.mark.parametrize("paths", ["@/in", "@/in/", "@/in,", "@/x/../in", " @/in ", "@/other,@/in", "/"])
+@each_case("path", ["@/in/f", "@/in/f/", "@/in//f", "@/in/./f", "@/in/sub/../f", "@/in/../in/f", "@/in/sub/g", "@/in/flink"])
+@each_case("paths", ["@/in", "@/in/", "@/in,", "@/x/../in", " @/in ", "@/other,@/in", "/"])
 def test_files_in_allowed_paths_are_read(path: str, paths: str, fenced: Path) -> None:
-    (fenced / "x").mkdir()
+    (fenced / "x").mkdir(exist_ok=True)
     text = f"${{p:{path.replace('@', str(fenced))}:k}}"
     assert limited(fenced, "File", paths).resolve({"a": text}) == {"a": "v"}
 
@@ -270,10 +271,8 @@ def test_files_outside_of_allowed_paths_are_not_read(path: str, fenced: Path, mo
     assert limited(fenced, "File").resolve({"a": text}) == {"a": text}
 
 
-@pytest.mark.parametrize(
-    ("directory", "read"), [("@/in", True), ("@/in/", True), ("@/in/.", True), ("@/in/sub/..", True), ("@/in/..", False)]
-)
-@pytest.mark.parametrize(("key", "inside"), [("f", True), ("flink", True), ("esc", False), ("../out", False)])
+@each_case(("directory", "read"), [("@/in", True), ("@/in/", True), ("@/in/.", True), ("@/in/sub/..", True), ("@/in/..", False)])
+@each_case(("key", "inside"), [("f", True), ("flink", True), ("esc", False), ("../out", False)])
 def test_directories_are_limited_alike(directory: str, read: bool, key: str, inside: bool, fenced: Path) -> None:
     text = f"${{p:{directory.replace('@', str(fenced))}:{key}}}"
     assert limited(fenced, "Directory").resolve({"a": text}) == {"a": "k=v" if read and inside else text}

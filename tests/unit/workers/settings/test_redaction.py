@@ -7,6 +7,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
+from tests.support.each_case import each_case
 from workers.settings.config_providers import Found
 from workers.settings.redaction import Hidden
 
@@ -35,7 +36,7 @@ def test_the_same_value_is_hidden_as_a_secret() -> None:
 SECRET = "s3cr't/p\"ss\\w rd&ü"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         f"xx{SECRET}yy",
@@ -50,7 +51,7 @@ SECRET = "s3cr't/p\"ss\\w rd&ü"
         SECRET.upper(),
     ],
 )
-@pytest.mark.parametrize(
+@each_case(
     ("name", "reference"),
     [
         ("database.password", "${env:X}"),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.each_case import each_case
 from workers.settings.references import Reference, references
 
 KAFKA: Final = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
@@ -24,9 +25,7 @@ def test_references_are_those_of_kafkas_pattern(text: str) -> None:
     assert list(references(text)) == expected(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["${a:b}", "${a:b:c}", "${a::c}", "${:}", "${:::}", "x${a${b:c}}${d:e}y", "${\na:\nb}", "$${a:b}}", "${a:b"]
-)
+@each_case("text", ["${a:b}", "${a:b:c}", "${a::c}", "${:}", "${:::}", "x${a${b:c}}${d:e}y", "${\na:\nb}", "$${a:b}}", "${a:b"])
 def test_single_texts(text: str) -> None:
     assert list(references(text)) == expected(text)
 

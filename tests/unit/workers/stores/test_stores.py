@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from connector.errors import CdcError, ErrorKind
+from tests.support.each_case import each_case
 from workers.stores.config_store import Change, ConfigStore, RestartRequest
 from workers.stores.memory import MemoryLog, MemoryTopic
 from workers.stores.offset_store import AllOffsets, ConnectorOffsets
@@ -115,7 +116,7 @@ async def test_a_target_state_of_a_worker_before_3_5() -> None:
     assert store.target("shop") == "PAUSED"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "odd",
     [
         Entry(b"session-key", b'{"key":"x","algorithm":"HmacSHA256","creation-timestamp":1}'),

@@ -8,6 +8,7 @@ import logging
 import pytest
 
 from connect_api.herder import LoggerLevel
+from tests.support.each_case import each_case
 from workers.telemetry.loggers import JAVA, Loggers, stands_for
 
 
@@ -75,7 +76,7 @@ def test_an_unused_logger_exists_once_it_is_set() -> None:
     assert tree.loggers.set("a.b", "DEBUG") == []
 
 
-@pytest.mark.parametrize("word", ["ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF"])
+@each_case("word", ["ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF"])
 def test_every_level_is_returned_as_it_was_set(word: str) -> None:
     tree = Tree("a.b")
     tree.loggers.set("a", word.lower())
@@ -132,7 +133,7 @@ def test_names_of_java_move_ours() -> None:
     assert (words["connector"], words["connector.io.postgres.catalog"], words["aiokafka"]) == ("DEBUG", "WARN", "INFO")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "ours"),
     [
         ("io.debezium", ["connector"]),
@@ -166,10 +167,8 @@ def test_words_that_are_none_change_nothing(caplog: pytest.LogCaptureFixture) ->
     assert tree.words() == {"a": "WARN", "root": "INFO"}
 
 
-@pytest.mark.parametrize(
-    "name", ["aiokafka", "aiokafka.producer", "psycopg", "psycopg.pq", "org.apache.kafka.clients", "org.postgresql", "org"]
-)
-@pytest.mark.parametrize("word", ["ALL", "TRACE", "DEBUG"])
+@each_case("name", ["aiokafka", "aiokafka.producer", "psycopg", "psycopg.pq", "org.apache.kafka.clients", "org.postgresql", "org"])
+@each_case("word", ["ALL", "TRACE", "DEBUG"])
 def test_libraries_that_log_secrets_stay_at_info(name: str, word: str) -> None:
     tree = Tree("aiokafka.producer.producer", "psycopg.pq", "connector")
     tree.loggers.set("root", "DEBUG")

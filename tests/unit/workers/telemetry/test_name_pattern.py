@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.each_case import each_case
 from workers.telemetry.mbean import MBean
 from workers.telemetry.name_pattern import canonical_name, parse_name
 
 BEAN = MBean("kafka.connect", (("type", "connect-metrics"), ("client-id", '"connect-10.0.0.1:8083"')), {})
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         'kafka.connect:type=connect-metrics,client-id="connect-10.0.0.1:8083"',

@@ -15,6 +15,7 @@ from connector.io.kafka.producer_settings import producer_arguments
 from connector.io.kafka.sasl import jaas_options
 from connector.io.kafka.signal_topic import SignalTopic
 from connector.io.kafka.tls import client_context
+from tests.support.each_case import each_case
 from tests.support.project import TLS
 
 PEM = TLS
@@ -54,7 +55,7 @@ def test_servers_are_read_as_kafka_s_clients_read_them(given: str, read: list[st
     assert client_arguments({"bootstrap.servers": given})["bootstrap_servers"] == read
 
 
-@pytest.mark.parametrize(
+@each_case(
     "given", ["kafka", "kafka:abc", "kafka:", "kafka:-1", "kafka:65536", "kafka:" + "9" * 5000, "a b:1", "a:1;b:2", "a:1,b", "", " , "]
 )
 def test_servers_that_cannot_be_used_are_reported(given: str) -> None:
@@ -101,7 +102,7 @@ def test_a_login_by_password(text: str, username: str, password: str) -> None:
     assert (found["sasl_mechanism"], found["sasl_plain_username"], found["sasl_plain_password"]) == ("PLAIN", username, password)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("changed", "reported"),
     [
         ({"security.protocol": "TLS"}, "security.protocol"),
@@ -166,7 +167,7 @@ def test_tls_text(one_line: bool) -> None:
     assert len(client_context(dict(zip(names, texts, strict=True))).get_ca_certs()) == 1
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "reported"),
     [
         (

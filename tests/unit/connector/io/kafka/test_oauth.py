@@ -17,6 +17,7 @@ from aiokafka.errors import KafkaError, SaslAuthenticationFailed
 
 from connector.errors import CdcError
 from connector.io.kafka.oauth import Schedule, Tokens, TokenUnavailableError, token_provider
+from tests.support.each_case import each_case
 
 PACKAGE = "org.apache.kafka.common.security.oauthbearer."
 SECURED = {"sasl.login.callback.handler.class": PACKAGE + "OAuthBearerLoginCallbackHandler"}
@@ -190,7 +191,7 @@ def test_schedule(begins: float, expires: float, at: float) -> None:
     assert Schedule(0.8, 0.0, 60, 300).refresh_at(1000, begins, expires) == pytest.approx(at)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("properties", "options", "reported"),
     [
         ({}, {}, "names no principal.*unsecuredLoginStringClaim_sub"),

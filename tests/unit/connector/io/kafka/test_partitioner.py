@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from connector.io.kafka.partitioner import partition_of
+from tests.support.each_case import each_case
 
 # Kafka's own test vectors of Utils.murmur2.
 HASHES = {
@@ -17,7 +16,7 @@ HASHES = {
 }
 
 
-@pytest.mark.parametrize(("key", "signed"), HASHES.items())
-@pytest.mark.parametrize("count", [1, 3, 25])
+@each_case(("key", "signed"), HASHES.items())
+@each_case("count", [1, 3, 25])
 def test_the_partition_of_a_key(key: bytes, signed: int, count: int) -> None:
     assert partition_of(key, count) == (signed & 0x7FFFFFFF) % count

@@ -17,6 +17,7 @@ from connector.io.kafka.topic_creation import TopicCreator
 from connector.io.kafka.topic_out import TopicOut
 from connector.io.kafka.transactional_sink import TransactionalSink
 from connector.record.batch import NO_HEADERS
+from tests.support.each_case import each_case
 from tests.support.fake_kafka import FakeKafka
 
 SETTINGS = KafkaSettings({"bootstrap.servers": "nowhere:1"}, {})
@@ -44,7 +45,7 @@ def creator() -> TopicCreator:
     return TopicCreator({}, {}, lambda _topic: None)
 
 
-@pytest.mark.parametrize("topic", ILLEGAL)
+@each_case("topic", ILLEGAL)
 def test_a_name_that_kafka_does_not_take(topic: str) -> None:
     assert not is_legal(topic)
 
@@ -59,8 +60,8 @@ def test_messages_show_the_begin_of_a_long_name() -> None:
     assert shortened("x" * 1000) == f"'{'x' * 300}'... (1000 characters)"
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("topic", ILLEGAL)
+@each_case("way", WAYS)
+@each_case("topic", ILLEGAL)
 async def test_the_append_says_that_the_name_is_refused(topic: str, way: Callable[[TopicOut], None]) -> None:
     kafka = FakeKafka()
     async with started(KafkaSink(SETTINGS, creator(), connect=kafka.producer)) as sink:
@@ -78,8 +79,8 @@ async def test_a_transaction_fails_too() -> None:
             WAYS[0](sink.out("a b"))
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("topic", ILLEGAL)
+@each_case("way", WAYS)
+@each_case("topic", ILLEGAL)
 async def test_the_record_is_left_out_where_that_is_tolerated(topic: str, way: Callable[[TopicOut], None]) -> None:
     kafka, left_out = FakeKafka(), list[tuple[str, str]]()
     async with started(KafkaSink(SETTINGS, creator(), connect=kafka.producer, leave_out=lambda *each: left_out.append(each))) as sink:

@@ -28,6 +28,7 @@ from connector.io.kafka.topic_creation import TopicCreator
 from connector.meters.delay_meter import DelayMeter
 from connector.meters.stream_meter import StreamMeter
 from connector.record.batch import NO_HEADERS
+from tests.support.each_case import each_case
 from tests.support.fake_kafka import FakeKafka
 
 
@@ -140,7 +141,7 @@ async def test_no_position_runs_ahead_for_any_order_of_acknowledgements(order: t
             assert rig.reached == (10 * whole if whole else None)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("error", "kind"),
     [
         (KafkaTimeoutError(), ErrorKind.SINK_UNREACHABLE),

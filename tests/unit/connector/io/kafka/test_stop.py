@@ -19,6 +19,7 @@ from connector.io.kafka.sink import KafkaSink
 from connector.io.kafka.topic_creation import TopicCreator
 from connector.io.kafka.transactional_sink import TransactionalSink
 from connector.record.batch import NO_HEADERS
+from tests.support.each_case import each_case
 
 KAFKA = KafkaSettings({"bootstrap.servers": "nowhere:1"}, {})
 
@@ -125,8 +126,8 @@ async def test_a_stop_ends_while_kafka_does_not_answer(
         await rig.sink.stop()
 
 
-@pytest.mark.parametrize("turns", range(6))
-@pytest.mark.parametrize("make", [plain, transactional])
+@each_case("turns", range(6))
+@each_case("make", [plain, transactional])
 async def test_a_stop_that_is_cancelled_disconnects_too(make: Callable[[Callable[..., Any]], KafkaSink], turns: int) -> None:
     async with away(make, silent=True) as rig:
         stopping = asyncio.create_task(rig.sink.stop())

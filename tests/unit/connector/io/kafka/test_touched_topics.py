@@ -16,6 +16,7 @@ from connector.io.kafka.topic_creation import TopicCreator
 from connector.io.kafka.topic_out import Partition
 from connector.io.kafka.transactional_sink import TransactionalSink
 from connector.record.batch import NO_HEADERS
+from tests.support.each_case import each_case
 from tests.support.fake_kafka import FakeKafka
 
 KAFKA = KafkaSettings({"bootstrap.servers": "nowhere:1"}, {})
@@ -72,9 +73,9 @@ def held(sink: KafkaSink) -> tuple[int, int]:
     return sum(batch.weight for batch in batches), sum(len(batch.records) for batch in batches)
 
 
-@pytest.mark.parametrize("partitions", [1, 3])
-@pytest.mark.parametrize("transactional", [False, True])
-@pytest.mark.parametrize("seed", range(20))
+@each_case("partitions", [1, 3])
+@each_case("transactional", [False, True])
+@each_case("seed", range(20))
 async def test_what_waits_is_known_at_any_time(seed: int, partitions: int, *, transactional: bool) -> None:
     chance = random.Random(seed)
     kafka = FakeKafka(partitions=partitions)

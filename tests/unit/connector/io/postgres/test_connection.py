@@ -12,12 +12,13 @@ import pytest
 from connector.config.connector_config import parse
 from connector.errors import CdcError, Directive, ErrorKind
 from connector.io.postgres import connection as pg_connection
+from tests.support.each_case import each_case
 from tests.support.stream_rig import configured
 
 AT = 'connection failed: connection to server at "10.0.0.1", port 5432 failed: '
 
 
-@pytest.mark.parametrize(
+@each_case(
     "reported",
     [
         f"{AT}FATAL:  the database system is starting up",
@@ -43,7 +44,7 @@ class Reported(psycopg.Error):
         self.sqlstate = state
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("state", "directive", "passes"),
     [
         ("40001", Directive.RETRY, True),

@@ -18,6 +18,7 @@ from connector.runner.snapshot.notices import SnapshotNotices, tells_of_parts
 from connector.snapshot.bulk import BulkPlan, BulkReport, PartBegun, PartDone, RecordsFailed, RowsRead, TableDone, TopicFilled
 from connector.snapshot.parts import table_parts
 from connector.start.snapshotter import CustomSnapshot, SnapshotLock, SnapshotQuery
+from tests.support.each_case import each_case
 from tests.support.fake_snapshot import LSN, SnapshotWorld, fake_table, lost
 
 PARALLEL = {"snapshot.max.threads": "2"}
@@ -204,8 +205,8 @@ async def steps_of(way: str) -> list[str]:
     return run.world.steps.taken
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("problem", [lost(), CdcError(ErrorKind.SINK_REFUSED, "Kafka refuses")], ids=lambda problem: problem.kind.value)
+@each_case("way", WAYS)
+@each_case("problem", [lost(), CdcError(ErrorKind.SINK_REFUSED, "Kafka refuses")], ids=lambda problem: problem.kind.value)
 async def test_a_failure_at_any_step(way: str, problem: CdcError) -> None:
     def fail() -> None:
         raise problem

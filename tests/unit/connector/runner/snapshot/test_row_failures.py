@@ -20,6 +20,7 @@ from connector.runner.snapshot.rows import FailureModes, RowWriter, TableWork
 from connector.snapshot.parts import Handout, Part
 from connector.snapshot.plan import Extent
 from connector.types.codec import Column
+from tests.support.each_case import each_case
 from tests.support.stream_rig import INT4, NOW_NS, TYPES, RecordingOut, Sent, catalog_table, configured
 from tests.support.warned import Warned
 
@@ -63,7 +64,7 @@ def marked(records: list[Sent]) -> list[tuple[int, str]]:
     return [(sent.payload["after"]["id"], sent.payload["source"]["snapshot"]) for sent in records]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("tables", "expected"),
     [
         ([["..."]], [(0, "first"), (1, "true"), (2, "last")]),

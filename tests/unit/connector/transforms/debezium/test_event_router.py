@@ -43,8 +43,8 @@ def expanded(transform: EventRouter, payload: str) -> tuple[Any, Any]:
     return message.value_schema, message.value
 
 
-@pytest.mark.parametrize("emulation", [DEBEZIUM_3_6_3, DEBEZIUM_3_7_0])
-@pytest.mark.parametrize(
+@each_case("emulation", [DEBEZIUM_3_6_3, DEBEZIUM_3_7_0])
+@each_case(
     ("mode", "payload", "value"),
     [
         ("none", '{"a-b":1}', {"a-b": 1}),

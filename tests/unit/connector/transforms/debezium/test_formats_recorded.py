@@ -7,8 +7,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
-import pytest
-
 from connector.configdef.options import OptionError, Options
 from connector.emulation import emulation_of
 from connector.record.connect_record import ConnectRecord, DataError, Header
@@ -28,6 +26,7 @@ from connector.transforms.debezium.enforce_record_size import EnforceRecordSize
 from connector.transforms.debezium.partitions import compute_partition, partition_routing
 from connector.transforms.debezium.timezone import timezone_converter
 from connector.transforms.transform import TransformDefinition
+from tests.support.each_case import each_case
 from tests.support.format_case import RECORDED, Shared, answered, changed
 
 MODULES: Final = (
@@ -124,7 +123,7 @@ def _same(reported: Any, found: Any, record: Any) -> bool:
     return bool(found == answered(record, reported))
 
 
-@pytest.mark.parametrize(("group", "name"), ASKED)
+@each_case(("group", "name"), ASKED)
 def test_every_case_is_answered_as_by_the_real_transform(group: str, name: str) -> None:
     shared, differing, asked = SHARED[group], [], 0
     for of, options, stored, answers in STORED[group]["cases"]:

@@ -12,6 +12,7 @@ from connector.record.connect_record import ConnectRecord, DataError, Header
 from connector.record.schema import INT32, STRING, Field, Schema
 from connector.transforms.chain import Chain, Step
 from connector.transforms.debezium.timescaledb import KEYS, Table, TimescaleDb
+from tests.support.each_case import each_case
 
 INTERNAL: Final = "_timescaledb_internal"
 SOURCE: Final = Schema("struct", fields=(Field("schema", STRING.as_optional()), Field("table", STRING.as_optional())))
@@ -82,7 +83,7 @@ def test_the_catalog_is_read_at_the_first_chunk_and_at_each_unknown_table() -> N
     assert catalog.reads == 4
 
 
-@pytest.mark.parametrize(
+@each_case(
     "record",
     [
         event("unknown"),

@@ -13,6 +13,7 @@ from connector.record.connect_record import ConnectRecord, DataError, Header
 from connector.record.schema import BYTES, INT32, INT64, STRING, Field, Schema
 from connector.transforms.catalog import TRANSFORMS
 from connector.transforms.transform import Transform
+from tests.support.each_case import each_case
 
 _BITS = Schema("bytes", name="io.debezium.data.Bits", version=1)
 _UUID = Schema("string", name="io.debezium.data.Uuid", version=1)
@@ -62,7 +63,7 @@ def test_routed_records_with_a_key_without_a_schema_fail() -> None:
         router.apply(replace(event(row(id=INT32), None, {"id": 1}), key={"id": 1}))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "options"),
     [
         ("ByLogicalTableRouter", {"topic_regex": ".*", "topic_replacement": " "}),

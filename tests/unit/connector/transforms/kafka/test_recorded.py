@@ -70,8 +70,8 @@ def made(definition: TransformDefinition | PredicateDefinition, options: dict[st
     return definition.make(Options(definition.keys, options, emulation))
 
 
-@pytest.mark.parametrize("version", [DEFAULT.version, DEBEZIUM_2_3_4.version])
-@pytest.mark.parametrize("name", RECORDED["options"])
+@each_case("version", [DEFAULT.version, DEBEZIUM_2_3_4.version])
+@each_case("name", RECORDED["options"])
 def test_options_are_listed_as_connect_lists_them(name: str, version: str) -> None:
     recorded = RECORDED["options"][name]
     if version == DEBEZIUM_2_3_4.version:
@@ -131,7 +131,7 @@ def test_answers_are_those_of_the_reference(
             assert fits(wanted, record, after, TEXTS), (each, wanted, after and reported(after, TEXTS))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "options"),
     [
         ("Cast$Value", {"spec": "id:string"}),

@@ -15,6 +15,7 @@ from connector.record.schema import CONNECT_DATE, Field, Schema
 from connector.transforms.scripting import javascript
 from connector.transforms.scripting.engine import Engine, engine_of
 from connector.transforms.scripting.problem import EvaluationError
+from tests.support.each_case import each_case
 from tests.support.scripting_records import RECORDS
 
 LANGUAGES = ("jsr223.graal.js", "jsr223.js")
@@ -42,7 +43,7 @@ def test_without_the_engine_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
             engine_of(language, "true")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("script", "answer"),
     [
         ("value.op == 'c' && value.after.id > 5", True),
@@ -91,7 +92,7 @@ def test_a_malformed_script_is_refused(script: str) -> None:
         evaluated(script)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "script",
     [
         "value.before.id",

@@ -69,7 +69,7 @@ def test_a_class_is_only_a_name(script: str) -> None:
     assert str(Program(script).evaluate(RECORDS["create"])).count("__") == 0
 
 
-@pytest.mark.parametrize(
+@each_case(
     "script",
     [
         "value.__class__",
@@ -165,7 +165,7 @@ def test_no_script_works_without_end(script: str) -> None:
     assert time.thread_time() - started < SOON
 
 
-@pytest.mark.parametrize(
+@each_case(
     "script",
     [
         "5 in 1..1000000000",
@@ -198,7 +198,7 @@ def test_a_linear_pattern_may_match_a_long_text() -> None:
     assert Program("('x' * 100000).matches('.*(y|z).*')").evaluate(RECORDS["create"]) is False
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("script", "answer"),
     [
         ("('x' * 100).replaceAll(/(x+)+y/, '').size()", 100),

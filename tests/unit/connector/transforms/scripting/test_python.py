@@ -15,7 +15,7 @@ from tests.support.each_case import each_case
 from tests.support.scripting_records import RECORDS
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("script", "answer"),
     [
         ("value.op == 'c'", True),
@@ -92,7 +92,7 @@ def test_what_is_not_known_is_refused(script: str) -> None:
         PythonExpression(script)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "script",
     [
         "value.nope",

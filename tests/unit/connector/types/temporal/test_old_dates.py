@@ -12,6 +12,7 @@ from connector.types.codec import Codec, TypeSettings
 from connector.types.registry import resolve
 from connector.types.temporal.calendar import days_from_civil, parse_date
 from connector.types.temporal.old_dates import date_as_read, timestamp_as_read, zoned_element_as_read
+from tests.support.each_case import each_case
 from tests.support.type_catalog import TYPES, column, settings
 
 
@@ -38,7 +39,7 @@ DATES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "read", "streamed"), DATES)
+@each_case(("text", "read", "streamed"), DATES)
 def test_dates(text: str, read: int, streamed: int) -> None:
     raw = text.encode()
     assert codec("date").encode(raw) == b"%d" % read
@@ -64,7 +65,7 @@ TIMESTAMPS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "micros", "zoned", "element"), TIMESTAMPS)
+@each_case(("text", "micros", "zoned", "element"), TIMESTAMPS)
 def test_timestamps(text: str, micros: int, zoned: str, element: str | None) -> None:
     raw = text.encode()
     with_zone = raw if raw.endswith(b"infinity") else raw.removesuffix(b" BC") + b"+00" + (b" BC" if raw.endswith(b" BC") else b"")
@@ -107,8 +108,8 @@ def test_amounts(text: str, precise: bytes, word: bytes, streamed: bytes) -> Non
     assert codec("money", decimal_handling_mode="string", streamed=True).encode(raw) == streamed
 
 
-@pytest.mark.parametrize("name", ["date", "date[]", "timestamp", "timestamp[]", "timestamptz", "money"])
-@pytest.mark.parametrize("streamed", [True, False])
+@each_case("name", ["date", "date[]", "timestamp", "timestamp[]", "timestamptz", "money"])
+@each_case("streamed", [True, False])
 def test_the_present_version_reads_the_same_everywhere(name: str, streamed: bool) -> None:
     text = {"money": b"$90,071,992,547,409.93", "timestamptz": b"0044-03-15 01:02:03+00 BC"}.get(name, b"0044-03-15 BC")
     if name.startswith("timestamp") and name != "timestamptz":

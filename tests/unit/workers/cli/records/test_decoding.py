@@ -13,6 +13,7 @@ import httpx
 import pytest
 from fastavro import parse_schema, schemaless_writer
 
+from tests.support.each_case import each_case
 from tests.support.json_server import json_server
 from workers.cli.failure import CommandError
 from workers.cli.records.decoding import Decoder
@@ -36,7 +37,7 @@ def framed(number: int, body: bytes) -> bytes:
     return b"\0" + number.to_bytes(4, "big") + body
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "value"),
     [
         (None, None),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each_case import each_case
 from workers.lab.bench import orders
 from workers.lab.bench.__main__ import REGISTERED, converters, main, options
 from workers.lab.bench.failure import BenchError
@@ -19,7 +20,7 @@ from workers.lab.bench.workload import WORKLOADS
 PLAN = Plan("bench_1", rows=500, update_rows=2_000, rate=10, seconds=1)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("count", "share", "expected"),
     [(1, "0.99", 1), (2, "0.50", 1), (3, "0.50", 2), (20, "0.95", 19), (100, "0.99", 99), (101, "0.99", 100), (7, "1", 7), (7, "0", 1)],
 )

@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 import httpx
 import pytest
 
+from tests.support.each_case import each_case
 from tests.support.project import ROOT
 from workers.lab.board import __main__ as command
 from workers.lab.board.answers import Line, UnansweredError, lines_of
@@ -39,7 +40,7 @@ def test_series_are_named_by_their_labels(legend: str, name: str) -> None:
     assert Query("x", legend).name({"__name__": "x", "connector": "shop", "state": "running"}) == name
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "unit", "expected"),
     [
         (0, "short", "0"),

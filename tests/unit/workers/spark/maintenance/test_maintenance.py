@@ -10,6 +10,8 @@ from typing import Any, cast
 
 import pytest
 
+from tests.support.each_case import each_case
+
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
 
 from pyspark.sql import DataFrame, SparkSession
@@ -46,7 +48,7 @@ def test_settings_have_units() -> None:
     assert (found.seconds, found.bytes, found.kept_seconds, found.cluster) == (1800, 1024 * MB, 36 * 3600, True)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("maintain", "sink", "said"),
     [
         ({"interval": "often"}, {}, "maintain.interval is 'often'"),

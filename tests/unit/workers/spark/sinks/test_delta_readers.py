@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.each_case import each_case
+
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
 
 from workers.spark.kinds import kind_of
@@ -19,7 +21,7 @@ def test_both_kinds_of_tables_set_the_same_features() -> None:
     assert {*PROPERTIES["spark"]} < {*PROPERTIES["all"]}
 
 
-@pytest.mark.parametrize("name", ["a b", "a,b", "a;b", "a{", "a}", "a(", "a)", "a\nb", "a\tb", "a=b"])
+@each_case("name", ["a b", "a,b", "a;b", "a{", "a}", "a(", "a)", "a\nb", "a\tb", "a=b"])
 def test_names_that_need_a_mapping_are_refused(name: str) -> None:
     said = refused_names(of("id", name))
     assert said is not None

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.support.each_case import each_case
+
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from hypothesis import given, settings
@@ -47,7 +49,7 @@ def reported(found: Sequence[Step]) -> list[str]:
     return words
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("before", "after", "wanted"),
     [
         ("a:i b:t", "a:i b:t", []),
@@ -139,7 +141,7 @@ def test_column_that_was_dropped_earlier_gets_no_new_name(before: str, former: s
     assert one_by_one(old(before), tables, found, former=known)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("before", "former", "path", "wanted"),
     [
         # x was dropped in an earlier batch, stayed, and is there again: at its place, elsewhere, with another type.
@@ -163,7 +165,7 @@ def test_column_that_comes_back_is_a_new_one(before: str, former: str | None, pa
     assert one_by_one(old(before), tables, found, former=known, again=Again.CLEARED) or "-x" in wanted or "-d" in wanted
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("before", "former", "path", "wanted"),
     [
         ("id:i y:t x:t", "id:i y:t", ["id:i y:t x:t"], []),

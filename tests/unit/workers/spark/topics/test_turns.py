@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.each_case import each_case
+
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from workers.spark.topics.known import Known, TopicState
@@ -43,7 +45,7 @@ def keys(found: Turn) -> tuple[list[int | None], list[int | None], set[int | Non
     return [one.key for one in found.state.layouts], [one.key_layout for one in found.groups], set(found.later)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("layouts", "followed", "batch", "come", "applied", "later"),
     [
         pytest.param([(OLD, 5)], None, [OLD], [OLD], [OLD], set(), id="one key"),

@@ -3,8 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
+from tests.support.each_case import each_case
 from tests.support.project import ROOT
 from workers.telemetry.beans.attribute import Row
 from workers.telemetry.beans.documentation import _TABLES, page
@@ -18,7 +17,7 @@ def section(title: str) -> str:
     return page().partition(f"\n### {title}\n")[2].partition("\n### ")[0]
 
 
-@pytest.mark.parametrize(("title", "rows"), [(title, rows) for title, _, _, rows in _TABLES], ids=[title for title, *_ in _TABLES])
+@each_case(("title", "rows"), [(title, rows) for title, _, _, rows in _TABLES], ids=[title for title, *_ in _TABLES])
 def test_each_attribute_is_in_its_section_or_in_the_one_that_it_names(title: str, rows: Sequence[Row[Any]]) -> None:
     text = section(title)
     if "The attributes are those of" in text:

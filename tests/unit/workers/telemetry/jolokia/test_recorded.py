@@ -7,8 +7,8 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import orjson
-import pytest
 
+from tests.support.each_case import each_case
 from tests.support.project import ROOT
 from workers.telemetry.jolokia.answers import Jolokia
 from workers.telemetry.mbean import MBean, Operation
@@ -72,9 +72,7 @@ def comparable(answer: Any, *, ordered: bool) -> Any:
     return found
 
 
-@pytest.mark.parametrize(
-    "recorded", RECORDED["calls"], ids=lambda each: f"{each['method']} {each['path']} {json.dumps(each['body'])}"[:150]
-)
+@each_case("recorded", RECORDED["calls"], ids=lambda each: f"{each['method']} {each['path']} {json.dumps(each['body'])}"[:150])
 async def test_answers_are_the_recorded_ones(recorded: dict[str, Any]) -> None:
     status, answer = await call(agent([]), recorded)
     expected = recorded["answer"]

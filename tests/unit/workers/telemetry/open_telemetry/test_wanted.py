@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from connector.extras import install_command
+from tests.support.each_case import each_case
 from tests.support.log_line import log_text
 from tests.support.project import ROOT
 from workers.telemetry.open_telemetry import wanted as module
@@ -17,7 +18,7 @@ from workers.telemetry.open_telemetry.wanted import Wanted, wanted
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("environment", "found"),
     [
         ({}, Wanted()),

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connector.ports import Backtracking, OutOfTimeError, no_backtracking
+from tests.support.each_case import each_case
 from tests.support.jmx_rule_cases import BEANS, CASES
 from workers.telemetry.exposition import load_rules
 from workers.telemetry.mbean import Attribute, MBean, MBeanTable, separate
@@ -39,7 +40,7 @@ def text(rules: RuleSet, beans: Iterable[MBean | MBeanTable]) -> bytes:
     return write(rules.families(beans), PROMETHEUS)
 
 
-@pytest.mark.parametrize("name", CASES)
+@each_case("name", CASES)
 def test_a_second_scrape_is_as_a_first_one(name: str, backtrack: Backtracking) -> None:
     try:
         file = parse_rules(CASES[name], backtrack)
@@ -159,7 +160,7 @@ def test_patterns_that_no_value_can_change(pattern: str, backtrack: Backtracking
     assert compile_pattern(pattern, backtrack).steady
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pattern", "gate"),
     [
         ("a<type=b><>status: (.+)", "a<type=b><>status"),
@@ -181,7 +182,7 @@ def test_patterns_that_a_value_may_change(pattern: str, gate: str | None, backtr
     assert (found.gate and found.gate.source) == gate
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pattern", "literal"),
     [
         (r"kafka\.connect<type=a, b=(.+)><>(c|d): (.+)", "kafka.connect<type=a, b="),

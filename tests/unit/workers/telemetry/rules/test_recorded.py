@@ -9,6 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from connector.ports import Backtracking
+from tests.support.each_case import each_case
 from tests.support.jmx_rule_cases import BEANS, CASES
 from tests.support.project import ROOT
 from workers.telemetry.rules.evaluation import RuleSet
@@ -32,7 +33,7 @@ def read(text: str) -> tuple[dict[str, str], dict[str, float]]:
     return types, {str((s.name, sorted(s.labels.items()))): s.value for family in families for s in family.samples}
 
 
-@pytest.mark.parametrize("name", CASES)
+@each_case("name", CASES)
 def test_series_are_the_recorded_ones(name: str, backtrack: Backtracking) -> None:
     recorded = [line for line in RECORDED[name] if line != OTHERWISE.get(name)]
     if any(line.startswith("EXCEPTION") for line in recorded):

@@ -11,6 +11,7 @@ from connector.configdef.options import Options
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.schema import BYTES, CONNECT_DATE, CONNECT_TIME, CONNECT_TIMESTAMP, DECIMAL, INT32, INT64, STRING, Field, Schema
 from connector.transforms.kafka.fields.replace_field import DEFINITIONS, KEYS
+from tests.support.each_case import each_case
 
 STRUCT = Schema("struct", fields=(Field("x", INT32),))
 STRINGS = Schema("array", items=STRING)
@@ -59,7 +60,7 @@ def replaced(source: str, target: str) -> Any:
     return record.value[target]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("source", "target", "expected"),
     [
         ("oi5", "id", 5),
@@ -83,7 +84,7 @@ def test_a_value_that_fits_is_taken(source: str, target: str, expected: object) 
     assert replaced(source, target) == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("source", "target", "text"),
     [
         ("oi", "id", 'null used for required field: "id"'),
