@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
 from connector.config.keys import (
@@ -382,9 +383,18 @@ def _connector_field(key: Key, present: Mapping[str, str], version: str) -> Fiel
     value = present.get(key.name, key.default)
     errors = [f"The '{key.name}' value is invalid: {problem}" for problem in connector_problems(key, value, present, version)]
     unsupported = unsupported_problems(key, present) if not errors and key.name in present else []
+    if not errors and not unsupported:
+        return _legal_fields(version)[key.name]
     errors += unsupported if key.strict else []
     warnings = () if key.strict else tuple(unsupported)
     return FieldValidation(key.name, key, None, tuple(errors), key.choices_in(version), key.visible, warnings)
+
+
+@cache
+def _legal_fields(version: str) -> Mapping[str, FieldValidation]:
+    """The validations of the connector's properties without problems, as most are: they do not depend on the values."""
+    own = (key for key in keys_in(version) if not key.framework)
+    return {key.name: FieldValidation(key.name, key, None, (), key.choices_in(version), key.visible) for key in own}
 
 
 def unsupported_problems(key: Key, present: Mapping[str, str]) -> list[str]:

@@ -29,8 +29,9 @@ def parse_integer(text: str, bits: int) -> int:
     if not digits.isdecimal() or max(digits) > _LAST_OF_ONE_UNIT:
         raise NumberError(f"Not an integer of {bits} bits")
     limit = 1 << bits - 1
+    ascii_digits = digits if digits.isascii() else "".join(str(int(digit)) for digit in digits)
     # Python refuses to read thousands of digits, also where all but the last are zeros.
-    digits = "".join(str(int(digit)) for digit in digits).lstrip("0") or "0"
+    digits = ascii_digits.lstrip("0") or "0"
     number = int(digits) if len(digits) <= 19 else limit + 1
     number = -number if text[0] == "-" else number
     if not -limit <= number < limit:

@@ -56,6 +56,8 @@ def newest(wanted: str | None, plugin: str, versions: Sequence[str]) -> str:
         return versions[-1]
     asked = trim(wanted)
     # A bare version is exact; an empty one matches no version.
+    if asked in versions:
+        return asked
     text = asked if asked[:1] in ("[", "(") else f"[{asked}]"
     intervals = _intervals(text) if asked else ()
     if intervals is None:
