@@ -44,6 +44,9 @@ def read_properties(content: bytes) -> dict[str, str]:
 def _logical_lines(text: str) -> Iterator[str]:
     """Return the lines without comments and blank lines, with continuations joined."""
     pending = ""
+    if text.endswith(("\\\n", "\\\r")):
+        # Java does not look for a line after the last line end.
+        text = text[:-1]
     naturals = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for at, natural in enumerate(naturals, 1):
         line = natural.lstrip(_BLANK)
