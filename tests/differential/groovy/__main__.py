@@ -73,7 +73,7 @@ def _print(kind: str, text: str, comparison: Comparison) -> None:
     if own is None or len(real) != len(own):
         return
     at = next((at for at, (one, other) in enumerate(zip(real, own, strict=True)) if kind_of(one, other) == kind), 0)
-    print(f"    real {real[at]}\n    ours {own[at]}", flush=True)  # noqa: T201
+    print(f"    real {real[at]!r}\n    ours {own[at]!r}", flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

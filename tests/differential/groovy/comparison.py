@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-from connector.java.floats import as_float32
 from connector.record.connect_record import ConnectRecord
 from connector.transforms.scripting.groovy.lambdas import Lambda
 from connector.transforms.scripting.groovy.program import Program
@@ -18,6 +17,7 @@ from connector.transforms.scripting.groovy.values import Array, GString, JavaMap
 from connector.transforms.scripting.problem import EvaluationError, ScriptError
 from tests.differential.groovy.records import record_json
 from tests.differential.groovy.scripts import Script
+from tests.differential.java_numbers import same_number
 from tests.differential.java_program import JavaProgram
 
 REFUSED: Final = "refused"
@@ -26,8 +26,8 @@ _MOST_SMALLER: Final = 10
 _MOST_TRIED: Final = 60
 _BYTES: Final = re.compile(r"(?:byte\[\]|HeapByteBuffer):|\[B@[0-9a-f]+|java\.nio\.HeapByteBuffer\[[^]]*\]")
 """The JSON that the records are made of has arrays of bytes; Debezium's records have buffers."""
-_DOUBLE: Final = re.compile(r"-?\d+\.\d{6,}(?:E-?\d+)?|-?\d+\.\d+E-?\d+")
-_FLOAT: Final = re.compile(r"Float:(-?\d+\.\d+(?:E-?\d+)?)")
+_NUMBER: Final = re.compile(r"(\w+:)?(-?\d+\.\d+(?:E-?\d+)?)")
+"""A number, and the class before it unless it is part of a text."""
 _CRASH: Final = "!!"
 _LONGEST_ANSWER: Final = 2000
 _TOO_LONG: Final = "~"
@@ -94,13 +94,19 @@ def kind_of(real: str, own: str) -> str | None:
         return "crash"
     if real.startswith("!") or own.startswith("!"):
         return None if real[0] == own[0] else "fails here" if own.startswith("!") else "works here"
-    return None if _plain(real) == _plain(own) else "value"
+    return None if _same(real, own) else "value"
 
 
-def _plain(answer: str) -> str:
-    # Before Java 19, Double.toString may print more digits than it takes to read the number back.
-    answer = _FLOAT.sub(lambda found: f"Float:{as_float32(float(found[1]))!r}", _BYTES.sub("bytes", answer))
-    return _DOUBLE.sub(lambda found: repr(float(found[0])), answer)
+def _same(real: str, own: str) -> bool:
+    real, own = (_BYTES.sub("bytes", answer) for answer in (real, own))
+    if real == own:
+        return True
+    if _NUMBER.sub(r"\1", real) != _NUMBER.sub(r"\1", own):
+        return False
+    pairs = zip(_NUMBER.findall(real), _NUMBER.findall(own), strict=True)
+    return all(
+        one == other or (kind != "BigDecimal:" and same_number(one, other, single=kind == "Float:")) for (kind, one), (_, other) in pairs
+    )
 
 
 class Comparison:

@@ -126,7 +126,6 @@ public final class JavaTexts {
             } catch (IllegalArgumentException | IndexOutOfBoundsException refused) {
                 found.put("replaced", "!");
             }
-            found.set("split", JSON.valueToTree(pattern.split(new Counted(text), 0)));
         } catch (RuntimeException | StackOverflowError late) {
             // A match that takes too long, or a defect of Java's: a class such as [a&&] makes a NullPointerException.
             return null;

@@ -200,6 +200,7 @@ _REPLACEMENTS: Final = (
 )
 
 _DATE_LETTERS: Final = "GyYMLwWDdFEuaHkKhmsSzZX"
+_DATE_MALFORMED: Final = ("'", "b", "T")
 _DATES: Final = (
     "yyyy-MM-dd",
     "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'",
@@ -392,10 +393,7 @@ def _subject(random: Random) -> str:
 
 def regex_case(random: Random) -> dict[str, Any]:
     """Return a pattern with subjects and a replacement."""
-    subjects = [
-        "".join(random.choice(_ALPHABET[: random.choice((4, 8, 20, 99))]) for _ in range(random.choice((0, 1, 2, 3, 5, 8))))
-        for _ in range(12)
-    ]
+    subjects = [_subject(random) for _ in range(12)]
     return {"what": "regex", "pattern": random_pattern(random), "subjects": subjects, "replacement": random.choice(_REPLACEMENTS)}
 
 
@@ -412,7 +410,7 @@ def _date_pattern(random: Random) -> str:
         return random.choice(
             (
                 random.choice(_DATE_LETTERS) * random.choice((1, 1, 2, 2, 3, 4, 5)),
-                random.choice((" ", "-", ":", "/", "'T'", "''", ".", ",")),
+                random.choice((" ", "-", ":", "/", "'T'", "''", ".", ",", *_DATE_MALFORMED)),
             )
         )
 

@@ -47,6 +47,8 @@ def test_the_other_areas_are_compared() -> None:
     numbers = ["1", "1", "1", "1", "1", "4607182418800017408", "1065353216", "1 1 1 1", "1 1 1 1", "1.0", "1.0", "49", "1", ["1"]]
     assert [*numbers_differences({"texts": ["1"]}, [numbers])] == []
     assert [what for what, _, _ in numbers_differences({"texts": ["1"]}, [["2", *numbers[1:]]])] == ["byte '1'"]
+    longer = [*numbers[:9], "1.00", *numbers[10:]]
+    assert [what for what, _, _ in numbers_differences({"texts": ["1"]}, [longer])] == ["double written '1'"]
     assert [*properties_differences({"text": "a=b"}, {"read": {"a": "b"}})] == []
     assert len([*properties_differences({"text": "a=b"}, {"read": {"a": "c"}})]) == 1
     assert [*order_differences({"keys": ["b", "a"]}, ["a", "b"])] == []
