@@ -19,8 +19,8 @@ from typing import Final
 from tests.differential.converters import apicurio, reading
 from tests.differential.converters.areas import AREAS, NEED_CONFLUENT
 from tests.differential.converters.cases import Case, compared, make_case
+from tests.differential.converters.java_form import short
 from tests.differential.converters.numbers import Floats, checked_floats
-from tests.differential.converters.told import short
 from tests.differential.java_program import JavaProgram, MissingError, libraries, running
 
 OTHERS: Final = {"reading": reading.differences, "apicurio": apicurio.differences}
@@ -45,6 +45,9 @@ def main() -> int:
         jars = asked.jars or [str(libraries("connect-4.3.0")), str(libraries("debezium-3.6.3.Final"))]
         with running("Converters", [*asked.confluent, *jars]) as program:
             floats = checked_floats(Random(asked.seed), program)
+            for text, own in floats.wrong:
+                sys.stdout.write(f"a number: own {own}, original {text}\n")
+            total += len(floats.wrong)
             for area in areas:
                 total += (_read if area in OTHERS else _compare)(area, asked, floats, program)
     except MissingError as problem:

@@ -13,9 +13,9 @@ from connector.converters.avro.writer import value_writer
 from connector.record.connect_record import DataError
 from connector.record.schema import Schema
 from tests.differential.converters.comparison import first_difference, is_known
+from tests.differential.converters.java_form import java_schema, java_value, short
 from tests.differential.converters.numbers import Floats
 from tests.differential.converters.schemas import Schemas, Style
-from tests.differential.converters.told import short, told_schema, told_value
 from tests.differential.converters.values import Values
 from tests.differential.java_program import JavaProgram
 
@@ -53,7 +53,7 @@ def differences(seed: int, runs: int, floats: Floats, program: JavaProgram) -> I
 
 def _request(case: _Case) -> dict[str, Any]:
     flags, schema, value = case
-    return {"do": "avro data", "options": flags, "records": [{"schema": told_schema(schema), "value": told_value(schema, value)}]}
+    return {"do": "avro data", "options": flags, "records": [{"schema": java_schema(schema), "value": java_value(schema, value)}]}
 
 
 def _difference(case: _Case, original: dict[str, Any]) -> str | None:
@@ -65,7 +65,7 @@ def _difference(case: _Case, original: dict[str, Any]) -> str | None:
     except DataError as problem:
         own = {"error": str(problem)}
     if "error" in own or "error" in original:
-        if ("error" in own) == ("error" in original) or is_known(own, original):
+        if ("error" in own) == ("error" in original) or is_known(value, own, original):
             return None
         return f"one fails: own {own}, original {original.get('text', original)}"
     if own["schema"] != original["schema"]:

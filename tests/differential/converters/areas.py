@@ -12,7 +12,17 @@ from tests.differential.converters.schemas import Style
 
 _KAFKA: Final = "org.apache.kafka.connect."
 _CONFLUENT: Final = "io.confluent.connect."
-_MOCK: Final = "schema.registry.url"
+_REGISTRY_URL: Final = "schema.registry.url"
+_OF_TYPE: Final = {
+    "Boolean": "boolean",
+    "Double": "double",
+    "Float": "float",
+    "Integer": "int32",
+    "Long": "int64",
+    "Short": "int16",
+    "ByteArray": "bytes",
+}
+"""Converters of one type."""
 _ENCODINGS: Final = ("UTF-8", "UTF8", "ISO-8859-1", "US-ASCII", "UTF-16", "UTF-16LE", "windows-1252")
 
 
@@ -33,12 +43,12 @@ class Choice:
 
     def with_registry(self, url: str) -> dict[str, str]:
         """Return the options with this registry, where they name one."""
-        return self.options | {name: url for name in self.options if name.endswith(_MOCK)}
+        return self.options | {name: url for name in self.options if name.endswith(_REGISTRY_URL)}
 
     @property
     def has_registry(self) -> bool:
         """Whether it registers schemas."""
-        return any(name.endswith(_MOCK) for name in self.options)
+        return any(name.endswith(_REGISTRY_URL) for name in self.options)
 
 
 def _flags(random: Random, *names: str, share: float = 0.35) -> dict[str, str]:
@@ -65,18 +75,18 @@ def _plain(random: Random) -> Choice:
         case 2:
             return Choice(f"{_KAFKA}storage.SimpleHeaderConverter", {}, "header")
         case 3:
-            name = random.choice(("Boolean", "Double", "Float", "Integer", "Long", "Short", "ByteArray"))
-            return Choice(f"{_KAFKA}converters.{name}Converter", {}, side, bytes_as="bytes")
-    name = random.choice(("BinaryDataConverter", "ByteArrayConverter"))
+            name = random.choice(tuple(_OF_TYPE))
+            return Choice(f"{_KAFKA}converters.{name}Converter", {}, side, Style(root=_OF_TYPE[name]), bytes_as="bytes")
+    name, bytes_as = random.choice((("BinaryDataConverter", "buffer"), ("ByteArrayConverter", "bytes")))
     options = {}
     if random.random() < 0.6 and side != "header":
         options = {"delegate.converter.type": f"{_KAFKA}json.JsonConverter"}
         options |= {f"delegate.converter.type.{option}": flag for option, flag in _flags(random, "schemas.enable").items()}
-    return Choice(f"io.debezium.converters.{name}", options, side, bytes_as="bytes" if name == "ByteArrayConverter" else "buffer")
+    return Choice(f"io.debezium.converters.{name}", options, side, Style(root=random.choice((None, "bytes"))), bytes_as=bytes_as)
 
 
 def _avro(random: Random) -> Choice:
-    options = {_MOCK: "mock://avro"} | _flags(
+    options = {_REGISTRY_URL: "mock://avro"} | _flags(
         random,
         "connect.meta.data",
         "enhanced.avro.schema.support",
@@ -91,7 +101,7 @@ def _avro(random: Random) -> Choice:
 
 
 def _json_schema(random: Random) -> Choice:
-    options = {_MOCK: "mock://json"} | _flags(
+    options = {_REGISTRY_URL: "mock://json"} | _flags(
         random,
         "object.additional.properties",
         "use.optional.for.nonrequired",
@@ -105,7 +115,7 @@ def _json_schema(random: Random) -> Choice:
 
 
 def _protobuf(random: Random) -> Choice:
-    options = {_MOCK: "mock://protobuf"} | _flags(
+    options = {_REGISTRY_URL: "mock://protobuf"} | _flags(
         random,
         "optional.for.nullables",
         "wrapper.for.nullables",
@@ -120,7 +130,7 @@ def _protobuf(random: Random) -> Choice:
         f"{_CONFLUENT}protobuf.ProtobufConverter",
         options,
         _side(random),
-        Style(odd=odd, sums=random.random() < 0.4, struct_at_root=random.random() < 0.6),
+        Style(odd=odd, sums=random.random() < 0.4, root=random.choice(("struct", "struct", None))),
     )
 
 
@@ -137,7 +147,7 @@ def _cloud_events(random: Random) -> Choice:
         parts = [f"{part}:{random.choice(('header', 'generate'))}" for part in ("id", "type", "traceparent", "dataSchemaName")]
         options["metadata.source"] = ",".join((random.choice(("value", "header")), *random.sample(parts, random.randint(0, 4))))
     if random.random() < 0.3:
-        options |= {"data.serializer.type": "avro", f"avro.{_MOCK}": "mock://events"}
+        options |= {"data.serializer.type": "avro", f"avro.{_REGISTRY_URL}": "mock://events"}
         if random.random() < 0.5:
             options["serializer.type"] = "avro"
     odd = random.choice((0, 0.05))

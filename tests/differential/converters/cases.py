@@ -12,10 +12,10 @@ from connector.record.schema import BYTES, DECIMAL, STRING, Schema
 from tests.differential.converters.areas import AREAS, Choice
 from tests.differential.converters.comparison import difference
 from tests.differential.converters.events import Events, header_bytes
+from tests.differential.converters.java_form import java_schema, java_value
 from tests.differential.converters.numbers import Floats
 from tests.differential.converters.own import TOPIC, own_answer
 from tests.differential.converters.schemas import Schemas
-from tests.differential.converters.told import told_schema, told_value
 from tests.differential.converters.values import Values
 
 
@@ -40,10 +40,10 @@ class Case:
         options = self.choice.with_registry(f"mock://{self.scope}")
         headers = [[header.name, b64encode(header_bytes(header)).decode()] for header in self.headers]
         records = [
-            {"schema": told_schema(schema), "value": self._told(schema, value), "headers": headers} for schema, value in self.records
+            {"schema": java_schema(schema), "value": self._java_value(schema, value), "headers": headers} for schema, value in self.records
         ]
         if self.misfit is not None:
-            records[-1]["value"] = self._told(self.misfit, self.records[-1][1])
+            records[-1]["value"] = self._java_value(self.misfit, self.records[-1][1])
         request = {"do": "convert", "class": self.choice.name, "side": self.choice.side, "options": options, "topic": TOPIC}
         return {**request, "records": records, **({"scope": self.scope} if self.choice.has_registry else {})}
 
@@ -52,8 +52,8 @@ class Case:
         last = len(self.records) - 1
         return [replace(self, records=[record], misfit=self.misfit if place == last else None) for place, record in enumerate(self.records)]
 
-    def _told(self, schema: Schema | None, value: Any) -> Any:
-        return told_value(schema, value, self.choice.bytes_as, small_ints=self.choice.small_ints)
+    def _java_value(self, schema: Schema | None, value: Any) -> Any:
+        return java_value(schema, value, self.choice.bytes_as, small_ints=self.choice.small_ints)
 
 
 def make_case(area: str, seed: int, number: int, floats: Floats) -> Case:
@@ -88,4 +88,5 @@ def make_case(area: str, seed: int, number: int, floats: Floats) -> Case:
 
 def compared(case: Case, answer: dict[str, Any]) -> str | None:
     """Return what differs, or None."""
-    return difference(own_answer(case.choice, case.records, case.headers, case.scope), answer)
+    values = [value for _, value in case.records]
+    return difference(values, own_answer(case.choice, case.records, case.headers, case.scope), answer)

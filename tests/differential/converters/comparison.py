@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
+from collections.abc import Sequence
 from typing import Any, Final
 
 _REFUSED: Final = (
@@ -14,38 +15,43 @@ _REFUSED: Final = (
 _BROKEN: Final = ("java.lang.NullPointerException", "java.lang.IndexOutOfBoundsException", "Repeated fields cannot have default values")
 
 
-def difference(own: dict[str, Any], original: dict[str, Any]) -> str | None:
-    """Return what differs, beginning with its kind and a colon; None where nothing does. Texts of errors may differ."""
+def difference(values: Sequence[Any], own: dict[str, Any], original: dict[str, Any]) -> str | None:
+    """Return what differs for these values, beginning with its kind and a colon; None where nothing does. Texts of errors may differ."""
     if "failed" in original:
         return f"failed: {original['failed']['text']}"
     if ("refused" in own) != ("refused" in original):
         return f"refused: own {own.get('refused')!r}, original {original.get('refused')}"
     if "refused" in own:
         return None
-    for own_one, other in zip(own["answers"], original["answers"], strict=True):
+    failed = any("error" in each for each in [*own["answers"], *original["answers"]])
+    for value, one, other in zip(values, own["answers"], original["answers"], strict=True):
         if "impossible" in other:
             return f"impossible: {other['impossible']['text']}"
-        if "crash" in own_one:
-            return f"crash: {own_one['crash']}; original {_shown(other)}"
-        if "error" in own_one or "error" in other:
-            if ("error" in own_one) != ("error" in other) and not is_known(own_one, other):
-                return f"{'own' if 'error' in own_one else 'original'} fails: own {own_one}, original {_shown(other)}"
+        if "crash" in one:
+            return f"crash: {one['crash']}; original {_shown(other)}"
+        if "error" in one or "error" in other:
+            if ("error" in one) != ("error" in other) and not is_known(value, one, other):
+                return f"{'own' if 'error' in one else 'original'} fails: own {one}, original {_shown(other)}"
             continue
-        if _without_id(own_one["bytes"], own) != _without_id(_bytes(other), original):
-            return f"bytes: {first_difference(own_one['bytes'], _bytes(other))}"
-    failed = any("error" in each for each in [*own["answers"], *original["answers"]])
+        pair = one["bytes"], _bytes(other)
+        # The id of a schema depends on the schemas that failed records registered.
+        same = map(_without_id, pair) if failed else pair
+        if len(set(same)) > 1:
+            return f"bytes: {first_difference(*pair)}"
+        if one["headers"] != (sent := [(name, None if held is None else b64decode(held)) for name, held in other["headers"]]):
+            return f"headers: {first_difference(one['headers'], sent)}"
     if not failed and "registered" in original:
         return _registered(own["registered"], original["registered"])
     return None
 
 
-def is_known(own: dict[str, Any], original: dict[str, Any]) -> bool:
+def is_known(value: Any, own: dict[str, Any], original: dict[str, Any]) -> bool:
     """Whether only one side fails where that is intended (``docs/differences.md``): names of two contents,
     values that consumers could not read, crashes of Java."""
     if "error" in own:
         return any(words in own["error"] for words in _REFUSED)
     # A null needs no schema here.
-    return any(words in original["text"] for words in _BROKEN) or own["bytes"] is None
+    return any(words in original["text"] for words in _BROKEN) or (value is None and own["bytes"] is None)
 
 
 def _registered(own: list[dict[str, Any]], original: list[dict[str, Any]]) -> str | None:
@@ -69,9 +75,9 @@ def first_difference(own: Any, original: Any) -> str:
     return f"from {begin}\n    own      {own[begin : begin + 300]!r}\n    original {original[begin : begin + 300]!r}"
 
 
-def _without_id(found: bytes | None, answer: dict[str, Any]) -> bytes | None:
-    """The bytes without the schema's id, which depends on the schemas that failed records registered."""
-    return found if found is None or not answer.get("registered") else found[:1] + found[5:]
+def _without_id(found: bytes | None) -> bytes | None:
+    """The bytes after the magic byte and the id of a schema, which JSON does not have."""
+    return found[5:] if found is not None and found.startswith(b"\0") else found
 
 
 def _bytes(answer: dict[str, Any]) -> bytes | None:

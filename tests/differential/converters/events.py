@@ -35,8 +35,8 @@ class Events:
     def events(self) -> list[tuple[Schema | None, Any]]:
         """Return some events of one schema."""
         random = self._random
-        row = self._schemas.struct(2)
-        row = replace(row, name=row.name or random.choice((None, "server.public.t.Value")), optional=random.random() < 0.9)
+        name = random.choice((None, "server.public.t.Value"))
+        row = replace(self._schemas.struct(2), name=name, optional=random.random() < 0.9)
         source = _SOURCE if random.random() < 0.8 else self._other_source()
         times = tuple(Field(name, _INT64) for name in ("ts_ms", "ts_us", "ts_ns"))
         rows = (Field("before", row), Field("after", row))

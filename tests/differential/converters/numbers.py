@@ -1,4 +1,4 @@
-"""Floating-point numbers that Java 17 prints as later versions do: those of which both sides are known to make the same text."""
+"""Floating-point numbers of which both sides make the same text. Of others, Java makes longer ones before version 19."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from random import Random
 from typing import Final
 
 from connector.java.floats import java_double, java_float
+from tests.differential.java_numbers import same_number
 from tests.differential.java_program import JavaProgram
 
 _SPECIAL: Final = (0.0, -0.0, 1.0, 0.1, 1e7, 1e-3, 123456789.125, float("nan"), float("inf"), float("-inf"))
@@ -21,8 +22,8 @@ class Floats:
 
     doubles: tuple[float, ...]
     singles: tuple[float, ...]
-    left_out: int = 0
-    """Numbers that Java prints in another way, which is a known difference of Java 17."""
+    wrong: tuple[tuple[str, str], ...] = ()
+    """Other texts of Java, with those of this project."""
 
 
 PLAIN: Final = Floats((*_SPECIAL, *_LIMITS), (*_SPECIAL[:5], *_SPECIAL[7:], 1.5, -2.25))
@@ -40,9 +41,20 @@ def checked_floats(random: Random, program: JavaProgram) -> Floats:
     singles = [*PLAIN.singles, *(_single(random) for _ in range(_COUNT))]
     request = {"do": "floats", "doubles": [bits(each) for each in doubles], "singles": [bits(each, single=True) for each in singles]}
     (answer,) = program.answers([request])
-    good = [each for each, text in zip(doubles, answer["doubles"], strict=True) if java_double(each).decode().strip('"') == text]
-    good_singles = [each for each, text in zip(singles, answer["singles"], strict=True) if java_float(each).decode().strip('"') == text]
-    return Floats(tuple(good), tuple(good_singles), len(doubles) + len(singles) - len(good) - len(good_singles))
+    alike: list[float] = []
+    alike_singles: list[float] = []
+    wrong: list[tuple[str, str]] = []
+    for numbers, texts, written, chosen in (
+        (doubles, answer["doubles"], java_double, alike),
+        (singles, answer["singles"], java_float, alike_singles),
+    ):
+        for number, text in zip(numbers, texts, strict=True):
+            own = written(number).decode().strip('"')
+            if own == text:
+                chosen.append(number)
+            elif not same_number(text, own, single=numbers is singles):
+                wrong.append((text, own))
+    return Floats(tuple(alike), tuple(alike_singles), tuple(wrong))
 
 
 def _double(random: Random) -> float:

@@ -14,6 +14,7 @@ from connector.plugins.allowed import NO_PLUGINS
 from connector.record.connect_record import DataError, Header
 from connector.record.schema import Schema
 from tests.differential.converters.areas import Choice
+from tests.differential.converters.events import header_bytes
 
 TOPIC: Final = "server.public.t"
 
@@ -57,7 +58,7 @@ def own_answer(
             answers: list[dict[str, Any]] = []
             for schema, value in records:
                 try:
-                    answers.append({"bytes": header_converter.convert(TOPIC, "name", schema, value)})
+                    answers.append({"bytes": header_converter.convert(TOPIC, "name", schema, value), "headers": []})
                 except DataError as problem:
                     answers.append({"error": str(problem)})
                 except Exception as problem:  # noqa: BLE001 - what no caller expects is a finding
@@ -83,6 +84,5 @@ def _converted(
             return {"error": str(problem)}
         except Exception as problem:  # noqa: BLE001 - what no caller expects is a finding
             return {"crash": repr(problem)}
-        if found.payload is None:
-            return {"bytes": None}
-        return {"bytes": found.prefix + found.payload, "headers": list(found.headers)}
+        sent = [*((header.name, header_bytes(header)) for header in headers), *found.headers]
+        return {"bytes": None if found.payload is None else found.prefix + found.payload, "headers": sent}

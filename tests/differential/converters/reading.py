@@ -12,9 +12,9 @@ import orjson
 
 from connector.record.json_converter import ConverterSettings, around_payload, value_json
 from connector.record.json_reader import opening_of, read_schema, split_opening, value_reader
+from tests.differential.converters.java_form import java_schema, java_value
 from tests.differential.converters.numbers import Floats
 from tests.differential.converters.schemas import Schemas, Style
-from tests.differential.converters.told import told_schema, told_value
 from tests.differential.converters.values import Values
 from tests.differential.java_program import JavaProgram
 
@@ -40,7 +40,7 @@ def own_reading(document: bytes) -> dict[str, Any]:
     opening = opening_of(document)
     schema = read_schema(split_opening(opening))
     value = value_reader(schema)(orjson.loads(document[len(opening) : -1]))
-    found = {"schema": _schema(told_schema(schema)), "value": _value(told_value(schema, value, "bytes"))}
+    found = {"schema": _schema(java_schema(schema)), "value": _value(java_value(schema, value, "bytes"))}
     return dict(_sorted(found))
 
 
@@ -70,26 +70,26 @@ def _sorted(found: Any) -> Any:
     return found
 
 
-def _schema(told: Any) -> Any:
+def _schema(given: Any) -> Any:
     """The form in which the Java program shows a schema."""
-    found = {name: told[name] for name in ("type", "optional", "name", "version", "doc")}
-    found["type"] = {"float": "float32", "double": "float64"}.get(told["type"], told["type"])
-    found["parameters"] = sorted([key, value] for key, value in dict(told["parameters"]).items())
-    if "default" in told:
-        found["default"] = _value(told["default"])
-    if "fields" in told:
-        found["fields"] = [[name, _schema(part)] for name, part in told["fields"]]
+    found = {name: given[name] for name in ("type", "optional", "name", "version", "doc")}
+    found["type"] = {"float": "float32", "double": "float64"}.get(given["type"], given["type"])
+    found["parameters"] = sorted([key, value] for key, value in dict(given["parameters"]).items())
+    if "default" in given:
+        found["default"] = _value(given["default"])
+    if "fields" in given:
+        found["fields"] = [[name, _schema(part)] for name, part in given["fields"]]
     for name in ("items", "keys", "values"):
-        if name in told:
-            found[name] = _schema(told[name])
+        if name in given:
+            found[name] = _schema(given[name])
     return found
 
 
-def _value(told: Any) -> Any:
+def _value(given: Any) -> Any:
     """The form in which the Java program shows a value."""
-    if told is None:
+    if given is None:
         return None
-    kind, content = told
+    kind, content = given
     match kind:
         case "int8" | "int16" | "int32" | "int64":
             return ["int", str(content)]
@@ -99,4 +99,4 @@ def _value(told: Any) -> Any:
             return [kind, [_value(each) for each in content]]
         case "map":
             return [kind, [[_value(key), _value(each)] for key, each in content]]
-    return told
+    return given

@@ -53,6 +53,7 @@ _ODD_SCHEMA_NAMES: Final = (
     *("srv-1.public.t.Value", "server.public.2t.Value", "größe.t", "with space", ".a", "a.", "a..b", "1", "a$b", "p.名前"),
     *("io.debezium.data.Json", "com.x.My-Type", "message", "a.message.b", "x/y", "ConnectDefault", "io.confluent.connect.avro.X"),
 )
+_DEPTH: Final = 3
 _DOCS: Final = ("a document", "", 'with "quotes"', "two\nlines", "ünïcode 😀", "*/ ends a comment", "\\", "tab\there")
 
 
@@ -67,7 +68,8 @@ class Style:
     """They may be null."""
     sums: bool = False
     """Some strings and structs are marked as enums and unions."""
-    struct_at_root: bool = False
+    root: str | None = None
+    """The type of most schemas; any if None."""
 
 
 class Schemas:
@@ -79,13 +81,16 @@ class Schemas:
         self._style = style
         self._named = 0
 
-    def schema(self, depth: int = 3) -> Schema:
+    def schema(self, depth: int = _DEPTH) -> Schema:
         """Return one schema with at most ``depth`` levels of nesting."""
         random = self._random
         kind = random.random()
-        if self._style.struct_at_root and depth == 3:
-            kind = 0.99
-        if kind < 0.45 or depth == 0:
+        root = self._style.root if depth == _DEPTH and random.random() < 0.9 else None
+        if root == "struct":
+            made = self.struct(depth)
+        elif root is not None:
+            made = Schema(root)
+        elif kind < 0.45 or depth == 0:
             made = self.scalar()
         elif kind < 0.6:
             made = self._logical()

@@ -72,7 +72,7 @@ public final class Transforms {
         try {
             stages = new ConnectorConfig(plugins, config).transformationStages(plugins, TASK, metrics);
         } catch (Throwable error) {
-            answer.put("refused", told(error));
+            answer.put("refused", message(error));
             return answer;
         }
         ArrayNode records = answer.putArray("records");
@@ -96,7 +96,7 @@ public final class Transforms {
             definitions = ConnectorConfig.enrich(plugins, ConnectorConfig.configDef(), config, false);
             values = definitions.validate(config);
         } catch (Throwable error) {
-            found.put("thrown", told(error));
+            found.put("thrown", message(error));
             return true;
         }
         boolean wrong = false;
@@ -120,14 +120,14 @@ public final class Transforms {
         try {
             record = read(asked);
         } catch (Throwable error) {
-            return found.put("unreadable", told(error));
+            return found.put("unreadable", message(error));
         }
         int step = 0;
         for (TransformationStage<SourceRecord> stage : stages) {
             try {
                 record = stage.apply(record);
             } catch (Throwable error) {
-                return found.put("step", step).put("failed", told(error));
+                return found.put("step", step).put("failed", message(error));
             }
             if (record == null) {
                 return found.put("dropped", true);
@@ -137,7 +137,7 @@ public final class Transforms {
         try {
             return written(record, found);
         } catch (Throwable error) {
-            return JSON.createObjectNode().put("step", step).put("failed", told(error));
+            return JSON.createObjectNode().put("step", step).put("failed", message(error));
         }
     }
 
@@ -203,7 +203,7 @@ public final class Transforms {
         return bytes == null ? null : new String(bytes, StandardCharsets.UTF_8);
     }
 
-    private static String told(Throwable error) {
+    private static String message(Throwable error) {
         Throwable cause = error;
         while (cause.getClass().getName().equals("org.apache.kafka.connect.errors.ConnectException") && cause.getCause() != null) {
             cause = cause.getCause();

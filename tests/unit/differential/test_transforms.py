@@ -33,7 +33,7 @@ def test_every_case_has_an_answer_that_equals_itself() -> None:
         assert sentences == []
 
 
-def test_differences_are_told_by_their_place() -> None:
+def test_a_difference_has_its_place() -> None:
     expected, actual = _answer({"a": 1, "b": [1]}), _answer({"a": 1, "b": [2]})
     assert [(each.kind, each.expected, each.actual) for each in differences(expected, actual)] == [("record 0 /value/1/b/0", "1", "2")]
 

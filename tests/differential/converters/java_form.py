@@ -13,7 +13,7 @@ from tests.differential.converters.numbers import bits
 _DAY_MS: Final = 86_400_000
 
 
-def told_schema(schema: Schema | None) -> Any:
+def java_schema(schema: Schema | None) -> Any:
     """Return the schema."""
     if schema is None:
         return None
@@ -26,24 +26,24 @@ def told_schema(schema: Schema | None) -> Any:
         "parameters": schema.parameters,
     }
     if schema.default is not NO_DEFAULT and schema.default is not None:
-        found["default"] = told_value(schema, schema.default)
+        found["default"] = java_value(schema, schema.default)
     if schema.type == "struct":
-        found["fields"] = [[field.name, told_schema(field.schema)] for field in schema.fields]
+        found["fields"] = [[field.name, java_schema(field.schema)] for field in schema.fields]
     for name in ("items", "keys", "values"):
         part = getattr(schema, name)
         if part is not None:
-            found[name] = told_schema(part)
+            found[name] = java_schema(part)
     return found
 
 
-def told_value(schema: Schema | None, value: Any, bytes_as: str = "buffer", *, small_ints: bool = False) -> Any:
+def java_value(schema: Schema | None, value: Any, bytes_as: str = "buffer", *, small_ints: bool = False) -> Any:
     """Return the value. ``bytes_as`` is the Java type of bytes: a ``buffer`` or ``bytes``, an array.
 
     Integers without a schema are a Long in Java; with ``small_ints`` an Integer where they fit.
     """
 
     def part(schema: Schema | None, value: Any) -> Any:
-        return told_value(schema, value, bytes_as, small_ints=small_ints)
+        return java_value(schema, value, bytes_as, small_ints=small_ints)
 
     match value:
         case None:
