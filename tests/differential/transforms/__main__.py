@@ -51,7 +51,7 @@ def main() -> int:
                     actual = ours.answer(asked["config"], asked["records"])
                     if options.only_case is not None:
                         sys.stdout.write(json.dumps({"case": asked, "expected": expected, "actual": actual}, indent=1) + "\n")
-                    for found in differences(expected, actual):
+                    for found in differences(asked["config"], expected, actual):
                         counts[re.sub(r" \d+|/.*", "", found.kind)] += 1
                         shown += 1
                         if shown <= options.most:
