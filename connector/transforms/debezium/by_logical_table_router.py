@@ -83,7 +83,10 @@ class ByLogicalTableRouter:
     _keys: SchemaCache[_Key] = field(default_factory=SchemaCache)
     _envelopes: SchemaCache[_Envelope] = field(default_factory=SchemaCache)
     """By schema alone, as in the reference: when the same schema comes by two topics, its first new name stays."""
-    _topics: dict[str, tuple[str | None, str]] = field(default_factory=dict)
+    _topics: dict[str, str | None] = field(default_factory=dict)
+    """The new topics, by the former ones."""
+    _tables: dict[str, str] = field(default_factory=dict)
+    """What the keys say of the former topics."""
     reports: Reports = field(default_factory=Reports)
 
     @classmethod
@@ -114,13 +117,13 @@ class ByLogicalTableRouter:
 
     def apply(self, record: ConnectRecord) -> ConnectRecord | None:
         """Return the record with its new topic, or as it is where the topic does not match or becomes empty. Raises DataError."""
-        topic, table = self._routed(record.topic)
+        topic = self._routed(record.topic)
         if not topic:
             if topic is not None:
                 self.reports("routed topic is empty, the record keeps its topic", record.topic)
             return record
         # As in the reference, a key that is null has no schema afterwards.
-        key_schema, key = (None, None) if record.key is None else self._with_key(record.key_schema, record.key, topic, table)
+        key_schema, key = (None, None) if record.key is None else self._with_key(record.key_schema, record.key, topic, record.topic)
         value_schema, value = record.value_schema, record.value
         if value is not None and value_schema is not None and is_change_event(record):
             envelope = self._envelopes.get(value_schema, partial(self._envelope, topic))
@@ -133,7 +136,7 @@ class ByLogicalTableRouter:
         ``nulls_are_defaults``: the converter writes a default in place of null, so that it makes no difference who fills it in.
         Raises DataError.
         """
-        new, table = self._routed(topic)
+        new = self._routed(topic)
         if new is None:
             return Routed(topic, key, value)
         if not new or (key is not None and key.type != "struct"):
@@ -144,32 +147,39 @@ class ByLogicalTableRouter:
         if key is not None:
             known = self._keys.get(key, partial(self._key, new))
             key, defaults = known.schema, known.defaults
-            members = () if self.key_field is None else ((self.key_field, table),)
+            members = () if self.key_field is None else ((self.key_field, self._table(topic)),)
         if is_change_event(ConnectRecord(topic, value_schema=value)):
             envelope = self._envelopes.get(value, partial(self._envelope, new))
             value = envelope.schema
             defaults += envelope.defaults + tuple(each for *_, row in envelope.rows for each in row)
         return None if defaults and not nulls_are_defaults else Routed(new, key, value, members)
 
-    def _routed(self, topic: str) -> tuple[str | None, str]:
-        """The new topic, if any, and what the key says of the old one."""
-        found = self._topics.get(topic)
-        if found is None:
+    def _routed(self, topic: str) -> str | None:
+        """The new topic, if any."""
+        if topic not in self._topics:
             new = self._replaced(self.topic, topic, self.topic_replacement)
-            table = None if self.key_regex is None or not new else self._replaced(self.key_regex, topic, self.key_replacement)
             if len(self._topics) >= _MOST:
                 self._topics.clear()
-            found = self._topics[topic] = new, topic if table is None else table
-        return found
+            self._topics[topic] = new
+        return self._topics[topic]
 
-    def _with_key(self, schema: Schema | None, struct: Mapping[str, Any], topic: str, table: str) -> tuple[Schema, dict[str, Any]]:
+    def _table(self, topic: str) -> str:
+        """What the keys say of the former topic."""
+        if topic not in self._tables:
+            found = None if self.key_regex is None else self._replaced(self.key_regex, topic, self.key_replacement)
+            if len(self._tables) >= _MOST:
+                self._tables.clear()
+            self._tables[topic] = topic if found is None else found
+        return self._tables[topic]
+
+    def _with_key(self, schema: Schema | None, struct: Mapping[str, Any], topic: str, former: str) -> tuple[Schema, dict[str, Any]]:
         if schema is None or schema.type != "struct":
             kind = "has no schema" if schema is None else f"is of type {schema.type}"
             raise DataError(f"Only structs can be keys of routed records, and this key {kind}")
         known = self._keys.get(schema, partial(self._key, topic))
         key = filled(struct, known.defaults)
         if self.key_field is not None:
-            key[self.key_field] = table
+            key[self.key_field] = self._table(former)
         return known.schema, key
 
     def _key(self, topic: str, schema: Schema) -> _Key:

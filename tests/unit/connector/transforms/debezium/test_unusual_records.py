@@ -165,10 +165,12 @@ def test_an_outbox_event_without_an_operation_fails(op: object) -> None:
 
 def test_a_name_for_keys_matters_only_if_they_get_a_field() -> None:
     options = {"topic_regex": ".*", "topic_replacement": "all", "key_field_regex": "(.*)", "key_field_replacement": "$3"}
-    record = event(row(id=INT32), None, {"id": 1})
+    without_key = event(row(id=INT32), None, {"id": 1})
+    with_key = replace(without_key, key_schema=row(id=INT32), key={"id": 1})
     with pytest.raises(DataError, match="No group 3"):
-        made("ByLogicalTableRouter", **options).apply(record)
-    assert made("ByLogicalTableRouter", key_enforce_uniqueness="false", **options).apply(record) is not None
+        made("ByLogicalTableRouter", **options).apply(with_key)
+    assert made("ByLogicalTableRouter", **options).apply(without_key) is not None
+    assert made("ByLogicalTableRouter", key_enforce_uniqueness="false", **options).apply(with_key) is not None
 
 
 def test_a_list_of_other_things_than_names_drops_no_column() -> None:
