@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
+from .literals import quote_name
 from .transforms import draw_transforms
 
 JSON_CONVERTER: Final = "org.apache.kafka.connect.json.JsonConverter"
@@ -58,23 +59,21 @@ OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
 
 
 def draw_configuration(random: Random, tables: list[str], *, transforms: float = 0.3) -> dict[str, str]:
-    """Properties beside those of the connection. ``tables``: quoted names of what a select override may read."""
+    """Properties beside those of the connection. ``tables``: names of what a select override may read."""
     config = {name: random.choice(values) for probability, name, values in OPTIONS if random.random() < probability}
     if "column.exclude.list" in config:
         config.pop("column.include.list", None)
     if "message.prefix.include.list" in config:
         config.pop("message.prefix.exclude.list", None)
     if config.get("snapshot.mode") == "configuration_based":
-        for name in ("data", "schema", "stream"):
-            config[f"snapshot.mode.configuration.based.snapshot.{name}" if name != "stream" else BASED_STREAM] = "true"
+        config |= {f"snapshot.mode.configuration.based.{name}": "true" for name in ("snapshot.data", "snapshot.schema", "start.stream")}
     if "heartbeat.interval.ms" in config and random.random() < 0.7:
         config["heartbeat.action.query"] = "INSERT INTO public.beats VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET n = beats.n + 1"
     if random.random() < 0.12 and tables:
         name = random.choice(tables)
-        config["snapshot.select.statement.overrides"] = name.replace('"', "")
+        config["snapshot.select.statement.overrides"] = name
         order = random.choice(("", " WHERE false", " ORDER BY 1 DESC", " LIMIT 2"))
-        quoted = ".".join(f'"{part}"' for part in name.split(".", 1))
-        config[f"snapshot.select.statement.overrides.{name}"] = f"SELECT * FROM {quoted}{order}"
+        config[f"snapshot.select.statement.overrides.{name}"] = f"SELECT * FROM {'.'.join(map(quote_name, name.split('.')))}{order}"
     if random.random() < 0.1:
         # With the null values it would read what a later change made of a row.
         config |= {"post.processors": "again", "again.type": "io.debezium.processors.reselect.ReselectColumnsPostProcessor"}
@@ -83,9 +82,6 @@ def draw_configuration(random: Random, tables: list[str], *, transforms: float =
     if random.random() < transforms:
         draw_transforms(random, config)
     return config
-
-
-BASED_STREAM: Final = "snapshot.mode.configuration.based.start.stream"
 
 
 def _converters(random: Random, config: dict[str, str]) -> None:

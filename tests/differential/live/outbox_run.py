@@ -28,7 +28,7 @@ OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
             "missing:header", "tenant:envelope", "type:header,n:envelope,num:header",
         ),
     ),
-    (0.3, "table.fields.additional.error.on.missing", ("false",)),
+    (0.3, "table.field.additional.missing", ("ignore",)),
     (0.3, "table.field.event.key", ("tenant", "n", "id")),
     (0.3, "table.field.event.timestamp", ("ts", "n")),
     (0.2, "table.field.event.schema.version", ("ver",)),
@@ -63,7 +63,7 @@ def run_outbox(run: Run) -> Outcome:
             f" aggregateid {random.choice(('text', 'int', 'uuid'))}, type varchar(20), payload {payload} {random.choice(('', 'NOT NULL'))},"
             " ts timestamp, num numeric(10,2), tenant text DEFAULT 'dd', n int, ver int, hdr boolean)"
         )
-        run.config = _configuration(random)
+        run.config = draw_outbox(random)
         run.rules = replace(run.rules, exact=False, partitions=PARTITIONS in run.config)
         for _ in range(random.randint(0, 3)):
             _insert(world, payload, name)
@@ -90,7 +90,8 @@ def _known(world: World) -> set[str]:
     return {"varchar(9999)", *world.kinds}
 
 
-def _configuration(random: Random) -> dict[str, str]:
+def draw_outbox(random: Random) -> dict[str, str]:
+    """Properties of a connector that reads the outbox."""
     config = {f"transforms.o.{name}": random.choice(values) for probability, name, values in OPTIONS if random.random() < probability}
     topic = random.choice(("outbox.event.${routedByValue}", "ev.${routedByValue}", "${routedByValue}.x"))
     config |= {

@@ -18,7 +18,7 @@ from .comparison import Rules, compare
 from .configuration import hides_marks
 from .kinds import EXTENSIONS, KINDS, SETUP
 from .literals import quote
-from .side import Side
+from .side import FAILED, MISSING, Side
 from .world import World
 
 QUIET: Final = 1.8
@@ -224,6 +224,12 @@ class Run:
             for side in self.sides:
                 side.poll()
         return True
+
+    def reach(self, state: str) -> None:
+        """Wait until both connectors are in the state, or have failed. Raises TimeoutError."""
+        ends = {state} if state == MISSING else {state, FAILED}
+        if not self.until(lambda: all(side.state() in ends for side in self.sides)):
+            raise TimeoutError(f"{state} was not reached: real {self.real.state()}, ours {self.own.state()}")
 
     def call(self, method: str, path: str, body: object = None) -> list[tuple[int, Any]]:
         return [side.call(method, path, body) for side in self.sides]

@@ -12,6 +12,8 @@ from confluent_kafka import Consumer, TopicPartition
 
 from .comparison import Record
 
+FAILED: Final = "FAILED"
+MISSING: Final = "MISSING"
 LISTING: Final = 0.4
 """Seconds between two looks for topics that were created."""
 
@@ -42,15 +44,15 @@ class Side:
         """Of the connector, and of its task if it has one; FAILED if one of them failed, whose trace is kept."""
         code, status = self.call("GET", "/status")
         if code != httpx.codes.OK:
-            return "MISSING"
+            return MISSING
         parts = [status["connector"], *status["tasks"]]
-        if any(part["state"] == "FAILED" for part in parts):
+        if any(part["state"] == FAILED for part in parts):
             self.trace = "".join(part.get("trace") or "" for part in parts)
-            return "FAILED"
+            return FAILED
         return " ".join(part["state"] for part in parts)
 
     def failed(self) -> bool:
-        return self.state() == "FAILED"
+        return self.state() == FAILED
 
     def poll(self) -> int:
         """Read what is new in the connector's topics, and count it without heartbeats and their transactions."""

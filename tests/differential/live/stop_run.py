@@ -10,6 +10,7 @@ from .change_run import add_tables
 from .changes import change, insert, transaction
 from .configuration import draw_configuration
 from .run import Outcome, Run
+from .side import MISSING
 from .world import World
 
 LEFT_OUT: Final = ("snapshot.", "topic.creation", "key.converter", "heartbeat", "replica.identity", "slot.stream", "message.key")
@@ -70,14 +71,14 @@ def _interrupt(run: Run, world: World) -> str:
             run.call("POST", "/restart?includeTasks=true")
         case "pause":
             run.call("PUT", "/pause")
-            run.until(lambda: all("PAUSED PAUSED" in side.state() for side in run.sides))
+            run.reach("PAUSED PAUSED")
             _changes(world)
             run.call("PUT", "/resume")
         case "stop" | "stop altered":
             if form != "stop":
                 run.mark()
             run.call("PUT", "/stop")
-            run.until(lambda: all(side.state() == "STOPPED" for side in run.sides))
+            run.reach("STOPPED")
             if form != "stop":
                 for _ in range(run.random.choice((1, 2, 3))):
                     alter(world)
@@ -93,7 +94,7 @@ def _interrupt(run: Run, world: World) -> str:
                 side.call("DELETE", "")
             _changes(world)
             run.config["snapshot.mode"] = "no_data"
-            run.until(lambda: all(side.state() == "MISSING" for side in run.sides))
+            run.reach(MISSING)
             run.wait_streaming(count=0)
             for side in run.sides:
                 if form == "succession":

@@ -64,7 +64,7 @@ POSTGRES: Final = "io.debezium.connector.postgresql.transforms."
 DEBEZIUM_PLAIN: Final[tuple[tuple[str, dict[str, tuple[str, ...]], Choices], ...]] = (
     (DEBEZIUM + "ExtractSchemaToNewRecord", {}, ()),
     (DEBEZIUM + "SchemaChangeEventFilter", {"schema.change.event.exclude.list": ("ALTER", "CREATE,DROP")}, ()),
-    (DEBEZIUM + "EnforceRecordSize", {"max.record.size": ("1000", "5000"), "action": ("drop", "truncate")}, ()),
+    (DEBEZIUM + "EnforceRecordSize", {"max.bytes": ("1000", "5000")}, (("min.field.size", ("0", "5", "50")),)),
     (DEBEZIUM + "VectorToJsonConverter", {}, ()),
     (DEBEZIUM + "SwapGeometryCoordinates", {}, ()),
     (DEBEZIUM + "GeometryFormatTransformer", {"format": ("EWKB", "WKB")}, ()),

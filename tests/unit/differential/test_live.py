@@ -3,13 +3,20 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from random import Random
+from unittest.mock import patch
 
+import pytest
+
+from connector.config.validation import error_lines, validate
 from tests.differential.live.alterations import alter
 from tests.differential.live.changes import change, transaction
 from tests.differential.live.comparison import Record, Rules, compare
 from tests.differential.live.configuration import draw_configuration
 from tests.differential.live.kinds import KINDS
+from tests.differential.live.outbox_run import draw_outbox
+from tests.differential.live.run import Place, Run
 from tests.differential.live.shapes import add_special, add_table
+from tests.differential.live.side import Side
 from tests.differential.live.world import World
 
 TAGS = ("fuzzr1", "fuzzo1")
@@ -74,6 +81,44 @@ def test_a_value_a_position_a_count_and_an_order_that_differ_are_found() -> None
         assert differences([event("fuzzr1")], [own]) != []
     assert "real 1 records" in differences([same], [])[0]
     assert differences([event("fuzzr1"), same], [event("fuzzo1", key=2), event("fuzzo1")]) != []
+
+
+def test_only_the_values_in_the_keys_of_a_snapshot_may_differ_where_a_filter_leaves_out_columns() -> None:
+    def read(tag: str, key: str, row: str = '{"a":1}') -> Record:
+        return Record(f"{tag}.t", 0, key.encode(), f'{{"after":{row},"op":"r","source":{{"snapshot":"true"}}}}'.encode())
+
+    rules = replace(Rules(), read_keys=False)
+    assert differences([read("fuzzr1", '{"id":0}')], [read("fuzzo1", '{"id":7}')], rules) == []
+    assert differences([read("fuzzr1", '{"id":0}')], [read("fuzzo1", '{"id":7}')]) != []
+    assert differences([read("fuzzr1", '{"id":0}')], [read("fuzzo1", '{"no":7}')], rules) != []
+    assert differences([read("fuzzr1", '{"id":7}', '{"a":"é"}')], [read("fuzzo1", '{"id":7}', '{"a":"\\u00e9"}')], rules) != []
+
+
+def test_a_header_of_a_position_is_null_on_both_sides_or_on_none() -> None:
+    one, other = event("fuzzr1"), event("fuzzo1")
+    left = replace(one, headers=(("__lsn", b"5"),))
+    assert differences([left], [replace(other, headers=(("__lsn", b"6"),))]) == []
+    assert differences([left], [replace(other, headers=(("__lsn", None),))]) != []
+
+
+def test_every_drawn_configuration_is_valid() -> None:
+    base = {"database.hostname": "h", "database.user": "u", "database.dbname": "d", "topic.prefix": "PREFIX"}
+    required = {"name": "n", "connector.class": "io.debezium.connector.postgresql.PostgresConnector"} | base
+    for seed in range(100):
+        for drawn in (draw_configuration(Random(seed), ["public.t1"], transforms=1), draw_outbox(Random(seed))):
+            assert error_lines(validate(required | drawn)) == []
+
+
+def test_a_state_that_one_side_does_not_reach_ends_the_run() -> None:
+    run = Run(Place("http://real", "http://ours", "", ""), 1)
+    states = {run.real: "PAUSED PAUSED", run.own: "RUNNING PAUSED"}
+    with patch.object(Side, "state", lambda side: states[side]), patch.object(Run, "until", lambda _, holds: holds()):
+        with pytest.raises(TimeoutError, match="real PAUSED PAUSED, ours RUNNING PAUSED"):
+            run.reach("PAUSED PAUSED")
+        states[run.own] = "FAILED"
+        run.reach("PAUSED PAUSED")
+    for side in run.sides:
+        side.close()
 
 
 def test_bytes_that_read_alike_differ() -> None:
