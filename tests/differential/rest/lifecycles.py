@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from random import Random
@@ -266,7 +266,7 @@ class Lives:
                 "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", [side.own["slot"]]
             )
 
-    def _until(self, holds: Any) -> bool:
+    def _until(self, holds: Callable[[], bool]) -> bool:
         end = time.monotonic() + _PATIENCE_S
         while not holds():
             if time.monotonic() > end:

@@ -13,6 +13,7 @@ from tests.differential.rest.call import Answer, Call, object_text
 from tests.differential.rest.configurations import Catalog, Option, configuration
 from tests.differential.rest.intended import is_intended
 from tests.differential.rest.lifecycles import random_life
+from tests.differential.rest.validations import Difference
 
 CATALOG = Catalog(
     (Option("snapshot.mode", "STRING", ("initial", "never")), Option("max.batch.size", "INT", ("2048",)), Option("key.converter", "CLASS")),
@@ -32,6 +33,12 @@ def validation(errors: list[str], recommended: list[str], count: int = 0) -> dic
         "groups": [],
         "configs": [{"definition": {"name": "p", "documentation": "d"}, "value": value}],
     }
+
+
+def with_another_member() -> dict[str, Any]:
+    row: dict[str, Any] = validation(["e"], ["x"])["configs"][0]
+    row["value"]["other"] = None
+    return row
 
 
 def test_a_seed_gives_the_same_configurations() -> None:
@@ -68,6 +75,7 @@ def test_equal_validations_have_no_difference_and_texts_of_the_documentation_do_
         (validation(["e"], ["y"]), "p value.recommended_values"),
         (validation(["e"], ["x"], 1), "error_count"),
         ({**validation(["e"], ["x"]), "configs": []}, "properties"),
+        ({**validation(["e"], ["x"]), "configs": [with_another_member()]}, "p value.other"),
     ],
 )
 def test_each_difference_of_a_validation_is_found(ours: dict[str, Any], where: str) -> None:
@@ -88,6 +96,22 @@ def test_only_documented_differences_are_intended() -> None:
     assert is_intended("connector.plugin.version value.recommended_values", ["3.6.3.Final"], ["2.3.4.Final", "3.6.3.Final", "3.7.0.Final"])
     assert not is_intended("tasks.max value.errors", ["a"], [])
     assert not is_intended("answer", (400, {"message": "a"}), (500, {"message": "a"}))
+    failed = (500, {"message": "java.lang.NullPointerException: x"})
+    assert is_intended("answer", failed, (200, {"error_count": 1}))
+    assert not is_intended("answer", failed, (200, {"error_count": 0}))
+    assert is_intended("database.sslmode value.errors", [], ["The sslmode is wrong"])
+    assert not is_intended("database.sslmode definition.display_name", "SSL mode", "Mode")
+    assert not is_intended("database.user value.errors", [], ["The certificate is wrong"])
+    assert is_intended("transforms.a b.type value.value", None, "a:B")
+    assert not is_intended("transforms.a.type definition.default_value", None, "a:B")
+
+
+def test_a_count_of_errors_differs_by_itself_unless_errors_differ_by_intention() -> None:
+    count: Difference = ("error_count", 0, 1)
+    version: Difference = ("connector.plugin.version value.recommended_values", [], ["x"])
+    assert validations.unintended([count]) == [count]
+    assert validations.unintended([count, version]) == []
+    assert validations.unintended([("tasks.max value.errors", [], ["x"]), count, version]) == [("tasks.max value.errors", [], ["x"]), count]
 
 
 def test_calls_differ_by_status_or_body() -> None:
@@ -95,6 +119,10 @@ def test_calls_differ_by_status_or_body() -> None:
     assert [where for where, _, _ in calls.compare(answer({"a": 1}), answer({"a": 2}))] == ["body"]
     assert [where for where, _, _ in calls.compare(answer({"a": 1}), answer({"a": 1}, 404))] == ["status"]
     assert not calls.is_intended(Call("GET", "/"), answer({}, 200), answer({}, 404))
+    page = Answer(400, {}, b"<h2>HTTP ERROR 400</h2>")
+    assert calls.is_intended(Call("GET", "//"), page, answer({}, 400))
+    assert not calls.is_intended(Call("GET", "//"), page, answer({}, 500))
+    assert not calls.is_intended(Call("OPTIONS", "/"), Answer(200, {}, b""), answer({}, 404))
 
 
 def test_of_a_logger_only_the_time_may_differ() -> None:
