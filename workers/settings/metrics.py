@@ -11,6 +11,7 @@ from typing import Final
 
 from connector.errors import CdcError, ErrorKind
 from workers.rest.listeners import Listener
+from workers.settings.converters import boolean
 
 RULES: Final = "metrics.rules"
 AGENT: Final = "metrics.agent"
@@ -44,10 +45,15 @@ class MetricsSettings:
     per_table: bool = True
 
     @staticmethod
-    def from_properties(properties: Mapping[str, str], *, jolokia: bool = False, per_table: bool = True) -> MetricsSettings:
+    def from_properties(properties: Mapping[str, str]) -> MetricsSettings:
         """Read ``properties``. Raises CdcError(CONFIG_INVALID)."""
         agent = properties.get(AGENT, "").strip()
-        return MetricsSettings(properties.get(RULES, "").strip() or "debezium", _agent(agent) if agent else None, jolokia, per_table)
+        return MetricsSettings(
+            properties.get(RULES, "").strip() or "debezium",
+            _agent(agent) if agent else None,
+            jolokia=boolean(properties, JOLOKIA, False),
+            per_table=boolean(properties, PER_TABLE, True),
+        )
 
 
 def from_java_options(options: str) -> str | None:

@@ -31,7 +31,7 @@ from workers.settings.converters import Converters, boolean, check_converter, co
 from workers.settings.image_variables import from_environment
 from workers.settings.keys import sort_out
 from workers.settings.log_format import LogFormat
-from workers.settings.metrics import AGENT, JOLOKIA, PER_TABLE, MetricsSettings
+from workers.settings.metrics import AGENT, MetricsSettings
 from workers.settings.metrics import from_java_options as metrics_agent
 from workers.settings.prefix import under
 from workers.settings.preflight import Preflight
@@ -122,9 +122,7 @@ class WorkerSettings:
             raise SettingsError("\n".join(problems))
         try:
             secrets = Secrets(_providers(given))
-            properties = {
-                key: value if key.startswith(_AS_WRITTEN) else trim(value) for key, value in secrets.look_up(given).values.items()
-            }
+            properties = _trimmed(secrets.look_up(given).values)
             classes, plugins = class_map(properties), _plugins(properties)
             for side in ("key", "value", "header"):
                 check_converter({f"{side}.converter": default_class(side), **properties}, side, classes)
@@ -138,12 +136,10 @@ class WorkerSettings:
                 converters=converters(properties, classes),
                 secrets=secrets,
                 console=ConsoleSettings.from_properties(properties),
-                metrics=MetricsSettings.from_properties(
-                    properties, jolokia=boolean(properties, JOLOKIA, False), per_table=boolean(properties, PER_TABLE, True)
-                ),
+                metrics=MetricsSettings.from_properties(properties),
                 connector_version=_connector_version(properties),
                 override_policy=_override_policy(properties),
-                override_allowlist=frozenset(name.strip() for name in properties.get(ALLOWLIST, "").split(",") if name.strip()),
+                override_allowlist=_override_allowlist(properties),
                 preflight=_preflight(properties),
                 offset_flush_interval=_integer(properties, "offset.flush.interval.ms", 60_000, 1) / 1000,
                 exactly_once=_exactly_once(properties),
@@ -235,6 +231,14 @@ def _exactly_once(properties: Mapping[str, str]) -> bool:
             f"Invalid value {given} for the worker property exactly.once.source.support: It must be disabled, preparing or enabled"
         )
     return given.upper() == "ENABLED"
+
+
+def _trimmed(values: Mapping[str, str]) -> dict[str, str]:
+    return {key: value if key.startswith(_AS_WRITTEN) else trim(value) for key, value in values.items()}
+
+
+def _override_allowlist(properties: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(name.strip() for name in properties.get(ALLOWLIST, "").split(",") if name.strip())
 
 
 def _override_policy(properties: Mapping[str, str]) -> str:

@@ -11,7 +11,8 @@ checksums. It detects accidents, not forgeries: one wrong row remains undetected
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,7 +27,7 @@ from workers.spark.compare.verdict import BOTH, MIRROR, SOURCE, Difference, Verd
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.source.lsn import lsn_text
 from workers.spark.source.relation import table_columns
-from workers.spark.source.snapshot import exported_snapshot, read_texts
+from workers.spark.source.snapshot import Snapshot, exported_snapshot, read_texts
 from workers.spark.tables.table import Table
 
 FEW_KEYS: Final = 100_000
@@ -64,8 +65,7 @@ def verify(
     Raises JobError(UNREADABLE) when the mirror does not reach the position within ``patience`` seconds, and psycopg's and Spark's errors
     when a side cannot be read. No error contains a value of a cell.
     """
-    with exported_snapshot(dsn, (table.schema, table.name)) as snapshot:
-        _await(snapshot.position, reached, patience)
+    with _snapshot(dsn, table, reached, patience) as snapshot:
         frame = mirror()
         if frame is None:
             return Verdict(table.full_name, position=snapshot.position, absent=MIRROR)
@@ -82,17 +82,22 @@ def verify(
         for _ in range(rounds - 1 if reached is not None else 0):
             if found.settled:
                 break
-            with exported_snapshot(dsn, (table.schema, table.name)) as snapshot:
-                _await(snapshot.position, reached, patience)
-                frame = _still(mirror(), table)
-                earlier = found
-                both = checksums(read_texts(spark, snapshot, shape.columns, partitions), frame, shape)
-                found = _again(both, shape, earlier)
+            with _snapshot(dsn, table, reached, patience) as snapshot:
+                both = checksums(read_texts(spark, snapshot, shape.columns, partitions), _still(mirror(), table), shape)
+                earlier, found = found, _again(both, shape, found)
                 earlier.rows.unpersist()
                 position = snapshot.position
         return _verdict(table, shape, rows, position, found, keys)
     finally:
         found.rows.unpersist()
+
+
+@contextmanager
+def _snapshot(dsn: str, table: Table, reached: HasReached | None, patience: float) -> Iterator[Snapshot]:
+    """Hold a snapshot of the source's table whose position the mirror has reached. Raises JobError."""
+    with exported_snapshot(dsn, (table.schema, table.name)) as snapshot:
+        _await(snapshot.position, reached, patience)
+        yield snapshot
 
 
 def _still(frame: DataFrame | None, table: Table) -> DataFrame:
