@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -422,68 +421,6 @@ def test_columns_that_differ_by_case_alone_are_refused() -> None:
     with pytest.raises(CdcError, match=r"'public\.t'.*id, ID") as reported:
         started(table)
     assert reported.value.kind is ErrorKind.SCHEMA
-
-
-BAD = catalog_table("m", ID, Column("n", 1700, 655366), Column("r", 1700, 655366, not_null=True, default="7"), primary_key=["id"])
-
-
-@each_case("mode", ["warn", "skip", "fail"])
-@each_case("change", ["insert", "update", "delete", "update with old row"])
-def test_value_that_cannot_be_converted(mode: str, change: str) -> None:
-    rig, wal = started(BAD, settings=StreamSettings(conversion_failure=mode, tombstones=False))
-    relation = relation_of(BAD)
-    cells = ("1", "NaN", "Infinity")
-    wal.insert(relation, "0", "1.00", "1.00")
-    if change == "insert":
-        wal.insert(relation, *cells)
-    elif change == "update":
-        wal.update(relation, *cells)
-    elif change == "delete":
-        wal.delete(relation, old=cells)
-    else:
-        wal.update(relation, "1", "1.00", "1.00", old=cells)
-    if mode == "fail":
-        with pytest.raises(CdcError) as reported:
-            rig.feed(wal.take())
-        assert reported.value.kind is ErrorKind.VALUE
-        assert "public.m" in reported.value.message
-        assert "column n" in reported.value.message
-        assert "event.converting.failure.handling.mode" in reported.value.remedy
-        assert "NaN" not in reported.value.message.replace("NaN/Infinity", "")
-        return
-    good, bad = rig.feed(wal.take())
-    one = base64.b64encode(b"d").decode()
-    assert good.payload["after"] == {"id": 0, "n": one, "r": one}
-    side = "before" if change in ("delete", "update with old row") else "after"
-    # The required column cannot be null: it gets its default.
-    assert bad.payload[side] == {"id": 1, "n": None, "r": "Arw="}
-    reported_of = [(table, column) for table, column, _ in rig.failures.reported]
-    assert reported_of == ([("public.m", "n"), ("public.m", "r")] if mode == "warn" else [])
-
-
-NUMERIC_KEY = catalog_table("m", Column("n", 1700, 655366, not_null=True), primary_key=["n"])
-
-
-@each_case("mode", ["fail", "warn", "skip"])
-@each_case("change", ["insert", "update", "delete"])
-def test_key_that_cannot_be_converted(mode: str, change: str) -> None:
-    rig, wal = started(NUMERIC_KEY, settings=StreamSettings(processing_failure=mode, tombstones=False))
-    relation = relation_of(NUMERIC_KEY)
-    wal.insert(relation, "1.00")
-    if change == "insert":
-        wal.insert(relation, "NaN")
-    elif change == "update":
-        wal.update(relation, "NaN", key=["1.00"])
-    else:
-        wal.delete(relation, key=["NaN"])
-    wal.insert(relation, "2.00")
-    if mode == "fail":
-        with pytest.raises(CdcError, match=r"olumn n of table public\.m") as reported:
-            rig.feed(wal.take())
-        assert reported.value.kind is ErrorKind.VALUE
-        return
-    # Only that event is left out.
-    assert [sent.op for sent in rig.feed(wal.take())] == ["c", "c"]
 
 
 def test_one_reading_of_the_clock_serves_a_burst() -> None:

@@ -1,6 +1,8 @@
-"""``event.processing.failure.handling.mode``: the effect of a change that cannot be converted to an event."""
+"""The effect of changes and values that cannot be converted (``event.processing.failure.handling.mode``, ``event.converting...``)."""
 
 from __future__ import annotations
+
+import base64
 
 import pytest
 
@@ -27,7 +29,7 @@ def started(processing: str, converting: str = "warn") -> tuple[StreamRig, WalSc
     return rig, wal
 
 
-@pytest.mark.parametrize("change", ["insert", "update", "update with the old key", "delete"])
+@each_case("change", ["insert", "update", "update with the old key", "delete"])
 def test_fail_names_table_and_remedy(change: str) -> None:
     rig, wal = started("fail")
     if change == "insert":
@@ -38,7 +40,7 @@ def test_fail_names_table_and_remedy(change: str) -> None:
         wal.update(R_KEYED, "NaN", "x", key=("1.00", None))
     else:
         wal.delete(R_KEYED, key=("NaN", None))
-    with pytest.raises(CdcError, match=r"public\.keyed") as reported:
+    with pytest.raises(CdcError, match=r"olumn n of table public\.keyed") as reported:
         rig.feed(wal.take())
     assert reported.value.kind is ErrorKind.VALUE
     assert "event.processing.failure.handling.mode" in reported.value.remedy
@@ -160,3 +162,48 @@ def test_a_value_that_cannot_be_converted_fails_the_event_that_needs_it(
         assert [sent.key_json["id"] for sent in rig.sent["srv.public.needed"]] == [2]
         assert len(rig.failures.left_out) == 1
         assert rig.failures.reported == []
+
+
+BAD = catalog_table(
+    "m",
+    Column("id", INT4, not_null=True),
+    Column("n", 1700, NUMERIC_10_2),
+    Column("r", 1700, NUMERIC_10_2, not_null=True, default="7"),
+    primary_key=["id"],
+)
+
+
+@each_case("mode", ["warn", "skip", "fail"])
+@each_case("change", ["insert", "update", "delete", "update with old row"])
+def test_value_that_cannot_be_converted(mode: str, change: str) -> None:
+    rig, wal = StreamRig(BAD, settings=StreamSettings(conversion_failure=mode, tombstones=False)), WalScript()
+    relation = relation_of(BAD)
+    wal.begin(42)
+    wal.relation(relation)
+    cells = ("1", "NaN", "Infinity")
+    wal.insert(relation, "0", "1.00", "1.00")
+    if change == "insert":
+        wal.insert(relation, *cells)
+    elif change == "update":
+        wal.update(relation, *cells)
+    elif change == "delete":
+        wal.delete(relation, old=cells)
+    else:
+        wal.update(relation, "1", "1.00", "1.00", old=cells)
+    if mode == "fail":
+        with pytest.raises(CdcError) as reported:
+            rig.feed(wal.take())
+        assert reported.value.kind is ErrorKind.VALUE
+        assert "public.m" in reported.value.message
+        assert "column n" in reported.value.message
+        assert "event.converting.failure.handling.mode" in reported.value.remedy
+        assert "NaN" not in reported.value.message.replace("NaN/Infinity", "")
+        return
+    good, bad = rig.feed(wal.take())
+    one = base64.b64encode(b"d").decode()
+    assert good.payload["after"] == {"id": 0, "n": one, "r": one}
+    side = "before" if change in ("delete", "update with old row") else "after"
+    # The required column cannot be null: it gets its default.
+    assert bad.payload[side] == {"id": 1, "n": None, "r": "Arw="}
+    reported_of = [(table, column) for table, column, _ in rig.failures.reported]
+    assert reported_of == ([("public.m", "n"), ("public.m", "r")] if mode == "warn" else [])

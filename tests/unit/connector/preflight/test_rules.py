@@ -11,53 +11,17 @@ import pytest
 from connector.catalog.selection import Selection
 from connector.catalog.table import CatalogTable
 from connector.config.connector_config import parse
-from connector.preflight.facts import Facts, Publication, Refusal, Role, Server, SignalTable, Table
+from connector.preflight.facts import Facts, Refusal, SignalTable
 from connector.preflight.finding import LEAD, counted
 from connector.preflight.requirements import Wish
 from connector.preflight.rules import RULES, judge
-from connector.start.decision import SlotState
-from connector.start.publication_sql import PublicationState
 from connector.types.codec import Column
 from tests.support.each_case import each_case
+from tests.support.preflight_facts import CONFIG, GOOD, ITEMS, ORDERS, PUBLICATION, ROLE, SERVER, SLOT, found, listing
 from tests.support.project import DOCS
 
 PAGE = DOCS / "preflight.md"
-CONFIG = {
-    "name": "shop",
-    "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
-    "database.hostname": "db",
-    "database.user": "shop",
-    "database.dbname": "shop",
-    "topic.prefix": "shop",
-    "plugin.name": "pgoutput",
-    "slot.name": "s",
-    "publication.name": "p",
-}
-SERVER = Server(version=160000, wal_level="logical", standby=False, max_slots=10, slots=1, pooled=False)
-ROLE = Role(name="shop", superuser=False, replication=True, creates=True, database="shop")
-ORDERS = Table(1, "public", "orders", "r", "d", keyed=True, logged=True, readable=True, reachable=True, owned=True)
-ITEMS = replace(ORDERS, oid=2, table="items")
-SLOT = SlotState("s", "pgoutput", True, True, "shop", False, "", 1, 1, "reserved")
-
-
-def listing(*listed: Table, all_tables: bool = False, schemas: tuple[str, ...] = ()) -> PublicationState:
-    names = frozenset((table.schema, table.table) for table in listed)
-    return PublicationState(all_tables, names, names, frozenset(schemas))
-
-
-PUBLICATION = Publication(
-    state=listing(ORDERS, ITEMS),
-    operations=frozenset({"insert", "update", "delete", "truncate"}),
-    owned=True,
-    tables=frozenset({1, 2}),
-)
-GOOD = Facts(SERVER, ROLE, publication=PUBLICATION, tables=(ORDERS, ITEMS))
 DENIED = Refusal("permission denied to start WAL sender")
-
-
-def found(facts: Facts, **config: str) -> list[tuple[str, bool, str]]:
-    settings = {**CONFIG, **{name.replace("__", "."): value for name, value in config.items()}}
-    return [(finding.key, finding.warning, finding.text) for finding in judge(Wish(Selection.of(parse(settings)[0])), facts)]
 
 
 def test_nothing_is_found_where_all_is_well() -> None:
@@ -419,60 +383,6 @@ def test_a_refusal_for_another_reason_says_nothing_about_the_role() -> None:
 def test_the_reader_of_an_active_slot_may_be_the_connector_itself() -> None:
     own = replace(SLOT, active=True, holder="pid 7 (Understudy Streaming, local, since 2026-01-01)")
     assert found(replace(GOOD, slot=own)) == []
-
-
-def test_a_partition_is_published_with_its_root_or_its_schema() -> None:
-    leaf = replace(ITEMS, oid=9, ancestors=(2,))
-    assert found(replace(GOOD, tables=(ORDERS, leaf))) == []
-    by_schema = replace(PUBLICATION, tables=frozenset(), state=listing(ORDERS, ITEMS, schemas=("public",)))
-    assert found(replace(GOOD, publication=by_schema)) == []
-    # A root has no changes, unless its partitions' changes are published under its name.
-    root = replace(ITEMS, oid=8, kind="p")
-    assert found(replace(GOOD, tables=(ORDERS, root))) == []
-    assert found(replace(GOOD, tables=(ORDERS, root)), publish__via__partition__root="true")[0][0] == "publication.name"
-
-
-def test_a_filtered_publication_that_publishes_the_captured_tables_is_not_changed() -> None:
-    by_schema = replace(PUBLICATION, owned=False, tables=frozenset(), state=listing(ORDERS, ITEMS, schemas=("public",)))
-    assert found(replace(GOOD, publication=by_schema), publication__autocreate__mode="filtered") == []
-    names = [(table.schema, table.table) for table in (ORDERS, ITEMS)]
-    by_root = replace(by_schema, state=PublicationState(False, frozenset({("public", "root")}), frozenset(names)))
-    leaves = (replace(ORDERS, ancestors=(7,)), replace(ITEMS, ancestors=(7,)))
-    assert (
-        found(replace(GOOD, publication=replace(by_root, tables=frozenset({7})), tables=leaves), publication__autocreate__mode="filtered")
-        == []
-    )
-
-
-def test_a_standby_does_not_change_a_publication() -> None:
-    filtered = {"publication__autocreate__mode": "filtered"}
-    narrow = replace(PUBLICATION, owned=False, state=listing(ORDERS), tables=frozenset({1}))
-    standby = replace(GOOD, server=replace(SERVER, standby=True), publication=narrow)
-    [(key, warning, text)] = found(standby, **filtered)
-    assert (key, warning) == ("publication.name", WARNING)
-    assert 'Run ALTER PUBLICATION "p" ADD TABLE "public"."items"; on the primary' in text
-    wide = replace(narrow, state=listing(ORDERS, ITEMS, replace(ITEMS, table="more")), tables=frozenset({1, 2, 3}))
-    assert found(replace(standby, publication=wide), **filtered) == []
-
-
-def test_a_publication_is_not_changed_if_no_table_is_captured() -> None:
-    foreign = replace(GOOD, publication=replace(PUBLICATION, owned=False))
-    [(key, _, _)] = found(foreign, publication__autocreate__mode="filtered", table__include__list="public.none")
-    assert key == "table.include.list"
-
-
-def test_operations_skipped_on_purpose_need_not_be_published() -> None:
-    inserts = replace(PUBLICATION, operations=frozenset({"insert"}))
-    assert found(replace(GOOD, publication=inserts), skipped__operations="u,d,t") == []
-
-
-def test_a_publication_for_all_tables_hits_tables_that_are_not_captured() -> None:
-    bare = replace(ITEMS, keyed=False)
-    every = replace(GOOD, role=replace(ROLE, superuser=True), publication=None, tables=(ORDERS, bare))
-    [(key, _, text)] = found(every, table__include__list="public.orders")
-    assert key == "replica.identity.autoset.values"
-    assert "the tables that are not captured too" in text
-    assert found(every, table__include__list="public.orders", publication__autocreate__mode="filtered") == []
 
 
 def test_tables_whose_identity_will_be_set_are_not_reported() -> None:
