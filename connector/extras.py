@@ -24,7 +24,7 @@ def install_command(extra: str) -> str:
     A message that may get a full stop writes it between backticks: after the last package a full stop would be a part of its version.
     """
     python = sys.executable or "python3"
-    # The environment of the images has no pip; another pip must be told where to install.
+    # The environment of the images has no pip; another pip needs the folder to install to.
     pip = [python, "-m", "pip"] if find_spec("pip") is not None else ["pip", "--python", python]
     return shlex.join([*pip, "install", *(_packages(extra) or [f".[{extra}]"])])
 

@@ -108,6 +108,13 @@ class Options:
             raise OptionError(f'Missing required configuration "{name}" which has no default value.')
         return value
 
+    def written(self, name: str) -> str:
+        """Return the text as it is written. Raises OptionError if it is blank or not set, as Debezium's validation does."""
+        value = self.raw.get(name)
+        if value is None or not trim(value):
+            raise OptionError.of_value(name, value, "A value is required")
+        return value
+
     def names(self, name: str) -> tuple[str, ...]:
         """Return the entries of a LIST, trimmed; none for an empty text."""
         value = self.text(name)

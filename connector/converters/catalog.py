@@ -65,8 +65,8 @@ def make_converter(
 ) -> Converter:
     """Make the converter of keys or values, and ``report`` each of its properties that it neither knows nor passes on.
 
-    ``idle`` is told each property that it knows and that has no effect. A user's own class gets all its options, so none is reported.
-    Raises CdcError(CONFIG_INVALID) that names the property.
+    ``idle`` is called with each property that it knows and that has no effect. A user's own class gets all its options, so none is
+    reported. Raises CdcError(CONFIG_INVALID) that names the property.
     """
     setting = f"{side}.converter"
     if ":" in choice.name:

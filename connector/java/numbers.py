@@ -8,12 +8,12 @@ from decimal import Decimal
 from typing import Final
 
 from connector.java.floats import as_float32
+from connector.java.trim import trim
 
 _DECIMAL_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _ANY_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?0*\d{1,10})?")
 _HEX_NUMBER: Final = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?\d+", re.ASCII)
 _NAMED: Final = re.compile(r"([+-]?)(NaN|Infinity)")
-_BLANKS: Final = "".join(map(chr, range(33)))
 _LAST_OF_ONE_UNIT: Final = "\uffff"
 """Java reads digits of all scripts, one UTF-16 unit at a time: a digit of two units is none for it."""
 _LARGEST_EXPONENT: Final = 2**31
@@ -88,7 +88,7 @@ def nearest_float(exact: Decimal, double: float) -> float:
 
 def _body(text: str) -> str:
     """Return the text without blanks around it and without Java's suffix for the type."""
-    body = text.strip(_BLANKS)
+    body = trim(text)
     if body[-1:] in ("f", "F", "d", "D") and (_DECIMAL_NUMBER.fullmatch(body[:-1]) or _HEX_NUMBER.fullmatch(body[:-1])):
         body = body[:-1]
     if not (_DECIMAL_NUMBER.fullmatch(body) or _HEX_NUMBER.fullmatch(body) or _NAMED.fullmatch(body)):

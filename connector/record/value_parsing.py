@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from connector.java.date_format import DateFormat
 from connector.java.floats import java_float
 from connector.java.numbers import NumberError, narrow_to_float, nearest_float, parse_decimal
+from connector.java.trim import trim
 from connector.record.java_date import JavaDate
 from connector.record.schema import (
     BOOLEAN,
@@ -28,7 +29,7 @@ from connector.record.schema import (
     STRING,
     Schema,
 )
-from connector.record.value_tokens import BLANKS, Tokens
+from connector.record.value_tokens import Tokens
 from connector.record.values import DATE_FORMAT, DAY_MS, TIME_FORMAT, TIMESTAMP_FORMAT
 
 _INT8: Final = Schema("int8")
@@ -86,7 +87,7 @@ def _parse(tokens: Tokens, depth: int) -> ParsedValue:
     except _MalformedError:
         tokens.rewind(begin)
     token = tokens.next()
-    word = token.strip(BLANKS)
+    word = trim(token)
     if not word:
         return ParsedValue(STRING, token)
     if word[0].isdecimal() and (temporal := _temporal_ahead(tokens, word)) is not None:

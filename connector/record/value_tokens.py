@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-BLANKS: Final = "".join(map(chr, range(33)))
-"""What Java trims."""
+from connector.java.trim import trim
+
 _DELIMITERS: Final = frozenset(':,{}[]"')
 
 
@@ -54,9 +54,9 @@ class Tokens:
         if not self.more:
             return False
         token = self._pending if self._pending is not None else self._read()
-        while not token.strip(BLANKS) and self._at < len(self.text):
+        while not trim(token) and self._at < len(self.text):
             token = self._read()
-        taken = token.strip(BLANKS) == wanted
+        taken = trim(token) == wanted
         self._pending = None if taken else token
         return taken
 

@@ -28,7 +28,7 @@ _WORDS: Final = {
     "stops": ("error", "would not start"),
     "refused": ("error", "would be refused"),
     "other class": ("error", "would not be taken over"),
-    "unknown": ("error", "cannot be told"),
+    "unknown": ("error", "cannot be determined"),
 }
 _DIFFERENCES: Final = 20
 """The most differences that a terminal shows."""

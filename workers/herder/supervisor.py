@@ -154,7 +154,7 @@ class Supervisor:
         self._running[name] = _Running(task, stop, Progress(), SignalInbox(), TaskMeters())
 
     async def stop(self, name: str, *, paused: bool = False) -> None:
-        """End the connector's task and wait until it has ended. No-op when it does not run. The task is told whether it is ``paused``."""
+        """End the connector's task and wait until it has ended. No-op when it does not run. The task learns whether it is ``paused``."""
         self._failed_figures.pop(name, None)
         running = self._running.get(name)
         if running is None:

@@ -63,8 +63,8 @@ class Exposition:
     """Answers scrapes by one rule file.
 
     ``beans`` returns the present MBeans. ``ours`` returns families that no rule file names. ``fresh`` is awaited before them. ``renewed``
-    is awaited before each scrape; the rules that it returns replace the former ones. ``spent`` is told the CPU seconds of each turn
-    of a scrape.
+    is awaited before each scrape; the rules that it returns replace the former ones. ``spent`` is called with the CPU seconds of each
+    turn of a scrape.
     """
 
     def __init__(

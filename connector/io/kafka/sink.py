@@ -360,8 +360,8 @@ class KafkaSink:
     async def _acknowledged(self, part: Partition, sent: PreparedBatch, answer: asyncio.Future[Any] | None, began: float) -> None:
         """Wait until Kafka has the batch; without an ``answer`` it was too large to be sent.
 
-        A batch that is too large is divided and sent again. If the configuration leaves records out, so is a batch with a record that Kafka
-        refuses for another reason, and a record that is refused alone is left out. Raises KafkaError.
+        A batch that is too large is divided and sent again. So is a batch with a record that Kafka refuses for another reason, if the
+        configuration leaves records out; a record that is refused alone is then left out. Raises KafkaError.
         """
         count = sent.record_count()
         try:

@@ -209,6 +209,6 @@ def source_error(error: psycopg.Error, doing: str) -> CdcError:
     else:
         kind, remedy = _KINDS.get(state) or _KINDS.get(state[:2]) or (ErrorKind.SOURCE_QUERY, "")
         if state == _LIMIT_EXCEEDED:
-            told = f"{reason} {error.diag.message_hint or ''}"
-            remedy = next((words for setting, words in _LIMITS.items() if setting in told), remedy)
+            words_of_server = f"{reason} {error.diag.message_hint or ''}"
+            remedy = next((words for setting, words in _LIMITS.items() if setting in words_of_server), remedy)
     return CdcError(kind, f"PostgreSQL refused while {doing}: {reason}", remedy, f"SQLSTATE {state}" if state else "")

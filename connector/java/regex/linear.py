@@ -79,7 +79,7 @@ class LinearPattern:
         except (NotLinear, Malformed, Unsupported, TooLarge, RecursionError, UnicodeEncodeError, re2.error):
             return None
         kinds, size = edges(tree), program.programsize
-        # Where it is, RE2 makes its states again for each search, which takes longer than running the program thereafter.
+        # If the memory is too small, RE2 makes the states again for each search, which takes longer than running the program.
         cost = 1 if positions(tree) <= _FEW else 4 * size
         return cls(program, size, cost, not kinds <= _OF_TEXTS | _WORD_EDGES, bool(kinds & _WORD_EDGES))
 

@@ -43,7 +43,7 @@ class SnapshotNotices:
         self._tables = tables
         self._names = [table.table for table in tables]
         self._all_names = self._names if all_names is None else all_names
-        # In Debezium a HashSet that was made of another set, or with parts the keys of a ConcurrentHashMap, which grows one entry earlier.
+        # Debezium has a HashSet that is a copy of another set; with parts a ConcurrentHashMap, which grows one entry earlier.
         count = len(tables)
         self._mapped_names = java_order(self._names, grown(LEAST, count + 1) if self._in_parts else max(LEAST, of_copy(count)))
         self._notifier.send(self._notifier.initial.resolved(self._names))

@@ -14,11 +14,11 @@ from connector.configdef.checks import java_int
 from connector.configdef.key import SINCE_3_7, VERSIONS, Key
 from connector.configdef.options import OptionError, Options
 from connector.java.regex.matching import ReplacementError
+from connector.java.trim import trim
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.name_adjustment import NameAdjuster, name_adjuster
 from connector.record.schema import STRING, Field, Schema
 from connector.record.struct import SchemaCache, with_fields
-from connector.record.value_tokens import BLANKS
 from connector.transforms.debezium.differences import differences_of
 from connector.transforms.debezium.envelope import copied, filled, is_change_event, schema_of, with_defaults
 from connector.transforms.debezium.new_record_state.extract_new_record_state_keys import option
@@ -101,9 +101,9 @@ class ByLogicalTableRouter:
         _check_size(options, sizes)
         unique, differences = _flag(options, "key.enforce.uniqueness"), differences_of(options.emulation)
         key_regex, key_replacement = options.raw.get("key.field.regex", ""), options.raw.get("key.field.replacement", "")
-        if key_regex.strip(BLANKS) and not key_replacement.strip(BLANKS):
+        if trim(key_regex) and not trim(key_replacement):
             raise _invalid("key.field.replacement", "key.field.replacement must be non-empty if key.field.regex is set.")
-        pattern = _regex("key.field.regex", key_regex, options) if key_regex.strip(BLANKS) else None
+        pattern = _regex("key.field.regex", key_regex, options) if trim(key_regex) else None
         return cls(
             _regex("topic.regex", _required(options, "topic.regex"), options),
             _required(options, "topic.replacement"),
@@ -224,7 +224,7 @@ def _invalid(name: str, problem: str) -> OptionError:
 
 def _required(options: Options, name: str) -> str:
     value = options.raw.get(name)
-    if not value or not value.strip(BLANKS):
+    if value is None or not trim(value):
         raise _invalid(name, "A value is required")
     return value
 

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from connector.configdef.key import VERSIONS
 from connector.configdef.options import Options
+from connector.java.trim import trim
 from connector.record.connect_record import ConnectRecord, Header
 from connector.record.schema import STRING, Schema
 from connector.record.struct import SchemaCache, field_of
-from connector.record.value_tokens import BLANKS
 from connector.transforms.debezium.differences import differences_of
 from connector.transforms.debezium.envelope import is_change_event, schema_of, with_defaults
 from connector.transforms.debezium.new_record_state.extract_new_record_state_keys import option
@@ -120,7 +120,7 @@ class ExtractChangedRecordState(SharesHeaders):
 def _header(options: Options, name: str) -> Schema | None:
     """The schema of a header of this name, which has the same name; None without one."""
     text = options.raw.get(name)
-    return Schema("array", optional=True, name=text, items=STRING.as_optional()) if text and text.strip(BLANKS) else None
+    return Schema("array", optional=True, name=text, items=STRING.as_optional()) if text is not None and trim(text) else None
 
 
 DEFINITIONS: Final = (

@@ -16,7 +16,6 @@ from connector.java.splitting import java_list, java_path
 from connector.record.connect_record import ConnectRecord, DataError, Header
 from connector.record.schema import CONNECT_DATE, CONNECT_TIME, CONNECT_TIMESTAMP, DECIMAL, NO_DEFAULT, Field, Schema
 from connector.record.struct import SchemaCache, get
-from connector.record.value_tokens import BLANKS
 from connector.transforms.transform import SharesHeaders, TransformDefinition
 
 HEADERS: Final = "headers"
@@ -49,9 +48,7 @@ class HeaderToValue:
     def of(cls, options: Options) -> HeaderToValue:
         """Make it of its options."""
         headers, fields = _list(options, HEADERS), _list(options, FIELDS)
-        operation = options.raw.get(OPERATION)
-        if not operation or not operation.strip(BLANKS):
-            raise OptionError.of_value(OPERATION, operation, "A value is required")
+        operation = options.written(OPERATION)
         # 2.3 reads capitals when it validates, and then not.
         known = operation if options.emulation.version in UNTIL_2 else operation.strip().lower()
         if known not in _OPERATIONS:
@@ -204,9 +201,7 @@ def _check(member: Field, header: Header) -> None:
 
 
 def _list(options: Options, name: str) -> Sequence[str]:
-    written = options.raw.get(name)
-    if not written or not written.strip(BLANKS):
-        raise OptionError.of_value(name, written, "A value is required")
+    written = options.written(name)
     entries = java_list(written)
     if any(" " in entry for entry in entries):
         raise OptionError.of_value(name, written, "Element(s) containing space not permitted")

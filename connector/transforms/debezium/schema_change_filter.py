@@ -12,7 +12,6 @@ from connector.configdef.key import SINCE_3, Key
 from connector.configdef.options import OptionError, Options
 from connector.java.splitting import java_list
 from connector.record.connect_record import ConnectRecord
-from connector.record.value_tokens import BLANKS
 from connector.transforms.transform import TransformDefinition
 
 EXCLUDED: Final = "schema.change.event.exclude.list"
@@ -28,11 +27,7 @@ class SchemaChangeEventFilter:
     @classmethod
     def of(cls, options: Options) -> SchemaChangeEventFilter:
         """Make it of its options."""
-        written = options.raw.get(EXCLUDED)
-        if not written or not written.strip(BLANKS):
-            shown = "null" if written is None else written
-            raise OptionError(f"Invalid value {shown} for configuration {EXCLUDED}: The '{EXCLUDED}' value is invalid: A value is required")
-        kinds = java_list(written)
+        kinds = java_list(options.written(EXCLUDED))
         for kind in kinds:
             if kind not in KINDS:
                 raise OptionError(f"No enum constant io.debezium.schema.SchemaChangeEvent.SchemaChangeEventType.{kind}")

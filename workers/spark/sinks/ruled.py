@@ -21,7 +21,7 @@ AT: Final = "at"
 class RuledSink:
     """Applies effects to ``sink`` by the rules: it selects and masks columns, marks deleted rows, and chooses the tables' names.
 
-    ``say`` is told once about each column that a rule names and none of its tables has. ``known`` are the tables of earlier batches,
+    ``say`` is called once for each column that a rule names and none of its tables has. ``known`` are the tables of earlier batches,
     and ``filled`` those of them that have rows in ``sink``: another table with the same route is refused.
     """
 

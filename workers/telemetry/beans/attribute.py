@@ -28,12 +28,12 @@ def attributes(table: Sequence[Row[Facts_contra]], facts: Facts_contra) -> dict[
     return {row.name: row.value(facts) for row in table}
 
 
-def untold(names: str) -> tuple[Row[object], ...]:
+def unreported(names: str) -> tuple[Row[object], ...]:
     """Rows of figures that aiokafka does not report, separated by spaces: always 0."""
     return tuple(Row(name, "no meaning here", "always 0 because aiokafka does not report it", lambda _facts: 0.0) for name in names.split())
 
 
-def untold_averages(names: str) -> tuple[Row[object], ...]:
+def unreported_averages(names: str) -> tuple[Row[object], ...]:
     """Likewise: always NaN, as Kafka shows an average without values."""
     return tuple(
         Row(name, "no meaning here", "always NaN because aiokafka does not report it", lambda _facts: float("nan"))

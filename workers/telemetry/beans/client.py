@@ -12,7 +12,7 @@ from typing import Final, cast
 from connector.meters.connection_meter import ConnectionMeter
 from connector.meters.producer_meter import ProducerMeter, Rates, SentCounts
 from connector.meters.sampled import SETTLED_S
-from workers.telemetry.beans.attribute import Row, attributes, untold, untold_averages
+from workers.telemetry.beans.attribute import Row, attributes, unreported, unreported_averages
 from workers.telemetry.beans.connect import DOMAIN
 from workers.telemetry.beans.connections import AUTHENTICATION, CLIENT, COUNT, IN_FLIGHT, INCOMING, LOOP, ClientFacts
 from workers.telemetry.beans.object_name import key_value
@@ -121,14 +121,14 @@ PRODUCER: Final[tuple[Row[ProducerFacts], ...]] = (
     Row("outgoing-byte-rate", "nearest", "likewise, per second", lambda facts: facts.rates[1]),
     Row("buffer-total-bytes", "no meaning here", "always 33554432: Kafka's default of `buffer.memory`", lambda _facts: float(BUFFER)),
     Row("buffer-available-bytes", "no meaning here", "always 33554432", lambda _facts: float(BUFFER)),
-    *untold(
+    *unreported(
         "batch-split-rate batch-split-total buffer-exhausted-rate buffer-exhausted-total bufferpool-wait-ratio "
         "bufferpool-wait-time-ns-total flush-time-ns-total metadata-age metadata-wait-time-ns-total "
         "record-error-rate record-retry-rate record-retry-total txn-abort-time-ns-total "
         "txn-begin-time-ns-total txn-commit-time-ns-total txn-init-time-ns-total txn-prepare-time-ns-total txn-send-offsets-time-ns-total "
         "waiting-threads"
     ),
-    *untold_averages("produce-throttle-time-avg produce-throttle-time-max record-queue-time-avg record-queue-time-max"),
+    *unreported_averages("produce-throttle-time-avg produce-throttle-time-max record-queue-time-avg record-queue-time-max"),
     *COUNT,
     *INCOMING,
     *IN_FLIGHT,

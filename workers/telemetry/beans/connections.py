@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from connector.meters.connection_meter import ConnectionMeter
-from workers.telemetry.beans.attribute import Row, attributes, untold, untold_averages
+from workers.telemetry.beans.attribute import Row, attributes, unreported, unreported_averages
 from workers.telemetry.beans.object_name import key_value
 from workers.telemetry.mbean import MBean
 
@@ -71,21 +71,21 @@ IN_FLIGHT: Final[tuple[Row[Connected], ...]] = (
     Row("requests-in-flight", "exact", "requests without an answer", lambda facts: float(facts.connections.in_flight)),
 )
 AUTHENTICATION: Final = (
-    *untold(
+    *unreported(
         "failed-authentication-rate failed-authentication-total failed-reauthentication-rate failed-reauthentication-total "
         "successful-authentication-no-reauth-total successful-authentication-rate successful-authentication-total "
         "successful-reauthentication-rate successful-reauthentication-total"
     ),
-    *untold_averages("reauthentication-latency-avg reauthentication-latency-max"),
+    *unreported_averages("reauthentication-latency-avg reauthentication-latency-max"),
 )
-LOOP: Final = untold(
+LOOP: Final = unreported(
     "io-ratio io-time-ns-avg io-time-ns-total io-wait-ratio io-wait-time-ns-avg io-wait-time-ns-total select-rate select-total"
 )
 CLIENT: Final[tuple[Row[Connected], ...]] = (
     *COUNT,
     *INCOMING,
     *OUTGOING,
-    *untold_averages("request-size-avg request-size-max"),
+    *unreported_averages("request-size-avg request-size-max"),
     *AUTHENTICATION,
     *LOOP,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from workers.telemetry.beans.attribute import Row, attributes, untold, untold_averages
+from workers.telemetry.beans.attribute import Row, attributes, unreported, unreported_averages
 from workers.telemetry.beans.connect import DOMAIN
 from workers.telemetry.beans.object_name import key_value
 from workers.telemetry.mbean import MBean
@@ -58,11 +58,11 @@ COORDINATOR: Final[tuple[Row[GroupFacts], ...]] = (
     Row("assigned-tasks", "exact", "their tasks", lambda facts: float(facts.tasks)),
     Row("rebalance-total", "nearest", "assignments that this worker received, likewise", lambda facts: float(facts.meter.rebalances)),
     Row("last-rebalance-seconds-ago", "exact", "-1 before the first assignment", lambda facts: float(int(facts.since))),
-    *untold(
+    *unreported(
         "failed-rebalance-rate-per-hour failed-rebalance-total heartbeat-rate heartbeat-total join-rate join-total "
         "last-heartbeat-seconds-ago rebalance-latency-total rebalance-rate-per-hour sync-rate sync-total"
     ),
-    *untold_averages(
+    *unreported_averages(
         "heartbeat-response-time-max join-time-avg join-time-max rebalance-latency-avg rebalance-latency-max sync-time-avg sync-time-max"
     ),
 )

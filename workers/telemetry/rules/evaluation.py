@@ -120,7 +120,7 @@ class _Shown:
     """Whether the family shows all rows of the table, one after the other."""
 
     def arranged(self, rows: int) -> _Shown:
-        """All lines are there. ``rows`` is the length of the table."""
+        """Take note whether the lines, which are all there, are side by side. ``rows`` is the length of the table."""
         first = self.lines[0][1]
         self.side_by_side = len(self.lines) == rows and all(place == first + row for row, place in self.lines)
         return self

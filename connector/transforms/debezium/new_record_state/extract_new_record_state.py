@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from connector.configdef.key import VERSIONS
 from connector.configdef.options import OptionError, Options
+from connector.java.trim import trim
 from connector.record.connect_record import ConnectRecord, DataError, Header
 from connector.record.schema import STRING, Field, Schema
 from connector.record.struct import SchemaCache
-from connector.record.value_tokens import BLANKS
 from connector.transforms.debezium.differences import Differences, differences_of
 from connector.transforms.debezium.envelope import copied, filled, is_change_event, schema_of, text_of, with_defaults
 from connector.transforms.debezium.new_record_state.dropped_fields import DroppedFields
@@ -207,7 +207,7 @@ class ExtractNewRecordState(SharesHeaders):
         if self._route is None:
             return record
         topic = text_of(schema, row, self._route)
-        if topic is None or (not topic.strip(BLANKS) and not self._differences.routes_to_empty_topic):
+        if topic is None or (not trim(topic) and not self._differences.routes_to_empty_topic):
             return record
         return replace(record, topic=topic)
 

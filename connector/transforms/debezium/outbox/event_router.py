@@ -13,11 +13,11 @@ from typing import Any, Final
 from connector.configdef.key import VERSIONS
 from connector.configdef.options import OptionError, Options
 from connector.java.regex.matching import ReplacementError
+from connector.java.trim import trim
 from connector.record.connect_record import ConnectRecord, DataError, Header
 from connector.record.name_adjustment import name_adjuster
 from connector.record.schema import Field, Schema
 from connector.record.struct import SchemaCache, field_of, get
-from connector.record.value_tokens import BLANKS
 from connector.transforms.debezium.activate_tracing_span import CONTEXT, CONTEXT_ONLY, OPERATION, ActivateTracingSpan, installed_telemetry
 from connector.transforms.debezium.differences import differences_of
 from connector.transforms.debezium.envelope import copied, int32_of, int64_of, is_change_event, schema_of, text_of
@@ -201,7 +201,7 @@ class EventRouter:
 
     def makes_tombstone(self, payload: object) -> bool:
         """Return whether the payload, which is null or a text of blanks, becomes a tombstone. Blanks are what Java trims."""
-        return self.tombstones and (payload is None or (isinstance(payload, str) and not payload.strip(BLANKS)))
+        return self.tombstones and (payload is None or (isinstance(payload, str) and not trim(payload)))
 
     def _value(self, topic: str, schema: Schema, row: Mapping[str, Any], payload: _Payload) -> _Payload:
         """The message's value: the payload, alone or with other columns; a tombstone where the options want one."""

@@ -18,7 +18,6 @@ from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.hash_code import hash_code
 from connector.record.schema import Schema
 from connector.record.struct import field_of, get
-from connector.record.value_tokens import BLANKS
 from connector.transforms.debezium.differences import differences_of
 from connector.transforms.debezium.envelope_name import change_event
 from connector.transforms.transform import SharesHeaders, TransformDefinition
@@ -44,9 +43,7 @@ class PartitionRouting(SharesHeaders):
     @classmethod
     def of(cls, options: Options) -> PartitionRouting:
         """Make it of its options."""
-        count, written = _count(options.raw.get(COUNT)), options.raw.get(FIELDS)
-        if not written or not written.strip(BLANKS):
-            raise OptionError.of_value(FIELDS, written, "A value is required")
+        count, written = _count(options.raw.get(COUNT)), options.written(FIELDS)
         names = java_list(written)
         if "" in names:
             raise OptionError.of_value(FIELDS, written, "Empty string element(s) not permitted")

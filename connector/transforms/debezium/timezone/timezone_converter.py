@@ -17,7 +17,6 @@ from connector.java.splitting import java_list
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.schema import CONNECT_TIMESTAMP, Schema
 from connector.record.struct import SchemaCache, field_of
-from connector.record.value_tokens import BLANKS
 from connector.transforms.debezium.envelope import with_defaults
 from connector.transforms.debezium.envelope_name import change_event
 from connector.transforms.debezium.timezone.timezone_rules import TimezoneRules
@@ -72,10 +71,7 @@ class TimezoneConverter(SharesHeaders):
     @classmethod
     def of(cls, options: Options) -> TimezoneConverter:
         """Make it of its options."""
-        name = options.raw.get(ZONE)
-        if not name or not name.strip(BLANKS):
-            shown = "null" if name is None else name
-            raise OptionError(f"Invalid value {shown} for configuration {ZONE}: The '{ZONE}' value is invalid: A value is required")
+        name = options.written(ZONE)
         try:
             zone = Zone.named(name)
         except ValueError:

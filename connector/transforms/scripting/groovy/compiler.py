@@ -317,10 +317,8 @@ def _check_constant_pattern(node: tree.Node) -> None:
 def _matched(text: Any, pattern: Any, budget: Budget, *, whole: bool) -> Any:
     if whole and (text is None or pattern is None):
         return False
-    shown, source = (
-        text.text if isinstance(text, Range) else _shown(text, budget),
-        pattern.source if isinstance(pattern, Pattern) else text_of(pattern),
-    )
+    shown = text.text if isinstance(text, Range) else _shown(text, budget)
+    source = pattern.source if isinstance(pattern, Pattern) else text_of(pattern)
     if whole:
         return operators.matched(shown, source, budget)
     budget.take(patterns.steps(shown, source))

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from connector.java.floats import as_float32
 from connector.java.numbers import NumberError, parse_decimal, parse_double, parse_float
+from connector.java.trim import trim
 from connector.record.schema import Schema
 from connector.transforms.scripting.groovy import numbers
 from connector.transforms.scripting.groovy.budget import MOST_BITS
@@ -33,7 +34,6 @@ from connector.transforms.scripting.groovy.values import (
 )
 from connector.transforms.scripting.problem import EvaluationError
 
-_BLANKS: Final = "".join(map(chr, range(33)))
 _WHOLE: Final = re.compile(r"[+-]?\d+", re.ASCII)
 _LONGEST_WHOLE: Final = 100
 _LONGEST_NUMBER: Final = 1_000
@@ -158,7 +158,7 @@ def _read(text: str, kind: str, *, cast: bool) -> Any:
 
 def read_whole(text: str, bits: int) -> int:
     """Read a whole number of so many bits. Raises EvaluationError."""
-    trimmed = text.strip(_BLANKS)
+    trimmed = trim(text)
     if len(text) > _LONGEST_WHOLE or not _WHOLE.fullmatch(trimmed):
         raise EvaluationError("A String is no whole number")
     found = int(trimmed)
@@ -187,7 +187,7 @@ def read_float(text: str) -> Float:
 
 
 def _parsed(parse: Callable[[str], Any], text: str) -> Any:
-    trimmed = text.strip(_BLANKS)
+    trimmed = trim(text)
     if len(trimmed) > _LONGEST_NUMBER:
         raise EvaluationError("A String is no number")
     try:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from connector.java.regex.matching import Pattern
+from connector.java.trim import trim
 from connector.transforms.scripting.groovy import conversion, patterns
 from connector.transforms.scripting.groovy.budget import MOST_BITS, Budget, text_of_length
 from connector.transforms.scripting.groovy.comparison import utf16
@@ -18,8 +19,6 @@ from connector.transforms.scripting.groovy.values import Array, BigInteger, Char
 from connector.transforms.scripting.problem import EvaluationError
 
 Method = Callable[..., Any]
-_BLANKS: Final = "".join(map(chr, range(33)))
-"""What ``trim`` takes away: all up to the space."""
 _COMPARED: Final = 100
 """Characters of a part that are compared in one step where that is done for each place."""
 
@@ -187,7 +186,7 @@ def _capitalize(text: str) -> str:
 
 
 def _to_boolean(text: str) -> bool:
-    return text.strip(_BLANKS).lower() in ("true", "y", "1")
+    return trim(text).lower() in ("true", "y", "1")
 
 
 def _minus(text: str, part: Any) -> str:
@@ -229,7 +228,7 @@ SIMPLE: Final[dict[str, Method]] = {
     "compareToIgnoreCase": lambda text, other: _compare(text.upper().lower(), _text(other).upper().lower()),
     "toLowerCase": str.lower,
     "toUpperCase": str.upper,
-    "trim": lambda text: text.strip(_BLANKS),
+    "trim": trim,
     "strip": str.strip,
     "length": len,
     "size": len,
