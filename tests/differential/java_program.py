@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from threading import Thread
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from workers.quickstart.embedded.java import find_java
 
@@ -25,6 +26,10 @@ _OPTIONS: Final = (
     "--add-opens=java.base/java.util=ALL-UNNAMED",
     "--add-opens=java.base/java.lang=ALL-UNNAMED",
 )
+
+
+_AT_ONCE: Final = 200
+Case = TypeVar("Case")
 
 
 class MissingError(Exception):
@@ -54,6 +59,12 @@ class JavaProgram:
         found = [self._answer(stdout.readline()) for _ in lines]
         sender.join()
         return found
+
+    def each(self, cases: Iterable[Case], request: Callable[[Case], Any] = lambda case: case) -> Iterator[tuple[Case, Any]]:
+        """Yield each case with its answer. Not all are sent at once; other cases may be sent between two of them."""
+        rest = iter(cases)
+        while several := list(islice(rest, _AT_ONCE)):
+            yield from zip(several, self.answers(map(request, several)), strict=True)
 
     def _answer(self, line: str) -> Any:
         if not line:

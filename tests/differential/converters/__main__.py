@@ -12,7 +12,6 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from random import Random
 from typing import Final
 
@@ -25,8 +24,6 @@ from tests.differential.java_program import JavaProgram, MissingError, libraries
 
 OTHERS: Final = {"reading": reading.differences, "apicurio": apicurio.differences}
 """JSON that is read back, and the mapping to Avro of Apicurio's converter, whose jars ``--jars`` then names."""
-_AT_ONCE: Final = 200
-"""Cases that are sent to the JVM together."""
 
 
 def main() -> int:
@@ -56,24 +53,19 @@ def main() -> int:
     return 1 if total else 0
 
 
-def _batches(area: str, seed: int, runs: int, floats: Floats) -> Iterator[list[Case]]:
-    for first in range(0, runs, _AT_ONCE):
-        yield [make_case(area, seed, number, floats) for number in range(first, min(first + _AT_ONCE, runs))]
-
-
 def _compare(area: str, asked: argparse.Namespace, floats: Floats, program: JavaProgram) -> int:
     found: Counter[str] = Counter()
     records = 0
-    for cases in _batches(area, asked.seed, asked.runs, floats):
-        for case, answer in zip(cases, program.answers([case.request() for case in cases]), strict=True):
-            records += len(case.records)
-            different = compared(case, answer)
-            if different is None:
-                continue
-            kind = different.partition(":")[0]
-            found[kind] += 1
-            if found[kind] <= asked.shown:
-                _show(area, _shrunk(case, program), program)
+    cases = (make_case(area, asked.seed, number, floats) for number in range(asked.runs))
+    for case, answer in program.each(cases, Case.request):
+        records += len(case.records)
+        different = compared(case, answer)
+        if different is None:
+            continue
+        kind = different.partition(":")[0]
+        found[kind] += 1
+        if found[kind] <= asked.shown:
+            _show(area, _shrunk(case, program), program)
     sys.stdout.write(f"{area}: {asked.runs} cases, {records} records, {found.total()} differences {dict(found) or ''}\n")
     return found.total()
 

@@ -28,7 +28,6 @@ FLAGS: Final = {
     "ignoreDefaultForNullables": "ignore_defaults",
 }
 """Fields of the class, and the options here. Nothing sets its ``scrubInvalidNames``."""
-_AT_ONCE: Final = 200
 _Case = tuple[dict[str, bool], Schema, Any]
 
 
@@ -44,11 +43,10 @@ def make_mapping(seed: int, number: int, floats: Floats) -> _Case:
 
 def differences(seed: int, runs: int, floats: Floats, program: JavaProgram) -> Iterator[str]:
     """Yield a text for each case in which schema or bytes differ, or in which one side alone fails."""
-    for first in range(0, runs, _AT_ONCE):
-        made = [make_mapping(seed, number, floats) for number in range(first, min(first + _AT_ONCE, runs))]
-        for number, (case, answer) in enumerate(zip(made, program.answers(map(_request, made)), strict=True), first):
-            if (different := _difference(case, answer["answers"][0])) is not None:
-                yield f"--- apicurio {number}: {case[0]}\n  schema {short(case[1])}\n  value {case[2]!r}\n  {different}"
+    made = (make_mapping(seed, number, floats) for number in range(runs))
+    for number, (case, answer) in enumerate(program.each(made, _request)):
+        if (different := _difference(case, answer["answers"][0])) is not None:
+            yield f"--- apicurio {number}: {case[0]}\n  schema {short(case[1])}\n  value {case[2]!r}\n  {different}"
 
 
 def _request(case: _Case) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from tests.differential.java_program import JavaProgram
 
 KEEP_NULLS: Final = ConverterSettings(replace_null_with_default=False)
 _OPTIONS: Final = {"schemas.enable": "true", "replace.null.with.default": "false"}
-_AT_ONCE: Final = 200
 
 
 def make_document(seed: int, number: int, floats: Floats) -> bytes:
@@ -46,16 +45,19 @@ def own_reading(document: bytes) -> dict[str, Any]:
 
 def differences(seed: int, runs: int, floats: Floats, program: JavaProgram) -> Iterator[str]:
     """Yield a text for each document that the two read in different ways."""
-    for first in range(0, runs, _AT_ONCE):
-        documents = [make_document(seed, number, floats) for number in range(first, min(first + _AT_ONCE, runs))]
-        (answer,) = program.answers([{"do": "read", "options": _OPTIONS, "documents": [b64encode(each).decode() for each in documents]}])
-        for number, (document, found) in enumerate(zip(documents, answer["answers"], strict=True), first):
-            try:
-                own = own_reading(document)
-            except Exception as problem:  # noqa: BLE001 - whatever it is, it is a difference
-                own = {"error": repr(problem)}
-            if own != _sorted(found):
-                yield f"--- reading {number}: {document.decode()}\n    own      {own}\n    original {found}"
+    documents = (make_document(seed, number, floats) for number in range(runs))
+    for number, (document, answer) in enumerate(program.each(documents, _request)):
+        (found,) = answer["answers"]
+        try:
+            own = own_reading(document)
+        except Exception as problem:  # noqa: BLE001 - whatever it is, it is a difference
+            own = {"error": repr(problem)}
+        if own != _sorted(found):
+            yield f"--- reading {number}: {document.decode()}\n    own      {own}\n    original {found}"
+
+
+def _request(document: bytes) -> dict[str, Any]:
+    return {"do": "read", "options": _OPTIONS, "documents": [b64encode(document).decode()]}
 
 
 def _sorted(found: Any) -> Any:

@@ -13,14 +13,13 @@ import json
 import re
 import sys
 from collections import Counter
+from operator import itemgetter
 
 from connector.emulation import DEFAULT, EMULATIONS, emulation_of
 from tests.differential.java_program import MissingError, libraries, running
 from tests.differential.transforms.case import case
 from tests.differential.transforms.comparison import differences
 from tests.differential.transforms.understudy import Understudy
-
-_AT_ONCE = 200
 
 
 def main() -> int:
@@ -41,24 +40,22 @@ def main() -> int:
     ours, shown, counts = Understudy(emulation_of(options.version)), 0, Counter[str]()
     try:
         with running("Transforms", [options.connect or str(libraries("connect-4.3.0")), options.jars]) as java:
-            for start in range(0, len(numbers), _AT_ONCE):
-                several = numbers[start : start + _AT_ONCE]
-                cases = [case(options.seed, number, options.version, options.transform) for number in several]
-                for number, asked, expected in zip(several, cases, java.answers(cases), strict=True):
-                    counts["cases"] += 1
-                    counts["records"] += len(expected.get("records", ()))
-                    counts["records that pass"] += sum("topic" in each for each in expected.get("records", ()))
-                    actual = ours.answer(asked["config"], asked["records"])
-                    if options.only_case is not None:
-                        sys.stdout.write(json.dumps({"case": asked, "expected": expected, "actual": actual}, indent=1) + "\n")
-                    for found in differences(asked["config"], expected, actual):
-                        counts[re.sub(r" \d+|/.*", "", found.kind)] += 1
-                        shown += 1
-                        if shown <= options.most:
-                            steps = {name: value for name, value in asked["config"].items() if name not in ("name", "connector.class")}
-                            sys.stdout.write(
-                                f"case {number}: {found.kind}\n  {steps}\n  expected {found.expected}\n  got      {found.actual}\n"
-                            )
+            cases = ((number, case(options.seed, number, options.version, options.transform)) for number in numbers)
+            for (number, asked), expected in java.each(cases, itemgetter(1)):
+                counts["cases"] += 1
+                counts["records"] += len(expected.get("records", ()))
+                counts["records that pass"] += sum("topic" in each for each in expected.get("records", ()))
+                actual = ours.answer(asked["config"], asked["records"])
+                if options.only_case is not None:
+                    sys.stdout.write(json.dumps({"case": asked, "expected": expected, "actual": actual}, indent=1) + "\n")
+                for found in differences(asked["config"], expected, actual):
+                    counts[re.sub(r" \d+|/.*", "", found.kind)] += 1
+                    shown += 1
+                    if shown <= options.most:
+                        steps = {name: value for name, value in asked["config"].items() if name not in ("name", "connector.class")}
+                        sys.stdout.write(
+                            f"case {number}: {found.kind}\n  {steps}\n  expected {found.expected}\n  got      {found.actual}\n"
+                        )
     except MissingError as problem:
         sys.stderr.write(f"{problem}\n")
         return 2
