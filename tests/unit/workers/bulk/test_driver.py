@@ -301,7 +301,7 @@ def test_the_table_that_the_driver_cannot_read_is_named(monkeypatch: pytest.Monk
 
 
 class LateJob(Run):
-    """Its job begins when Spark has been asked to cancel it once, and ends when Spark is asked again."""
+    """Its job begins when Spark has been asked to cancel it once, and ends when Spark is asked again, or soon after."""
 
     def __init__(self, rows: Rows, plan: BulkPlan) -> None:
         super().__init__(rows, plan, lambda _: None)
@@ -334,4 +334,4 @@ async def test_a_job_that_spark_did_not_know_yet_is_cancelled_again(monkeypatch:
     reading.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(reading, 10)
-    assert run.cancels == 2
+    assert run.cancels >= 2
