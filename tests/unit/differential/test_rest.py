@@ -123,6 +123,9 @@ def test_calls_differ_by_status_or_body() -> None:
     assert calls.is_intended(Call("GET", "//"), page, answer({}, 400))
     assert not calls.is_intended(Call("GET", "//"), page, answer({}, 500))
     assert not calls.is_intended(Call("OPTIONS", "/"), Answer(200, {}, b""), answer({}, 404))
+    validate = Call("PUT", "/connector-plugins/a/config/validate?x=y")
+    assert calls.is_intended(validate, answer(validation([], ["x"])), answer(validation([], ["y"])))
+    assert not calls.is_intended(validate, answer(validation([], ["x"])), answer({}, 400))
 
 
 def test_of_a_logger_only_the_time_may_differ() -> None:
