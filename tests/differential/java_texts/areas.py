@@ -39,6 +39,8 @@ _MOST_MATCHES: Final = 20
 _LOOKING_BEHIND: Final = "Look-behind group does not have an obvious maximum length"
 _NOT_COMPILED: Final = "The pattern cannot be compiled"
 """What no reason for a feature of Java's begins with that is not supported."""
+_EXPONENT: Final = re.compile(r"[eE]\+?(\d+)$")
+_LARGEST_EXPONENT: Final = 2**31 - 1
 Difference = tuple[str, Any, Any]
 """What differs, what Java answers, and what we answer."""
 
@@ -152,6 +154,14 @@ def numbers_differences(case: dict[str, Any], real: list[list[Any]]) -> Iterator
     for text, answers in zip(case["texts"], real, strict=True):
         for name, answer, own in zip(names, answers, map(_or(text), _NUMBERS), strict=True):
             if answer == own or (name == "decimal" and answer == ""):
+                continue
+            if (
+                name.startswith("decimal")
+                and answer == "!"
+                and (exponent := _EXPONENT.search(text))
+                and int(exponent[1]) > _LARGEST_EXPONENT
+            ):
+                # Java 17 refuses such exponents, and later versions read them.
                 continue
             if name.endswith("written") and same_number(answer, own, single=name == "float written"):
                 continue
