@@ -189,8 +189,8 @@ class WorkerHerder:
 
     def plugins(self, connectors_only: bool) -> Sequence[Plugin]:
         """The connector alone, or with it predicates and converters."""
-        own = connectors(self._planner.connector_version)
-        return own if connectors_only else (*own, *others())
+        version = self._planner.connector_version
+        return connectors(version) if connectors_only else (*connectors(version), *others(version))
 
     def plugin_config(self, plugin: str, version: str | None) -> Sequence[ConfigKey]:
         """The properties in the connector's table, by default in the worker's version of the connector."""

@@ -20,23 +20,20 @@ ALIASES: Final = frozenset({CONNECTOR_CLASS, "PostgresConnector", "Postgres"})
 """Connect accepts the full name, the simple name, and the simple name without its suffix."""
 
 
-def _plugin(name: str, kind: str) -> Plugin:
-    return Plugin(name, kind, class_version(name, DEFAULT_VERSION))
-
-
 @cache
-def others() -> tuple[Plugin, ...]:
-    """Return the other plugins that a connector's configuration may name, in Connect's order."""
+def others(version: str = CONNECTOR_VERSION) -> tuple[Plugin, ...]:
+    """Return the other plugins of an emulated version that a connector's configuration may name, in Connect's order."""
     # These import every transform and converter, which the REST interface does not need at first.
     from connector.converters.catalog import CONVERTERS, HEADER_CONVERTERS  # noqa: PLC0415
     from connector.transforms.catalog import PREDICATES, TRANSFORMS  # noqa: PLC0415
 
-    return (
-        *(_plugin(name, "transformation") for name in sorted(TRANSFORMS) if DEFAULT_VERSION in TRANSFORMS[name].versions),
-        *(_plugin(name, "predicate") for name in sorted(PREDICATES)),
-        *(_plugin(name, "converter") for name in sorted(CONVERTERS)),
-        *(_plugin(name, "header_converter") for name in sorted(HEADER_CONVERTERS)),
+    named = (
+        *((name, "transformation") for name in sorted(TRANSFORMS) if version in TRANSFORMS[name].versions),
+        *((name, "predicate") for name in sorted(PREDICATES)),
+        *((name, "converter") for name in sorted(CONVERTERS)),
+        *((name, "header_converter") for name in sorted(HEADER_CONVERTERS)),
     )
+    return tuple(Plugin(name, kind, class_version(name, version)) for name, kind in named)
 
 
 def connectors(version: str = CONNECTOR_VERSION) -> tuple[Plugin, ...]:

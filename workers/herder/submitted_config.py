@@ -80,7 +80,7 @@ class SubmittedConfigs:
         if too_many := _too_many(resolution.values):
             raise HerderError(400, too_many)
         validation = await self._validated(given.get("name", ""), config, given, resolution)
-        return config_infos(given["connector.class"], validation)
+        return config_infos(given["connector.class"], validation, self._planner.connector_version)
 
     async def _validated(self, name: str, config: Mapping[str, str | None], given: Mapping[str, str], resolution: Resolution) -> Validation:
         """The findings of the connector's table, the database and the worker, without values of references."""

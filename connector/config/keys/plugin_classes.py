@@ -79,7 +79,9 @@ _DEBEZIUM_TRANSFORMATIONS_UNTIL_2: Final = tuple(
         "tracing.ActivateTracingSpan",
     )
 )
-_DEBEZIUM_TRANSFORMATIONS_SINCE_3_7: Final = tuple(sorted((*_DEBEZIUM_TRANSFORMATIONS, "io.debezium.transforms.ToLogicalTopicRouter")))
+_DEBEZIUM_TRANSFORMATIONS_SINCE_3_7: Final = tuple(
+    sorted((*_DEBEZIUM_TRANSFORMATIONS, "io.debezium.transforms.Neo4jCudConverter", "io.debezium.transforms.ToLogicalTopicRouter"))
+)
 _OF_DEBEZIUM: Final = {
     **dict.fromkeys(VERSIONS, _DEBEZIUM_TRANSFORMATIONS),
     **dict.fromkeys(UNTIL_2, _DEBEZIUM_TRANSFORMATIONS_UNTIL_2),

@@ -39,7 +39,7 @@ def main() -> int:
         prog="python -m tests.differential.live", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--url", default="http://127.0.0.1:8083", help="a Kafka Connect with Debezium")
-    parser.add_argument("--own-url", default="http://127.0.0.1:8084", help="our worker")
+    parser.add_argument("--own-url", default="http://127.0.0.1:8084", help="our worker, whose connector.plugin.version is that of Debezium")
     parser.add_argument(
         "--dsn", default="host=127.0.0.1 port=5432 user=postgres", help="PostgreSQL, as this machine and the workers reach it"
     )

@@ -96,8 +96,10 @@ def _cut(value: Any) -> str:
 def main() -> int:
     """The command; 1 if something differs that docs/differences.md does not describe."""
     parser = argparse.ArgumentParser(prog="python -m tests.differential.rest", description=__doc__)
-    parser.add_argument("--url", required=True, help="a Kafka Connect 4.3.0 with Debezium 3.6.3.Final, whose log and topics may be used")
-    parser.add_argument("--own-url", required=True, help="a worker of Understudy")
+    parser.add_argument(
+        "--url", required=True, help="a Kafka Connect 4.3.0 with Debezium 3.6.3.Final or 3.7.0.Final, whose log and topics may be used"
+    )
+    parser.add_argument("--own-url", required=True, help="a worker of Understudy, whose connector.plugin.version is that of Debezium")
     parser.add_argument("--area", choices=_AREAS, action="append", help="what to compare; all if it is not given")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=int, default=200, help="how many cases of each area (default 200); a life takes some seconds")

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pytest
 
+from connector.config.keys.plugin_classes import TRANSFORMATIONS
 from connector.configdef.key import Key
 from connector.transforms.catalog import PREDICATES, TRANSFORMS, transforms_of
 from tests.support.each_case import each_case
@@ -40,6 +41,10 @@ def listed(version: str, kind: str) -> list[str]:
 def test_every_transform_that_the_reference_lists_is_there(version: str) -> None:
     assert set(listed(version, "transformation")) <= {definition.name for definition in transforms_of(version)}
     assert set(listed(version, "predicate")) == set(PREDICATES)
+
+
+def test_the_recommended_transforms_of_3_7_are_the_listed_ones() -> None:
+    assert list(TRANSFORMATIONS["3.7.0.Final"]) == listed("3.7.0.Final", "transformation")
 
 
 @each_case(("version", "name"), [(version, name) for version in VERSIONS for name in listed(version, "transformation")])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from connect_api import models
-from connect_api.herder import HerderError
+from connect_api.herder import ConfigKey, HerderError
 from connector.config.redacted_validation import of_reference
 from connector.config.validation import Validation, refusals, validate
 from connector.preflight.finding import Finding
@@ -53,13 +53,14 @@ def test_properties_are_the_recorded_ones(plugin: str) -> None:
     assert all(key.documentation for key in found)
 
 
-async def test_the_plugins_are_listed_as_recorded_and_each_has_properties() -> None:
-    async with worker() as bench:
+@pytest.mark.parametrize("emulated", ["3.6.3.Final", "3.7.0.Final"])
+async def test_the_plugins_are_listed_as_recorded_and_each_has_properties(emulated: str) -> None:
+    async with worker(properties={"connector.plugin.version": emulated}) as bench:
         listed = [[plugin.class_name, plugin.type, plugin.version] for plugin in bench.herder.plugins(connectors_only=False)]
         for name, _, version in listed:
             assert name is not None
             assert bench.herder.plugin_config(name, version) is not None
-    recorded = json.loads(LISTED.read_text())["3.6.3.Final"]["plugins"]
+    recorded = json.loads(LISTED.read_text())[emulated]["plugins"]
     assert [each for each in listed if each in recorded] == recorded
     # What the reference has with further jars stands in its place in the same order.
     assert listed == sorted(listed, key=lambda each: (KINDS.index(each[1]), each[0]))
@@ -72,9 +73,17 @@ def test_a_plugin_has_short_names_and_its_latest_version_counts(alias: str) -> N
 
 
 async def test_the_worker_s_version_is_the_default() -> None:
-    async with worker(properties={"connector.plugin.version": "2.3.4.Final"}) as bench:
-        assert bench.herder.plugin_config(CLASS, None) == bench.herder.plugin_config(CLASS, "latest") == plugin_config(CLASS, "2.3.4.Final")
-        assert bench.herder.plugin_config(CLASS, "3.6.3.Final") == plugin_config(CLASS, None)
+    def without_version(keys: Sequence[ConfigKey]) -> list[ConfigKey]:
+        return [key for key in keys if key.name != "connector.plugin.version"]
+
+    async with worker(properties={"connector.plugin.version": "2.3.4.Final"}, check=ConfigurationCheck(nothing_found)) as bench:
+        own = bench.herder.plugin_config(CLASS, None)
+        assert own == bench.herder.plugin_config(CLASS, "latest")
+        assert without_version(own) == without_version(plugin_config(CLASS, "2.3.4.Final"))
+        assert without_version(bench.herder.plugin_config(CLASS, "3.6.3.Final")) == without_version(plugin_config(CLASS, None))
+        checked = await bench.herder.validate_config(CLASS, {"connector.class": CLASS, "connector.plugin.version": "3.6.3.Final"})
+        for listed in (own, bench.herder.plugin_config(CLASS, "3.6.3.Final"), [key for key, _ in checked.configs if key]):
+            assert [key.default_value for key in listed if key.name == "connector.plugin.version"] == ["2.3.4.Final"]
         assert bench.herder.version_for({"connector.plugin.version": "[3.7,)"}) == "3.7.0.Final"
 
 
