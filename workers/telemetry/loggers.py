@@ -40,6 +40,8 @@ JAVA: Final[Mapping[str, tuple[str, ...]]] = {
 
 _WORDS: Final = {number: word for word, number in LEVELS.items() if word not in ("TRACE", "WARNING")}
 
+_OFF: Final = "OFF"
+
 
 class Loggers:
     """Reads and sets levels. ``now_ms`` is the wall clock; ``manager`` holds the loggers, Python's own by default."""
@@ -52,8 +54,9 @@ class Loggers:
         self._modified: dict[str, int] = {}
 
     def all(self) -> dict[str, LoggerLevel]:
-        """All loggers with their levels, in the order of their names."""
-        return {name: self._level(name, logger) for name, logger in sorted(self._existing())}
+        """All loggers that are not off with their levels, in the order of their names."""
+        found = {name: self._level(name, logger) for name, logger in sorted(self._existing())}
+        return {name: level for name, level in found.items() if level.level != _OFF}
 
     def get(self, name: str) -> LoggerLevel | None:
         """The level of a logger; None if it does not exist."""
@@ -63,6 +66,7 @@ class Loggers:
     def set(self, name: str, level: str) -> list[str]:
         """Set a level, in any case of its word. Returns the names of all loggers whose level has changed.
 
+        A logger counts as changed too when it is switched off again: Connect does not list it, so it does not know that it was off.
         Raises ValueError for an unknown level.
         """
         word = level.strip().upper()
@@ -71,9 +75,15 @@ class Loggers:
         ours = [] if name.lower() == ROOT else stands_for(name)
         given = "WARN" if word == "WARNING" else word
         before = {known: self._word(logger) for known, logger in self._existing()}
-        for each in (name, *ours):
+        meant = (name, *ours)
+        for each in meant:
             self._set_one(each, given if may_log(each, LEVELS[given]) else "INFO")
-        changed = [known for known, logger in self._existing() if self._word(logger) != before.get(known, self._inherited(known, before))]
+        changed = [
+            known
+            for known, logger in self._existing()
+            if self._word(logger) != before.get(known, self._inherited(known, before))
+            or (self._word(logger) == _OFF and any(_is_within(known, each) for each in meant))
+        ]
         self._modified.update(dict.fromkeys(changed, self._now_ms()))
         LOG.info("log level set", of=name, to=word, **({"here": ",".join(ours)} if ours else {}))
         return sorted(changed)
@@ -90,7 +100,7 @@ class Loggers:
         known, logger = (name, self._manager.getLogger(name)) if found is None else found
         # A level that was set below would hide the new one.
         for below, other in self._existing():
-            if other.level != logging.NOTSET and (known == ROOT or below.startswith(f"{known}.")):
+            if other.level != logging.NOTSET and below != known and _is_within(below, known):
                 self._words.pop(below, None)
                 if other is not self._manager.root:
                     other.setLevel(logging.NOTSET)
@@ -123,7 +133,7 @@ class Loggers:
         word = self._words.get(ROOT if each is self._manager.root else each.name)
         if word is not None and LEVELS[word] == each.level:
             return word
-        return next((word for number, word in sorted(_WORDS.items()) if each.level <= number), "OFF")
+        return next((word for number, word in sorted(_WORDS.items()) if each.level <= number), _OFF)
 
     def _inherited(self, name: str, words: Mapping[str, str]) -> str:
         """The effective level of a logger before it existed."""
@@ -132,6 +142,10 @@ class Loggers:
             if name in words:
                 return words[name]
         return words[ROOT]
+
+
+def _is_within(name: str, namespace: str) -> bool:
+    return namespace.lower() == ROOT or name == namespace or name.startswith(f"{namespace}.")
 
 
 def stands_for(name: str) -> list[str]:

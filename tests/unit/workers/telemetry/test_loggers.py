@@ -76,12 +76,22 @@ def test_an_unused_logger_exists_once_it_is_set() -> None:
     assert tree.loggers.set("a.b", "DEBUG") == []
 
 
-@each_case("word", ["ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF"])
+@pytest.mark.parametrize("word", ["ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"])
 def test_every_level_is_returned_as_it_was_set(word: str) -> None:
     tree = Tree("a.b")
     tree.loggers.set("a", word.lower())
     assert tree.words()["a.b"] == word
     assert tree.loggers.set("a", f" {word} ") == []
+
+
+def test_a_logger_that_is_off_is_not_listed_and_changes_when_it_is_switched_off_again() -> None:
+    tree = Tree("a.b", "ab")
+    assert tree.loggers.set("a", "off") == tree.loggers.set("a", "OFF") == ["a", "a.b"]
+    assert tree.words() == {"ab": "INFO", "root": "INFO"}
+    assert tree.loggers.get("a.b") == LoggerLevel("OFF", 2)
+    assert tree.loggers.set("ab", "OFF") == ["ab"]
+    assert {"a", "a.b", "ab", "root"} <= set(tree.loggers.set("ROOT", "OFF"))
+    assert not tree.words().keys() & {"a", "a.b", "ab", "root"}
 
 
 def test_debug_and_trace_are_two_words_for_one_number() -> None:
@@ -98,7 +108,8 @@ def test_numbers_between_words_are_the_next_word() -> None:
     tree = Tree("a", "b", "c")
     for name, number in (("a", 25), ("b", 5), ("c", 90)):
         tree.manager.getLogger(name).setLevel(number)
-    assert tree.words() == {"a": "WARN", "b": "DEBUG", "c": "OFF", "root": "INFO"}
+    assert tree.words() == {"a": "WARN", "b": "DEBUG", "root": "INFO"}
+    assert tree.loggers.get("c") == LoggerLevel("OFF", None)
 
 
 @pytest.mark.parametrize("name", ["root", "ROOT"])
