@@ -59,6 +59,11 @@ def key_columns(table: CatalogTable, rules: Sequence[Matcher]) -> tuple[str, ...
     return tuple(chosen) or table.primary_key or table.unique_key
 
 
+def surrogate_key(table: CatalogTable, name: str) -> str:
+    """Return the column that a signal names as ``surrogate-key``, in any case as in Debezium; ``name`` if there is none."""
+    return next((column.name for column in table.columns if column.name.lower() == name.lower()), name)
+
+
 def case_duplicates(columns: Sequence[Column]) -> list[str]:
     """Return the names of columns that differ from another only by case. Debezium refuses such tables."""
     seen: dict[str, str] = {}

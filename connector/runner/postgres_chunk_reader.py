@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from connector import failpoints
+from connector.catalog.table import surrogate_key
 from connector.config.connector_config import ConnectorConfig
 from connector.events.capture import Capture
 from connector.incremental.chunk_query import KeyTexts, chunk_order
@@ -60,7 +61,7 @@ class PostgresChunkReader:
             return Unreadable("UNKNOWN_SCHEMA", "the connector's filters leave it out")
         if capture.unknown_types(table):
             capture.types = await pg_catalog.read_types(connection)
-        names = (collection.surrogate_key,) if collection.surrogate_key else capture.key_names(table)
+        names = (surrogate_key(table, collection.surrogate_key),) if collection.surrogate_key else capture.key_names(table)
         if not names:
             return Unreadable("NO_PRIMARY_KEY", "it has no key; name a column by surrogate-key")
         columns = capture.needed_columns(table) | {*names, *table.primary_key}

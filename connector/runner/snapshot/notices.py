@@ -38,7 +38,8 @@ class SnapshotNotices:
     def reads(self, tables: Sequence[TableProgress], all_names: Sequence[str] | None = None) -> None:
         """Set the snapshot's tables. ``all_names`` are those with the signal table, if there is one, which is not read.
 
-        As recorded, notifications list it only after a table has ended. When a table begins, they list the tables as a Java map does.
+        As recorded, notifications of tables list it only after a table has ended. When a table begins, they list the tables as a Java map
+        does. The one about all tables lists it too, in the order of names.
         """
         self._tables = tables
         self._names = [table.table for table in tables]
@@ -46,7 +47,7 @@ class SnapshotNotices:
         # Debezium has a HashSet that is a copy of another set; with parts a ConcurrentHashMap, which grows one entry earlier.
         count = len(tables)
         self._mapped_names = java_order(self._names, grown(LEAST, count + 1) if self._in_parts else max(LEAST, of_copy(count)))
-        self._notifier.send(self._notifier.initial.resolved(self._names))
+        self._notifier.send(self._notifier.initial.resolved(sorted(self._all_names, key=lambda name: name.encode("utf-16-be"))))
 
     def part_begins(self, table: int, number: int = 0, of: int = 1) -> None:
         """The reading of part ``number`` of the table numbered ``table`` begins."""

@@ -44,7 +44,7 @@ def run_changes(run: Run) -> Outcome:
             run.rules,
             order="none" if threads else "topic",
             partitions="topic.creation.default.partitions" in run.config,
-            exact="transforms" not in run.config,
+            exact="transforms" not in run.config and not threads,
             edges=not threads,
             # The heartbeat's query runs as often as a connector has time.
             ignore="heartbeat|beats|transaction" if "heartbeat.action.query" in run.config else "heartbeat",

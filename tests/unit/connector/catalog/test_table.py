@@ -6,7 +6,7 @@ import pytest
 
 from connector.catalog.identifiers import quote_identifier, quote_literal, quote_table
 from connector.catalog.name_matcher import Matcher, matcher
-from connector.catalog.table import CatalogTable, case_duplicates, key_columns, looks_computed
+from connector.catalog.table import CatalogTable, case_duplicates, key_columns, looks_computed, surrogate_key
 from connector.events.relation import former_key, join_relation, same_shape
 from connector.types.codec import Column
 from connector.wire.pgoutput import Relation, RelationColumn
@@ -170,3 +170,8 @@ def test_literals() -> None:
 )
 def test_names_that_debezium_takes_for_expressions(name: str, computed: bool) -> None:
     assert looks_computed(name) is computed
+
+
+@pytest.mark.parametrize(("name", "column"), [("ID", "ID"), ("id", "ID"), ("ä", "Ä"), ("missing", "missing")])
+def test_a_surrogate_key_is_named_in_any_case(name: str, column: str) -> None:
+    assert surrogate_key(CatalogTable(1, "public", "t", (Column("ID", 23), Column("Ä", 25))), name) == column

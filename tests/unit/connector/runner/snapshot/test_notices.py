@@ -26,6 +26,7 @@ def test_tables_are_listed_as_a_java_map_lists_them_until_a_table_has_ended() ->
     shown = listed(names, [*names, "public.dbz_signal"])
     assert shown["IN_PROGRESS"] == "public.zz_end,public.a,public.b,public.c2,public.c1"
     assert shown["TABLE_SCAN_COMPLETED"] == "public.b,public.c1,public.c2,public.a,public.zz_end,public.dbz_signal"
+    assert shown["DATA_COLLECTIONS_RESOLVED"] == "public.a,public.b,public.c1,public.c2,public.dbz_signal,public.zz_end"
 
 
 def test_many_tables_are_listed_in_the_order_of_a_larger_map() -> None:
