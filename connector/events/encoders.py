@@ -8,7 +8,7 @@ generic path (:mod:`connector.record.json_converter` over decoded values) must g
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from connector.catalog.table import CatalogTable
@@ -16,6 +16,7 @@ from connector.delivery.row_run import RowColumn
 from connector.errors import CdcError, ErrorKind
 from connector.events.envelope import DEFAULT_FORM, EventForm
 from connector.events.masks import Mask
+from connector.log import EventLog
 from connector.record.generated import Generated, define
 from connector.record.json_converter import ConverterSettings, quote, schema_json, value_encoder
 from connector.record.schema import NO_DEFAULT, Field, Schema
@@ -25,6 +26,8 @@ from connector.types.columns import column_encoder
 from connector.types.registry import INLINE_NAMES
 from connector.types.text import encode_plain, encode_text
 from connector.wire.pgoutput import UNCHANGED
+
+LOG: Final = EventLog(__name__)
 
 RowFunction = Callable[[Sequence[bytes | None]], bytes]
 HEAD: Final = b'{"before":null,"after":'
@@ -111,8 +114,8 @@ class TableEncoder:
     ) -> None:
         self.table = table
         self.topic = topic
-        self._columns = tuple(columns)
-        self._key_columns = tuple(key_columns)
+        self._columns = tuple(_with_null(table.name, column, value_settings) for column in columns)
+        self._key_columns = tuple(_with_null(table.name, column, key_settings) for column in key_columns)
         self._settings = value_settings
         width = len(table.columns)
         # The topic gives the schemas their names, in characters that schema.name.adjustment.mode allows.
@@ -229,6 +232,33 @@ class TableEncoder:
                 "Return a value from the converter (also for a NULL and for a value that was not sent), or register an optional schema;"
                 " event.processing.failure.handling.mode=warn leaves such events of the stream out",
             ) from None
+
+
+def _with_null(table: str, column: EventColumn, settings: ConverterSettings) -> EventColumn:
+    """Return the column with null in place of values that its schema does not have, if it is optional.
+
+    As in Debezium this is no failure, neither of the row nor of its key.
+    """
+    codec = column.codec
+    if not codec.partial or column.not_null:
+        return column
+    null = value_encoder(column.schema, settings)(None)
+
+    def encode(cell: bytes) -> bytes:
+        try:
+            return codec.encode(cell)
+        except ValueError as error:
+            LOG.warning("value sent as null", table=table, column=column.name, reason=str(error))
+            return null
+
+    def decode(cell: bytes) -> object:
+        try:
+            return codec.decode(cell)
+        except ValueError as error:
+            LOG.warning("value sent as null", table=table, column=column.name, reason=str(error))
+            return None
+
+    return replace(column, codec=replace(codec, encode=encode, decode=decode))
 
 
 def _in_place_of_null(column: EventColumn) -> tuple[object, object]:

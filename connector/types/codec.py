@@ -82,7 +82,7 @@ class Codec:
     placeholder. ``cell_value`` is set if a user's converter has taken the column. It makes the Connect value of every cell, also of NULL
     (None) and of an unchanged TOAST value. In this case ``schema`` is complete, and null is written as ``schema`` prescribes. ``unscaled``
     is set for a Decimal whose texts have all digits of its scale: it returns the unscaled number. All functions raise ValueError for a text
-    that the type cannot have.
+    that the type cannot have. ``partial``: they also raise it for values that PostgreSQL's type has, and ``schema`` has not.
     """
 
     schema: Schema
@@ -93,6 +93,7 @@ class Codec:
     inline: str | None = None
     cell_value: Callable[[bytes | None], object] | None = None
     unscaled: Callable[[bytes], int] | None = None
+    partial: bool = False
 
 
 Types = Mapping[int, TypeInfo]

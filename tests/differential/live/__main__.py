@@ -20,16 +20,19 @@ import psycopg
 
 from .change_run import run_changes
 from .comparison import shown
+from .mode_run import run_modes
 from .outbox_run import run_outbox
 from .run import Outcome, Place, Run, properties
 from .snapshot_run import run_snapshots
 from .stop_run import run_stops
 
+CONNECTOR: Final = "io.debezium.connector.postgresql.PostgresConnector"
 RUNS: Final[dict[str, Callable[[Run], Outcome]]] = {
     "changes": run_changes,
     "snapshots": run_snapshots,
     "stops": run_stops,
     "outbox": run_outbox,
+    "modes": run_modes,
 }
 
 
@@ -50,7 +53,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1e6, help="begin no run after this time")
     parser.add_argument("--out", type=Path, help="a folder for the statements and records of each run")
     arguments = parser.parse_args()
-    place = Place(arguments.url, arguments.own_url, arguments.dsn, arguments.bootstrap)
+    place = Place(arguments.url, arguments.own_url, arguments.dsn, arguments.bootstrap, _version(arguments.url))
     if missing := _missing(place):
         parser.error(missing)
     end = time.monotonic() + arguments.minutes * 60
@@ -86,6 +89,15 @@ def _one(place: Place, kind: str, seed: int, out: Path | None) -> str:
     return outcome.status
 
 
+def _version(url: str) -> str:
+    """The version of the worker's connector; empty if there is none."""
+    try:
+        plugins = httpx.get(f"{url}/connector-plugins", timeout=10).json()
+        return next((plugin["version"] for plugin in plugins if plugin["class"] == CONNECTOR), "")
+    except (httpx.HTTPError, ValueError):
+        return ""
+
+
 def _missing(place: Place) -> str:
     """What does not answer, in words."""
     for option, url in (("--url", place.url), ("--own-url", place.own_url)):
@@ -93,6 +105,8 @@ def _missing(place: Place) -> str:
             httpx.get(url, timeout=10).raise_for_status()
         except httpx.HTTPError as error:
             return f"{option} {url} does not answer as Kafka Connect does: {error}"
+    if not place.version or _version(place.own_url) != place.version:
+        return f"--own-url {place.own_url} must emulate Debezium {place.version or '(which --url lacks)'}: connector.plugin.version"
     try:
         with place.connect("postgres") as connection:
             if connection.execute("SHOW wal_level").fetchone() != ("logical",):

@@ -35,19 +35,24 @@ def run_changes(run: Run) -> Outcome:
         names = [
             name for name in (f"{table.schema}.{table.name}" for table in world.tables) if re.fullmatch(r"[a-z0-9_]+\.[a-z0-9_]+", name)
         ]
-        run.config = draw_configuration(random, names)
+        run.config = draw_configuration(random, names, later=run.place.later)
         if any(not table.key for table in world.tables):
             # With several threads Debezium does not read rows with null in the key of a unique index (docs/differences.md).
-            run.config.pop("snapshot.max.threads", None)
-        threads = "snapshot.max.threads" in run.config
+            for name in ("snapshot.max.threads", "snapshot.max.threads.multiplier"):
+                run.config.pop(name, None)
+        threads = run.config.keys() & {"snapshot.max.threads", "snapshot.max.threads.multiplier"}
+        beats = "heartbeat.action.query" in run.config
+        if beats:
+            run.config.pop("topic.transaction", None)
         run.rules = replace(
             run.rules,
             order="none" if threads else "topic",
             partitions="topic.creation.default.partitions" in run.config,
-            exact="transforms" not in run.config and not threads,
-            edges=not threads,
+            exact="transforms" not in run.config and not threads and not beats,
+            # The snapshot may read what the heartbeat's query of the other one has written.
+            edges=not threads and not beats,
             # The heartbeat's query runs as often as a connector has time.
-            ignore="heartbeat|beats|transaction" if "heartbeat.action.query" in run.config else "heartbeat",
+            ignore="heartbeat|beats|transaction" if beats else "heartbeat",
             read_keys=not run.config.keys() & {"column.exclude.list", "column.include.list"},
         )
         if run.config.get("snapshot.mode") != "no_data" and world.chance(0.12):

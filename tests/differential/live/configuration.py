@@ -30,6 +30,8 @@ OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
     (0.25, "message.key.columns", ("(.*):(id|ID|val)", "public.(.*):a", "(.*).(.*):zser,id", "(.*):n;s2.(.*):zser", "(.*).(.*):i d")),
     (0.1, "column.exclude.list", (".*\\.(a|val)\\d+", ".*Upper.*,.*\\..*\\..*with.*")),
     (0.1, "column.include.list", (".*\\..*\\.[a-z ]+\\d*,.*zz_end.*", "public.*")),
+    (0.05, "column.mask.with.0.chars", (".*\\.[a-z ]+\\d*", ".*text.*")),
+    (0.05, "column.truncate.to.0.chars", (".*\\.[a-m].*", ".*\\.zz_end\\.m")),
     (0.15, "column.mask.with.4.chars", (".*\\.val\\d*", ".*\\.a\\d*,.*Upper\\d*", ".*[.]v")),
     (0.15, "column.truncate.to.3.chars", (".*\\.val\\d*", ".*\\.with space\\d*,.*dash.*", ".*\\.v")),
     (0.15, "column.mask.hash.SHA-256.with.salt.abc", (".*\\.[a-u]+\\d*", ".*\\.UPPER\\d*,.*_x.*,.*select.*")),
@@ -44,23 +46,50 @@ OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
     (0.2, "event.converting.failure.handling.mode", ("warn", "skip")),
     (0.1, "message.prefix.include.list", ("p.*", "pre")),
     (0.05, "message.prefix.exclude.list", ("p2", ".*n.*")),
-    (0.1, "table.exclude.list", ("s2\\..*", ".*dash.*")),
-    (0.1, "schema.exclude.list", ("s2", "Other s")),
+    (0.1, "table.exclude.list", ("s2\\..*", ".*dash.*", "PUBLIC\\.T1", ".*\\.part\\d+_(eu|us)", "(?!public).*")),
+    (
+        0.08,
+        "table.include.list",
+        ("public\\..*", " public\\.zz_end , s2\\..*", "(?i)PUBLIC[.].*", ".*[^t]\\d", "public\\.(t|part|zz).*,.*\\..*s.*"),
+    ),
+    (0.1, "schema.exclude.list", ("s2", "Other s", "OTHER S", "s\\d")),
+    (0.05, "schema.include.list", ("public", "p.*", "PUBLIC,Other.*", "public,s2")),
     (0.1, "heartbeat.interval.ms", ("300",)),
     (0.08, "snapshot.locking.mode", ("shared",)),
     (0.1, "snapshot.isolation.mode", ("repeatable_read", "read_committed", "serializable")),
     (0.1, "snapshot.fetch.size", ("1", "10")),
     (0.15, "snapshot.max.threads", ("2", "3")),
+    (0.05, "snapshot.max.threads.multiplier", ("2", "3")),
+    (0.05, "legacy.snapshot.max.threads", ("true",)),
+    (0.05, "streaming.delay.ms", ("300",)),
+    (0.05, "max.batch.size", ("1", "3")),
+    (0.05, "errors.max.retries", ("0", "2")),
+    (0.05, "topic.cache.size", ("1",)),
+    (0.08, "topic.transaction", ("tx", "t.x")),
+    (0.05, "topic.heartbeat.prefix", ("hb-heartbeat",)),
+    (0.05, "status.update.interval.ms", ("200",)),
     (0.1, "snapshot.include.collection.list", ("public.*", "s2.*,public.zz_end", ".*t.*")),
     (0.05, "topic.naming.strategy", ("io.debezium.schema.DefaultTopicNamingStrategy", "io.debezium.schema.SchemaTopicNamingStrategy")),
     (0.1, "slot.stream.params", ("messages=true", "proto_version=1")),
     (0.1, "lsn.flush.mode", ("manual", "connector", "connector_and_driver")),
 )
 
+LATER_OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
+    (0.25, "time.precision.mode", ("structured",)),
+    (0.05, "signal.emit.failure.max.retries", ("2",)),
+    (0.05, "database.include.list", ("none", ".*")),
+    (0.05, "database.exclude.list", (".*",)),
+)
+"""What Debezium knows since 3.7, or lists since then."""
 
-def draw_configuration(random: Random, tables: list[str], *, transforms: float = 0.3) -> dict[str, str]:
-    """Properties beside those of the connection. ``tables``: names of what a select override may read."""
-    config = {name: random.choice(values) for probability, name, values in OPTIONS if random.random() < probability}
+
+def draw_configuration(random: Random, tables: list[str], *, transforms: float = 0.3, later: bool = False) -> dict[str, str]:
+    """Properties beside those of the connection. ``tables``: names of what a select override may read. ``later``: for 3.7."""
+    options = OPTIONS + LATER_OPTIONS if later else OPTIONS
+    config = {name: random.choice(values) for probability, name, values in options if random.random() < probability}
+    for kind in ("table", "schema"):
+        if f"{kind}.exclude.list" in config:
+            config.pop(f"{kind}.include.list", None)
     if "column.exclude.list" in config:
         config.pop("column.include.list", None)
     if "message.prefix.include.list" in config:
@@ -80,7 +109,7 @@ def draw_configuration(random: Random, tables: list[str], *, transforms: float =
         config |= {"again.reselect.null.values": "false", "again.reselect.use.event.key": random.choice(("true", "false"))}
     _converters(random, config)
     if random.random() < transforms:
-        draw_transforms(random, config)
+        draw_transforms(random, config, later=later)
     return config
 
 
@@ -100,7 +129,7 @@ def _converters(random: Random, config: dict[str, str]) -> None:
 
 def hides_marks(config: dict[str, str]) -> bool:
     """Whether rows of the table of marks may be left out or changed, so that only silence shows that all was read."""
-    hiding = ("column.", "transforms", "table.", "schema.excl", "topic.naming", "datatype.propagate")
+    hiding = ("column.", "transforms", "table.", "schema.excl", "schema.incl", "topic.naming", "datatype.propagate")
     if any(name.startswith(hiding) and name != "column.propagate.source.type" for name in config):
         return True
     return "c" in config.get("skipped.operations", "").replace("none", "").split(",")

@@ -63,7 +63,7 @@ def run_outbox(run: Run) -> Outcome:
             f" aggregateid {random.choice(('text', 'int', 'uuid'))}, type varchar(20), payload {payload} {random.choice(('', 'NOT NULL'))},"
             " ts timestamp, num numeric(10,2), tenant text DEFAULT 'dd', n int, ver int, hdr boolean)"
         )
-        run.config = draw_outbox(random)
+        run.config = draw_outbox(random, later=run.place.later)
         run.rules = replace(run.rules, exact=False, partitions=PARTITIONS in run.config)
         for _ in range(random.randint(0, 3)):
             _insert(world, payload, name)
@@ -90,8 +90,8 @@ def _known(world: World) -> set[str]:
     return {"varchar(9999)", *world.kinds}
 
 
-def draw_outbox(random: Random) -> dict[str, str]:
-    """Properties of a connector that reads the outbox."""
+def draw_outbox(random: Random, *, later: bool = False) -> dict[str, str]:
+    """Properties of a connector that reads the outbox. ``later``: for Debezium 3.7."""
     config = {f"transforms.o.{name}": random.choice(values) for probability, name, values in OPTIONS if random.random() < probability}
     topic = random.choice(("outbox.event.${routedByValue}", "ev.${routedByValue}", "${routedByValue}.x"))
     config |= {
@@ -111,7 +111,7 @@ def draw_outbox(random: Random) -> dict[str, str]:
         config.pop("transforms.o.table.expand.json.payload", None)
     if "partition" in config.get("transforms.o.table.fields.additional.placement", ""):
         config |= {PARTITIONS: "3", "topic.creation.default.replication.factor": "1"}
-    drawn = draw_configuration(random, [], transforms=0)
+    drawn = draw_configuration(random, [], transforms=0, later=later)
     return config | {name: value for name, value in drawn.items() if name in KEPT}
 
 

@@ -34,6 +34,13 @@ class Place:
     own_url: str
     dsn: str
     bootstrap: str
+    version: str = ""
+    """Debezium's version."""
+
+    @property
+    def later(self) -> bool:
+        """Whether it is a version from 3.7 on."""
+        return self.version >= "3.7"
 
     def connect(self, database: str) -> psycopg.Connection[Any]:
         return psycopg.connect(make_conninfo(self.dsn, dbname=database), autocommit=True, prepare_threshold=None)
@@ -147,15 +154,16 @@ class Run:
         }
         return {name: value.replace("PREFIX", side.name) for name, value in (base | self.config).items()}
 
-    def create(self) -> Outcome | None:
-        """Create both connectors and wait until they stream; None when they do."""
+    def create(self, *, streams: bool = True) -> Outcome | None:
+        """Create both connectors and wait until they stream, unless their mode is another; None when they do."""
         self.statements.append(f"-- CONFIGURATION {self.config}")
         self.quiet = hides_marks(self.config)
         answers = [side.create(self.configuration(side)) for side in self.sides]
         if any(code != 201 for code, _ in answers):
             lines = [str(answer)[:600] for answer in answers]
             return Outcome("refused by both" if all(code != 201 for code, _ in answers) else "DIFFERENT", lines)
-        self.wait_streaming()
+        if streams:
+            self.wait_streaming()
         return self.failure()
 
     def walsenders(self) -> set[int]:

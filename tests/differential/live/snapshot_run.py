@@ -63,7 +63,7 @@ def run_snapshots(run: Run) -> Outcome:
 
 def _configuration(run: Run, *, pausing: bool) -> dict[str, str]:
     random = run.random
-    drawn = draw_configuration(random, [], transforms=0)
+    drawn = draw_configuration(random, [], transforms=0, later=run.place.later)
     config = {name: value for name, value in drawn.items() if name in KEPT}
     config |= {
         "signal.data.collection": "public.dbz_signal",

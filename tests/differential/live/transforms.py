@@ -28,6 +28,11 @@ ROUTER: Final[Choices] = (
     ("key.field.name", ("__dbz_tbl",)),
     ("schema.name.adjustment.mode", ("avro",)),
 )
+LATER_ROUTER: Final[Choices] = (
+    ("logical.destination.cache.size", ("1", "16")),
+    ("key.field.regex", ("(.*)t(.)(.*)",)),
+    ("key.field.replacement", ("$2",)),
+)
 PLAIN: Final[tuple[tuple[str, dict[str, tuple[str, ...]], Choices], ...]] = (
     ("InsertHeader", {"header": ("x",), "value.literal": ("1", "true", "abc", "1.5")}, ()),
     ("InsertField$Value", {"static.field": ("sf", "sf!", "sf?"), "static.value": ("SV",), "topic.field": ("tpc",)}, ()),
@@ -44,6 +49,18 @@ PLAIN: Final[tuple[tuple[str, dict[str, tuple[str, ...]], Choices], ...]] = (
     ("DropHeaders", {"headers": ("__debezium.context.runId,__debezium.newkey",)}, ()),
     ("HeaderFrom$Value", {"fields": ("op", "a", "id"), "headers": ("hh",), "operation": ("copy", "move")}, ()),
     ("ValueToKey", {"fields": ("op", "id")}, ()),
+    ("ReplaceField$Key", {"renames": ("id:key", "zser:k,a:b")}, ()),
+    ("ReplaceField$Key", {"exclude": ("id", "region,a")}, ()),
+    ("MaskField$Key", {"fields": ("id", "a,zser")}, (("replacement", ("7", "x")),)),
+    ("MaskField$Value", {"fields": ("a", "val", "n,m"), "replacement": ("7", "x", "2020-01-01")}, ()),
+    ("Flatten$Key", {}, (("delimiter", ("_",)),)),
+    ("HoistField$Value", {"field": ("line", "a b")}, ()),
+    ("ExtractField$Value", {"field": ("after", "op", "id", "source")}, (("replace.null.with.default", ("false",)),)),
+    ("ExtractField$Value", {"field": ("source.lsn", "after.a", "source.ts_ms"), "field.syntax.version": ("V2",)}, ()),
+    ("InsertField$Key", {"static.field": ("sf",), "static.value": ("SV",)}, (("topic.field", ("tpc!", "tpc?")),)),
+    ("SetSchemaMetadata$Key", {"schema.name": ("my.Key",)}, (("schema.version", ("2",)),)),
+    ("Cast$Key", {"spec": ("id:string", "zser:int64,id:int64", "int8")}, ()),
+    ("Filter", {}, ()),
     (
         "Cast$Value",
         {"spec": ("id:string", "a:string,val:string", "ts_ms:string", "id:int16,val:string", "n:float64")},
@@ -86,8 +103,8 @@ class _Chain:
             self.config[f"transforms.{name}.{option}"] = value
 
 
-def draw_transforms(random: Random, config: dict[str, str]) -> None:
-    """Add a chain to a configuration, at times with a predicate. ``PREFIX`` stands for the topic prefix."""
+def draw_transforms(random: Random, config: dict[str, str], *, later: bool = False) -> None:
+    """Add a chain to a configuration, at times with predicates. ``PREFIX`` stands for the topic prefix. ``later``: for Debezium 3.7."""
     chain = _Chain(random, config)
     if random.random() < 0.25:
         zone = random.choice(("+05:30", "Europe/Berlin", "America/New_York", "UTC"))
@@ -97,10 +114,13 @@ def draw_transforms(random: Random, config: dict[str, str]) -> None:
         chain.add(DEBEZIUM + "ExtractChangedRecordState", headers)
     if random.random() < 0.2:
         route = {"topic.regex": "(.*)\\.(public|s2)\\.(.*?)\\d+", "topic.replacement": "$1.$2.$3.all"}
+        if random.random() < 0.3:
+            route = {"topic.regex": "(.*)\\.(.*)", "topic.replacement": "$1.all"}
+        kind = random.choice(("ByLogicalTableRouter", "ToLogicalTopicRouter" if later else "ByLogicalTableRouter"))
         if "topic.creation.default.partitions" in config:
-            chain.add(DEBEZIUM + "ByLogicalTableRouter", route | {"key.enforce.uniqueness": "false"})
+            chain.add(DEBEZIUM + kind, route | {"key.enforce.uniqueness": "false"})
         else:
-            chain.add(DEBEZIUM + "ByLogicalTableRouter", route, ROUTER)
+            chain.add(DEBEZIUM + kind, route, ROUTER + LATER_ROUTER if later else ROUTER)
     if random.random() < 0.2:
         _headers_to_value(chain)
     for kind, required, choices in DEBEZIUM_PLAIN:
@@ -124,9 +144,30 @@ def draw_transforms(random: Random, config: dict[str, str]) -> None:
     config["transforms"] = ",".join(chain.names)
     if random.random() < 0.85:
         config["errors.tolerance"] = "all"
-    if random.random() < 0.2:
-        config |= {"predicates": "p", "predicates.p.type": KAFKA + "predicates.RecordIsTombstone"}
-        config |= {f"transforms.{chain.names[-1]}.predicate": "p", f"transforms.{chain.names[-1]}.negate": "true"}
+    _predicates(random, config, chain.names)
+
+
+def _predicates(random: Random, config: dict[str, str], steps: list[str]) -> None:
+    kinds: tuple[dict[str, str], ...] = (
+        {"type": "RecordIsTombstone"},
+        {"type": "HasHeaderKey", "name": random.choice(("__debezium.newkey", "__debezium.oldkey", "x", "__debezium.context.taskId"))},
+        {"type": "TopicNameMatches", "pattern": random.choice((".*public.*", ".*\\.t\\d+", "(?i).*S2.*", ".*(message|zz_end)"))},
+    )
+    names: list[str] = []
+    for step in steps:
+        # Filter without a predicate would leave nothing.
+        filters = config[f"transforms.{step}.type"] == KAFKA + "Filter"
+        if not filters and random.random() > 0.25:
+            continue
+        name = f"p{len(names)}"
+        names.append(name)
+        for option, value in random.choice(kinds).items():
+            config[f"predicates.{name}.{option}"] = f"{KAFKA}predicates.{value}" if option == "type" else value
+        config[f"transforms.{step}.predicate"] = name
+        if random.random() < 0.4:
+            config[f"transforms.{step}.negate"] = "true"
+    if names:
+        config["predicates"] = ",".join(names)
 
 
 def _headers_to_value(chain: _Chain) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,7 @@ from connector.errors import CdcError, ErrorKind
 from connector.events.stream_settings import StreamSettings
 from connector.types.codec import Column, TypeInfo
 from tests.support.each_case import each_case
-from tests.support.stream_rig import INT4, TEXT, TYPES, StreamRig, catalog_table, relation_of
+from tests.support.stream_rig import INT4, TEXT, TYPES, StreamRig, catalog_table, configured, relation_of
 from tests.support.wal_script import UNCHANGED, WalScript
 
 NUMERIC_10_2 = 655366
@@ -100,6 +101,27 @@ def test_an_event_without_a_value_that_it_needs_is_left_out(mode: str, reported:
     rig.feed(wal.take())
     assert [(sent.op, sent.key_json["id"]) for sent in rig.sent["srv.public.needed"]] == [("c", 1), ("c", 3)]
     assert [table for table, _, _ in rig.failures.left_out] == ["public.needed"] * reported
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_time_beyond_nanoseconds_is_null_in_optional_columns_and_in_their_keys(whole: bool) -> None:
+    columns = (Column("a", 1114), Column("b", 1114, not_null=True))
+    table = replace(catalog_table("times", *columns, oid=5003), identity="f")
+    relation = relation_of(table)
+    settings = StreamSettings(skipped=frozenset(), conversion_failure="fail", processing_failure="warn")
+    config = configured(**{"time.precision.mode": "nanoseconds", "message.key.columns": "public.times:a"})
+    rig, wal = StreamRig(table, settings=settings, config=config), WalScript()
+    wal.begin(42)
+    wal.relation(relation)
+    wal.insert(relation, "9999-01-01 00:00:00", "2020-01-01 00:00:00")
+    wal.insert(relation, "2020-01-01 00:00:00", "9999-01-01 00:00:00")
+    if whole:
+        wal.delete(relation, old=("9999-01-01 00:00:00", "2020-01-01 00:00:00"))
+    rig.feed(wal.take())
+    sent = rig.sent["srv.public.times"]
+    assert [(each.op, each.key_json["a"]) for each in sent[:2]] == [("c", None), ("d", None)][: 1 + whole]
+    assert sent[0].payload["after"] == {"a": None, "b": 1577836800000000000}
+    assert [(table, "Column b" in reason) for table, _, reason in rig.failures.left_out] == [("public.times", False)]
 
 
 def test_the_task_fails_for_a_value_that_it_needs() -> None:
