@@ -38,6 +38,8 @@ class Emulation:
     """``extended.headers.enabled`` adds headers."""
     truncates_bytes: bool
     """``column.truncate.to.N.chars`` cuts ``bytea`` too."""
+    truncates_to_nothing: bool
+    """``column.truncate.to.0.chars`` is allowed."""
     names_source_column: bool
     """``column.propagate.source.type`` adds the column's name to the schema."""
     names_source_types_alike: bool
@@ -139,6 +141,7 @@ DEBEZIUM_2_3_4: Final = Emulation(
     counts_messages=False,
     sends_context_headers=False,
     truncates_bytes=False,
+    truncates_to_nothing=False,
     names_source_column=False,
     names_source_types_alike=False,
     misreads_streamed_names=True,
@@ -189,6 +192,7 @@ DEBEZIUM_3_6_3: Final = Emulation(
     counts_messages=True,
     sends_context_headers=True,
     truncates_bytes=True,
+    truncates_to_nothing=True,
     names_source_column=True,
     names_source_types_alike=False,
     misreads_streamed_names=False,

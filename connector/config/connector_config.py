@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, Final
 
 from connector.config.driver_settings import idle_settings
@@ -303,7 +304,6 @@ _ATTRIBUTES: Final = tuple((key.attribute, key) for key in KEYS if key.name not 
 
 
 _READERS: Final[tuple[Callable[[Mapping[str, str]], object], ...]] = (
-    column_masks,
     column_converters,
     key_columns,
     replica_identities,
@@ -329,7 +329,10 @@ def parse(config: Mapping[str, str]) -> tuple[ConnectorConfig, list[str]]:
     problems = [*error_lines(validation), *warning_lines(validation)]
     settings, unlisted, notices = _without_malformed(settings, validation)
     problems += [*unlisted, *(line for _, line in strict_problems(settings, validation.version))]
-    problems += [problem for reader in _READERS for problem in _packed_problems(reader, settings)]
+    emulation = emulation_of(validation.version)
+    masks = partial(column_masks, emulation=emulation)
+    readers: tuple[Callable[[Mapping[str, str]], object], ...] = (masks, *_READERS)
+    problems += [problem for reader in readers for problem in _packed_problems(reader, settings)]
     problems += incomplete(settings, validation.version)
     if problems:
         # Use one line: clients show the first line of a task's trace.
@@ -348,8 +351,8 @@ def parse(config: Mapping[str, str]) -> tuple[ConnectorConfig, list[str]]:
     made = ConnectorConfig(
         **values,
         raw=dict(config),
-        emulation=emulation_of(validation.version),
-        column_masks=column_masks(settings),
+        emulation=emulation,
+        column_masks=masks(settings),
         column_converters=column_converters(settings),
         reselect_rules=reselect_rules(settings, validation.version),
         key_columns=key_columns(settings),

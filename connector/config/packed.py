@@ -17,6 +17,7 @@ from connector.config.keys.families import DRIVER, HASH, HASH_V2, MASK, SELECT_O
 from connector.config.keys.named_classes import NamedClasses
 from connector.configdef.checks import KEY_COLUMNS_READ, REPLICA_IDENTITY, java_int, java_short
 from connector.configdef.patterns import regex_problem, split_regexes
+from connector.emulation import Emulation
 from connector.java.regex.translation import too_long
 
 MaskKind = Literal["mask", "truncate", "hash", "hash_v2"]
@@ -98,7 +99,7 @@ def column_converters(settings: Mapping[str, str]) -> tuple[NamedConverter, ...]
     return found
 
 
-def column_masks(settings: Mapping[str, str]) -> tuple[ColumnMask, ...]:
+def column_masks(settings: Mapping[str, str], emulation: Emulation) -> tuple[ColumnMask, ...]:
     """Read ``column.mask.*`` and ``column.truncate.*``, in the order they were given."""
     masks: list[ColumnMask] = []
     problems: list[str] = []
@@ -121,8 +122,9 @@ def column_masks(settings: Mapping[str, str]) -> tuple[ColumnMask, ...]:
                 problems.append(f"The '{shown}' property is invalid: There is no digest algorithm {parts['algorithm']}")
                 break
             length = java_int(parts.get("length", "0"))
-            if length is None or (kind == "truncate" and length == 0):
-                problems.append(f"The '{shown}' property is invalid: A length of 1 to 2147483647 is expected in its name")
+            least = 1 if kind == "truncate" and not emulation.truncates_to_nothing else 0
+            if length is None or length < least:
+                problems.append(f"The '{shown}' property is invalid: A length of {least} to 2147483647 is expected in its name")
                 break
             masks.append(ColumnMask(kind, columns, length, digest, parts.get("salt", ""), shown))
             break

@@ -23,8 +23,7 @@ LEFT_OUT: Final = (
 def run_stops(run: Run) -> Outcome:
     """What came is compared within each key; what came twice counts once.
 
-    Logical messages are left out: around a restart, Debezium did not send some that were written outside of transactions. Why is not
-    known.
+    Logical messages are left out: around a restart, Debezium does not send some (docs/differences.md).
     """
     random = run.random
     with run.opened() as world:

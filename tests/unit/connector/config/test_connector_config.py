@@ -280,8 +280,8 @@ def test_masks_are_read_in_order() -> None:
     ("name", "value", "reported"),
     [
         ("column.mask.with.5.chars", "(", "Unclosed group near index 1"),
-        ("column.truncate.to.0.chars", "a", "A length of 1 to 2147483647"),
-        ("column.mask.with.99999999999.chars", "a", "A length of 1 to 2147483647"),
+        ("column.truncate.to.99999999999.chars", "a", "A length of 0 to 2147483647"),
+        ("column.mask.with.99999999999.chars", "a", "A length of 0 to 2147483647"),
         ("column.mask.hash.NOPE.with.salt.pepper", "a", "There is no digest algorithm NOPE"),
     ],
 )
@@ -289,6 +289,12 @@ def test_a_malformed_mask_is_reported_without_its_salt(name: str, value: str, re
     message = problem({name: value})
     assert reported in message
     assert "pepper" not in message
+
+
+def test_a_text_may_be_cut_to_nothing_but_not_in_2_3_4() -> None:
+    cut = {"column.truncate.to.0.chars": "a"}
+    assert [mask.length for mask in config(cut).column_masks] == [0]
+    assert "A length of 1 to" in problem({"connector.plugin.version": "2.3.4.Final", **cut})
 
 
 def test_message_keys_are_read() -> None:

@@ -66,7 +66,7 @@ TAKEN: dict[str, dict[str, Any]] = {
 FAILING: dict[str, dict[str, Any]] = {
     "half of a topic's settings": {"topic.creation.default.partitions": "1"},
     "a mask that is not there": {"column.mask.hash.NOPE.with.salt.x": "public.a.b"},
-    "a truncation to nothing": {"column.truncate.to.0.chars": "public.a.b"},
+    "a truncation to nothing in 2.3.4": {"connector.plugin.version": "2.3.4.Final", "column.truncate.to.0.chars": "public.a.b"},
     "a channel without its cluster": {"signal.enabled.channels": "source,kafka"},
     "a java class for values": {"converters": "isbn", "isbn.type": "com.example.Isbn"},
     "a java class for events": {"post.processors": "mine", "mine.type": "com.example.Mine"},
