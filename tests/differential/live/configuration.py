@@ -77,7 +77,6 @@ OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
 LATER_OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
     (0.25, "time.precision.mode", ("structured",)),
     (0.05, "signal.emit.failure.max.retries", ("2",)),
-    (0.05, "database.include.list", ("none", ".*")),
     (0.05, "database.exclude.list", (".*",)),
 )
 """What Debezium knows since 3.7, or lists since then."""

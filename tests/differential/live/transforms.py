@@ -108,7 +108,11 @@ def draw_transforms(random: Random, config: dict[str, str], *, later: bool = Fal
     chain = _Chain(random, config)
     if random.random() < 0.25:
         zone = random.choice(("+05:30", "Europe/Berlin", "America/New_York", "UTC"))
-        chain.add(DEBEZIUM + "TimezoneConverter", {"converted.timezone": zone}, (("include.list", ("table:t1", "source:t2:a")),))
+        chain.add(
+            DEBEZIUM + "TimezoneConverter",
+            {"converted.timezone": zone},
+            (("include.list", ("table:t1", "source:t2:a", "topic:PREFIX.public.t1:val;table:t2")),),
+        )
     if random.random() < 0.2:
         headers = {"header.changed.name": "Changed", "header.unchanged.name": "Unchanged"}
         chain.add(DEBEZIUM + "ExtractChangedRecordState", headers)

@@ -71,11 +71,13 @@ def compare(theirs: Answer, ours: Answer, extra: frozenset[str] = frozenset()) -
     if rows != own_rows:
         missing, added = [name for name in rows if name not in own_rows], [name for name in own_rows if name not in rows]
         found.append(("properties", missing, added) if missing or added else ("order", rows, own_rows))
-    by_name = {entry["value"]["name"]: entry for entry in right["configs"]}
+    # A null is listed twice where it overrides a client's setting.
+    by_name: dict[str, list[Any]] = {}
+    for entry in right["configs"]:
+        by_name.setdefault(entry["value"]["name"], []).append(entry)
     for entry in left["configs"]:
-        own = by_name.get(entry["value"]["name"])
-        if own is not None:
-            found += _members(entry, own, extra)
+        if own := by_name.get(entry["value"]["name"]):
+            found += _members(entry, own.pop(0), extra)
     return found
 
 
