@@ -51,9 +51,10 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=10, help="how many seeds")
     parser.add_argument("--kind", choices=RUNS, help="the kind of each run; without it they take turns")
     parser.add_argument("--minutes", type=float, default=1e6, help="begin no run after this time")
+    parser.add_argument("--signals", type=Path, help="a folder for files of signals, which is signal.file.directory of our worker")
     parser.add_argument("--out", type=Path, help="a folder for the statements and records of each run")
     arguments = parser.parse_args()
-    place = Place(arguments.url, arguments.own_url, arguments.dsn, arguments.bootstrap, _version(arguments.url))
+    place = Place(arguments.url, arguments.own_url, arguments.dsn, arguments.bootstrap, _version(arguments.url), arguments.signals)
     if missing := _missing(place):
         parser.error(missing)
     end = time.monotonic() + arguments.minutes * 60

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from random import Random
 from typing import Any, Final
 
@@ -36,6 +37,8 @@ class Place:
     bootstrap: str
     version: str = ""
     """Debezium's version."""
+    signals: Path | None = None
+    """Where files of signals may lie."""
 
     @property
     def later(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from confluent_kafka import Producer
@@ -38,8 +39,14 @@ def draw_snapshot(world: World, tables: Sequence[Table], kind: str) -> dict[str,
     return data
 
 
+def file_of(run: Run, name: str) -> Path:
+    """The file of signals of a side. Its connector empties it."""
+    assert run.place.signals is not None
+    return run.place.signals / f"{name}-signals.txt"
+
+
 class Signals:
-    """By the table of signals, or by a topic of each connector, as the configuration enables them."""
+    """By the table of signals, or by a topic or file of each connector, as the configuration enables them."""
 
     def __init__(self, run: Run, world: World) -> None:
         self._run, self._world = run, world
@@ -54,8 +61,12 @@ class Signals:
         if channel == "source":
             self._world.execute(f"INSERT INTO public.dbz_signal VALUES ({quote(name)}, {quote(kind)}, {quote(text)})")
             return
-        self._run.statements.append(f"-- SIGNAL by Kafka {kind} {text}")
+        self._run.statements.append(f"-- SIGNAL by {channel} {kind} {text}")
         value = json.dumps({"id": name, "type": kind, "data": data})
+        if channel == "file":
+            for side in self._run.sides:
+                file_of(self._run, side.name).write_text(f"{value}\n", encoding="utf-8")
+            return
         for side in self._run.sides:
             self._producer.produce(f"{side.name}-signals", value, key=side.name)
         self._producer.flush(10)

@@ -13,7 +13,7 @@ from .changes import change, insert
 from .comparison import Reads
 from .configuration import draw_configuration
 from .run import Outcome, Run
-from .signals import EXECUTE, Signals, draw_snapshot
+from .signals import EXECUTE, Signals, draw_snapshot, file_of
 from .world import World
 
 KEPT: Final = (
@@ -58,6 +58,9 @@ def run_snapshots(run: Run) -> Outcome:
             if going:
                 _round(run, world, signals, pausing=pausing, changing=reads == "last")
                 going = run.mark()
+        if "signal.file" in run.config:
+            for side in run.sides:
+                file_of(run, side.name).unlink(missing_ok=True)
         return run.compared(complete=going)
 
 
@@ -76,11 +79,15 @@ def _configuration(run: Run, *, pausing: bool) -> dict[str, str]:
         "signal.kafka.bootstrap.servers": run.place.bootstrap,
         "signal.kafka.groupId": "PREFIX-signals-group",
     }
+    if run.place.signals is not None and random.random() < 0.4:
+        config |= {"signal.enabled.channels": "source,kafka,file", "signal.file": str(file_of(run, "PREFIX"))}
     if random.random() < 0.3:
         config["incremental.snapshot.watermarking.strategy"] = "insert_delete"
-    if random.random() < 0.25:
+    if random.random() < 0.35:
         # Windows close with later transactions, which the heartbeat's query makes.
-        config |= {"read.only": "true", "heartbeat.interval.ms": "200", "signal.enabled.channels": random.choice(("kafka", "source,kafka"))}
+        config |= {"read.only": "true", "heartbeat.interval.ms": "200"}
+        if random.random() < 0.5:
+            config["signal.enabled.channels"] = config["signal.enabled.channels"].removeprefix("source,")
         config["heartbeat.action.query"] = "INSERT INTO public.beats VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET n = beats.n + 1"
     # With pauses or threads, their order is that of time.
     if not pausing and random.random() < 0.4:
