@@ -111,7 +111,7 @@ def draw_transforms(random: Random, config: dict[str, str], *, later: bool = Fal
         chain.add(
             DEBEZIUM + "TimezoneConverter",
             {"converted.timezone": zone},
-            (("include.list", ("table:t1", "source:t2:a", "topic:PREFIX.public.t1:val;table:t2")),),
+            (("include.list", ("table:t1", "source:t2:a", "table:t1,topic:PREFIX.public.t2:a;val")),),
         )
     if random.random() < 0.2:
         headers = {"header.changed.name": "Changed", "header.unchanged.name": "Unchanged"}
