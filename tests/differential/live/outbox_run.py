@@ -83,7 +83,11 @@ def run_outbox(run: Run) -> Outcome:
         if world.chance(0.3):
             world.execute("TRUNCATE outbox")
         run.silence()
-        return run.compared()
+        outcome = run.compared()
+        if PARTITIONS in run.config and "InvalidTopicException" in run.real.trace:
+            # Ours leaves the record out (docs/differences.md).
+            return Outcome("ok, until a name that no topic can have")
+        return outcome
 
 
 def _known(world: World) -> set[str]:
