@@ -15,7 +15,7 @@ from .stop_run import leave_changeable
 from .world import World
 
 LEFT_OUT: Final = (
-    "snapshot.", "topic.creation", "key.converter", "heartbeat", "replica.identity", "slot.stream", "message.key", "topic.transaction",
+    "snapshot.", "key.converter", "heartbeat", "replica.identity", "slot.stream", "message.key", "topic.transaction",
     "streaming.delay",
 )  # fmt: skip
 MODES: Final = ("initial", "always", "no_data", "initial_only", "when_needed", "configuration_based")

@@ -14,7 +14,7 @@ from .side import MISSING
 from .world import World
 
 LEFT_OUT: Final = (
-    "snapshot.", "topic.creation", "key.converter", "heartbeat", "replica.identity", "slot.stream", "message.key",
+    "snapshot.", "key.converter", "heartbeat", "replica.identity", "slot.stream", "message.key",
     "topic.transaction",
 )  # fmt: skip
 """Properties of snapshots, or that take away the keys by which the records are compared."""
