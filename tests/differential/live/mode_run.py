@@ -11,11 +11,11 @@ from .change_run import add_tables
 from .changes import change, insert
 from .configuration import draw_configuration
 from .run import Outcome, Run
-from .stop_run import leave_changeable
+from .stop_run import leave_changeable, without
 from .world import World
 
 LEFT_OUT: Final = (
-    "snapshot.", "key.converter", "heartbeat", "replica.identity", "slot.stream", "message.key", "topic.transaction",
+    "snapshot.", "topic.creation", "key.converter", "heartbeat", "replica.identity", "slot.stream", "message.key", "topic.transaction",
     "streaming.delay",
 )  # fmt: skip
 MODES: Final = ("initial", "always", "no_data", "initial_only", "when_needed", "configuration_based")
@@ -34,7 +34,7 @@ def run_modes(run: Run) -> Outcome:
         # Without a record Debezium stores no offset (docs/differences.md).
         world.execute("INSERT INTO public.zz_end VALUES (0, 'first')")
         drawn = draw_configuration(random, [], transforms=0.1, later=run.place.later)
-        run.config = {name: value for name, value in drawn.items() if not name.startswith(LEFT_OUT)}
+        run.config = without(drawn, LEFT_OUT)
         leave_changeable(run.config)
         run.config |= _mode(random)
         run.rules = replace(run.rules, order="key", reads="apart", sequences=False, exact=False, ignore="heartbeat|transaction|message$")
