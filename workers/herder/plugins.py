@@ -8,7 +8,7 @@ from typing import Final
 
 from connect_api.herder import HerderError, Plugin
 from connector.config.keys import DEFAULT_VERSION
-from connector.config.keys.plugin_classes import class_version
+from connector.config.keys.plugin_classes import UNDEFINED, class_version
 from workers.telemetry.logging import redact
 
 KAFKA_VERSION: Final = "4.3.0"
@@ -33,7 +33,12 @@ def others(version: str = CONNECTOR_VERSION) -> tuple[Plugin, ...]:
         *((name, "converter") for name in sorted(CONVERTERS)),
         *((name, "header_converter") for name in sorted(HEADER_CONVERTERS)),
     )
-    return tuple(Plugin(name, kind, class_version(name, version)) for name, kind in named)
+    return tuple(_plugin(name, kind, class_version(name, version)) for name, kind in named)
+
+
+def _plugin(name: str, kind: str, version: str) -> Plugin:
+    # Connect lists such a class without a version.
+    return Plugin(name, kind, None if version == UNDEFINED else version)
 
 
 def connectors(version: str = CONNECTOR_VERSION) -> tuple[Plugin, ...]:

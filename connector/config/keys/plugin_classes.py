@@ -11,6 +11,8 @@ from connector.emulation import emulation_of
 
 CONNECT_VERSION: Final = "4.3.0"
 """The version of Kafka's own classes."""
+UNDEFINED: Final = "undefined"
+"""What Connect takes for the version of a class that declares none."""
 
 _KAFKA: Final = "org.apache.kafka.connect."
 _KAFKA_TRANSFORMATIONS: Final = tuple(
@@ -140,10 +142,10 @@ def find_any_class(text: str, emulated: str) -> str | None:
 
 
 def class_version(name: str, emulated: str) -> str:
-    """Return the version that Connect shows for the class ``name``. Not every version of Debezium declares one."""
+    """Return Connect's version of the class ``name``: :data:`UNDEFINED` for a class of a Debezium that declares none."""
     if name.startswith(_KAFKA):
         return CONNECT_VERSION
-    return emulated if emulation_of(emulated).has_plugin_versions else "undefined"
+    return emulated if emulation_of(emulated).has_plugin_versions else UNDEFINED
 
 
 def version_problem(name: str, emulated: str, wanted: str | None, *, kinds: int = 1) -> BadVersionError | None:
