@@ -233,11 +233,9 @@ class EventRouter:
             if len(self._envelopes) >= _MOST:
                 self._envelopes.clear()
             kind = text_of(schema, row, self.route_column)
-            if kind is None:
-                # The record fails later, for it has no topic, but the name stays for those after it.
-                kind = "null"
             before, dot, last = (schema.name or "").rpartition(".")
-            name = f"{before}{dot}{kind}.{last}" if last else kind
+            # Without a topic the record fails later, but the name stays for those after it.
+            name = f"{before}{dot}{'null' if kind is None else kind}.{last}" if last else kind
             found = self._envelopes[key] = copied(Schema("struct", name=name, version=version), fields)
         return found
 

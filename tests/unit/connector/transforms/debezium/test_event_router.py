@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -78,15 +79,19 @@ def test_an_unknown_mode_is_refused() -> None:
         router("x")
 
 
-@pytest.mark.parametrize(("kind", "name"), [("first", "p.first.Value"), (None, "p.null.Value")])
-def test_a_tombstone_may_give_its_name_to_the_envelopes_after_it(kind: str | None, name: str) -> None:
+@pytest.mark.parametrize(
+    ("table", "kind", "name"), [("p.Value", "first", "p.first.Value"), ("p.Value", None, "p.null.Value"), (None, None, None)]
+)
+def test_a_tombstone_may_give_its_name_to_the_envelopes_after_it(table: str | None, kind: str | None, name: str | None) -> None:
+    schema = replace(ROW, name=table)
+    event = replace(EVENT, fields=(Field("before", schema), Field("after", schema), Field("op", STRING)))
     options = {"table.fields.additional.placement": "id:envelope", "route.tombstone.on.empty.payload": "true"}
     transform = EventRouter(Options(DEFINITIONS[0].keys_in(DEBEZIUM_3_6_3.version), options, DEBEZIUM_3_6_3))
     names = []
     for routed, payload in ((kind, " "), ("second", "x")):
         row = {"id": "1", "aggregatetype": routed, "aggregateid": "2", "payload": payload}
         with suppress(DataError):
-            message = transform.apply(ConnectRecord("t", None, None, EVENT, {"before": None, "after": row, "op": "c"}))
+            message = transform.apply(ConnectRecord("t", None, None, event, {"before": None, "after": row, "op": "c"}))
             assert message is not None
             names.append(message.value_schema and message.value_schema.name)
     assert names == ([None] if kind else []) + [name]
