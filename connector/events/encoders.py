@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 from connector.catalog.table import CatalogTable
 from connector.delivery.row_run import RowColumn
@@ -29,6 +29,7 @@ from connector.wire.pgoutput import UNCHANGED
 
 LOG: Final = EventLog(__name__)
 
+T = TypeVar("T")
 RowFunction = Callable[[Sequence[bytes | None]], bytes]
 HEAD: Final = b'{"before":null,"after":'
 """The beginning of an event without an old row."""
@@ -235,30 +236,26 @@ class TableEncoder:
 
 
 def _with_null(table: str, column: EventColumn, settings: ConverterSettings) -> EventColumn:
-    """Return the column with null in place of values that its schema does not have, if it is optional.
+    """Return the column with null in place of values that cannot be converted, if its codec is lenient and it is optional.
 
     As in Debezium this is no failure, neither of the row nor of its key.
     """
     codec = column.codec
-    if not codec.partial or column.not_null:
+    if not codec.lenient or column.not_null:
         return column
-    null = value_encoder(column.schema, settings)(None)
 
-    def encode(cell: bytes) -> bytes:
-        try:
-            return codec.encode(cell)
-        except ValueError as error:
-            LOG.warning("value sent as null", table=table, column=column.name, reason=str(error))
-            return null
+    def lenient(convert: Callable[[bytes], T], null: T) -> Callable[[bytes], T]:
+        def attempt(cell: bytes) -> T:
+            try:
+                return convert(cell)
+            except ValueError as error:
+                LOG.warning("value sent as null", table=table, column=column.name, reason=str(error))
+                return null
 
-    def decode(cell: bytes) -> object:
-        try:
-            return codec.decode(cell)
-        except ValueError as error:
-            LOG.warning("value sent as null", table=table, column=column.name, reason=str(error))
-            return None
+        return attempt
 
-    return replace(column, codec=replace(codec, encode=encode, decode=decode))
+    encode = lenient(codec.encode, value_encoder(column.schema, settings)(None))
+    return replace(column, codec=replace(codec, encode=encode, decode=lenient(codec.decode, None)))
 
 
 def _in_place_of_null(column: EventColumn) -> tuple[object, object]:

@@ -29,19 +29,17 @@ def array(
     optional_items: bool = True,
     texts_of_parts: bool = False,
     unavailable: object = None,
-    lenient: bool = False,
     delimiter: bytes = b",",
 ) -> Codec:
     """Return the codec of an array column with elements of ``element``.
 
-    ``delimiter`` is typdelim of the element type: a comma for all but PostGIS' types (colon) and box (semicolon). ``lenient`` turns an
-    element that cannot be converted into null; otherwise the whole value raises ValueError. Without ``optional_items``,
-    ``texts_of_parts`` puts the text of a sub-array where null would stand for it.
+    ``delimiter`` is typdelim of the element type: a comma for all but PostGIS' types (colon) and box (semicolon). Without
+    ``optional_items``, ``texts_of_parts`` puts the text of a sub-array where null would stand for it.
     """
     texts_of_parts = texts_of_parts and not optional_items
     items = element.schema.as_optional(optional_items)
-    encode_element = _tolerant(element.encode, b"null") if lenient else element.encode
-    decode_element = _tolerant(element.decode, None) if lenient else element.decode
+    encode_element = _tolerant(element.encode, b"null") if element.lenient else element.encode
+    decode_element = _tolerant(element.decode, None) if element.lenient else element.decode
 
     def split(text: bytes) -> list[bytes | None]:
         found = elements(text, delimiter)

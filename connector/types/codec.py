@@ -82,7 +82,8 @@ class Codec:
     placeholder. ``cell_value`` is set if a user's converter has taken the column. It makes the Connect value of every cell, also of NULL
     (None) and of an unchanged TOAST value. In this case ``schema`` is complete, and null is written as ``schema`` prescribes. ``unscaled``
     is set for a Decimal whose texts have all digits of its scale: it returns the unscaled number. All functions raise ValueError for a text
-    that the type cannot have. ``partial``: they also raise it for values that PostgreSQL's type has, and ``schema`` has not.
+    that the type cannot have, or for a value that has no place in ``schema``. With ``lenient`` this is no failure where null may stand for
+    the value: in an optional column and in an array.
     """
 
     schema: Schema
@@ -93,7 +94,7 @@ class Codec:
     inline: str | None = None
     cell_value: Callable[[bytes | None], object] | None = None
     unscaled: Callable[[bytes], int] | None = None
-    partial: bool = False
+    lenient: bool = False
 
 
 Types = Mapping[int, TypeInfo]

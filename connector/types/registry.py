@@ -325,7 +325,6 @@ def _array_codec(info: TypeInfo | None, context: _Context) -> Codec | None:
         optional_items=info.kind != "e" and info.name not in _REQUIRED_ITEMS,
         texts_of_parts=True,
         unavailable=array_placeholder(info, element, context.placeholder),
-        lenient=info.name == "timestamp" and context.settings.time_precision_mode == "nanoseconds",
         delimiter=delimiter,
     )
 

@@ -117,7 +117,7 @@ def timestamp(mode: str, modifier: int, *, saturated: bool = False) -> Codec:
         iso = _saturated_iso_timestamp if saturated else iso_timestamp
         return _string("io.debezium.time.IsoTimestamp", iso, "1970-01-01T00:00:00Z")
     if mode == "nanoseconds":
-        return replace(_integer("int64", "io.debezium.time.NanoTimestamp", epoch_nanos), partial=True)
+        return replace(_integer("int64", "io.debezium.time.NanoTimestamp", epoch_nanos), lenient=True)
     if mode == "connect":
         return _integer("int64", CONNECT_TIMESTAMP, _saturated_millis if saturated else epoch_millis)
     if precision_of(modifier) <= 3 and mode != "microseconds":
