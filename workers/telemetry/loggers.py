@@ -102,8 +102,7 @@ class Loggers:
         for below, other in self._existing():
             if other.level != logging.NOTSET and below != known and _is_within(below, known):
                 self._words.pop(below, None)
-                if other is not self._manager.root:
-                    other.setLevel(logging.NOTSET)
+                other.setLevel(logging.NOTSET)
         self._words[known] = word
         logger.setLevel(LEVELS[word])
         if known == ROOT:

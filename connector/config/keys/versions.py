@@ -55,9 +55,9 @@ def newest(wanted: str | None, plugin: str, versions: Sequence[str]) -> str:
     if wanted is None or trim(wanted) == LATEST:
         return versions[-1]
     asked = trim(wanted)
-    # A bare version is exact; an empty one matches no version.
     if asked in versions:
         return asked
+    # A bare version is exact; an empty one matches no version.
     text = asked if asked[:1] in ("[", "(") else f"[{asked}]"
     intervals = _intervals(text) if asked else ()
     if intervals is None:
