@@ -25,7 +25,8 @@ def each_case(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorate a test as ``pytest.mark.parametrize(names, cases, ids=ids)`` does. It fails where any case does, or there is none.
 
-    The test may be a coroutine function. All cases have the same fixtures; a test that changes them is parametrized instead.
+    The test may be a coroutine function. All cases have the same fixtures; a test that changes them is parametrized instead. No case has
+    marks or is skipped. Marks of the test are above its tables.
     """
     arguments = (names,) if isinstance(names, str) else names
     listed = list(cases)
@@ -34,6 +35,7 @@ def each_case(
     table = [_case(case, arguments, label, label_of) for case, label in zip(listed, labels, strict=True)]
 
     def decorate(check: Callable[..., Any]) -> Callable[..., Any]:
+        assert not getattr(check, "pytestmark", ()), "a mark below a table has no effect"
         if (inner := _DECORATED.get(check)) is None:
             return _test(check, arguments, table)
         combined = [(f"{label}-{other}", {**values, **more}) for label, values in table for other, more in inner.table]
@@ -99,7 +101,7 @@ class _Failures:
         pass
 
     def __exit__(self, _type: type[BaseException] | None, failure: BaseException | None, _traceback: TracebackType | None) -> bool:
-        if not isinstance(failure, (Exception, pytest.fail.Exception)):
+        if not isinstance(failure, (Exception, pytest.fail.Exception, pytest.skip.Exception)):
             return False
         failure.add_note(f"in case {self._label}")
         self._labels.append(self._label)
@@ -117,6 +119,7 @@ def _case(case: Any, names: tuple[str, ...], label: str | None, label_of: Callab
     several = len(names) > 1
     if hasattr(case, "marks"):
         # pytest.param
+        assert not case.marks, "a mark of one case has no effect"
         case, label = case.values if several else case.values[0], case.id or label
     values = tuple(case) if several else (case,)
     if label is None:

@@ -34,6 +34,29 @@ def test_a_table_without_cases_fails() -> None:
         check()
 
 
+def test_a_case_that_is_skipped_hides_no_other() -> None:
+    @each_case("number", [1, 2, 3])
+    def check(number: int) -> None:
+        if number == 2:
+            pytest.skip("two")
+        assert number == 3
+
+    with pytest.raises(BaseExceptionGroup, match="2 of 3 cases failed: 1, 2"):
+        check()
+
+
+def test_marks_that_would_have_no_effect_are_refused() -> None:
+    with pytest.raises(AssertionError, match="a mark of one case has no effect"):
+        each_case("number", [pytest.param(1, marks=pytest.mark.long)])
+
+    @pytest.mark.long
+    def check(number: int) -> None:
+        raise NotImplementedError
+
+    with pytest.raises(AssertionError, match="a mark below a table has no effect"):
+        each_case("number", [1])(check)
+
+
 def test_a_test_keeps_its_name_and_is_called_without_arguments() -> None:
     @each_case("number", [1])
     def check(number: int) -> None:
