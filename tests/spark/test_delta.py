@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -20,7 +21,7 @@ from workers.spark.failure import JobError
 from workers.spark.sinks import DeltaPlace, delta, sink_of
 from workers.spark.sinks.incoming import Incoming
 from workers.spark.sinks.merge import insert_statement
-from workers.spark.tables.table import DELETE, LSN, POSITION, UPSERT, Column, Table
+from workers.spark.tables.table import ALL, DELETE, LSN, POSITION, UPSERT, Column, Table
 
 pytestmark = pytest.mark.pg_once
 
@@ -118,6 +119,25 @@ def test_delta_knows_the_highest_key_of_tables_that_it_has_filled(
     sink.apply(8, [effects(spark, PLAIN, [up(8, "a", 8), up(9, "a", 8)])])
     assert operations(spark, tmp_path)[8:] == ["MERGE"]
     assert shown(sink, PLAIN) == [(1, "a", 2), (10, "a", 7), (5, "a", 4), (7, "a", 3), (8, "a", 8), (9, "a", 8)]
+
+
+def test_delta_knows_a_table_in_the_place_of_another_one(spark: SparkSession, tmp_path: Path) -> None:
+    sink = sink_of(DeltaPlace(str(tmp_path)), spark)
+    sink.apply(0, [effects(spark, PLAIN, [up(1, "a", 1)])])
+    shutil.rmtree(tmp_path / "s")
+    sink_of(DeltaPlace(str(tmp_path)), spark).apply(0, [effects(spark, PLAIN, [up(5, "b", 1)])])
+    # Its version has the same number, and a key above the highest one of the former table.
+    sink.apply(1, [effects(spark, PLAIN, [up(5, "c", 2)])])
+    assert shown(sink, PLAIN) == [(5, "c", 2)]
+
+
+def test_delta_adds_rows_without_a_merge_after_a_truncate(spark: SparkSession, tmp_path: Path) -> None:
+    sink = sink_of(DeltaPlace(str(tmp_path)), spark)
+    batches: list[Rows] = [[up(8, "a", 1)], [up(8, "b", 2)], [up(1, "c", 3)], [up(2, "d", 4)]]
+    for number, rows in enumerate(batches):
+        sink.apply(number, [effects(spark, PLAIN, rows, truncated=ALL if number == 2 else None)])
+    assert operations(spark, tmp_path) == ["WRITE", "MERGE", "MERGE", "WRITE"]
+    assert shown(sink, PLAIN) == [(1, "c", 3), (2, "d", 4)]
 
 
 @pytest.mark.long

@@ -24,7 +24,7 @@ from pyspark.sql.types import (
 
 from workers.spark.failure import UNREADABLE, JobError, TableError
 from workers.spark.sinks.delta_readers import MICROSECONDS, PROPERTIES, refused_names, refused_table
-from workers.spark.sinks.delta_version import version_of
+from workers.spark.sinks.delta_version import DeltaVersion, version_of
 from workers.spark.sinks.highest_keys import HighestKeys
 from workers.spark.sinks.incoming import Incoming, side_by_side
 from workers.spark.sinks.lake import LakeSink
@@ -71,7 +71,7 @@ class DeltaSink(LakeSink):
         self._few = SmallDelta(readers)
         self._sizes: dict[str, int] = {}
         """Identifier → the bytes of the table's files before its last batch. The first batch of a process does not know them."""
-        self._versions: dict[str, int | None] = {}
+        self._versions: dict[str, DeltaVersion] = {}
         """Identifier → the version of the table before its last batch."""
         self._highest = HighestKeys()
         self._unasked: Counter[str] = Counter()
@@ -108,16 +108,20 @@ class DeltaSink(LakeSink):
 
     def looked(self, table: Table, there: DataFrame) -> None:
         """Remember the table's size, which decides how the next batch is written."""
-        self._versions[self.identifier(table)], self._sizes[self.identifier(table)] = version_of(there)
+        identifier, found = self.identifier(table), version_of(there)
+        self._versions[identifier], self._sizes[identifier] = found, found.size
 
     def evolved(self, identifier: str) -> None:
         """Forget the table's keys."""
-        self._highest.forget(identifier)
+        self._highest.forget(self._versions[identifier].table)
 
     def brought(self, session: SparkSession, identifier: str, batch: Incoming, *, new: bool) -> None:
         """Remember the table's highest key."""
-        before = -1 if new else self._versions.get(identifier)
-        self._highest.brought(identifier, before, version_of(session.table(identifier)).number, batch)
+        before, now = -1 if new else self._versions[identifier].number, version_of(session.table(identifier))
+        self._highest.brought(now.table, before, now.number, batch)
+        if batch.truncated is not None:
+            # New rows often follow a truncate.
+            del self._unasked[identifier]
 
     def lacks(self, session: SparkSession, identifier: str, batch: Incoming) -> bool:
         """Whether no file can have the batch's keys. A snapshot of a new table has many such batches.
@@ -125,8 +129,8 @@ class DeltaSink(LakeSink):
         If the table's highest key is not known, the statistics in the log decide, a look of 0.5 to 1 CPU-s. A batch of changes has keys
         that are there. So after such a batch the next :data:`UNASKED` batches count as such without a look.
         """
-        version = self._versions.get(identifier)
-        known = self._highest.lacks(identifier, version, batch)
+        table, version, _ = self._versions[identifier]
+        known = self._highest.lacks(table, version, batch)
         if known is not None or batch.bounds is None:
             return bool(known)
         if self._unasked[identifier] > 0:
@@ -136,7 +140,7 @@ class DeltaSink(LakeSink):
         within = between("", batch.bounds) if batch.ends is None else at_least(batch.bounds)
         found = not session.table(identifier).where(within).inputFiles()
         if found:
-            self._highest.below(identifier, version, batch)
+            self._highest.below(table, version, batch)
         else:
             self._unasked[identifier] = UNASKED
         return found

@@ -9,8 +9,12 @@ from pyspark.sql import DataFrame
 
 
 class DeltaVersion(NamedTuple):
-    """A version's number, None if it is not known, and the bytes of its files."""
+    """A version of a table: the table's id, which another table in its place does not have, the number, and the bytes of its files.
 
+    If Delta does not show the number, it is None and the id is empty.
+    """
+
+    table: str
     number: int | None
     size: int
 
@@ -21,13 +25,13 @@ def version_of(there: DataFrame) -> DeltaVersion:
     The log has the size beside a version that Delta committed. Spark's statistics make Delta read the log by a job: 0.5 CPU-s a batch.
     """
     plan: Any = there._jdf.queryExecution().analyzed()  # noqa: SLF001 - PySpark does not show a table's version
-    number: int | None = None
+    table, number = "", None
     try:
         newest = plan.collectLeaves().head().relation().location().deltaLog().unsafeVolatileSnapshot()
-        number = int(newest.version())
+        table, number = str(newest.metadata().id()), int(newest.version())
         if newest.checksumOpt().isDefined():
-            return DeltaVersion(number, int(newest.checksumOpt().get().tableSizeBytes()))
+            return DeltaVersion(table, number, int(newest.checksumOpt().get().tableSizeBytes()))
     except Py4JError:
         # Another version of Delta may not have these.
         pass
-    return DeltaVersion(number, int(str(plan.stats().sizeInBytes())))
+    return DeltaVersion(table, number, int(str(plan.stats().sizeInBytes())))

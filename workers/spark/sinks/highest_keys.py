@@ -22,7 +22,8 @@ class _Highest:
 class HighestKeys:
     """The highest keys of the tables of one process, which is the only one that adds rows. Pure.
 
-    What is known of a table counts for one version of it. A commit of another process ends it.
+    A table is named by its id. What is known of it counts for one version. A commit of another process ends it, and so does a truncate:
+    new keys may be below those of the rows that it removes.
     """
 
     def __init__(self) -> None:
@@ -49,7 +50,7 @@ class HighestKeys:
         known, ends = self._known.pop(table, None), batch.ends
         # The commit that creates a table has no rows.
         commits = 2 if before == -1 else 1
-        if before is None or version != before + commits or ends is None or batch.bounds is None:
+        if before is None or version != before + commits or ends is None or batch.bounds is None or batch.truncated is not None:
             return
         column, highest = batch.bounds[0], ends[1]
         if before >= 0:

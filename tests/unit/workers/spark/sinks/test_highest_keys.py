@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -71,6 +72,12 @@ def test_another_version_column_or_type_is_not_known(keys: HighestKeys) -> None:
 def test_a_table_that_has_changed_columns_is_forgotten(keys: HighestKeys) -> None:
     keys.forget("t")
     assert keys.lacks("t", 1, batch((10, 12))) is None
+
+
+def test_a_truncate_ends_what_is_known(keys: HighestKeys) -> None:
+    keys.brought("t", 1, 2, replace(batch((1, 2)), truncated=100))
+    # The keys begin at 1 again, so that 3 is new.
+    assert keys.lacks("t", 2, batch((3, 4))) is None
 
 
 def test_a_look_at_the_table_makes_its_keys_known() -> None:
