@@ -278,6 +278,13 @@ def test_many_changes_of_few_rows_are_reduced_in_the_driver(rig: Rig, monkeypatc
     assert [row[:2] for row in shown(rig.sink, PLAIN)] == [(1, "x3"), (3, "z2"), (4, "w"), (5, "v"), (6, "u"), (7, "t")]
 
 
+def test_effects_of_several_topics_on_a_table_stay_in_their_order(rig: Rig) -> None:
+    rig.fill(PLAIN, [up(1, "x", 10)])
+    truncate = replace(effects(rig.spark, PLAIN, [], truncated=150), known=True)
+    rig.sink.apply(1, [truncate, few(rig.spark, PLAIN, [up(2, "y", 20)], lsn=100)])
+    assert shown(rig.sink, PLAIN) == [(2, "y", 20)]
+
+
 def test_failure_of_the_cheap_way_is_reported(rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     rig.fill(PLAIN, [up(1, "x", 10)])
     with monkeypatch.context() as patch:

@@ -93,12 +93,17 @@ class DeltaSink(LakeSink):
         if self._folder is None:
             return effects
         applied: list[Effects] = []
+        merged: set[str] = set()
 
         def attempt(one: Effects) -> None:
+            name = self.identifier(one.table)
             # The first batch of a process does not know the sizes.
-            size = self._sizes.get(self.identifier(one.table))
-            if (size or 0) <= SMALL and self._few.applied(one, self._path(one.table), small=size is not None):
+            size = self._sizes.get(name)
+            # Several topics may fill one table. Their effects stay in order: a truncate of one removes older rows of all.
+            if name not in merged and (size or 0) <= SMALL and self._few.applied(one, self._path(one.table), small=size is not None):
                 applied.append(one)
+            else:
+                merged.add(name)
 
         side_by_side(attempt, effects, self._threads)
         rest = [one for one in effects if not any(one is other for other in applied)]
