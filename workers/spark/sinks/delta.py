@@ -131,23 +131,24 @@ class DeltaSink(LakeSink):
     def lacks(self, session: SparkSession, identifier: str, batch: Incoming) -> bool:
         """Whether no file can have the batch's keys. A snapshot of a new table has many such batches.
 
-        If the table's highest key is not known, the statistics in the log decide, a look of 0.5 to 1 CPU-s. A batch of changes has keys
-        that are there. So after such a batch the next :data:`UNASKED` batches count as such without a look.
+        If they are not above the table's highest key, or this is not known, the statistics in the log decide, a look of 0.5 to 1 CPU-s:
+        an incremental snapshot brings keys below those of rows that came before it. A batch of changes has keys that are there. So after
+        such a batch the next :data:`UNASKED` batches count as such without a look.
         """
         table, version, _ = self._versions[identifier]
         known = self._highest.lacks(table, version, batch)
-        if known is not None or batch.bounds is None:
+        within = between("", batch.bounds)
+        if known or batch.bounds is None or within is None:
             return bool(known)
         if self._unasked[identifier] > 0:
             self._unasked[identifier] -= 1
             return False
-        # Of these types the highest key is known afterwards.
-        within = between("", batch.bounds) if batch.ends is None else at_least(batch.bounds)
-        found = not session.table(identifier).where(within).inputFiles()
-        if found:
-            self._highest.below(table, version, batch)
-        else:
+        there = session.table(identifier)
+        found = not there.where(within).inputFiles()
+        if not found:
             self._unasked[identifier] = UNASKED
+        elif known is None and batch.ends is not None and not there.where(at_least(batch.bounds)).inputFiles():
+            self._highest.below(table, version, batch)
         return found
 
     def identifier(self, table: Table) -> str:
