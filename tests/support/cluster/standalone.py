@@ -78,6 +78,7 @@ def _answers(cluster: Cluster, master: Process) -> bool:
     assert master.running, master.last_words()
     try:
         cluster.state()
-    except (URLError, ConnectionError):
+    except (URLError, ConnectionError, json.JSONDecodeError):
+        # The master's server answers with a page for people before it has the document.
         return False
     return True
