@@ -22,7 +22,7 @@ VARYING: Final = re.compile(rb'"(?:ts_ms|ts_us|ts_ns|lsn|txId)":-?\d+|"sequence"
 UNAVAILABLE: Final = re.compile(r"__debezium_unavailable_value|X19kZWJleml1bV9|\[95, 95, 100, 101, 98")
 """The placeholder as text, bytes and numbers."""
 COUNTS: Final = frozenset({"chunk_index", "total_chunks", "total_rows"})
-"""What Debezium 3.7 tells of a table in notifications, because it counted the rows beforehand."""
+"""What Debezium 3.7 has of a table in notifications, because it counts the rows beforehand."""
 ABSENT: Final = "<absent>"
 
 
