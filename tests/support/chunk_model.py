@@ -9,18 +9,11 @@ the table.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from io import BytesIO
-from types import FunctionType
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from connector.catalog.table import CatalogTable
 from connector.catalog.visibility import Visibility
-from connector.emulation import Emulation
-from connector.events.encoders import TableEncoder
-from connector.events.envelope import TableSource
 from connector.events.live_table import LiveTable
 from connector.events.stream import Stream
 from connector.events.stream_settings import StreamSettings
@@ -68,9 +61,7 @@ from connector.incremental.coordinator_events import (
 from connector.incremental.coordinator_phases import Phase
 from connector.incremental.state import Collection
 from connector.incremental.target import NO_PLACE, Target
-from connector.record.schema import Schema
 from connector.signals.signal import CLOSE, OPEN, source_signal
-from connector.types.codec import TypeInfo
 
 from .chunk_tables import SIGNALS, TABLES, compiled, target_of
 from .stream_rig import NOW_NS, Failures, RecordingOut, Sent, relation_of
@@ -81,7 +72,6 @@ Change = tuple[str, str, str]
 
 _FIRST_XID: Final = 1000
 _SETTINGS: Final = StreamSettings(skipped=frozenset())
-_CONSTANT: Final = (type, FunctionType, CatalogTable, Emulation, Schema, StreamSettings, TableEncoder, TableSource, TypeInfo)
 
 
 class BrokenRuleError(AssertionError):
@@ -155,19 +145,6 @@ class World:
         self.coordinator = self._new_coordinator()
         names = list(rows) if asked is None else asked
         self.tell(SnapshotAsked(tuple(Collection(f"public.{table}") for table in names), "s"))
-
-    # Copies
-
-    def saved(self) -> bytes:
-        """The state of this world, for :meth:`restored`."""
-        written = BytesIO()
-        _Writer(written, pickle.HIGHEST_PROTOCOL).dump(self)
-        return written.getvalue()
-
-    @staticmethod
-    def restored(saved: bytes) -> World:
-        """A world of its own in this state."""
-        return cast("World", pickle.loads(saved))
 
     # The database
 
@@ -511,21 +488,3 @@ class World:
             tuple((tuple(sorted(topic.values.items())), tuple(sorted(topic.version.items()))) for topic in self.topics.values()),
             frozenset(self.stopped),
         )
-
-
-_shared: Final[dict[int, object]] = {}
-
-
-def _same(number: int) -> object:
-    return _shared[number]
-
-
-class _Writer(pickle.Pickler):
-    """Leaves out what never changes and is made once, as the tables' encoders: all worlds have the same."""
-
-    def reducer_override(self, value: Any) -> Any:
-        if type(value) not in _CONSTANT or value is _same:
-            return NotImplemented
-        assert getattr(value, "__closure__", None) is None, "a function with variables would connect the worlds"
-        _shared[id(value)] = value
-        return _same, (id(value),)

@@ -111,8 +111,8 @@ class _Failures:
     def throw(self) -> None:
         """Raise what was kept."""
         if self._failures:
-            told = f"{len(self._failures)} of {self._cases} cases failed: {', '.join(self._labels)}"
-            raise BaseExceptionGroup(told, self._failures[:_SHOWN])
+            summary = f"{len(self._failures)} of {self._cases} cases failed: {', '.join(self._labels)}"
+            raise BaseExceptionGroup(summary, self._failures[:_SHOWN])
 
 
 def _case(case: Any, names: tuple[str, ...], label: str | None, label_of: Callable[[Any], str]) -> _Case:

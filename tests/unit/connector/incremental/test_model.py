@@ -23,6 +23,7 @@ from connector.incremental.state import Collection
 from connector.incremental.window import Window
 from connector.incremental.windowed_chunk import Verdict, WindowedChunk
 from tests.support.chunk_model import BrokenRuleError, Change, World
+from tests.support.chunk_world_copies import restored, saved
 
 MOST_AGAIN = 1
 """Chunks read again before what they wait for must be seen: without an end the orders would have none."""
@@ -86,10 +87,10 @@ def explore(plan: Plan, coordinator: type[Coordinator[bytes]] = Coordinator) -> 
     seen: set[object] = set()
     beginning = World(plan.rows, size=plan.size, read_only=plan.read_only, asked=plan.asked, coordinator=coordinator)
     # Each path with the world before its last step.
-    waiting: list[tuple[tuple[Action, ...], bytes]] = [((), beginning.saved())]
+    waiting: list[tuple[tuple[Action, ...], bytes]] = [((), saved(beginning))]
     while waiting:
         path, before = waiting.pop()
-        world = World.restored(before)
+        world = restored(before)
         try:
             while True:
                 if path and not perform(world, plan, path[-1]):
@@ -104,7 +105,7 @@ def explore(plan: Plan, coordinator: type[Coordinator[bytes]] = Coordinator) -> 
                     world.check()
                     break
                 if len(ways) > 1:
-                    before = world.saved()
+                    before = saved(world)
                     waiting += [((*path, way), before) for way in ways[:-1]]
                 path = (*path, ways[-1])
         except BrokenRuleError as broken:
