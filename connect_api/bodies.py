@@ -15,9 +15,9 @@ import orjson
 from fastapi import Request
 from starlette.exceptions import HTTPException
 
-from connect_api.errors import RequestError
 from connect_api.herder import HerderError, TargetState
 from connect_api.media import media_type
+from connect_api.request_error import RequestError
 from connect_api.schemas import closed, mapping
 
 LIMIT: Final = 4 * 1024 * 1024

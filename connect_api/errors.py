@@ -18,17 +18,8 @@ from starlette.exceptions import HTTPException
 from connect_api.herder import HerderError
 from connect_api.login import LoginError, refusal
 from connect_api.methods import allowed
+from connect_api.request_error import RequestError
 from connect_api.schemas import TEXT, closed
-
-
-class RequestError(Exception):
-    """The request is malformed: it is answered with ``status``. The message names the field and says how to correct it."""
-
-    def __init__(self, message: str, *, status: int = 400) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
-
 
 FAILURE: Final = closed("ErrorMessage", {"error_code": {"type": "integer", "minimum": 400, "maximum": 599}, "message": TEXT})
 

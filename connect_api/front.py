@@ -12,11 +12,12 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from connect_api.errors import RequestError, error
+from connect_api.errors import error
 from connect_api.hosts import AllowedHosts, single_host
 from connect_api.login import Login, refusal
 from connect_api.methods import allowed
 from connect_api.paths import canonical
+from connect_api.request_error import RequestError
 from connector.log import EventLog
 
 LOG: Final = EventLog(__name__)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from ipaddress import ip_address
 from typing import Final
 
-from connect_api.errors import RequestError
+from connect_api.request_error import RequestError
 
 MISDIRECTED: Final = 421
 

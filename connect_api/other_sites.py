@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from fastapi import Request
 
 from connect_api.cross_origin import CrossOrigin
-from connect_api.errors import RequestError
+from connect_api.request_error import RequestError
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN: Final = ("same-origin", "none")

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote, unquote_to_bytes
 
 from starlette.convertors import Convertor, register_url_convertor
 
-from connect_api.errors import RequestError
+from connect_api.request_error import RequestError
 
 PLAIN: Final = "~!$&'()*+,=:@"
 """The characters that a path segment may hold unencoded (RFC 3986, 3.3), without ``;``, which begins a matrix parameter."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from connect_api.errors import RequestError
+from connect_api.request_error import RequestError
 
 
 class Streams:

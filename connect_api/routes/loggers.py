@@ -8,8 +8,8 @@ from fastapi import FastAPI, Request, Response
 
 from connect_api import bodies, models
 from connect_api.documentation import answers, extra, query
-from connect_api.errors import RequestError
 from connect_api.herder import Herder, HerderError
+from connect_api.request_error import RequestError
 from connect_api.schemas import TEXT, array, mapping, one_of
 
 LEVELS: Final = frozenset({"OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "ALL"})

@@ -13,9 +13,9 @@ from starlette.types import Receive, Scope, Send
 
 from connect_api import models
 from connect_api.documentation import JSON, extra, fails
-from connect_api.errors import RequestError
 from connect_api.herder import Elsewhere, Herder, HerderError, Note
 from connect_api.media import media_type, negotiate
+from connect_api.request_error import RequestError
 from connect_api.schemas import TEXT, array
 from connect_api.streams import Streams
 

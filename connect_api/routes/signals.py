@@ -9,8 +9,8 @@ from fastapi import FastAPI, Request, Response
 
 from connect_api import bodies, models
 from connect_api.documentation import answers, extra
-from connect_api.errors import RequestError
 from connect_api.herder import Herder, SignalRequest
+from connect_api.request_error import RequestError
 from connect_api.schemas import closed
 
 SIGNAL_BODY: Final = closed(

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Final
 
 from connect_api.bodies import parse_object, texts
-from connect_api.errors import RequestError
+from connect_api.request_error import RequestError
 from connector.errors import CdcError, ErrorKind
 from connector.io.regex_process import BacktrackingProcess
 from connector.runner.context import TaskContext

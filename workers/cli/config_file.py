@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from connect_api import bodies
-from connect_api.errors import RequestError
 from connect_api.herder import HerderError
+from connect_api.request_error import RequestError
 from connector.java.properties import read_properties
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 
-from connect_api.errors import RequestError
 from connect_api.paths import encode
+from connect_api.request_error import RequestError
 from workers.console import guard
 from workers.console.figures import HEIGHT, WIDTH, count, duration, size
 

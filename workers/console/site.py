@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from connect_api import bodies
-from connect_api.errors import RequestError
 from connect_api.herder import HerderError
 from connect_api.login import Login
+from connect_api.request_error import RequestError
 from connector.log import EventLog
 from workers.console import answers, guard
 from workers.console.connector_pages import ConnectorPages, LookAtSlot

@@ -18,8 +18,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from connect_api import bodies
-from connect_api.errors import RequestError
 from connect_api.login import Login
+from connect_api.request_error import RequestError
 
 PATH: Final = "/jolokia"
 _LARGEST: Final = 1_048_576

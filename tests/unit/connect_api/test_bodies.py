@@ -9,7 +9,7 @@ from fastapi import Request
 from starlette.types import Message
 
 from connect_api import bodies
-from connect_api.errors import RequestError
+from connect_api.request_error import RequestError
 from tests.support.each_case import each_case
 from tests.support.fake_herder import CLASS, FakeHerder, failure, rest
 

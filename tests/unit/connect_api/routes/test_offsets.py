@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from connect_api.errors import RequestError
 from connect_api.herder import HerderError, Offset
+from connect_api.request_error import RequestError
 from connect_api.routes.offsets import changes
 from tests.support.each_case import each_case
 from tests.support.fake_herder import FakeHerder, failure, rest

@@ -109,3 +109,9 @@ def test_a_worker_start_does_not_import_the_command_line() -> None:
     assert "'workers.settings.worker_settings'" in done.stdout
     assert "'workers.cli" not in done.stdout
     assert "'rich" not in done.stdout
+
+
+def test_a_command_does_not_import_the_web_framework() -> None:
+    script = "import sys\nfrom workers.__main__ import main\nmain(['status', '--help'])\nprint('fastapi' in sys.modules)"
+    done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("\nFalse\n")
