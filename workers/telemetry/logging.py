@@ -20,6 +20,7 @@ from typing import Final, TextIO
 
 from workers.settings.log_format import LogFormat
 from workers.settings.references import references
+from workers.telemetry.repeated_lines import RepeatedLines
 
 HIDDEN: Final = "[hidden]"
 _SECRET: Final = re.compile(r"password|passwd|secret|token|credential|jaas|private|keystore\.key|basic\.auth|api\.?key", re.IGNORECASE)
@@ -196,6 +197,7 @@ def configure(level: str = "INFO", stream: TextIO | None = None, log_format: Log
     handler = logging.StreamHandler(stream if stream is not None else sys.stderr)
     handler.setFormatter(_FORMATTERS[log_format]())
     handler.addFilter(lambda record: may_log(record.name, record.levelno))
+    handler.addFilter(RepeatedLines(_connector.get))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(LEVELS.get(level.strip().upper(), logging.INFO))
