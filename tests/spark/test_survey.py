@@ -1,0 +1,44 @@
+"""The survey finds the records that need more than the fast path, whatever the texts that show them."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from workers.spark.topics.survey import Signs, json_signs, survey
+
+pytestmark = pytest.mark.pg_once
+
+
+def flags(spark: SparkSession, signs: Signs, payloads: list[str | None]) -> list[tuple[bool, bool, bool]]:
+    """What the survey says of each payload: placeholders, truncates, begins."""
+    rows = [(f"t{at}", 1, 1, text, None, False, False, at) for at, text in enumerate(payloads)]
+    kinds = "topic string, layout bigint, key_layout bigint, value string, key string, came boolean, left boolean, offset bigint"
+    cut = spark.createDataFrame(rows, kinds).withColumns({"timestamp": F.timestamp_millis(F.lit(0)), "partition": F.lit(0)})
+    return [(group.placeholders, group.truncates, group.begins) for group in survey(cut.coalesce(1), signs)]
+
+
+def test_the_signs_of_json(spark: SparkSession) -> None:
+    signs = json_signs("__debezium_unavailable_value")
+    payloads = [
+        '{"a":"x"}',
+        '{"a":"__debezium_unavailable_value"}',
+        '{"a":"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="}',
+        '{"op":"t"}',
+        '{"source":{"snapshot":"first"}}',
+        '{"source":{"snapshot":"first_in_data_collection"},"a":["__debezium_unavailable_value"]}',
+        None,
+    ]
+    none = (False, False, False)
+    found = [none, (True, False, False), (True, False, False), (False, True, False), (False, False, True), (True, False, True), none]
+    assert flags(spark, signs, payloads) == found
+
+
+def test_no_character_of_a_sign_has_a_meaning(spark: SparkSession) -> None:
+    for sign in (".*", r"a\E.", r"\Q", "\\", "(", "^$", "Ä€😀", "a\nb", ""):
+        signs = Signs((sign,), None, None)
+        assert flags(spark, signs, [f"<{sign}>", "<none>"]) == [(True, True, True), (sign == "", True, True)], sign
