@@ -12,6 +12,7 @@ The ways:
 
 Each way runs in a process of two threads and prints one line of JSON on stdout. With ``--tables`` a line for each number of tables follows
 (:mod:`workers.lab.bench.mirror.many_tables`), and with ``--lag`` the lag under a load of pgbench (:mod:`workers.lab.bench.mirror.lag`).
+``--sink`` chooses where these two mirror to; the ways mirror into Delta.
 This project's mirrors use their own settings of Spark. The other ways use them too, except that Spark generates code as by default.
 """
 
@@ -41,7 +42,7 @@ from pyspark.sql.avro.functions import to_avro
 from workers.lab.bench import orders
 from workers.lab.bench.failure import BenchError
 from workers.lab.bench.mirror.lag import Load, measure_lag
-from workers.lab.bench.mirror.many_tables import measure
+from workers.lab.bench.mirror.many_tables import SINKS, measure
 from workers.lab.bench.race import CONNECTOR, Plan, connector_config
 from workers.lab.bench.servers import Servers, own_servers, own_worker
 from workers.lab.bench.stop import stoppable
@@ -119,6 +120,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--ways", default=",".join(WAYS), help="with commas")
     parser.add_argument("--tables", default="1,20,100", help="numbers of tables for small batches, with commas; may be empty")
     parser.add_argument("--rounds", type=int, default=6, help="small batches for each number of tables")
+    parser.add_argument("--sink", choices=SINKS, default="delta", help="where --tables and --lag mirror to")
     parser.add_argument("--lag", type=int, default=0, help="seconds of a load by pgbench, under which the lag is measured; 0 for none")
     parser.add_argument("--rate", type=int, default=5_000, help="the load's events a second")
     parser.add_argument("--peers", default=".cache/peers", help="the folder that has kafka2delta")
@@ -154,13 +156,13 @@ def _measure(chosen: argparse.Namespace) -> None:
                 subprocess.run(command, check=True, env=os.environ | peers)  # noqa: S603 (our own command)
         for tables in filter(None, chosen.tables.split(",")):
             with tempfile.TemporaryDirectory(prefix="understudy-bench-") as folder:
-                found = measure(servers, f"{run}_{tables}", int(tables), chosen.rounds, Path(folder))
+                found = measure(servers, f"{run}_{tables}", int(tables), chosen.rounds, Path(folder), chosen.sink)
                 sys.stdout.write(json.dumps(found) + "\n")
                 sys.stdout.flush()
         if chosen.lag:
             load = Load(postgres.programs.program("pgbench"), chosen.lag, chosen.rate)
             with tempfile.TemporaryDirectory(prefix="understudy-bench-") as folder:
-                sys.stdout.write(json.dumps(measure_lag(servers, f"{run}_lag", load, Path(folder))) + "\n")
+                sys.stdout.write(json.dumps(measure_lag(servers, f"{run}_lag", load, Path(folder), chosen.sink)) + "\n")
 
 
 def _fill(servers: Servers, run: str, rows: int) -> int:

@@ -19,7 +19,7 @@ import psycopg
 
 from workers.lab.bench import orders
 from workers.lab.bench.failure import BenchError
-from workers.lab.bench.mirror.many_tables import log_of, running_mirror
+from workers.lab.bench.mirror.many_tables import log_of, running_mirror, target
 from workers.lab.bench.process_tree import ProcessTree
 from workers.lab.bench.race import CONNECTOR, Plan, connector_config
 from workers.lab.bench.servers import Servers
@@ -103,8 +103,8 @@ class Load:
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # noqa: S603 - pgbench
 
 
-def measure_lag(servers: Servers, run: str, load: Load, folder: Path) -> dict[str, object]:
-    """The figures of a mirror under ``load``. Raises BenchError when the mirror or pgbench fails."""
+def measure_lag(servers: Servers, run: str, load: Load, folder: Path, sink: str = "delta") -> dict[str, object]:
+    """The figures of a mirror in ``sink`` under ``load``. Raises BenchError when the mirror or pgbench fails."""
     dsn = orders.create_database(servers.dsn, run)
     load.prepare(dsn)
     settings = {"table.include.list": r"public\.pgbench_.*", "tombstones.on.delete": "false"}
@@ -112,7 +112,7 @@ def measure_lag(servers: Servers, run: str, load: Load, folder: Path) -> dict[st
     orders.await_slot(dsn, run, SECONDS)
     with psycopg.connect(dsn) as connection:
         rows = sum(_rows(connection, table) for table in ("accounts", "tellers", "branches", "history"))
-        with running_mirror(servers.bootstrap, run, folder) as mirror:
+        with target(servers, run, folder, sink) as lines, running_mirror(servers.bootstrap, run, folder, lines) as mirror:
             watch, tree = Watch(mirror), ProcessTree(mirror.pid)
             watch.until(rows)
             # A small batch first: the first one of a process plans the decoding.

@@ -10,7 +10,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,8 @@ ROWS: Final = 100
 CHANGES: Final = 3
 """The records that a change of all tables makes of each table."""
 PAUSE: Final = 0.02
+SINKS: Final = ("delta", "iceberg", "postgres")
+"""The formats of the mirror's tables that can be measured."""
 _LINE: Final = re.compile(r"^batch \d+: ([\d,]+) records of (\d+) tables in ([\d.]+) s")
 
 
@@ -56,10 +58,10 @@ def name_of(number: int) -> str:
     return f"t{number:03}"
 
 
-def measure(servers: Servers, run: str, tables: int, rounds: int, folder: Path) -> dict[str, object]:
-    """The figures of a mirror of ``tables`` tables; ``rounds`` changes of all tables follow the first batches.
+def measure(servers: Servers, run: str, tables: int, rounds: int, folder: Path, sink: str = "delta") -> dict[str, object]:
+    """The figures of a mirror of ``tables`` tables in ``sink``, one of :data:`SINKS`.
 
-    Raises BenchError when the mirror ends.
+    After the first batches all tables change ``rounds`` times. Raises BenchError when the mirror ends.
     """
     dsn = orders.create_database(servers.dsn, run)
     with psycopg.connect(dsn) as connection:
@@ -70,11 +72,11 @@ def measure(servers: Servers, run: str, tables: int, rounds: int, folder: Path) 
     settings = {"table.include.list": r"bench\.t\d+", "tombstones.on.delete": "false"}
     servers.rest.create(run, connector_config(Plan(run, ROWS, 1, 1, 1), dsn) | {"connector.class": CONNECTOR} | settings)
     orders.await_slot(dsn, run, SECONDS)
-    with running_mirror(servers.bootstrap, run, folder) as mirror:
+    with target(servers, run, folder, sink) as lines, running_mirror(servers.bootstrap, run, folder, lines) as mirror:
         tree, begun = ProcessTree(mirror.pid), time.monotonic()
         expected = tables * ROWS
         first = _until(mirror, expected, begun)
-        figures: dict[str, object] = {"tables": tables, "first_s": first, "first_cpu_s": round(tree.cpu(), 1)}
+        figures: dict[str, object] = {"sink": sink, "tables": tables, "first_s": first, "first_cpu_s": round(tree.cpu(), 1)}
         warm = []
         for number in range(rounds):
             before, cpu = len(batches_of(log_of(mirror))), tree.cpu()
@@ -101,8 +103,19 @@ def _change(dsn: str, tables: int, number: int) -> float:
 
 
 @contextmanager
-def running_mirror(bootstrap: str, run: str, folder: Path) -> Iterator[Process]:
-    """``understudy-spark mirror`` of all tables into Delta, with two threads."""
+def target(servers: Servers, run: str, folder: Path, sink: str) -> Iterator[list[str]]:
+    """The configuration's lines for the mirror's tables: below ``folder``, or in an own database on the server of the source."""
+    if sink != "postgres":
+        yield [f'format = "{sink}"', f'path = "{folder}/tables"']
+        return
+    name = f"{run}_mirror"
+    yield ['format = "postgres"', f'dsn = "{orders.create_database(servers.dsn, name, "SELECT")}"']
+    orders.drop_database(servers.dsn, name)
+
+
+@contextmanager
+def running_mirror(bootstrap: str, run: str, folder: Path, sink: Sequence[str]) -> Iterator[Process]:
+    """``understudy-spark mirror`` of all tables into the ``sink`` that these lines describe, with two threads."""
     config = folder / "mirror.toml"
     lines = [
         'name = "bench"',
@@ -111,8 +124,7 @@ def running_mirror(bootstrap: str, run: str, folder: Path) -> Iterator[Process]:
         f'checkpoint = "{folder}/checkpoint"',
         'master = "local[2]"',
         "[sink]",
-        'format = "delta"',
-        f'path = "{folder}/tables"',
+        *sink,
         "[spark]",
         f'"spark.sql.warehouse.dir" = "{folder}/warehouse"',
     ]
