@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from tests.support.spark.sink_rig import INT, PLAIN, TYPES, effects, shown, table, up
+from tests.support.spark.sink_rig import INT, PLAIN, TEXT, TYPES, effects, shown, table, up
 from workers.spark.failure import JobError, TableError
 from workers.spark.sinks import PostgresPlace, sink_of
 from workers.spark.tables.table import Column, Effects
@@ -116,3 +118,17 @@ def test_postgres_errors_show_no_values(spark: SparkSession, pg: PgServer) -> No
         sink.apply(1, [effects(spark, PLAIN, [up(1, "secret2", 1)])])
     assert "secret" not in str(refusal.value)
     assert shown(sink, PLAIN) == [(1, "secret", 1)]
+
+
+def test_database_of_another_encoding_has_the_same_names_and_values(spark: SparkSession, pg: PgServer) -> None:
+    with psycopg.connect(pg.dsn, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE sinks_latin TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'")
+    sink = sink_of(PostgresPlace(psycopg.conninfo.make_conninfo(pg.dsn, dbname="sinks_latin")), spark)
+    of = replace(table(Column("id", INT), Column("größe", TEXT)), name="täglich")
+    sink.apply(0, [effects(spark, of, [up(1, "ä"), up(2, "b")])])
+    sink.apply(1, [effects(spark, of, [up(2, "ö"), up(3, "ü")])])
+    assert shown(sink, of) == [(1, "ä"), (2, "ö"), (3, "ü")]
+    # The encoding does not have the character.
+    with pytest.raises(Py4JJavaError):
+        sink.apply(2, [effects(spark, of, [up(4, "€")])])
+    assert len(shown(sink, of)) == 3

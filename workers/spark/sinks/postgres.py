@@ -91,7 +91,7 @@ class PostgresSink:
             raise JobError(UNREADABLE, _refusal(error)) from None
 
     def _apply(self, batch: int, effects: Sequence[Effects]) -> None:
-        with psycopg.connect(self._dsn) as connection:
+        with self._connect() as connection:
             effects = self._left(connection, batch, effects)
             if not effects:
                 return
@@ -151,7 +151,7 @@ class PostgresSink:
             place = "\0".join([self._mirror, *self.target(effects.table), *([str(turn)] if turn else [])])
             stage = sql_name(HOME, f"batch_{hashlib.sha256(place.encode()).hexdigest()[:24]}")
             rows = batch.rows.select(*(to_text(F.col(name), batch.rows.schema[name].dataType).alias(name) for name in batch.rows.columns))
-            with psycopg.connect(self._dsn) as connection:
+            with self._connect() as connection:
                 run(connection, f"DROP TABLE IF EXISTS {stage}")
                 run(connection, f"CREATE UNLOGGED TABLE {stage} ({', '.join(f'{name} text' for name in rows.columns)})")
             writer = rows.write.format("jdbc").mode("append").options(**access).option("dbtable", stage)
@@ -186,11 +186,15 @@ class PostgresSink:
             run(connection, inserts(mirror, staged.stage, batch, there, nulls))
         run(connection, f"DROP TABLE {staged.stage}")
 
+    def _connect(self) -> psycopg.Connection:
+        # The statements' names are UTF-8. libpq's default is the database's encoding.
+        return psycopg.connect(self._dsn, client_encoding="utf8")
+
     def read(self, table: Table, session: SparkSession | None = None) -> DataFrame | None:
         """The present mirror, read by one JDBC connection; None if it does not exist."""
         target = self.target(table)
         try:
-            with psycopg.connect(self._dsn) as connection:
+            with self._connect() as connection:
                 there, access = columns_of(connection, target), jdbc_access(connection)
         except psycopg.Error as error:
             raise JobError(UNREADABLE, _refusal(error)) from None
