@@ -187,7 +187,7 @@ SENT = [
 
 def inserted(of: Table, there: list[str]) -> list[tuple[Any, ...]]:
     """The rows of a new table with the columns ``there`` after SENT. SQLite runs the plain SQL, without Spark."""
-    batch = Incoming(of, cast(DataFrame, None), len(SENT), None, (), frozenset({"a"}), frozenset(), None, None)
+    batch = Incoming(of, len(SENT), None, (), frozenset({"a"}), frozenset(), cast(DataFrame, None), None, None)
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.create_function("array_contains", 2, lambda kept, name: None if kept is None else name in kept.split())
         connection.execute("CREATE TABLE batch (op, lsn, kept, k0, c0, c1, c2)")

@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quicksta
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from tests.support.spark.sink_rig import INT, PLAIN, TEXT, TYPES, Rows, down, effects, shown, table, up
+from tests.support.spark.sink_rig import INT, PLAIN, TEXT, Rows, down, effects, few, of_all_types, shown, table, up
 from workers.spark.failure import JobError
 from workers.spark.kinds import kind_of
 from workers.spark.sinks import DeltaPlace, delta, delta_commit, small_delta
@@ -55,11 +55,6 @@ class Rig:
         self.sink.apply(1, [few(self.spark, of, rows, lsn)])
 
 
-def few(spark: SparkSession, of: Table, rows: Rows, lsn: int = 200) -> Effects:
-    found = effects(spark, of, rows, lsn=lsn)
-    return replace(found, rows=local(found.rows), known=True)
-
-
 @pytest.fixture
 def rig(spark: SparkSession, tmp_path: Path) -> Rig:
     return Rig(spark, tmp_path)
@@ -88,27 +83,6 @@ def test_few_rows_come_change_and_go_without_a_merge(rig: Rig) -> None:
     history = rig.spark.sql(f"DESCRIBE HISTORY delta.`{rig.folder}/s/t`").where("version = 2").first()
     assert history is not None
     assert history["operationMetrics"] == {"numTargetRowsInserted": "1", "numTargetRowsUpdated": "1", "numTargetRowsDeleted": "1"}
-
-
-def of_all_types() -> tuple[Table, Callable[[SparkSession, int, int], Effects]]:
-    """A table with a column of each type, and effects that write two of its rows: one with a value of each type, one of nulls."""
-    of = table(Column("id", INT), *(Column(name, kind) for name, (kind, _) in TYPES.items()))
-
-    def made(spark: SparkSession, whole: int, nulls: int) -> Effects:
-        def row(key: int, *, filled: bool) -> Any:
-            values = ((name, kind, text if filled else "null") for name, (kind, text) in TYPES.items())
-            cells = F.struct(F.lit(key).alias("id"), *(F.expr(text).cast(kind.type).alias(name) for name, kind, text in values))
-            return F.struct(
-                F.lit(UPSERT).alias("op"),
-                F.struct(F.lit(key).alias("id")).alias("key"),
-                cells.alias("row"),
-                F.array().cast("array<string>").alias("kept"),
-                F.lit(key).cast("bigint").alias("lsn"),
-            )
-
-        return Effects(of, spark.range(1).select(F.inline(F.array(row(whole, filled=True), row(nulls, filled=False)))), known=True)
-
-    return of, made
 
 
 @pytest.mark.parametrize("readers", ["spark", pytest.param("all", marks=pytest.mark.long)])

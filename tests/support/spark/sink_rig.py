@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
 from workers.spark.kinds import INFINITE_DAYS, INFINITE_MICROS, Kind, kind_of
+from workers.spark.tables.local_rows import local
 from workers.spark.tables.table import DELETE, LSN, POSITION, UPSERT, Column, Effects, Sink, Table
 
 Rows = Sequence[tuple[str, tuple[Any, ...], tuple[Any, ...] | None, list[str]]]
@@ -66,6 +67,12 @@ def effects(spark: SparkSession, of: Table, rows: Rows, truncated: int | None = 
     # Through JSON, which needs no Python worker.
     shape = f"array<struct<op: string, key: {_ddl(key)}, row: {_ddl(row)}, kept: array<string>, lsn: bigint>>"
     return Effects(of, spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(document)), shape))), truncated)
+
+
+def few(spark: SparkSession, of: Table, rows: Rows, lsn: int = 200) -> Effects:
+    """As :func:`effects` on a table that an earlier batch filled, with rows in the driver."""
+    found = effects(spark, of, rows, lsn=lsn)
+    return replace(found, rows=local(found.rows), known=True)
 
 
 def _ddl(of: StructType) -> str:
@@ -139,3 +146,24 @@ TYPES: dict[str, tuple[Kind, str]] = {
     "map": (Kind(STRINGS, STRINGS), "map('n', null, 'k\"', 'v')"),
     "sparse": (sparse, "named_struct('dimensions', 5, 'vector', map(1, 0.5D, 5, -2D))"),
 }
+
+
+def of_all_types() -> tuple[Table, Callable[[SparkSession, int, int], Effects]]:
+    """A table with a column of each type, and effects that write two of its rows: one with a value of each type, one of nulls."""
+    of = table(Column("id", INT), *(Column(name, kind) for name, (kind, _) in TYPES.items()))
+
+    def made(spark: SparkSession, whole: int, nulls: int) -> Effects:
+        def row(key: int, *, filled: bool) -> Any:
+            values = ((name, kind, text if filled else "null") for name, (kind, text) in TYPES.items())
+            cells = F.struct(F.lit(key).alias("id"), *(F.expr(text).cast(kind.type).alias(name) for name, kind, text in values))
+            return F.struct(
+                F.lit(UPSERT).alias("op"),
+                F.struct(F.lit(key).alias("id")).alias("key"),
+                cells.alias("row"),
+                F.array().cast("array<string>").alias("kept"),
+                F.lit(key).cast("bigint").alias("lsn"),
+            )
+
+        return Effects(of, spark.range(1).select(F.inline(F.array(row(whole, filled=True), row(nulls, filled=False)))), known=True)
+
+    return of, made

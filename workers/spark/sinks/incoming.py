@@ -24,29 +24,37 @@ _BITS: Final[Mapping[type[DataType], int]] = {ShortType: 16, IntegerType: 32, Lo
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
-    """``rows`` has ``op``, ``lsn``, ``kept``, the key's columns as ``k0…`` and the table's as ``c0…``; it is persisted and counted.
+class Batch:
+    """``count`` rows for a table. For ``truncated`` and ``replaced`` see :class:`Effects`.
 
-    ``keys`` has the names of ``k0…``. ``nullable`` are the key columns that are null in some row, ``kept`` the columns that some row
-    keeps. ``bounds`` are a key column and literals of its lowest and highest value, if the type allows such bounds. ``wide`` are bounds
-    that batches with similar keys share. ``ends`` are those values for whole numbers and texts; Python orders them as Spark does.
+    ``nullable`` are the key columns that are null in some row, ``kept`` the columns that some row keeps.
     """
 
     table: Table
-    rows: DataFrame
     count: int
     truncated: int | None
     replaced: tuple[tuple[str, str], ...]
     kept: frozenset[str]
     nullable: frozenset[str]
-    bounds: tuple[str, str, str] | None
-    wide: tuple[str, str, str] | None
-    ends: Ends | None = None
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The columns that identify a row."""
         return keys_of(self.table)
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming(Batch):
+    """``rows`` has the columns of :func:`flat`; it is persisted and counted.
+
+    ``bounds`` are a key column and literals of its lowest and highest value, if the type allows such bounds. ``wide`` are bounds
+    that batches with similar keys share. ``ends`` are those values for whole numbers and texts; Python orders them as Spark does.
+    """
+
+    rows: DataFrame
+    bounds: tuple[str, str, str] | None
+    wide: tuple[str, str, str] | None
+    ends: Ends | None = None
 
 
 def keys_of(table: Table) -> tuple[str, ...]:
@@ -64,22 +72,27 @@ def own_columns(table: Table) -> dict[str, DataType]:
     return own
 
 
+def flat(effects: DataFrame, table: Table) -> DataFrame:
+    """The rows of effects with ``op``, ``lsn``, ``kept``, the key's columns as ``k0…`` and the table's as ``c0…``."""
+    key, row = F.col("key"), F.col("row")
+    return effects.select(
+        "op",
+        F.col("lsn").cast("bigint").alias("lsn"),
+        "kept",
+        *(key.getField(name).alias(f"k{at}") for at, name in enumerate(keys_of(table))),
+        *(row.getField(column.name).alias(f"c{at}") for at, column in enumerate(table.columns)),
+    )
+
+
 @contextmanager
 def incoming(effects: Effects) -> Iterator[Incoming]:
     """The effects as flat columns, computed once. Their rows are kept until the block ends."""
     table, keys = effects.table, keys_of(effects.table)
-    key, row = F.col("key"), F.col("row")
-    flat = effects.rows.select(
-        "op",
-        F.col("lsn").cast("bigint").alias("lsn"),
-        "kept",
-        *(key.getField(name).alias(f"k{at}") for at, name in enumerate(keys)),
-        *(row.getField(column.name).alias(f"c{at}") for at, column in enumerate(table.columns)),
-    ).persist(StorageLevel.MEMORY_AND_DISK)
+    rows = flat(effects.rows, table).persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        types = [flat.schema[f"k{at}"].dataType for at in range(len(keys))]
+        types = [rows.schema[f"k{at}"].dataType for at in range(len(keys))]
         bound = next((at for at, of in enumerate(types) if _literal(of, "") is not None), 0)
-        found = flat.agg(
+        found = rows.agg(
             F.count("*"),
             F.coalesce(F.max(F.size("kept")), F.lit(0)),
             F.min(f"k{bound}").cast("string"),
@@ -91,16 +104,16 @@ def incoming(effects: Effects) -> Iterator[Incoming]:
         if effects.seen is not None:
             effects.seen(count - deletes, deletes)
         # Spark compiles the other aggregates, but no set of arrays. In most batches no column is kept.
-        kept = flat.agg(F.array_distinct(F.flatten(F.collect_set("kept")))).first()[0] if most > 0 else ()
+        kept = rows.agg(F.array_distinct(F.flatten(F.collect_set("kept")))).first()[0] if most > 0 else ()
         nullable = frozenset(name for name, missing in zip(keys, nulls, strict=True) if missing)
         bounds = wide = ends = None
         if keys[bound] not in nullable:
             ends = _ends(types[bound], lowest, highest)
             bounds = _bounds(keys[bound], types[bound], lowest, highest)
             wide = _bounds(keys[bound], types[bound], *widened(types[bound], lowest, highest))
-        yield Incoming(table, flat, count, effects.truncated, effects.replaced, frozenset(kept), nullable, bounds, wide, ends)
+        yield Incoming(table, count, effects.truncated, effects.replaced, frozenset(kept), nullable, rows, bounds, wide, ends)
     finally:
-        flat.unpersist()
+        rows.unpersist()
 
 
 def _bounds(name: str, of: DataType, lowest: str | None, highest: str | None) -> tuple[str, str, str] | None:

@@ -15,13 +15,14 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
 from workers.spark.failure import UNREADABLE, JobError, TableError
-from workers.spark.sinks.incoming import Incoming, incoming, own_columns, side_by_side
+from workers.spark.sinks.incoming import Batch, incoming, own_columns, side_by_side
+from workers.spark.sinks.postgres_rows import BatchRows, GivenTexts, StagedRows, staged_texts
 from workers.spark.sinks.postgres_shape import bring_key, bring_schema, bring_shape, columns_of
-from workers.spark.sinks.postgres_sql import deletes, inserts, patterns_query, run, sql_name, truncates, updates
+from workers.spark.sinks.postgres_sql import deletes, inserts, run, sql_name, truncates, updates
 from workers.spark.sinks.postgres_types import selected, spark_type
 from workers.spark.sinks.refusals import placed, vanished
 from workers.spark.source.jdbc import jdbc_access
-from workers.spark.tables.postgres_text import from_text, to_text
+from workers.spark.tables.postgres_text import from_text
 from workers.spark.tables.table import LSN, POSITION, Again, Effects, Table
 
 HOME: Final = "understudy"
@@ -34,15 +35,15 @@ _OWN: Final = frozenset({"0A", "21", "22", "23", "42", "54"})
 
 @dataclass(frozen=True, slots=True)
 class _Staged:
-    """A table's forms up to its present one, its batch, and the staging table of the batch's rows, None without rows.
+    """A table's forms up to its present one, its batch, and the batch's rows, None without any.
 
     ``former``, ``known`` and ``again``: see :class:`Effects`.
     """
 
     path: tuple[Table, ...]
     former: Table | None
-    batch: Incoming
-    stage: str | None
+    batch: Batch
+    rows: BatchRows | None
     known: bool
     again: Again
 
@@ -51,10 +52,10 @@ class PostgresSink:
     """A table for each source table, in the schema that ``schemas`` maps the source's schema to (by default the same name).
 
     All tables of a batch change in one transaction: readers see all of it or nothing. The rows are first written to staging tables,
-    in parallel by JDBC, then moved by SQL. ``mirror``, if given, names the ledger's row in which the transaction stores the batch's
-    number and the tables that it changed: these are skipped if the batch is repeated. So it must differ between streams whose numbers
-    begin again (Spark's query id does). The role needs CREATE on the schemas, and on the database for missing ones. ``connections``
-    is the number of concurrent writers.
+    in parallel by JDBC, then moved by SQL. Rows that are in the driver are parameters of the same SQL instead. ``mirror``, if given,
+    names the ledger's row in which the transaction stores the batch's number and the tables that it changed: these are skipped if the
+    batch is repeated. So it must differ between streams whose numbers begin again (Spark's query id does). The role needs CREATE on the
+    schemas, and on the database for missing ones. ``connections`` is the number of concurrent writers.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class PostgresSink:
         self._drop_columns = drop_columns
         self._threads = threads
         self._connections = connections
+        self._given = GivenTexts()
 
     def target(self, table: Table) -> tuple[str, str]:
         """The mirror's schema and name."""
@@ -143,14 +145,17 @@ class PostgresSink:
         connection.execute(upsert.encode(), [self._mirror, batch, tables])
 
     def _stage(self, effects: Effects, access: Mapping[str, str], turn: int) -> _Staged:
-        """The batch's rows in a staging table. ``turn`` counts the effects on one table, from 0."""
+        """The batch's rows, in a staging table if they are not in the driver. ``turn`` counts the effects on one table, from 0."""
         own_columns(effects.table)
+        given = self._given.batch(effects)
+        if given is not None:
+            return _Staged(effects.path, effects.former, *given, effects.known, effects.again)
         with incoming(effects) as batch:
             if batch.count == 0:
                 return _Staged(effects.path, effects.former, batch, None, effects.known, effects.again)
             place = "\0".join([self._mirror, *self.target(effects.table), *([str(turn)] if turn else [])])
             stage = sql_name(HOME, f"batch_{hashlib.sha256(place.encode()).hexdigest()[:24]}")
-            rows = batch.rows.select(*(to_text(F.col(name), batch.rows.schema[name].dataType).alias(name) for name in batch.rows.columns))
+            rows = staged_texts(batch.rows)
             with self._connect() as connection:
                 run(connection, f"DROP TABLE IF EXISTS {stage}")
                 run(connection, f"CREATE UNLOGGED TABLE {stage} ({', '.join(f'{name} text' for name in rows.columns)})")
@@ -162,7 +167,7 @@ class PostgresSink:
                 .option("numPartitions", str(self._connections))
                 .save()
             )
-            return _Staged(effects.path, effects.former, batch, stage, effects.known, effects.again)
+            return _Staged(effects.path, effects.former, batch, StagedRows(stage), effects.known, effects.again)
 
     def _bring(self, connection: psycopg.Connection, staged: _Staged) -> None:
         batch, target = staged.batch, self.target(staged.batch.table)
@@ -173,18 +178,16 @@ class PostgresSink:
         if batch.truncated is not None:
             run(connection, truncates(mirror, batch))
         bring_key(connection, target, batch)
-        if staged.stage is None:
+        rows = staged.rows
+        if rows is None:
             return
-        run(connection, f"ANALYZE {staged.stage}")
         there = dict(columns_of(connection, target))
-        patterns = connection.execute(patterns_query(staged.stage, batch).encode()).fetchall() if batch.nullable else [()]
-        for row in patterns:
-            nulls = frozenset(name for name, missing in zip(batch.keys, row, strict=False) if missing)
-            run(connection, deletes(mirror, staged.stage, batch, there, nulls))
+        for nulls in rows.patterns(connection, batch):
+            rows.execute(connection, deletes(mirror, rows.relation, batch, there, nulls))
             if batch.table.key:
-                run(connection, updates(mirror, staged.stage, batch, there, nulls))
-            run(connection, inserts(mirror, staged.stage, batch, there, nulls))
-        run(connection, f"DROP TABLE {staged.stage}")
+                rows.execute(connection, updates(mirror, rows.relation, batch, there, nulls))
+            rows.execute(connection, inserts(mirror, rows.relation, batch, there, nulls))
+        rows.drop(connection)
 
     def _connect(self) -> psycopg.Connection:
         # The statements' names are UTF-8. libpq's default is the database's encoding.

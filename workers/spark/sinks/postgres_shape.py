@@ -10,7 +10,7 @@ import psycopg
 from pyspark.sql import SparkSession
 
 from workers.spark.failure import TableError
-from workers.spark.sinks.incoming import Incoming, keys_of, own_columns
+from workers.spark.sinks.incoming import Batch, keys_of, own_columns
 from workers.spark.sinks.postgres_sql import run, sql_name, sql_text
 from workers.spark.sinks.postgres_types import NUMBERS, WHOLE, postgres_type
 from workers.spark.tables.casts import default_of
@@ -147,7 +147,7 @@ def _retype(connection: psycopg.Connection, mirror: str, column: Column, old: st
     run(connection, f"DROP FUNCTION {function}({old})")
 
 
-def bring_key(connection: psycopg.Connection, target: tuple[str, str], batch: Incoming) -> None:
+def bring_key(connection: psycopg.Connection, target: tuple[str, str], batch: Batch) -> None:
     """Create an index on the table's key: the primary key as long as no key had a null, then one in which nulls are equal.
 
     If existing rows prevent this (the source's key has changed, and its events are not applied yet), the index is not unique.

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from math import ceil
 from typing import Any, Final
@@ -40,7 +40,7 @@ from workers.spark.tables.local_rows import (
     local_rows,
 )
 from workers.spark.tables.names import quoted
-from workers.spark.tables.table import LSN, UPSERT, Effects, Table
+from workers.spark.tables.table import LSN, UPSERT, Effects, Table, shape_of
 
 SMALL: Final = 256 * 1024
 """The most bytes of a small table's files."""
@@ -140,7 +140,7 @@ class SmallDelta:
         If the storage fails after the commit, False is returned too. Applying the effects again leaves the same table.
         """
         # Columns that changed are the large way's: an equal name does not show that the column is the same.
-        same = effects.former is None or _shape(effects.former) == _shape(effects.table)
+        same = effects.former is None or shape_of(effects.former) == shape_of(effects.table)
         simple = same and effects.known and effects.truncated is None and not effects.passed and keyable(effects.table)
         if not simple or path in self._unfit:
             return False
@@ -153,7 +153,7 @@ class SmallDelta:
                 rows = _gathered(effects)
             if rows is None:
                 return False
-            if held is None or _shape(held.table) != _shape(effects.table):
+            if held is None or shape_of(held.table) != shape_of(effects.table):
                 held = self._loaded(session, effects.table, path)
             if held is None or not self._changed(held, rows, effects.seen):
                 return False
@@ -272,11 +272,6 @@ def _same_columns(metadata: Mapping[str, Any], table: Table) -> bool:
     wanted = {column.name: column.kind.type for column in table.columns} | own_columns(table)
     there = [(field.name, field.dataType.simpleString()) for field in fields]
     return there == [(name, of.simpleString()) for name, of in wanted.items()]
-
-
-def _shape(table: Table) -> tuple[Sequence[tuple[str, str]], Sequence[str]]:
-    """The columns with their types, and the key. Tables are not compared, because they have functions that each batch creates."""
-    return [(column.name, column.kind.type.simpleString()) for column in table.columns], table.key
 
 
 def _key(table: Table, value: Callable[[str], Column]) -> Column:

@@ -57,7 +57,7 @@ class Sink:
     def adds(self, low: int, high: int) -> bool:
         """Whether the batch is known to be new."""
         bounds = ("id", str(low), str(high))
-        batch = Incoming(TABLE, cast("DataFrame", None), 1, None, (), frozenset(), frozenset(), bounds, bounds, (low, high))
+        batch = Incoming(TABLE, 1, None, (), frozenset(), frozenset(), cast("DataFrame", None), bounds, bounds, (low, high))
         self.sink._versions[NAME] = DeltaVersion("id", self.version, 0)
         found = self.sink.lacks(self.session, NAME, batch)
         self.sink._highest.brought("id", self.version, self.version + 1, batch)

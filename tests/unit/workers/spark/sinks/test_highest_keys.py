@@ -21,7 +21,7 @@ TABLE = Table("public", "orders", (), ("id",))
 
 def batch(ends: Ends | None, column: str = "id") -> Incoming:
     bounds = None if ends is None else (column, str(ends[0]), str(ends[1]))
-    return Incoming(TABLE, cast("DataFrame", None), 1, None, (), frozenset(), frozenset(), bounds, bounds, ends)
+    return Incoming(TABLE, 1, None, (), frozenset(), frozenset(), cast("DataFrame", None), bounds, bounds, ends)
 
 
 @pytest.fixture
