@@ -22,7 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from tests.support.spark.sink_rig import INT, PLAIN, TEXT, Rows, down, effects, few, of_all_types, shown, table, up
 from workers.spark.failure import JobError
 from workers.spark.kinds import kind_of
-from workers.spark.sinks import DeltaPlace, delta, delta_commit, small_delta
+from workers.spark.sinks import DeltaPlace, delta, delta_commit, small_delta, small_tables
 from workers.spark.sinks.delta import DeltaSink
 from workers.spark.sinks.delta_commit import ENGINE, DeltaTableFiles
 from workers.spark.tables.local_rows import local
@@ -220,7 +220,7 @@ def test_everything_else_is_merged(rig: Rig, monkeypatch: pytest.MonkeyPatch) ->
     assert shown(rig.sink, wide) == [(3, "z", 30, None), (4, "w", 40, 4)]
     merges = len(engines(rig.folder))
     assert engines(rig.folder)[2:] == [True, *[False] * (merges - 3)]
-    monkeypatch.setattr(small_delta, "ROWS", 1)
+    monkeypatch.setattr(small_tables, "ROWS", 1)
     rig.few(wide, [up(5, "v", 50, 5)])
     monkeypatch.undo()
     other = Rig(rig.spark, rig.folder)
@@ -244,9 +244,9 @@ def test_many_changes_of_few_rows_are_reduced_in_the_driver(rig: Rig, monkeypatc
     rig.few(PLAIN, [up(3, "z2", 31)])
     assert engines(rig.folder) == [False, False, False, True, True, True]
     # Many bytes of changes, effects that depend on more than the changes, and many rows are merged.
-    gathered(rig, [up(4, "w", 40)], small_delta.GATHERED + 1)
+    gathered(rig, [up(4, "w", 40)], small_tables.GATHERED + 1)
     gathered(rig, [up(5, "v", 50)], None)
-    monkeypatch.setattr(small_delta, "ROWS", 2)
+    monkeypatch.setattr(small_tables, "ROWS", 2)
     gathered(rig, [up(6, "u", 60), up(7, "t", 70), up(1, "x3", 13)], 1_000)
     assert engines(rig.folder)[6:] == [False, False, False]
     assert [row[:2] for row in shown(rig.sink, PLAIN)] == [(1, "x3"), (3, "z2"), (4, "w"), (5, "v"), (6, "u"), (7, "t")]

@@ -26,10 +26,11 @@ from workers.spark.failure import UNREADABLE, JobError, TableError
 from workers.spark.sinks.delta_readers import MICROSECONDS, PROPERTIES, refused_names, refused_table
 from workers.spark.sinks.delta_version import DeltaVersion, version_of
 from workers.spark.sinks.highest_keys import HighestKeys
-from workers.spark.sinks.incoming import Incoming, side_by_side
+from workers.spark.sinks.incoming import Incoming
 from workers.spark.sinks.lake import LakeSink
 from workers.spark.sinks.merge import at_least, between
-from workers.spark.sinks.small_delta import SMALL, SmallDelta
+from workers.spark.sinks.small_delta import SmallDelta
+from workers.spark.sinks.small_tables import SMALL
 from workers.spark.tables.evolution import Drop, Rename, Step
 from workers.spark.tables.names import escaped, literal, quoted
 from workers.spark.tables.partitions import partitioned, partitions_of
@@ -92,22 +93,7 @@ class DeltaSink(LakeSink):
         """The effects that need a MERGE. The others are few rows of small tables, and are applied."""
         if self._folder is None:
             return effects
-        applied: list[Effects] = []
-        merged: set[str] = set()
-
-        def attempt(one: Effects) -> None:
-            name = self.identifier(one.table)
-            # The first batch of a process does not know the sizes.
-            size = self._sizes.get(name)
-            # Several topics may fill one table. Their effects stay in order: a truncate of one removes older rows of all.
-            if name not in merged and (size or 0) <= SMALL and self._few.applied(one, self._path(one.table), small=size is not None):
-                applied.append(one)
-            else:
-                merged.add(name)
-
-        side_by_side(attempt, effects, self._threads)
-        rest = [one for one in effects if not any(one is other for other in applied)]
-        self._few.forget([self._path(one.table) for one in rest])
+        rest = self._few.left(effects, self._path, lambda table: self._sizes.get(self.identifier(table)), self._threads)
         self._few.checkpoint()
         return rest
 

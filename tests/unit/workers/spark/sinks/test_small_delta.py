@@ -9,11 +9,13 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
+from pyspark.sql.types import StructType
+
 from workers.spark.effects.small_batches import _Change as Change
 from workers.spark.effects.small_batches import _order, _removed
 from workers.spark.kinds import kind_of
-from workers.spark.sinks.small_delta import _Held as Held
-from workers.spark.sinks.small_delta import _plain, _same_columns
+from workers.spark.sinks.small_delta import SmallDelta, _plain
+from workers.spark.sinks.small_tables import Held
 from workers.spark.tables.local_rows import keyable
 from workers.spark.tables.table import Column, Table
 from workers.spark.topics.known import Truncate
@@ -64,10 +66,13 @@ def test_other_tables_are_not(found: dict[str, Any], protocol: dict[str, Any], r
 
 
 def test_mirrors_have_the_columns_of_their_tables() -> None:
-    assert _same_columns(metadata(), TABLE)
+    def same(fields: list[dict[str, Any]]) -> bool:
+        return SmallDelta("spark").same_columns(StructType.fromJson({"type": "struct", "fields": fields}), TABLE)
+
+    assert same(FIELDS)
     wider = {**FIELDS[0], "type": "long"}
     others = [FIELDS[:2], [FIELDS[1], FIELDS[0], FIELDS[2]], [wider, *FIELDS[1:]], [*FIELDS, {**FIELDS[1], "name": "b"}]]
-    assert not any(_same_columns(metadata(fields), TABLE) for fields in others)
+    assert not any(same(fields) for fields in others)
 
 
 def test_held_rows_have_the_places_of_their_keys() -> None:
@@ -83,7 +88,7 @@ def test_held_rows_have_the_places_of_their_keys() -> None:
             self.append(row)
 
     nothing = cast(Any, None)
-    held = Held(TABLE, nothing, 1, (0, 0), [], 0, Listed(rows), ["1", "2", "3"], {"1": 0, "2": 1, "3": 2}, nothing)
+    held = Held(TABLE, nothing, Listed(rows), ["1", "2", "3"], {"1": 0, "2": 1, "3": 2}, nothing)
     assert [held.take("1"), held.take("1"), held.take("2"), held.put("4", "r4"), held.put("3", "R3")] == [
         "Deleted",
         None,
