@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -24,9 +24,10 @@ from pyspark.sql.types import (
 
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.sinks.lake import LakeSink
+from workers.spark.sinks.small_iceberg import SmallIceberg, size_of
 from workers.spark.tables.names import escaped, quoted
 from workers.spark.tables.partitions import partitioned, partitions_of
-from workers.spark.tables.table import Table
+from workers.spark.tables.table import Effects, Table
 
 PROPERTIES: Final = {
     "format-version": "2",
@@ -57,6 +58,9 @@ class IcebergSink(LakeSink):
         threads: int = 4,
     ) -> None:
         super().__init__(spark, drop_columns=drop_columns, threads=threads)
+        self._few = SmallIceberg(self.held)
+        self._sizes: dict[str, int | None] = {}
+        """Identifier → the bytes of the table's files before its last MERGE. The first batch of a process does not know them."""
         self.catalog = catalog
         self._warehouse = settings.get("warehouse")
         prefix = f"spark.sql.catalog.{catalog}"
@@ -67,6 +71,14 @@ class IcebergSink(LakeSink):
                 spark.conf.set(f"{prefix}.{key}", value)
         elif spark.conf.get(prefix, None) is None:
             raise JobError(UNREADABLE, f"The session has no catalog {catalog}. Give the sink its settings (type, warehouse, uri).")
+
+    def apply(self, batch: int, effects: Sequence[Effects]) -> None:
+        """See :meth:`LakeSink.apply`. Few rows of small tables are commits without a MERGE."""
+        super().apply(batch, self._few.left(effects, self.identifier, lambda table: self._sizes.get(self.identifier(table)), self._threads))
+
+    def looked(self, table: Table, there: DataFrame) -> None:
+        """Remember the table's size."""
+        self._sizes[self.identifier(table)] = size_of(there)
 
     def identifier(self, table: Table) -> str:
         """The name in the catalog."""
