@@ -45,7 +45,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Incoming(Batch):
-    """``rows`` has the columns of :func:`flat`; it is persisted and counted.
+    """``rows`` has the columns of :func:`flat`; it is computed once, and counted.
 
     ``bounds`` are a key column and literals of its lowest and highest value, if the type allows such bounds. ``wide`` are bounds
     that batches with similar keys share. ``ends`` are those values for whole numbers and texts; Python orders them as Spark does.
@@ -91,7 +91,7 @@ def incoming(effects: Effects) -> Iterator[Incoming]:
     rows = flat(effects.rows, table).persist(StorageLevel.MEMORY_AND_DISK)
     try:
         types = [rows.schema[f"k{at}"].dataType for at in range(len(keys))]
-        bound = next((at for at, of in enumerate(types) if _literal(of, "") is not None), 0)
+        bound = bounding(types)
         found = rows.agg(
             F.count("*"),
             F.coalesce(F.max(F.size("kept")), F.lit(0)),
@@ -106,14 +106,22 @@ def incoming(effects: Effects) -> Iterator[Incoming]:
         # Spark compiles the other aggregates, but no set of arrays. In most batches no column is kept.
         kept = rows.agg(F.array_distinct(F.flatten(F.collect_set("kept")))).first()[0] if most > 0 else ()
         nullable = frozenset(name for name, missing in zip(keys, nulls, strict=True) if missing)
-        bounds = wide = ends = None
-        if keys[bound] not in nullable:
-            ends = _ends(types[bound], lowest, highest)
-            bounds = _bounds(keys[bound], types[bound], lowest, highest)
-            wide = _bounds(keys[bound], types[bound], *widened(types[bound], lowest, highest))
+        bounds, wide, ends = (None, None, None) if keys[bound] in nullable else limits(keys[bound], types[bound], lowest, highest)
         yield Incoming(table, count, effects.truncated, effects.replaced, frozenset(kept), nullable, rows, bounds, wide, ends)
     finally:
         rows.unpersist()
+
+
+def bounding(types: Sequence[DataType]) -> int:
+    """The place of the first key column whose type allows bounds; 0 without one."""
+    return next((at for at, of in enumerate(types) if _literal(of, "") is not None), 0)
+
+
+def limits(
+    name: str, of: DataType, lowest: str | None, highest: str | None
+) -> tuple[tuple[str, str, str] | None, tuple[str, str, str] | None, Ends | None]:
+    """``bounds``, ``wide`` and ``ends`` of :class:`Incoming` for the key column ``name``, of whose values these are the texts."""
+    return _bounds(name, of, lowest, highest), _bounds(name, of, *widened(of, lowest, highest)), _ends(of, lowest, highest)
 
 
 def _bounds(name: str, of: DataType, lowest: str | None, highest: str | None) -> tuple[str, str, str] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 
 from pyspark.errors import AnalysisException
@@ -15,6 +16,7 @@ from workers.spark.failure import TableError
 from workers.spark.session import as_written
 from workers.spark.sinks.conflicts import repeated
 from workers.spark.sinks.incoming import Incoming, incoming, own_columns, side_by_side
+from workers.spark.sinks.local_incoming import LocalIncoming
 from workers.spark.sinks.merge import gone, insert_statement, merge_statement
 from workers.spark.sinks.refusals import placed, vanished
 from workers.spark.tables.casts import rewritten
@@ -42,6 +44,7 @@ class LakeSink(ABC):
         self._spark = spark
         self._drop_columns = drop_columns
         self._threads = threads
+        self._local = LocalIncoming()
 
     @abstractmethod
     def identifier(self, table: Table) -> str:
@@ -141,7 +144,8 @@ class LakeSink(ABC):
         else:
             self.looked(table, there)
             columns = self._evolve(session, identifier, effects, there)
-        with incoming(effects) as batch:
+        given = self._local.batch(effects)
+        with incoming(effects) if given is None else nullcontext(given) as batch:
             fresh = there is None or (batch.truncated is None and self.lacks(session, identifier, batch))
             self._bring(session, identifier, batch, columns, insert_statement if fresh else merge_statement)
             self.brought(session, identifier, batch, new=there is None)

@@ -16,9 +16,9 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from workers.spark.fallback import Fallbacks
 from workers.spark.sinks.incoming import Batch, flat
 from workers.spark.sinks.postgres_sql import patterns_query, run
-from workers.spark.tables.local_rows import NotLocal, Projection, effects_kind, joined_text, keyable, local_rows
+from workers.spark.tables.local_rows import NotLocal, Plans, joined_text, keyable, local_rows
 from workers.spark.tables.postgres_text import to_text
-from workers.spark.tables.table import DELETE, Effects, Table, shape_of
+from workers.spark.tables.table import DELETE, Effects, Table
 
 _NUL: Final = "\\u0000"
 """A character that PostgreSQL's texts cannot have, as JSON has it."""
@@ -99,7 +99,7 @@ class GivenTexts:
     """
 
     def __init__(self) -> None:
-        self._plans: dict[str, tuple[object, Projection]] = {}
+        self._plans: Final = Plans(_texts)
         self._fallbacks: Final = Fallbacks("The writing")
 
     def batch(self, effects: Effects) -> tuple[Batch, GivenRows] | None:
@@ -109,7 +109,7 @@ class GivenTexts:
             return None
         table = effects.table
         try:
-            plan = self._plan(effects)
+            plan = self._plans.plan(effects)
             lines = plan.texts(plan.run(rows), 0)
         except (NotLocal, Py4JError, PySparkException) as error:
             self._fallbacks.report(table.full_name, error)
@@ -126,14 +126,6 @@ class GivenTexts:
             deletes = given.columns[0].count(DELETE)
             effects.seen(batch.count - deletes, deletes)
         return batch, given
-
-    def _plan(self, effects: Effects) -> Projection:
-        table = effects.table
-        shape, plan = self._plans.get(table.full_name, (None, None))
-        if plan is None or shape != shape_of(table):
-            plan = Projection(effects.rows.sparkSession, effects_kind(table), lambda frame: _texts(frame, table))
-            self._plans[table.full_name] = shape_of(table), plan
-        return plan
 
 
 def staged_texts(rows: DataFrame) -> DataFrame:

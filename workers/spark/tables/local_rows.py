@@ -31,7 +31,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from workers.spark.tables.table import Table
+from workers.spark.tables.table import Effects, Table, shape_of
 
 JavaRows = Any
 """A Java ``Seq[InternalRow]``."""
@@ -215,6 +215,23 @@ class Projection:
         if _name(found) != "LocalRelation":
             raise NotLocal
         return found.data()
+
+
+class Plans:
+    """The projections ``make`` of effects, one for each table, which are kept while the table's columns and key stay as they are."""
+
+    def __init__(self, make: Callable[[DataFrame, Table], DataFrame]) -> None:
+        self._make = make
+        self._known: dict[str, tuple[object, Projection]] = {}
+
+    def plan(self, effects: Effects) -> Projection:
+        """The projection of the effects' rows. Raises NotLocal as :class:`Projection`."""
+        table = effects.table
+        shape, plan = self._known.get(table.full_name, (None, None))
+        if plan is None or shape != shape_of(table):
+            plan = Projection(effects.rows.sparkSession, effects_kind(table), lambda frame: self._make(frame, table))
+            self._known[table.full_name] = shape_of(table), plan
+        return plan
 
 
 def _activate(session: SparkSession) -> None:
