@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from tests.support.spark.verify_rig import HELD, items_table, mirror_of
+from workers.spark.compare import command
 from workers.spark.compare.command import add_verify, run
 from workers.spark.compare.verdict import BOTH, MIRROR, SOURCE, Difference, Verdict, summary_text, verdict_text
 from workers.spark.tables.table import Table
@@ -73,6 +74,21 @@ def test_command_prints_and_answers(spark: SparkSession, database: Database, ite
     assert run(spark, database.dsn, [items, items], lambda table: mirror_of(spark, table, HELD), stream=out) == 0
     assert out.getvalue().count("public.items: equal\n  4 rows in the source, 4 in the mirror\n") == 2
     assert out.getvalue().splitlines()[-1].split() == ["public.items", "4", "4", "0", "0", "0", "0", "equal"]
+
+
+@pytest.mark.parametrize("small", [True, False])
+def test_small_tables_need_no_generated_code(
+    spark: SparkSession, database: Database, items: Table, monkeypatch: pytest.MonkeyPatch, small: bool
+) -> None:
+    monkeypatch.setattr(command, "all_small", lambda *_: small)
+    settings = []
+
+    def mirror(table: Table) -> DataFrame:
+        settings.append(spark.conf.get("spark.sql.codegen.wholeStage"))
+        return mirror_of(spark, table, HELD)
+
+    assert run(spark, database.dsn, [items], mirror, stream=io.StringIO()) == 0
+    assert settings == ["false" if small else "true"]
 
 
 def test_table_whose_topic_is_set_aside_is_not_equal(spark: SparkSession, database: Database, items: Table) -> None:

@@ -18,7 +18,7 @@ from workers.spark.compare.verdict import BOTH, SOURCE, Difference, Verdict, ver
 from workers.spark.compare.verify import verify
 from workers.spark.failure import JobError
 from workers.spark.source.jdbc import jdbc_access
-from workers.spark.source.snapshot import Leaf, exported_snapshot, ranges, read_texts
+from workers.spark.source.snapshot import FEW_PAGES, Leaf, all_small, exported_snapshot, ranges, read_texts
 from workers.spark.tables.table import LSN, Table
 
 if TYPE_CHECKING:
@@ -61,6 +61,23 @@ def large_mirror(spark: SparkSession) -> DataFrame:
         F.repeat(F.lit("t"), (F.col("id") % 50).cast("int")).alias("t"),
         F.lit(1).cast("bigint").alias(LSN),
     )
+
+
+def test_tables_are_small_if_their_leaves_have_few_pages(database: Database, items: Table) -> None:
+    database.execute(
+        "create table paged(id int, t text) partition by list (id)",
+        *(f"create table paged_{at} partition of paged for values in ({at})" for at in range(2)),
+        *(f"alter table paged_{at} alter t set storage plain" for at in range(2)),
+        # A row fills a page.
+        f"insert into paged select n % 2, repeat('x', 5000) from generate_series(1, {FEW_PAGES}) n",
+    )
+    named = [(items.schema, items.name), ("public", "paged")]
+    assert all_small(database.dsn, named)
+    database.execute("insert into paged values (0, repeat('x', 5000))")
+    assert not all_small(database.dsn, named)
+    assert all_small(database.dsn, named[:1])
+    # Nobody knows how large a table is that cannot be read in ranges of pages.
+    assert not all_small(database.dsn, [("public", "absent")])
 
 
 @pytest.mark.long

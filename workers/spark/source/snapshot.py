@@ -6,7 +6,7 @@ of Spark's tasks imports it before it reads its range of pages. The tasks read t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -25,6 +25,8 @@ FETCH_ROWS: Final = 2000
 LEAST_PAGES: Final = 256
 MOST_PAGES: Final = 16384
 """The most pages of a range by default: 2 MB to 128 MB."""
+FEW_PAGES: Final = 1000
+"""See :func:`all_small`. In 8 MB are about 100,000 rows of three short columns."""
 TID_RANGES_SINCE: Final = 140000
 """The first server version that reads a range of ctid without reading the rest of the table."""
 
@@ -90,13 +92,26 @@ def exported_snapshot(dsn: str, table: tuple[str, str]) -> Iterator[Snapshot]:
         for name, value in SETTINGS:
             connection.execute("select set_config(%s, %s, false)", (name, value))
         exported, position = connection.execute(_POSITION).fetchall()[0]
-        found = connection.execute(_LEAVES, table).fetchall()
-        leaves = [Leaf((schema, name), heap, int(pages)) for schema, name, heap, pages, _ in found]
-        if not found or not all(readable for *_, readable in found):
-            # The table has no leaves, or the role may read the table but not each leaf: the whole table is one range.
-            leaves = [Leaf(table, heap=False, pages=0)]
+        leaves = _leaves(connection, table)
         version = connection.info.server_version
         yield Snapshot(table, str(exported), int(position), leaves, jdbc_access(connection), version, connection)
+
+
+def _leaves(connection: psycopg.Connection, table: tuple[str, str]) -> list[Leaf]:
+    found = connection.execute(_LEAVES, table).fetchall()
+    if not found or not all(readable for *_, readable in found):
+        # The table has no leaves, or the role may read the table but not each leaf: the whole table is one range.
+        return [Leaf(table, heap=False, pages=0)]
+    return [Leaf((schema, name), heap, int(pages)) for schema, name, heap, pages, _ in found]
+
+
+def all_small(dsn: str, tables: Iterable[tuple[str, str]]) -> bool:
+    """Whether each of the source's tables is known to have at most :data:`FEW_PAGES` pages. Raises psycopg's errors."""
+    with psycopg.connect(dsn) as connection:
+        found = [_leaves(connection, table) for table in tables]
+    return all(leaf.heap for leaves in found for leaf in leaves) and all(
+        sum(leaf.pages for leaf in leaves) <= FEW_PAGES for leaves in found
+    )
 
 
 def ranges(leaves: Sequence[Leaf], pages: int) -> list[str]:
