@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.fix_pg import PgServer
 from tests.fix_worker import Worker
 from tests.support.connector import Connector
-from tests.support.spark.kill_rig import CONFIG, Mirroring
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
-from workers.spark.failure import JobError
-from workers.spark.session import find_java
+from tests.support.spark.kill_rig import CONFIG, Mirroring
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.pg_once, pytest.mark.long]
 
@@ -25,11 +27,7 @@ LONG = "repeat(md5(n::text), 100)"
 """Long enough to be kept out of line, so that updates of other columns do not send it again."""
 
 
-def test_a_mirror_follows_tables_to_other_keys(pg: PgServer, worker: Callable[..., Worker], tmp_path: Path) -> None:
-    try:
-        find_java()
-    except JobError as error:
-        pytest.skip(str(error))
+def test_a_mirror_follows_tables_to_other_keys(spark: SparkSession, pg: PgServer, worker: Callable[..., Worker], tmp_path: Path) -> None:
     source = pg.database("keysource")
     for name in TABLES:
         key = "" if name == "keyless" else ", primary key (id)"
@@ -59,7 +57,7 @@ def test_a_mirror_follows_tables_to_other_keys(pg: PgServer, worker: Callable[..
     mirror = Mirroring(tmp_path, connector, "postgres", pg.database("keytarget"), batch_records=700)
     try:
         mirror.finish(1200)
-        verified = mirror.verify(1200)
+        verified = mirror.verify(1200, spark)
         assert verified.code == 0, verified.said
     finally:
         mirror.close()

@@ -8,19 +8,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.fix_pg import PgServer
 from tests.fix_worker import Worker
 from tests.support.connector import Connector
-from tests.support.spark.kill_rig import KillRig
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
-from workers.spark.failure import JobError
-from workers.spark.session import find_java
+from tests.support.spark.kill_rig import KillRig
 from workers.spark.sinks.delta_commit import ENGINE
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.pg_once, pytest.mark.long]
 
@@ -32,11 +34,9 @@ def commits(folder: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("sink", ["delta"])
-async def test_a_mirror_equals_its_source_after_kills(pg: PgServer, worker: Callable[..., Worker], tmp_path: Path, sink: str) -> None:
-    try:
-        find_java()
-    except JobError as error:
-        pytest.skip(str(error))
+async def test_a_mirror_equals_its_source_after_kills(
+    spark: SparkSession, pg: PgServer, worker: Callable[..., Worker], tmp_path: Path, sink: str
+) -> None:
     sys.stdout.write(f"seed {SEED}\n")
     connector = Connector(worker(), pg.database("sparkload"), f"sparkload_{sink}")
     rig = KillRig(pg, connector, tmp_path, seed=SEED, changes=1000, sinks=[sink], batch_records=2000)
@@ -44,7 +44,7 @@ async def test_a_mirror_equals_its_source_after_kills(pg: PgServer, worker: Call
         rig.run(kills=1, rows=20)
         assert await rig.topic_faults() == []
         for mirror in rig.mirrors:
-            verified = mirror.verify(seconds=1200)
+            verified = mirror.verify(1200, spark)
             assert verified.code == 0, verified.said
     finally:
         rig.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from aiokafka import AIOKafkaProducer
 
 from tests.support.connector import SECONDS, Connector
 from tests.support.spark.kill_rig import CONFIG
-from tests.support.spark.own_session import own_session
+from tests.support.spark.own_session import present_session
 from workers.quickstart.embedded.wait import wait_until
 from workers.spark.commands import main
 
@@ -80,13 +80,9 @@ class Mirrored:
 
 
 @pytest.fixture
-def session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
-    """A session that is there already: each start of one takes as long as all the rest."""
-    found = own_session(spark)
-    monkeypatch.setattr(found, "stop", lambda: None)
-    for module in ("jobs.stream", "commands"):
-        monkeypatch.setattr(f"workers.spark.{module}.session_of", lambda *_, **__: found)
-    return found
+def session(spark: SparkSession) -> Iterator[SparkSession]:
+    with present_session(spark) as found:
+        yield found
 
 
 def execute(kind: str, *tables: str) -> str:

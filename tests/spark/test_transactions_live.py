@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import psycopg
 import pytest
@@ -15,12 +15,13 @@ import pytest
 from tests.fix_pg import Database, PgServer
 from tests.fix_worker import Worker
 from tests.support.connector import Connector
-from tests.support.spark.kill_rig import CONFIG, METADATA, Mirroring
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
-from workers.spark.failure import JobError
-from workers.spark.session import find_java
+from tests.support.spark.kill_rig import CONFIG, METADATA, Mirroring
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.pg_once, pytest.mark.long]
 
@@ -33,11 +34,9 @@ STATE = (
 )
 
 
-def test_a_mirror_never_shows_a_part_of_a_transaction(pg: PgServer, worker: Callable[..., Worker], tmp_path: Path) -> None:
-    try:
-        find_java()
-    except JobError as error:
-        pytest.skip(str(error))
+def test_a_mirror_never_shows_a_part_of_a_transaction(
+    spark: SparkSession, pg: PgServer, worker: Callable[..., Worker], tmp_path: Path
+) -> None:
     source, target = pg.database("wholesource"), pg.database("wholetarget")
     for table in TABLES[:2]:
         source.execute(f"create table {table}(id int primary key, amount int not null)")
@@ -58,7 +57,7 @@ def test_a_mirror_never_shows_a_part_of_a_transaction(pg: PgServer, worker: Call
     try:
         with Watch(target) as watch:
             mirror.finish(1200)
-        verified = mirror.verify(1200)
+        verified = mirror.verify(1200, spark)
     finally:
         mirror.close()
     assert verified.code == 0, verified.said

@@ -10,18 +10,26 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING
 
 from tests.fix_pg import Database, PgServer
 from tests.support.connector import Connector
+from tests.support.spark.own_session import present_session
 from tests.support.spark.reference import Topic, differences, source_columns, source_rows
 from tests.support.spark.workload import Workload
 from tests.support.spark.workload_player import Player
 from tests.support.topics import topic_reader
 from workers.quickstart.embedded.process import Process
 from workers.quickstart.embedded.wait import wait_until
+from workers.spark.commands import main
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 WIDE = ("plain_int", "plain_uuid", "plain_text", "toast_default", "evolve_full", "parted", "log_wide")
 """Tables whose topics have three partitions."""
@@ -147,8 +155,11 @@ format = "{sink}"
         wait_until(lambda: not process.running, lambda: f"the mirror {self.sink} to end\n{self.log[-6000:]}", seconds)
         self._end()
 
-    def verify(self, seconds: float) -> Verified:
-        """Hold the mirror's tables against the source's."""
+    def verify(self, seconds: float, spark: SparkSession | None = None) -> Verified:
+        """Hold the mirror's tables against the source's: in a process of its own, or in a session that is there and warm already."""
+        if spark is not None:
+            with present_session(spark), redirect_stdout(StringIO()) as said, redirect_stderr(said):
+                return Verified(main(["verify", "--config", str(self._folder / "mirror.toml")]), said.getvalue())
         output = self._folder / "verify"
         command = [sys.executable, "-P", "-m", "workers.bulk", "verify", "--config", str(self._folder / "mirror.toml")]
         process = Process(command, output, environment=dict(os.environ))

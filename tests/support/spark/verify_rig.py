@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import AtomicType, BinaryType, LongType, StringType, StructField, StructType
 
+from tests.support.spark.local_frame import local_frame
 from tests.support.spark.source_table import source_table
 from workers.spark.compare.verdict import Verdict
 from workers.spark.compare.verify import verify
@@ -43,7 +44,7 @@ def mirror_of(spark: SparkSession, table: Table, rows: Rows) -> DataFrame:
             return F.unhex(cell)
         return cell.cast(column.kind.type) if isinstance(column.kind.type, AtomicType) else F.from_json(cell, column.kind.type)
 
-    frame = spark.createDataFrame([tuple(row) for row in rows], text)
+    frame = local_frame(spark, rows, text)
     frame = frame.select(*(value(at, column).alias(column.name) for at, column in enumerate(table.columns)))  # type: ignore[attr-defined]
     frame = frame.withColumn(LSN, F.lit(7).cast(LongType()))
     return frame if table.key else frame.withColumn(POSITION, F.uuid())
