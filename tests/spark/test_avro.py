@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.avro.functions import to_avro
 from pyspark.sql.types import BinaryType, LongType, StructType
 
+from tests.support.spark.local_frame import local_frame
 from workers.spark.failure import JobError
 from workers.spark.kinds import kind_of
 from workers.spark.topics.avro import connect_schema, read_avro, schema_id, shape_of
@@ -185,8 +186,8 @@ def records(spark: SparkSession, event: Json, number: int = 300) -> DataFrame:
     value = F.from_json("json", WRITTEN.replace("\n", ""), {"mode": "FAILFAST"})
     body = to_avro(value, json.dumps(bare(ENVELOPE)))
     header = F.lit(b"\0" + number.to_bytes(4, "big"))
-    frame = spark.createDataFrame([(json.dumps(event),)], "json string").select(F.concat(header, body).alias("value"))
-    return frame.unionAll(spark.createDataFrame([(None,)], "value binary"))
+    frame = local_frame(spark, [(json.dumps(event),)], "json string").select(F.concat(header, body).alias("value"))
+    return frame.unionAll(local_frame(spark, [(None,)], "value binary"))
 
 
 def test_envelope_reads_as_the_json_converters_would(spark: SparkSession) -> None:
@@ -198,7 +199,7 @@ def test_envelope_reads_as_the_json_converters_would(spark: SparkSession) -> Non
     sent = json.loads(json.dumps(EVENT))
     # JsonConverter writes a map whose keys are no strings as pairs.
     sent["after"]["sparse"]["vector"] = [[1, 0.5]]
-    json_frame = spark.createDataFrame([(json.dumps(sent),)], "json string").select(
+    json_frame = local_frame(spark, [(json.dumps(sent),)], "json string").select(
         F.from_json("json", shape_of(schema), {"mode": "FAILFAST"}).alias("r")
     )
     first, none = frame.collect()
@@ -317,6 +318,6 @@ def test_flat_rows_and_given_shapes(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize("value", [b"", b"\1\0\0\0\1\0", b"\0\0\0\0\1", b"\0\0\0\0\1\xff\xff"])
 def test_bytes_that_are_no_record_stop_the_job(spark: SparkSession, value: bytes) -> None:
-    frame = spark.createDataFrame([(bytearray(value),)], "value binary")
+    frame = local_frame(spark, [(bytearray(value),)], "value binary")
     with pytest.raises((Py4JJavaError, PySparkException)):
         frame.select(read_avro(F.col("value"), TEXT)).collect()

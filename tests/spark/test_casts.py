@@ -10,6 +10,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 
 from pyspark.sql.types import DoubleType
 
+from tests.support.spark.local_frame import local_frame
 from workers.spark.kinds import kind_of
 from workers.spark.tables.casts import converted
 from workers.spark.tables.table import Column
@@ -31,6 +32,6 @@ def test_floating_point_number_becomes_numeric_without_an_exponent(spark: SparkS
         123456789.5: "123456789.5",
         float("-inf"): "-Infinity",
     }
-    there = spark.createDataFrame([(number,) for number in [*values, None]], "d double")
+    there = local_frame(spark, [(number,) for number in [*values, None]], "d double")
     found = there.select(converted(there["d"], DoubleType(), NUMERIC).alias("n")).collect()
     assert [row["n"] for row in found] == [*values.values(), None]

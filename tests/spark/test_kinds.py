@@ -15,6 +15,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StringType, StructField, StructType
 
+from tests.support.spark.local_frame import local_frame
 from workers.spark.kinds import UNAVAILABLE, Kind, kind_of
 from workers.spark.kinds.digits import plain, unscaled, with_point
 
@@ -188,7 +189,7 @@ def shown(spark: SparkSession) -> dict[str, tuple[str | None, str | None, str | 
     shape = StructType([StructField(f"c{at}", kind.raw) for at, kind in enumerate(kinds)])
     texts = [text for case in CASES for text in (case.text, case.other)]
     columns = StructType([StructField("event", StringType()), *(StructField(f"t{at}", StringType()) for at in range(len(texts)))])
-    frame = spark.createDataFrame([(event, *texts)], columns)
+    frame = local_frame(spark, [(event, *texts)], columns)
 
     def triple(at: int, kind: Kind) -> Column:
         raw = F.from_json("event", shape, {"mode": "FAILFAST"}).getField(f"c{at}")
@@ -213,7 +214,7 @@ def test_value_equals_postgresqls_text_and_no_other(case: Case, shown: dict[str,
 def test_unscaled_is_exact_for_any_length(spark: SparkSession) -> None:
     edges = [0, 1, 127, 128, 255, 256, 2**63 - 1, 2**63, 2**64, 2**127, 10**9, 10**18, 10**27, 10**38, 10**100, 16**7, 16**14 - 1]
     numbers = [sign * number for number in edges for sign in (1, -1)]
-    frame = spark.createDataFrame([(str(number), unscaled_bytes(number)) for number in numbers], "number string, bytes string")
+    frame = local_frame(spark, [(str(number), unscaled_bytes(number)) for number in numbers], "number string, bytes string")
     wrong = frame.where(~unscaled(F.unbase64("bytes")).eqNullSafe(F.col("number"))).collect()
     assert wrong == []
     assert frame.count() == len(numbers)
@@ -255,7 +256,7 @@ def test_point_is_placed(spark: SparkSession, integer: str, scale: int, pointed:
 def test_placeholder_is_known_in_every_shape(spark: SparkSession, schema: dict[str, object], sent: object) -> None:
     kind = kind_of(schema)
     assert kind.held is not None
-    frame = spark.createDataFrame([(json.dumps({"v": sent}),)], "event string")
+    frame = local_frame(spark, [(json.dumps({"v": sent}),)], "event string")
     raw = F.from_json("event", StructType([StructField("v", kind.raw)]))["v"]
     assert frame.select(kind.held(raw)).collect()[0][0] is True
 
@@ -272,7 +273,7 @@ def test_placeholder_is_known_in_every_shape(spark: SparkSession, schema: dict[s
 def test_placeholder_of_bytes(spark: SparkSession, schema: dict[str, object], sent: object) -> None:
     kind = kind_of(schema, "hex:ff01")
     assert kind.held is not None
-    frame = spark.createDataFrame([(json.dumps({"v": sent}),), (json.dumps({"v": None}),)], "event string")
+    frame = local_frame(spark, [(json.dumps({"v": sent}),), (json.dumps({"v": None}),)], "event string")
     raw = F.from_json("event", StructType([StructField("v", kind.raw)]))["v"]
     assert [row[0] for row in frame.select(kind.held(raw)).collect()] == [True, None]
 

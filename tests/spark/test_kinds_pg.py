@@ -18,6 +18,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from connector.record.json_converter import schema_json
 from connector.types.codec import Column, TypeInfo, TypeSettings
 from connector.types.registry import resolve
+from tests.support.spark.local_frame import local_frame
 from workers.spark.kinds import Kind, kind_of
 from workers.spark.source.relation import SETTINGS
 
@@ -152,7 +153,7 @@ def test_events_equal_the_source_in_every_mode(spark: SparkSession, pg: PgServer
             for at in range(max(len(probe.events) for probe in part))
         ]
         columns = StructType([StructField(f"{side}{at}", StringType()) for at in range(len(part)) for side in "et"])
-        frame = spark.createDataFrame(rows, columns)
+        frame = local_frame(spark, rows, columns)
         for row in frame.select(*(shown(at, probe.kind) for at, probe in enumerate(part))).collect():
             unequal += [f"{probe.name}: {row[at]}" for at, probe in enumerate(part) if row[at][0] != row[at][1]]
     assert unequal == []

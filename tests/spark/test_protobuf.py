@@ -23,6 +23,7 @@ from connector.converters.protobuf.writer import value_writer
 from connector.record.schema import BOOLEAN, BYTES, FLOAT32, FLOAT64, INT32, INT64, STRING, Schema
 from tests.support.avro_cases import DATE, TIME, TIMESTAMP, array, mapping, struct
 from tests.support.spark.converted_topic import FULL, TOPIC, RecordingRegistry, Written, changes, envelope, flat, rows
+from tests.support.spark.local_frame import local_frame
 from tests.support.spark.memory_sink import MemorySink
 from tests.support.spark.topic_log import EPOCH, Record, frame
 from workers.spark.changes import known_topic, typed
@@ -211,7 +212,7 @@ def test_every_scalar_is_read(spark: SparkSession) -> None:
     for settings in (ProtobufSettings(wrappers=True), ProtobufSettings(optionals=True)):
         mapped, write = protobuf_file(schema, settings), value_writer(schema, settings)
         message = message_at(mapped.file.text(), mapped.indexes)
-        frame_ = spark.createDataFrame([(at, bytearray(write(value))) for at, value in enumerate(values)], "at int, octets binary")
+        frame_ = local_frame(spark, [(at, bytearray(write(value))) for at, value in enumerate(values)], "at int, octets binary")
         found = frame_.select("at", read_message(F.col("octets"), message, wanted).alias("r")).orderBy("at").collect()
         # A label has no place in an entry of a map, so null is the empty text there.
         nothing = None if settings.wrappers else ""
@@ -221,9 +222,7 @@ def test_every_scalar_is_read(spark: SparkSession) -> None:
 @pytest.mark.parametrize("octets", [b"\x0a", b"\x0a\x05abc", b"\x08", b"\x09\0\0", b"\x08\x80"])
 def test_octets_of_another_message_stop_the_job(spark: SparkSession, octets: bytes) -> None:
     message = message_at("message A { string a = 1; }", (0,))
-    read = spark.createDataFrame([(bytearray(octets),)], "o binary").select(
-        read_message(F.col("o"), message, StructType.fromDDL("a string"))
-    )
+    read = local_frame(spark, [(bytearray(octets),)], "o binary").select(read_message(F.col("o"), message, StructType.fromDDL("a string")))
     with pytest.raises(Exception, match=r"does not fit its schema of Protocol Buffers|MALFORMED|EOF"):
         read.collect()
 

@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
+from tests.support.spark.local_frame import local_frame
 from tests.support.spark.memory_sink import Crash
 from tests.support.spark.topic_log import EPOCH, ID, NAME, Json, TopicLog
 from workers.spark.compare.show import show
@@ -145,7 +146,7 @@ def test_columns_that_the_mirror_lacks_are_named_and_not_compared(
 
     def rows(_spark: object, _connection: object, _table: object, columns: list[Column]) -> DataFrame:
         chosen = [column.name for column in columns]
-        return spark.createDataFrame([source], ", ".join(f"{name} string" for name in names)).select(*chosen)
+        return local_frame(spark, [source], ", ".join(f"{name} string" for name in names)).select(*chosen)
 
     monkeypatch.setattr("workers.spark.compare.show.snapshot", lambda _: nullcontext())
     monkeypatch.setattr(

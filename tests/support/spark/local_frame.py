@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def local_frame(spark: SparkSession, rows: Sequence[Any], kind: StructType) -> DataFrame:
+def local_frame(spark: SparkSession, rows: Sequence[Any], kind: StructType | str) -> DataFrame:
     """What ``spark.createDataFrame(rows, kind)`` returns, unchecked: a tenth of the tests' time was spent in its Python processes.
 
     It sends the rows through such a process only to make pickled batches of them; as they come from here they are pickled batches.
     """
+    if isinstance(kind, str):
+        kind = StructType.fromDDL(kind)
     context = spark.sparkContext
     pickled: Any = context.parallelize([kind.toInternal(row) for row in rows])
     pickled._jrdd_deserializer = AutoBatchedSerializer(CPickleSerializer())
