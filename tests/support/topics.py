@@ -83,17 +83,17 @@ async def topic_reader(bootstrap: str, *, committed: bool = False) -> AsyncItera
     own = {"bootstrap_servers": bootstrap, "enable_auto_commit": False, "auto_offset_reset": "earliest"}
     consumer = AIOKafkaConsumer(isolation_level="read_committed" if committed else "read_uncommitted", **own)
     # Reads the present ends. Those for committed records are updated after the answer to a commit.
-    ends = AIOKafkaConsumer(**own)
+    ends = AIOKafkaConsumer(**own) if committed else consumer
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
-    await consumer.start()
-    await ends.start()
-    await admin.start()
+    clients = [consumer, ends] if committed else [consumer]
+    for client in (*clients, admin):
+        await client.start()
     try:
         yield TopicReader(consumer, ends, admin)
     finally:
         await admin.close()
-        await ends.stop()
-        await consumer.stop()
+        for client in reversed(clients):
+            await client.stop()
 
 
 async def read_to_end(bootstrap: str, topic: str, *, committed: bool = False) -> list[Raw]:
