@@ -93,4 +93,5 @@ def await_inside(connector: Connector, last: int) -> bool:
             return "inside"
         return "over" if connector.progress()["events"] >= last else None
 
-    return wait_until(look, lambda: f"the transaction up to row {last} to be streamed\n{connector.worker.log[-6000:]}", SECONDS) == "inside"
+    words = lambda: f"the transaction up to row {last} to be streamed\n{connector.worker.log[-6000:]}"  # noqa: E731
+    return wait_until(look, words, SECONDS, pause=0.02) == "inside"

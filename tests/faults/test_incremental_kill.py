@@ -95,12 +95,12 @@ async def test_kills_in_an_incremental_snapshot(pg: PgServer, worker: Callable[.
         connector.database.execute(f"INSERT INTO sig VALUES ('s', 'execute-snapshot', $data${WAITING}$data$)")
         former: list[tuple[int, int]] = []
         for _ in range(kills):
-            wait_until(further, lambda: f"a chunk to be sent: {connector.progress()}\n{connect.log[-6000:]}", SECONDS)
+            wait_until(further, lambda: f"a chunk to be sent: {connector.progress()}\n{connect.log[-6000:]}", SECONDS, pause=0.02)
             pause(choice.uniform(0.0, 0.25))
             former = places([connector.offset()])
             connect.kill()
             connect.start()
-        wait_until(on_its_way, lambda: f"a chunk to be sent: {connector.progress()}\n{connect.log[-6000:]}", SECONDS)
+        wait_until(on_its_way, lambda: f"a chunk to be sent: {connector.progress()}\n{connect.log[-6000:]}", SECONDS, pause=0.02)
         wait_until(complete, lambda: f"the snapshot to be complete: {connector.progress()}\n{connect.log[-6000:]}", SECONDS)
     finally:
         end = load.stop()

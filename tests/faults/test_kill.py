@@ -104,7 +104,7 @@ async def test_a_cut_walsender_loses_nothing(pg: PgServer, worker: Callable[...,
     with running(load):
         for _ in range(6):
             pause(choice.uniform(0.1, 0.6))
-            wait_until(terminate, lambda: f"a new walsender to cut\n{connector.worker.log[-6000:]}", SECONDS)
+            wait_until(terminate, lambda: f"a new walsender to cut\n{connector.worker.log[-6000:]}", SECONDS, pause=0.02)
         end = load.stop()
     connector.await_confirmed(end)
     await check(connector, load, len(cut))

@@ -124,6 +124,8 @@ async def test_the_end_is_stored_on_an_idle_server_too(pg: PgServer, worker: Cal
     connector.await_confirmed(connector.lsn())
     signal = {"id": "s", "type": "execute-snapshot", "data": {"data-collections": ["public.a"]}}
     signals.write_text(json.dumps(signal) + "\n", encoding="utf-8")
-    wait_until(lambda: COLLECTIONS in connector.offset(), lambda: f"a chunk to be stored\n{connector.worker.log[-4000:]}", SECONDS)
+    wait_until(
+        lambda: COLLECTIONS in connector.offset(), lambda: f"a chunk to be stored\n{connector.worker.log[-4000:]}", SECONDS, pause=0.02
+    )
     wait_until(lambda: COLLECTIONS not in connector.offset(), lambda: f"the end to be stored: {connector.offset()}", SECONDS)
     assert 'table ends" table=public.a rows=20000' in connector.worker.log

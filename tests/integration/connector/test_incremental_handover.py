@@ -121,7 +121,10 @@ async def offset_texts(connector: Connector) -> list[bytes]:
 
 def await_offset(connector: Connector, wanted: Callable[[dict[str, Any]], bool], what: str) -> None:
     wait_until(
-        lambda: wanted(connector.offset()), lambda: f"the offset {what}: {connector.offset()}\n{connector.worker.log[-6000:]}", SECONDS
+        lambda: wanted(connector.offset()),
+        lambda: f"the offset {what}: {connector.offset()}\n{connector.worker.log[-6000:]}",
+        SECONDS,
+        pause=0.02,
     )
 
 

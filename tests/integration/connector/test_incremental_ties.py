@@ -118,7 +118,7 @@ async def test_large_groups_of_ties_all_come_in_chunks_of_the_wanted_size(pg: Pg
             if restarted:
                 # In the midst of the first group.
                 begun = lambda: (connector.progress()["incremental"] or {}).get("chunks", 0) >= 5  # noqa: E731
-                wait_until(begun, lambda: f"some chunks: {connector.progress()}", SECONDS)
+                wait_until(begun, lambda: f"some chunks: {connector.progress()}", SECONDS, pause=0.02)
                 connector.stop()
                 connector.put("resume")
             read = await_end(connector)

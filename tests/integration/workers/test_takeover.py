@@ -99,7 +99,7 @@ def take(play: Takeover, before: Sight, *, real: bool, at_rest: Collection[str] 
     play.await_failure(real=real)
     play.await_stream()
     # The first offset that is stored after a start need not tell of the incremental snapshot yet.
-    wait_until(play.reading, lambda: f"the incremental snapshot to go on\n{play.cluster.logs}", SECONDS)
+    wait_until(play.reading, lambda: f"the incremental snapshot to go on\n{play.cluster.logs}", SECONDS, pause=0.02)
     now = play.sight()
     topics = {name: known & now.topics[name] for name, known in before.topics.items()}
     assert replace(now, topics=topics, at_rest={}) == replace(before, at_rest={})

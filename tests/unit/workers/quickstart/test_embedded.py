@@ -46,6 +46,17 @@ def test_wait_until_names_what_did_not_come() -> None:
         wait_until(lambda: None, lambda: "the tide", seconds=0)
 
 
+def test_wait_until_looks_ever_more_rarely_unless_it_has_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses = list[float]()
+    monkeypatch.setattr("workers.quickstart.embedded.wait.time.sleep", pauses.append)
+    looks = iter([None] * 12 + ["found"] + [None] * 12 + ["found"])
+    assert wait_until(lambda: next(looks), "a look") == "found"
+    assert pauses == sorted(pauses)
+    assert (pauses[0], pauses[-1]) == (0.02, 0.1)
+    assert wait_until(lambda: next(looks), "a look", pause=0.02) == "found"
+    assert pauses[12:] == [0.02] * 12
+
+
 def test_pinned_sums_hold_the_broker_and_its_log_backend() -> None:
     sums = pinned_sums()
     assert {"kafka_2.13-4.3.0.jar", "kafka-clients-4.3.0.jar", "log4j-slf4j-impl-2.25.4.jar"} <= sums.keys()
