@@ -9,6 +9,7 @@ import json
 import struct
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Final
 
 from hypothesis import strategies as st
@@ -180,13 +181,13 @@ class Kind:
     texts: st.SearchStrategy[str]
     defaults: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The type's own name, without ``_`` and with ``[]`` for arrays."""
         name = KINDS[self.oid].name
         return f"{name[1:]}[]" if name.startswith("_") else name
 
-    @property
+    @cached_property
     def declared(self) -> str:
         """The column's type in SQL, with the modifier in words."""
         name, modifier = self.name, self.modifier

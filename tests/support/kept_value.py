@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
+from functools import cache, lru_cache
 from typing import Final
 
 from connector.types.codec import TypeSettings
@@ -339,6 +340,7 @@ RULES: Final = (
 dimensions all but the first's length; a NULL among members that take none is refused."""
 
 
+@cache
 def rule_of(cell: Cell) -> Rule:
     return next((rule for rule in RULES if rule.applies(cell)), _NOTHING)
 
@@ -348,6 +350,7 @@ def reported(name: str, modifier: int, modes: TypeSettings, text: str) -> str:
     return _changed(name, modifier, modes, text, lambda rule: rule.reported)
 
 
+@lru_cache(16_384)
 def kept(name: str, modifier: int, modes: TypeSettings, text: str) -> str:
     """What the modes keep of the server's text. Raises RefusedError when they have no value for it."""
     return _changed(name, modifier, modes, text, lambda rule: rule.kept)

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 _CYCLE_YEARS = 400
 _CYCLE_DAYS = 146_097
@@ -40,8 +41,9 @@ def floating(value: float, *, single: bool) -> str:
     return f"{'-' if sign else ''}{mantissa[0]}{'.' if len(digits) > 1 else ''}{mantissa[1:]}e{exponent:+03d}"
 
 
+@lru_cache(8192)
 def _shortest(value: float, *, single: bool) -> Decimal:
-    """The fewest digits that are read as the number, of those the nearest."""
+    """The fewest digits that are read as the number, which is not zero, of those the nearest."""
     exactly, middles = Decimal(value), _middles(value, single=single)
 
     def back(number: Decimal) -> float | None:

@@ -17,7 +17,7 @@ from connector.events.encoders import TableEncoder
 from connector.io.postgres.catalog import read_table, read_types
 from connector.record.json_converter import ConverterSettings
 from connector.snapshot.plan import split_copy_line
-from connector.types.codec import Types, TypeSettings
+from connector.types.codec import Column, Types, TypeSettings
 from connector.types.registry import base_type
 from tests.fix_pg import PgServer
 from tests.support.column_kinds import COLUMNS, EVERY_MODE, FURTHER, Kind
@@ -64,6 +64,8 @@ class Bench:
     table: CatalogTable
     types: Types
     shown: tuple[Encoded, ...]
+    bases: tuple[tuple[str, int], ...]
+    """The name and modifier of each kind's type below all domains."""
 
     def stored(self, rows: Sequence[Sequence[str | None]]) -> list[list[bytes | None]]:
         """The rows as COPY prints them when the table has only these rows."""
@@ -81,7 +83,7 @@ class Bench:
         """The texts of which PostgreSQL says that they are not what the column keeps in these modes."""
         checks = []
         for at, (kind, column) in enumerate(zip(self.kinds, self.table.columns[1:], strict=True)):
-            name, modifier = self.base(kind, at)
+            name, modifier = self.bases[at]
             names = {"d": f"decoded.{column.name}", "c": f"every.{column.name}"}
             checks.append(comparison(name, kind.declared, modifier, modes_of(kind, shown.modes), names))
         with self.connection.cursor() as cursor:
@@ -99,13 +101,14 @@ class Bench:
             if same is not True
         ]
 
-    def base(self, kind: Kind, at: int) -> tuple[str, int]:
-        """The name and modifier of the type below all domains."""
-        info, modifier = base_type(self.table.columns[at + 1], self.types)
-        assert info is not None
-        return (info.name if kind.declared in {"price", "year"} else kind.name), modifier
+
+def base_of(kind: Kind, column: Column, types: Types) -> tuple[str, int]:
+    info, modifier = base_type(column, types)
+    assert info is not None
+    return (info.name if kind.declared in {"price", "year"} else kind.name), modifier
 
 
+@cache
 def modes_of(kind: Kind, modes: TypeSettings) -> TypeSettings:
     return replace(modes, include_unknown_datatypes=kind.name in UNMAPPED)
 
@@ -147,7 +150,8 @@ async def bench(pg: PgServer) -> AsyncIterator[Bench]:
     with psycopg.connect(database.dsn, autocommit=True, options=PRINTED) as reading:
         texts = "".join(f", {column.name} text" for column in table.columns[1:])
         reading.execute(f"create temporary table decoded (id int primary key{texts})".encode())
-        yield Bench(reading, kinds, table, types, shown)
+        bases = tuple(base_of(kind, column, types) for kind, column in zip(kinds, table.columns[1:], strict=True))
+        yield Bench(reading, kinds, table, types, shown, bases)
 
 
 @cache
@@ -197,9 +201,7 @@ def payloads(bench: Bench, shown: Encoded, cells: Sequence[Sequence[bytes | None
     rows: list[list[bytes | None]] = []
     for row in cells:
         refused = [
-            at + 1
-            for at, kind in enumerate(bench.kinds)
-            if wanted_text(bench, shown, at, row) is REFUSED and bench.base(kind, at)[0] != "timestamp"
+            at + 1 for at in range(len(bench.kinds)) if wanted_text(bench, shown, at, row) is REFUSED and bench.bases[at][0] != "timestamp"
         ]
         failures = shown.encoder.tolerant(row)[1]
         assert [failure.column for failure in failures] == [bench.table.columns[at].name for at in refused], shown.modes
@@ -220,7 +222,7 @@ def wanted_text(bench: Bench, shown: Encoded, at: int, row: Sequence[bytes | Non
         return None
     kind = bench.kinds[at]
     try:
-        return kept(*bench.base(kind, at), modes_of(kind, shown.modes), cell.decode())
+        return kept(*bench.bases[at], modes_of(kind, shown.modes), cell.decode())
     except RefusedError:
         return REFUSED
 
@@ -229,7 +231,7 @@ def reported_texts(bench: Bench, shown: Encoded, row: Sequence[bytes | None], pa
     """The decoded texts of a row, which this test compares as texts. Refused values keep their original texts."""
     texts: list[str | None] = []
     for at, (kind, column) in enumerate(zip(bench.kinds, bench.table.columns[1:], strict=True)):
-        name, modifier = bench.base(kind, at)
+        name, modifier = bench.bases[at]
         modes, wanted, cell = modes_of(kind, shown.modes), wanted_text(bench, shown, at, row), row[at + 1]
         read = decoded(shown.schemas[column.name], payload[column.name])
         if wanted is REFUSED:
