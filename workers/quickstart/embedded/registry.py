@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import tarfile
 import tempfile
 from pathlib import Path
@@ -163,6 +164,10 @@ class EmbeddedRegistry:
         return False
 
     def _answers(self) -> bool:
+        with socket.socket() as probe:
+            # This is cheaper than a client, which reads the system's certificates. The port has no listener for most of the start.
+            if probe.connect_ex(("127.0.0.1", self.port)):
+                return False
         try:
             return httpx.get(f"{self.confluent}/subjects", timeout=ANSWER_SECONDS, trust_env=False).is_success
         except httpx.TransportError:
