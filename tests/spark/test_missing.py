@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
-from tests.support.spark.topic_log import TopicLog
+from tests.support.spark.topic_log import ID, Json, TopicLog
 from tests.support.spark.verify_rig import found, table_of
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
@@ -129,6 +129,52 @@ def test_rows_older_than_a_column_show_what_postgresql_shows(spark: SparkSession
     assert verdict.aside == {}
     assert {DEFAULTS[int(name.removeprefix("c"))]: keys for name, keys in verdict.columns.items()} == {}
     assert (verdict.equal, verdict.same) == (True, 2)
+
+
+@pytest.mark.pg(">= 14")
+@pytest.mark.pg_once
+@pytest.mark.parametrize("together", [pytest.param(False, marks=pytest.mark.long), True], ids=["later", "together"])
+def test_columns_that_were_renamed_before_their_event_was_read(
+    spark: SparkSession, pg: PgServer, tmp_path: Path, *, together: bool
+) -> None:
+    database = pg.database("sparkrenamed")
+    database.execute(
+        "create table t(id int primary key)",
+        "insert into t values (1)",
+        "alter table t add a text default 'old'",
+        "insert into t values (2, 'b')",
+        "alter table t add c int",
+        "insert into t values (3, 'c', 3)",
+        "alter table t rename a to d",
+        "insert into t values (4, 'd', 4)",
+    )
+    log = TopicLog((ID,), topic="shop.public.t")
+    log.change("c", {"id": 1})
+    batches = [log.batch(spark)]
+    # A connector that reads an event after the renaming does not find the column's default.
+    text: Json = {"type": "string", "optional": True, "field": "a"}
+    number: Json = {"type": "int32", "optional": True, "field": "c"}
+    log.fields = (ID, text)
+    log.change("c", {"id": 2, "a": "b"})
+    if not together:
+        batches.append(log.batch(spark))
+    log.fields = (ID, text, number)
+    log.change("c", {"id": 3, "a": "c", "c": 3})
+    log.fields = (ID, {**text, "field": "d", "default": "old"}, number)
+    log.change("c", {"id": 4, "d": "d", "c": 4})
+    batches.append(log.batch(spark))
+    sink = sink_of(ParquetPlace(str(tmp_path / "tables")), spark)
+    form = json_format(UNAVAILABLE, catalog_of(database.dsn))
+    work = Batches(Checkpoint(spark, str(tmp_path / "checkpoint")), form, sink, Mirror(sink), missing=missing_of(database.dsn))
+    table = table_of(database, "t")
+    for batch, records in enumerate(batches):
+        work.apply(records, batch)
+        if batch == 1 and not together:
+            rows = sink.read(table)
+            assert rows is not None
+            assert [row["a"] for row in rows.orderBy("id").collect()] == ["old", "b"]
+    verdict = found(spark, database, table, sink.read(table))
+    assert (verdict.equal, verdict.same) == (True, 4)
 
 
 def test_source_says_where_its_wal_ends(pg: PgServer) -> None:

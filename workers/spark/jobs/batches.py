@@ -317,10 +317,12 @@ class Batches:
         if self._missing is None or not new or not several or state.aside is not None:
             return state
         topic = Topic(name, state, self._format.schemas.layout)
-        columns = {column.name: column for layout in new if (read := topic.layout(layout.value, layout.key)) for column in read.columns}
-        texts = self._missing((topic.table.schema, topic.table.name), list(columns.values()))
-        filled = tuple(sorted(texts.items()))
-        return replace(state, layouts=tuple(replace(one, filled=filled) if one in new else one for one in state.layouts))
+        forms = {one: read.columns for one in new if (read := topic.layout(one.value, one.key))}
+        found = {one: self._missing((topic.table.schema, topic.table.name), columns) for one, columns in forms.items()}
+        # A later form may show what has become of a column where an earlier one does not.
+        shared = {name: text for texts in found.values() for name, text in texts.items()}
+        filled = {one: tuple(sorted({**shared, **texts}.items())) for one, texts in found.items()}
+        return replace(state, layouts=tuple(replace(one, filled=filled.get(one, one.filled)) for one in state.layouts))
 
     def _unread(self, late: DataFrame | None, states: Mapping[str, TopicState], before: State, records: DataFrame) -> tuple[Unread, ...]:
         if late is None:
