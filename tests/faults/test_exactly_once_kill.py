@@ -93,5 +93,7 @@ def await_inside(connector: Connector, last: int) -> bool:
             return "inside"
         return "over" if connector.progress()["events"] >= last else None
 
-    words = lambda: f"the transaction up to row {last} to be streamed\n{connector.worker.log[-6000:]}"  # noqa: E731
-    return wait_until(look, words, SECONDS, pause=0.02) == "inside"
+    def awaited() -> str:
+        return f"the transaction up to row {last} to be streamed\n{connector.worker.log[-6000:]}"
+
+    return wait_until(look, awaited, SECONDS, pause=0.02) == "inside"
