@@ -100,7 +100,10 @@ def check(here: Worker, good: Connector) -> None:
     """The worker serves, the good connector runs, and each bad one fails separately."""
     assert here.health() == httpx.codes.OK
     here.await_state(good.name, "RUNNING")
-    bad = [name for name in here.rest("GET", "/connectors").json() if name != good.name]
-    assert len(bad) == 4
-    for name in bad:
+
+    def bad() -> list[str] | None:
+        names = [name for name in here.rest("GET", "/connectors").json() if name != good.name]
+        return names if len(names) == 4 else None
+
+    for name in wait_until(bad, "the four bad connectors", SECONDS):
         here.await_state(quote(name, safe=""), "FAILED", tasks=0)
