@@ -2,7 +2,7 @@
 
 Two marks decide. ``server`` is set here, on each test that asks for a fixture which starts a server or a JVM; a test that
 starts one by itself sets it at its own place. ``long`` is set by hand on a test that repeats at length what another test
-proves in short, and by ``fix_pg`` on the runs of a test on further PostgreSQL servers.
+proves in short or that proves an edge of a feature, and by ``fix_pg`` on the runs of a test on further PostgreSQL servers.
 
 | target | runs |
 |---|---|

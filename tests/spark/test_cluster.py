@@ -24,6 +24,7 @@ with spark_at(SparkPlace("local[1]", {"spark.pyspark.python": sys.argv[1]})) as 
 """
 
 
+@pytest.mark.long
 @pytest.mark.server
 def test_tasks_run_in_the_python_that_is_set(tmp_path: Path) -> None:
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 NOTE: Json = {**NAME, "field": "note"}
 NUMBER: Json = {"type": "int32", "optional": True, "field": "note"}
+LONG_FOR = partial(pytest.param, marks=pytest.mark.long)
 ITEMS = Table("public", "items", (), ("id",))
 
 
@@ -59,8 +61,8 @@ def changed(spark: SparkSession, again: Json, *, together: bool) -> list[DataFra
     return [*found, log.batch(spark)]
 
 
-@pytest.mark.parametrize("place", [delta, parquet])
-@pytest.mark.parametrize(("again", "third"), [(NOTE, "new"), (NUMBER, 3)], ids=["same_type", "other_type"])
+@pytest.mark.parametrize("place", [LONG_FOR(delta), parquet])
+@pytest.mark.parametrize(("again", "third"), [LONG_FOR(NOTE, "new", id="same_type"), pytest.param(NUMBER, 3, id="other_type")])
 def test_existing_rows_lose_the_values(
     spark: SparkSession, tmp_path: Path, place: Callable[[str], SinkPlace], again: Json, third: object
 ) -> None:
@@ -70,7 +72,7 @@ def test_existing_rows_lose_the_values(
     assert [row["note"] for row in rows.orderBy("id").collect()] == [None, None, third, None]
 
 
-@pytest.mark.parametrize("place", [parquet, ParquetPlace], ids=["keep", "drop"])
+@pytest.mark.parametrize("place", [LONG_FOR(parquet, id="keep"), pytest.param(ParquetPlace, id="drop")])
 def test_existing_rows_lose_the_values_within_a_batch(spark: SparkSession, tmp_path: Path, place: Callable[[str], SinkPlace]) -> None:
     sink = apply(spark, tmp_path, place(str(tmp_path / "tables")), Mirror, changed(spark, NOTE, together=True))
     rows = sink.read(ITEMS)
@@ -78,7 +80,7 @@ def test_existing_rows_lose_the_values_within_a_batch(spark: SparkSession, tmp_p
     assert [row["note"] for row in rows.orderBy("id").collect()] == [None, None, "new", None]
 
 
-@pytest.mark.parametrize("together", [True, False], ids=["one_batch", "batches"])
+@pytest.mark.parametrize("together", [pytest.param(True, id="one_batch"), LONG_FOR(False, id="batches")])
 def test_versions_keep_the_values(spark: SparkSession, tmp_path: Path, *, together: bool) -> None:
     sink = apply(spark, tmp_path, parquet(str(tmp_path / "tables")), History, changed(spark, NOTE, together=together))
     rows = sink.read(history_table(ITEMS))
@@ -86,6 +88,7 @@ def test_versions_keep_the_values(spark: SparkSession, tmp_path: Path, *, togeth
     assert [row["note"] for row in rows.orderBy("id").collect()] == ["former", None, "new", None]
 
 
+@pytest.mark.long
 def test_topics_that_share_a_table_do_not_clear_each_other_s_values(spark: SparkSession, tmp_path: Path) -> None:
     logs = [TopicLog((ID, NAME), topic=f"shop.{number}.public.items") for number in (1, 2)]
     for number, log in enumerate(logs):

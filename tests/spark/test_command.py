@@ -29,6 +29,7 @@ def event(lsn: int, op: str, after: dict[str, object] | None) -> bytes:
     return json.dumps({"before": None, "after": after, "source": source, "op": op}).encode()
 
 
+@pytest.mark.long
 @pytest.mark.pg(">= 18")
 async def test_mirror_continues_and_verify_distinguishes_equal_tables(
     spark: SparkSession,

@@ -20,6 +20,7 @@ def generated(spark: SparkSession) -> int:
     return int(java.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME().getCount())
 
 
+@pytest.mark.long
 def test_code_of_many_plans_is_generated_once(spark: SparkSession) -> None:
     def batch() -> int:
         former = generated(spark)

@@ -226,12 +226,16 @@ LONG: Final = (
     "avro of apicurio 2",
     "ext-json of apicurio 3",
     "json-schema of confluent, GUIDs in headers",
+    "cloud-events, data in avro",
     "cloud-events, data in avro of apicurio, 8 bytes",
     "cloud-events, data in avro, metadata in headers",
     "cloud-events in avro, GUIDs in headers of keys",
     "cloud-events in avro of apicurio",
 )
-"""Cases whose parts other cases show: Apicurio's own two are shown with flattened rows, its second API with Extended JSON."""
+"""Cases whose parts other cases show.
+
+Apicurio's own two are shown with flattened rows, its second API with Extended JSON, and CloudEvents' data in Avro with events in Avro.
+"""
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, marks=[pytest.mark.long] * (name in LONG), id=name) for name, case in CASES.items()])
@@ -258,16 +262,8 @@ def test_cloud_events_without_schemas_show_the_same_rows(spark: SparkSession, re
     assert shown(spark, case, registry, envelope(), values) == shown(spark, bare, registry, envelope(), values)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "cloud-events",
-        *(
-            pytest.param(case, marks=pytest.mark.long)
-            for case in ("cloud-events in avro", "json-schema of confluent", "avro of apicurio 3, headers")
-        ),
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["cloud-events", "cloud-events in avro", "json-schema of confluent", "avro of apicurio 3, headers"])
 def test_mirror_has_the_rows(spark: SparkSession, registry: RecordingRegistry, tmp_path: Path, name: str) -> None:
     case, sink = CASES[name], MemorySink(spark)
     batches = Batches(Checkpoint(spark, str(tmp_path)), case.form(registry), sink, Mirror(sink))
@@ -280,6 +276,7 @@ def test_mirror_has_the_rows(spark: SparkSession, registry: RecordingRegistry, t
     assert sink.rows() == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["cloud-events, data in avro", "cloud-events in avro"])
 def test_the_beginning_of_a_snapshot_is_noticed(spark: SparkSession, registry: RecordingRegistry, name: str) -> None:
     case, (key, value) = CASES[name], changes()[0]
@@ -312,6 +309,7 @@ def test_records_without_ids_are_refused(spark: SparkSession, registry: Recordin
         assert f"it has no schema's id where {writer}" in refusal(spark, registry, JSON, CASES[name])
 
 
+@pytest.mark.long
 def test_json_of_another_format_is_refused_with_the_format(spark: SparkSession, registry: RecordingRegistry) -> None:
     written = {"ext-json of apicurio 3": "Set format to ext-json", "cloud-events": "Set format to cloud-events"}
     written |= {"avro of confluent": "begins as a registry's records do. Set format"}

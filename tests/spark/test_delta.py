@@ -90,6 +90,7 @@ def operations(spark: SparkSession, folder: Path) -> list[str]:
     return [row["operation"] for row in history]
 
 
+@pytest.mark.long
 def test_delta_knows_the_highest_key_of_tables_that_it_has_filled(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,6 +123,7 @@ def test_delta_knows_the_highest_key_of_tables_that_it_has_filled(
     assert shown(sink, PLAIN) == [(1, "a", 2), (10, "a", 7), (5, "a", 4), (7, "a", 3), (8, "a", 8), (9, "a", 8)]
 
 
+@pytest.mark.long
 def test_delta_knows_a_table_in_the_place_of_another_one(spark: SparkSession, tmp_path: Path) -> None:
     sink = sink_of(DeltaPlace(str(tmp_path)), spark)
     sink.apply(0, [effects(spark, PLAIN, [up(1, "a", 1)])])
@@ -132,6 +134,7 @@ def test_delta_knows_a_table_in_the_place_of_another_one(spark: SparkSession, tm
     assert shown(sink, PLAIN) == [(5, "c", 2)]
 
 
+@pytest.mark.long
 def test_delta_adds_rows_without_a_merge_after_a_truncate(spark: SparkSession, tmp_path: Path) -> None:
     sink = sink_of(DeltaPlace(str(tmp_path)), spark)
     batches: list[Rows] = [[up(8, "a", 1)], [up(8, "b", 2)], [up(1, "c", 3)], [up(2, "d", 4)]]
@@ -158,6 +161,7 @@ def test_delta_applies_small_and_large_tables_of_a_batch(spark: SparkSession, tm
         assert history["operationMetrics"]["numTargetDeletionVectorsAdded"] == vectors
 
 
+@pytest.mark.long
 def test_delta_in_a_catalog(spark: SparkSession, tmp_path: Path) -> None:
     sink = sink_of(DeltaPlace(str(tmp_path), "spark_catalog"), spark)
     mine = Table("sinks_schema", "t", PLAIN.columns, PLAIN.key)

@@ -77,6 +77,7 @@ def test_all_readers_read_all_types(spark: SparkSession, duck: duckdb.DuckDBPyCo
     assert duck.execute(f"SELECT {names} FROM duck").fetchone() == (1,) * (len(TYPES) + 1)
 
 
+@pytest.mark.long
 def test_all_readers_follow_changed_rows_and_columns(spark: SparkSession, duck: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     sink = sink_of(DeltaPlace(str(tmp_path), readers="all"), spark)
     sink.apply(0, [effects(spark, PLAIN, [up(1, "x", 10), up(2, "y", 20), up(3, "z", 30)])])
@@ -112,6 +113,7 @@ def test_table_with_features_is_refused_with_the_remedy(spark: SparkSession, tmp
     assert shown(modern, PLAIN) == [(1, "x", 1)]
 
 
+@pytest.mark.long
 def test_columns_of_a_plain_table_change_for_all_readers_only(spark: SparkSession, tmp_path: Path) -> None:
     modern, plain = (sink_of(DeltaPlace(str(tmp_path), readers=readers), spark) for readers in ("spark", "all"))
     plain.apply(0, [effects(spark, PLAIN, [up(1, "x", 1)])])

@@ -97,6 +97,7 @@ def test_repeated_changes_begin_no_version(rig: Rig) -> None:
     assert rig.versions() == expected == [(1, "a", "c", 10, 20), (1, "b", "u", 20, 30)]
 
 
+@pytest.mark.long
 def test_snapshot_that_says_what_is_known_begins_nothing(rig: Rig) -> None:
     log = TopicLog()
     log.change("c", {"id": 1, "name": "same"}, lsn=10)
@@ -108,6 +109,7 @@ def test_snapshot_that_says_what_is_known_begins_nothing(rig: Rig) -> None:
     assert rig.versions() == [(1, "same", "c", 10, None), (2, "old", "c", 11, 20), (2, "new", "r", 20, None)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("together", [True, False], ids=["one_batch", "batches"])
 def test_blocking_snapshot_at_the_last_change_begins_no_version(rig: Rig, *, together: bool) -> None:
     log = TopicLog()
@@ -154,6 +156,7 @@ def test_truncate_ends_what_holds(rig: Rig) -> None:
     assert rig.versions() == [(1, "known", "c", 10, 30), (1, "after", "c", 40, None), (2, "of this batch", "c", 20, 30)]
 
 
+@pytest.mark.long
 def test_change_from_before_a_truncate_of_an_earlier_batch(rig: Rig) -> None:
     log = TopicLog()
     log.change("c", {"id": 1, "name": "known"}, lsn=10)
@@ -182,6 +185,7 @@ def test_batch_that_is_repeated_after_a_crash(rig: Rig, moment: str) -> None:
     assert rig.versions() == [(1, "a", "c", 10, 20), (1, "b", "u", 20, None)]
 
 
+@pytest.mark.long
 def test_new_column_and_table_without_a_key(rig: Rig) -> None:
     log = TopicLog()
     log.change("c", {"id": 1, "name": "a"}, lsn=10)
@@ -199,6 +203,7 @@ def test_new_column_and_table_without_a_key(rig: Rig) -> None:
     assert "public.visits_history" not in rig.sink.tables
 
 
+@pytest.mark.long
 def test_column_is_renamed_after_another_one_was_dropped(spark: SparkSession, tmp_path: Path) -> None:
     # A history keeps columns that the source drops.
     sink = sink_of(ParquetPlace(str(tmp_path / "tables"), drop_columns=False), spark)
@@ -219,6 +224,7 @@ def test_column_is_renamed_after_another_one_was_dropped(spark: SparkSession, tm
     assert [tuple(row) for row in rows] == [(10, "n", "o"), (20, "n2", None), (30, "n3", None)]
 
 
+@pytest.mark.long
 def test_versions_continue_under_another_key(rig: Rig) -> None:
     shop: Json = {"type": "int32", "optional": False, "field": "shop"}
     log = TopicLog((ID, shop, NAME))
@@ -262,6 +268,7 @@ def test_flattened_rows_without_what_a_history_needs_are_refused(rig: Rig, lacki
         rig.batch(log)
 
 
+@pytest.mark.long
 def test_history_in_iceberg_continues_from_batch_to_batch(spark: SparkSession, tmp_path: Path) -> None:
     # A catalog's settings are read once in a session.
     place = IcebergPlace(f"ice_{uuid.uuid4().hex}", {"type": "hadoop", "warehouse": str(tmp_path / "tables")})

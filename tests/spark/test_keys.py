@@ -128,6 +128,7 @@ def test_table_without_a_key_gets_one(rig: Rig) -> None:
     assert rows(rig) == [{"id": 1, "name": "one"}, {"id": 2, "name": "zwei"}]
 
 
+@pytest.mark.long
 def test_table_is_without_a_key_for_a_while(rig: Rig) -> None:
     log = TopicLog((ID, SHOP, NAME))
     log.change("c", {"id": 1, "shop": 1, "name": "one"})
@@ -143,6 +144,7 @@ def test_table_is_without_a_key_for_a_while(rig: Rig) -> None:
     assert rows(rig) == [{"id": 1, "shop": 1, "name": "one"}, {"id": 3, "shop": 1, "name": "three"}]
 
 
+@pytest.mark.long
 def test_truncate_says_nothing_of_the_key(rig: Rig) -> None:
     log = TopicLog()
     log.change("c", {"id": 1, "name": "gone"})
@@ -159,6 +161,7 @@ def test_truncate_says_nothing_of_the_key(rig: Rig) -> None:
     assert rows(rig) == [{"id": 2, "name": "due", "shop": 1}]
 
 
+@pytest.mark.long
 def test_truncate_between_two_keys(rig: Rig) -> None:
     log = TopicLog((ID, SHOP, NAME))
     log.change("c", {"id": 1, "shop": 1, "name": "gone"})
@@ -181,6 +184,7 @@ def test_repeated_changes_of_the_former_key(rig: Rig, make: Callable[[], TopicLo
     assert rows(rig) == sorted([*expected, new], key=by_columns)
 
 
+@pytest.mark.long
 def test_changes_with_only_a_former_key_are_skipped(rig: Rig) -> None:
     log = widened()
     rig.batch(log)
@@ -190,6 +194,7 @@ def test_changes_with_only_a_former_key_are_skipped(rig: Rig) -> None:
     assert rows(rig) == WIDENED
 
 
+@pytest.mark.long
 def test_new_key_waits_for_partitions_that_are_read_less_far(rig: Rig) -> None:
     log = widened()
     records = log.new()
@@ -217,7 +222,7 @@ class CrashingSink(MemorySink):
         super().apply(batch, effects)
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("moment", [pytest.param("before", marks=pytest.mark.long), "after"])
 @pytest.mark.parametrize("at", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_crash_in_any_turn_is_repaired(spark: SparkSession, tmp_path: Path, at: int, moment: str) -> None:
     rig = Rig(spark, tmp_path)
@@ -252,6 +257,7 @@ def test_batch_that_was_finished_is_not_done_again(rig: Rig) -> None:
     assert rows(rig) == WIDENED
 
 
+@pytest.mark.long
 def test_changes_of_several_keys(rig: Rig) -> None:
     log = widened()
     log.key = (ORDER, SHOP)

@@ -106,6 +106,7 @@ class Turn:
         self._lock.release()
 
 
+@pytest.mark.long
 async def test_batch_that_is_under_way_at_the_end_is_not_repeated(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
     log = TopicLog(topic="sparkend.public.items")
     await broker.create(log)

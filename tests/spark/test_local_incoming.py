@@ -61,7 +61,7 @@ def test_other_effects_take_a_job(spark: SparkSession, monkeypatch: pytest.Monke
     assert caplog.messages == ["The flattening of few rows of table s.t failed with Py4JError: they take the slower way"]
 
 
-@pytest.mark.parametrize("lake", ["delta", "iceberg"])
+@pytest.mark.parametrize("lake", ["delta", pytest.param("iceberg", marks=pytest.mark.long)])
 def test_few_rows_are_merged_into_a_large_table(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lake: str) -> None:
     place: SinkPlace = DeltaPlace(str(tmp_path))
     if lake == "iceberg":

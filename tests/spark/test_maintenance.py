@@ -53,7 +53,8 @@ def test_small_files_become_one_and_the_mirror_goes_on(spark: SparkSession, tmp_
     assert shown(sink, PLAIN) == sorted([*(row for row in rows if row[0] not in {1, 2}), (1, "z", 6), (40, "w", 7)], key=repr)
 
 
-@pytest.mark.parametrize("what", [pytest.param("delta", marks=pytest.mark.long), "iceberg"])
+@pytest.mark.long
+@pytest.mark.parametrize("what", ["delta", "iceberg"])
 def test_a_mirror_writes_while_another_thread_maintains(spark: SparkSession, tmp_path: Path, what: str) -> None:
     sink = sink_of(place_of(what, tmp_path), spark)
     sink.apply(0, [effects(spark, PLAIN, [up(one, "x", 0) for one in range(5)])])

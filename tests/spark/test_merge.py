@@ -39,6 +39,7 @@ def changes_of(spark: SparkSession, log: TopicLog) -> DataFrame:
     return typed(FORM.cut(records), topic)
 
 
+@pytest.mark.long
 def test_changes_are_merged_as_a_mirror_merges_them(spark: SparkSession) -> None:
     sink, log = MemorySink(spark), TopicLog((ID, SHOP, NAME))
     for number in (1, 2, 3):

@@ -82,6 +82,7 @@ def test_new_life_of_a_key_inherits_nothing(rig: Rig) -> None:
     assert rig.sink.rows() == [{"id": 1, "name": None}]
 
 
+@pytest.mark.long
 def test_columns_may_be_called_as_ours_are(rig: Rig) -> None:
     names = ("key", "lsn", "move", "number", "partition", "offset", "op", "row")
     log = TopicLog((ID, NAME, *({"type": "int32", "optional": True, "field": name} for name in names)))
@@ -93,7 +94,7 @@ def test_columns_may_be_called_as_ours_are(rig: Rig) -> None:
     assert rig.sink.rows() == [{"id": 2, "name": "kept", **numbers}]
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("moment", [pytest.param("before", marks=pytest.mark.long), "after"])
 def test_batch_that_is_repeated_after_a_crash(rig: Rig, moment: str) -> None:
     log = TopicLog()
     log.change("c", {"id": 1, "name": "moved"})
@@ -129,6 +130,7 @@ def test_truncate_empties_what_was_logged_before_it_in_all_partitions(rig: Rig) 
     assert rig.sink.rows() == [{"id": 2, "name": "new"}, {"id": 4, "name": "newer"}]
 
 
+@pytest.mark.long
 def test_truncate_that_comes_after_later_rows_of_other_partitions(rig: Rig) -> None:
     log = TopicLog()
     log.change("c", {"id": 1, "name": "gone"})
@@ -162,6 +164,7 @@ def test_table_without_a_key_grows_and_recognizes_repetitions(rig: Rig) -> None:
     assert rig.sink.rows() == expected
 
 
+@pytest.mark.long
 def test_snapshot_that_is_taken_again_replaces_a_table_without_a_key(rig: Rig) -> None:
     log = TopicLog(key=())
     log.change("r", {"id": 1, "name": "half"}, snapshot="first")
@@ -172,6 +175,7 @@ def test_snapshot_that_is_taken_again_replaces_a_table_without_a_key(rig: Rig) -
     assert rig.sink.rows() == [{"id": 1, "name": "half"}, {"id": 2, "name": "whole"}]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("together", [True, False], ids=["one_batch", "batches"])
 def test_blocking_snapshot_replaces_the_last_change_of_a_table_without_a_key(rig: Rig, *, together: bool) -> None:
     log = TopicLog(key=())
@@ -219,6 +223,7 @@ def test_columns_come_are_renamed_and_go(rig: Rig) -> None:
     assert rig.sink.rows() == [{"id": 2, "level": 2, "stock": None}, {"id": 3, "level": 3, "stock": 1}]
 
 
+@pytest.mark.long
 def test_rows_left_alone_follow_each_change_of_columns_in_a_batch(rig: Rig) -> None:
     """The first and last columns alone would not show that the last one was renamed, because another one was added after it."""
     level: Json = {"type": "int32", "optional": True, "field": "level"}
@@ -277,6 +282,7 @@ def test_state_of_another_version_is_refused(rig: Rig, tmp_path: Path) -> None:
         rig.batch(log)
 
 
+@pytest.mark.long
 def test_topic_of_several_tables_fills_one(rig: Rig) -> None:
     log = TopicLog((ID, NAME))
     log.table = "items_b"
@@ -298,6 +304,7 @@ def test_topic_of_several_tables_fills_one(rig: Rig) -> None:
     ]
 
 
+@pytest.mark.long
 def test_topics_of_no_table_are_skipped(rig: Rig) -> None:
     log = TopicLog()
     log.change("c", {"id": 1, "name": "x"})

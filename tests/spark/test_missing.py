@@ -131,9 +131,10 @@ def test_rows_older_than_a_column_show_what_postgresql_shows(spark: SparkSession
     assert (verdict.equal, verdict.same) == (True, 2)
 
 
+@pytest.mark.long
 @pytest.mark.pg(">= 14")
 @pytest.mark.pg_once
-@pytest.mark.parametrize("together", [pytest.param(False, marks=pytest.mark.long), True], ids=["later", "together"])
+@pytest.mark.parametrize("together", [False, True], ids=["later", "together"])
 def test_columns_that_were_renamed_before_their_event_was_read(
     spark: SparkSession, pg: PgServer, tmp_path: Path, *, together: bool
 ) -> None:

@@ -48,6 +48,7 @@ def test_move_that_two_batches_share(rig: Rig) -> None:
     assert rig.sink.rows() == [{"id": 9, "name": "kept meanwhile"}]
 
 
+@pytest.mark.long
 def test_move_whose_other_half_comes_late(rig: Rig) -> None:
     log = TopicLog()
     log.change("c", {"id": 1, "name": "first"})
@@ -62,6 +63,7 @@ def test_move_whose_other_half_comes_late(rig: Rig) -> None:
     assert rig.sink.rows() == [{"id": 9, "name": "last"}]
 
 
+@pytest.mark.long
 def test_column_is_renamed_between_the_halves_of_a_move(rig: Rig) -> None:
     level: Json = {"type": "int32", "optional": True, "field": "level"}
     log = TopicLog((ID, NAME, level))
@@ -96,6 +98,7 @@ def test_each_batch_ends_between_the_halves_of_a_move(rig: Rig, monkeypatch: pyt
     assert rig.sink.rows() == [{"id": 10 + key, "name": f"kept {key}"} for key in range(1, 6)]
 
 
+@pytest.mark.long
 def test_move_whose_other_half_never_comes(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "WAITS", 2)
     log = TopicLog()
@@ -108,6 +111,7 @@ def test_move_whose_other_half_never_comes(rig: Rig, monkeypatch: pytest.MonkeyP
     assert rig.sink.rows() == [{"id": 2, "name": "x"}, {"id": 9, "name": None}]
 
 
+@pytest.mark.long
 def test_images_of_moves_are_forgotten_in_time(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "IMAGE_BATCHES", 2)
     log = TopicLog()

@@ -29,7 +29,7 @@ class Lake(NamedTuple):
     """The partitions of the table in the lake."""
 
 
-@pytest.fixture(params=["delta", pytest.param("delta for all readers", marks=pytest.mark.long), "iceberg"])
+@pytest.fixture(params=["delta", *(pytest.param(other, marks=pytest.mark.long) for other in ("delta for all readers", "iceberg"))])
 def lake(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> Lake:
     if request.param == "iceberg":
         catalog = f"parts_{tmp_path.name.translate(str.maketrans('[]-', '___'))}"
@@ -80,6 +80,7 @@ def test_partitioned_table_follows_its_source(lake: Lake, spark: SparkSession) -
     assert len(lake.divided()) == len(by) - 1
 
 
+@pytest.mark.long
 def test_renamed_column_divides_the_files_on(lake: Lake, spark: SparkSession) -> None:
     first = replace(table(Column("id", INT), Column("region", TEXT), Column("n", INT)), partition_by=lake.by)
     lake.sink.apply(0, [effects(spark, first, [up(1, "north", 10), up(2, "south", 20)])])

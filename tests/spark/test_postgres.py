@@ -38,6 +38,7 @@ def test_postgres_does_a_batch_of_a_known_number_once(spark: SparkSession, pg: P
     assert database.execute("SELECT relname FROM pg_class WHERE relname LIKE 'batch_%'") == []
 
 
+@pytest.mark.long
 def test_repeated_batch_is_applied_to_tables_that_it_was_applied_without(spark: SparkSession, pg: PgServer) -> None:
     database = pg.database("sinks_without")
     other = replace(PLAIN, name="other")
@@ -120,6 +121,7 @@ def test_postgres_errors_show_no_values(spark: SparkSession, pg: PgServer) -> No
     assert shown(sink, PLAIN) == [(1, "secret", 1)]
 
 
+@pytest.mark.long
 def test_database_of_another_encoding_has_the_same_names_and_values(spark: SparkSession, pg: PgServer) -> None:
     with psycopg.connect(pg.dsn, autocommit=True) as connection:
         connection.execute("CREATE DATABASE sinks_latin TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'")

@@ -140,6 +140,7 @@ def test_a_rebuilt_table_equals_the_former_one_and_continues(
     assert [row["name"] for row in rig.sink.rows(table) if row.get("ended") is None] == ["c"]
 
 
+@pytest.mark.long
 def test_rebuilt_table_of_several_tables_of_the_source_keeps_its_name(spark: SparkSession, tmp_path: Path) -> None:
     rig, log = Rig(spark, tmp_path, Mirror), TopicLog()
     for key, table in ((1, "items_b"), (2, "items_a")):
@@ -151,6 +152,7 @@ def test_rebuilt_table_of_several_tables_of_the_source_keeps_its_name(spark: Spa
     assert rig.sink.rows("public.items_b") == [{"id": 1, "name": "items_b"}, {"id": 2, "name": "items_a"}]
 
 
+@pytest.mark.long
 def test_new_checkpoint_replaces_the_rows_of_a_table_of_two_topics_once(spark: SparkSession, tmp_path: Path) -> None:
     rig, log, other = Rig(spark, tmp_path, Mirror), TopicLog(), TopicLog(topic="eu.public.items")
     log.change("c", {"id": 9, "name": "former"})
@@ -192,6 +194,7 @@ def test_snapshot_is_whole_only_if_no_partition_can_have_lost_rows(
     assert (found is None) is whole, found
 
 
+@pytest.mark.long
 def test_half_of_a_move_that_waits_is_not_read_twice(spark: SparkSession, tmp_path: Path) -> None:
     rig, log = Rig(spark, tmp_path, Mirror), TopicLog()
     log.change("c", {"id": 1, "name": "kept"})
@@ -209,6 +212,7 @@ def test_half_of_a_move_that_waits_is_not_read_twice(spark: SparkSession, tmp_pa
     assert rig.sink.rows() == [{"id": 9, "name": "kept"}]
 
 
+@pytest.mark.long
 def test_table_whose_name_ends_like_a_history_is_not_rebuilt_with_the_other(spark: SparkSession, tmp_path: Path) -> None:
     rig, log, other = Rig(spark, tmp_path, Mirror), TopicLog(), TopicLog(topic="shop.public.items_history")
     log.change("c", {"id": 1, "name": "a"})

@@ -133,6 +133,7 @@ def test_columns_are_selected_masked_and_routed(spark: SparkSession, tmp_path: P
     assert read.columns == ["note", "__lsn"]
 
 
+@pytest.mark.long
 def test_columns_that_the_mirror_lacks_are_named_and_not_compared(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +179,7 @@ def test_renamed_column_is_not_shown_in_clear(spark: SparkSession, tmp_path: Pat
     assert "public.items has lost secret, which its rule masks or leaves out, and has got private" in done.aside[0]
 
 
+@pytest.mark.long
 def test_renamed_column_is_not_shown_in_clear_if_the_first_batch_has_both_names(spark: SparkSession, tmp_path: Path) -> None:
     log = TopicLog((ID, SECRET, NAME))
     log.change("c", {"id": 1, "secret": "hidden", "name": "a"})
@@ -194,6 +196,7 @@ def test_renamed_column_is_not_shown_in_clear_if_the_first_batch_has_both_names(
     assert [row.asDict() for row in rig.rows()] == [{"id": 1, "private": None, "name": "a"}, {"id": 2, "private": None, "name": "b"}]
 
 
+@pytest.mark.long
 def test_former_name_that_a_later_batch_shows_is_not_shown_in_clear(spark: SparkSession, tmp_path: Path) -> None:
     former, log = (ID, SECRET, NAME), TopicLog((ID, {**SECRET, "field": "private"}, NAME))
     log.lsn = 100
@@ -207,6 +210,7 @@ def test_former_name_that_a_later_batch_shows_is_not_shown_in_clear(spark: Spark
     assert [row["id"] for row in rig.rows()] == [2]
 
 
+@pytest.mark.long
 def test_columns_that_changed_before_the_table_had_a_rule_do_not_count(spark: SparkSession, tmp_path: Path) -> None:
     rig, log = Rig(spark, tmp_path), TopicLog((ID, SECRET))
     log.change("c", {"id": 1, "secret": "a"})
@@ -247,6 +251,7 @@ def test_two_tables_with_one_route_are_not_mixed(spark: SparkSession, tmp_path: 
     assert "route leads both public.items and public.others to lake.all" in done.aside[0]
 
 
+@pytest.mark.long
 def test_two_tables_with_one_route_are_not_mixed_after_a_restart(spark: SparkSession, tmp_path: Path) -> None:
     rule = TableRule(".*", route="lake.all")
     rig = Rig(spark, tmp_path, rule)

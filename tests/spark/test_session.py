@@ -43,7 +43,8 @@ def test_java_without_the_module_is_skipped(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("modules", "fault"),
     [
-        ("java.base@25\njava.logging@25", "has no jdk.incubator.vector"),
+        ("java.base@21\njava.logging@21", "has no jdk.incubator.vector"),
+        ("java.base@25.0.3\njdk.incubator.vector@25.0.3", "is Java 25, too new for Spark 4.1"),
         ("java.base@11.0.2\njdk.incubator.vector@11", "is Java 11"),
         ("Unrecognized option: --list-modules", "is older than Java 9"),
     ],

@@ -36,10 +36,11 @@ pytestmark = pytest.mark.pg_once
 
 KINDS = ("delta", "iceberg", "parquet", "postgres")
 LONG_FOR = partial(pytest.param, marks=pytest.mark.long)
-# What the sinks prove in the same way is shown in `make test` for two of them. The lakes' own MERGE takes up to five times as long, so that
-# theirs is shown in `make test-long`.
-LAKES_AT_LENGTH = pytest.mark.parametrize("make", [*map(LONG_FOR, KINDS[:2]), *KINDS[2:]], indirect=True)
-DELTA_AT_LENGTH = pytest.mark.parametrize("make", [LONG_FOR("delta"), *KINDS[1:]], indirect=True)
+# `make test` shows for all sinks that rows of all types come, change and go. The rest it shows for the fastest one, and `make test-long`
+# for the others.
+OTHERS_AT_LENGTH = pytest.mark.parametrize("make", [*map(LONG_FOR, KINDS[:3]), *KINDS[3:]], indirect=True)
+# The steps of columns are other ones in a lake.
+TWO_AT_LENGTH = pytest.mark.parametrize("make", [LONG_FOR("delta"), "iceberg", LONG_FOR("parquet"), "postgres"], indirect=True)
 
 
 @pytest.fixture(params=KINDS)
@@ -78,7 +79,7 @@ def test_rows_come_change_and_go(make: Callable[..., Sink], spark: SparkSession)
     assert [row[LSN] for row in sink.read(PLAIN).select(LSN).distinct().collect()] == [100]  # type: ignore[union-attr]
 
 
-@LAKES_AT_LENGTH
+@OTHERS_AT_LENGTH
 def test_truncate_takes_older_rows_only(make: Callable[..., Sink], spark: SparkSession) -> None:
     sink = make()
     sink.apply(0, [effects(spark, PLAIN, [up(1, "old", 1), up(2, "old", 2), up(3, "toast", 3)], lsn=50)])
@@ -95,7 +96,7 @@ def test_truncate_takes_older_rows_only(make: Callable[..., Sink], spark: SparkS
         assert shown(sink, PLAIN) == [(5, "later", 5)]
 
 
-@LAKES_AT_LENGTH
+@OTHERS_AT_LENGTH
 def test_row_without_key_comes_once(make: Callable[..., Sink], spark: SparkSession) -> None:
     sink, keyless = make(), table(Column("id", INT), Column("a", TEXT), key=())
     batch: Rows = [(UPSERT, ("p1",), (1, "x"), []), (UPSERT, ("p2",), (1, "x"), [])]
@@ -116,7 +117,7 @@ def test_row_without_key_comes_once(make: Callable[..., Sink], spark: SparkSessi
         assert shown(sink, keyless) == [(5, "x"), (7, "x"), (8, "x")]
 
 
-@LAKES_AT_LENGTH
+@OTHERS_AT_LENGTH
 def test_key_that_comes_and_goes(make: Callable[..., Sink], spark: SparkSession) -> None:
     sink = make()
     keyless = table(Column("id", INT), Column("a", TEXT), key=())
@@ -132,7 +133,7 @@ def test_key_that_comes_and_goes(make: Callable[..., Sink], spark: SparkSession)
     assert shown(sink, other) == [(1, "x2"), (3, "z")]
 
 
-@LAKES_AT_LENGTH
+@OTHERS_AT_LENGTH
 def test_null_is_a_value_of_a_key(make: Callable[..., Sink], spark: SparkSession) -> None:
     sink, of = make(), table(Column("x", INT), Column("y", TEXT), Column("v", INT), key=("x", "y"))
     sink.apply(0, [effects(spark, of, [up(0, "a", 0, key=2)])])
@@ -143,7 +144,7 @@ def test_null_is_a_value_of_a_key(make: Callable[..., Sink], spark: SparkSession
         assert shown(sink, of) == sorted([(0, "a", 0), (1, None, 10), (None, None, 30), (1, "a", 40), (2, None, 5)], key=repr)
 
 
-@LAKES_AT_LENGTH
+@OTHERS_AT_LENGTH
 def test_names_of_any_letters(make: Callable[..., Sink], spark: SparkSession) -> None:
     sink = make()
     odd = Table(
@@ -163,7 +164,7 @@ def test_names_of_any_letters(make: Callable[..., Sink], spark: SparkSession) ->
     assert shown(sink, more) == [("a", "b", "1", "d", "3", "4", "5", "6", 5)]
 
 
-@LAKES_AT_LENGTH
+@pytest.mark.long
 def test_names_and_keys_that_look_like_references(make: Callable[..., Sink], spark: SparkSession) -> None:
     # Spark's SQL replaces ${env:HOME}, ${system:user.dir} and ${<setting>} in any statement, even in quotes, unless this is disabled.
     column, key = "${env:HOME}", '${env:PATH} `${spark.app.name}` "x".y'
@@ -179,7 +180,7 @@ def test_names_and_keys_that_look_like_references(make: Callable[..., Sink], spa
     assert shown(sink, renamed) == [(key, "a", 3, column)]
 
 
-@LAKES_AT_LENGTH
+@OTHERS_AT_LENGTH
 def test_tables_side_by_side(make: Callable[..., Sink], spark: SparkSession) -> None:
     sink = make()
     tables = [replace(PLAIN, name=f"t{number}") for number in range(3)]
@@ -188,7 +189,7 @@ def test_tables_side_by_side(make: Callable[..., Sink], spark: SparkSession) -> 
         assert shown(sink, of) == [(number, of.name, number)]
 
 
-@LAKES_AT_LENGTH
+@OTHERS_AT_LENGTH
 def test_table_of_two_topics_has_the_rows_of_both(make: Callable[..., Sink], spark: SparkSession) -> None:
     sink = make()
     other = replace(PLAIN, name="other")
@@ -203,7 +204,7 @@ def test_table_of_two_topics_has_the_rows_of_both(make: Callable[..., Sink], spa
         assert shown(sink, other) == [(9, "other", 9)]
 
 
-@DELTA_AT_LENGTH
+@TWO_AT_LENGTH
 def test_columns_follow_the_source(make: Callable[..., Sink], spark: SparkSession) -> None:
     sink = make()
     sink.apply(0, [effects(spark, PLAIN, [up(1, "7", 10), up(2, "8.6", 20), up(3, None, None)])])
@@ -233,7 +234,7 @@ def test_columns_follow_the_source(make: Callable[..., Sink], spark: SparkSessio
         assert shown(sink, retyped) == [(1, 7, "5"), (2**40, 1, "x"), (2, 9, None), (3, None, "5")]
 
 
-@LAKES_AT_LENGTH
+@pytest.mark.long
 def test_columns_go_the_way_that_the_events_showed(make: Callable[..., Sink], spark: SparkSession) -> None:
     sink = make()
     sink.apply(0, [effects(spark, PLAIN, [up(1, "x", 10)])])
@@ -248,7 +249,7 @@ def test_columns_go_the_way_that_the_events_showed(make: Callable[..., Sink], sp
     assert shown(sink, newest) == [(1, "x", 10, "n", None)]
 
 
-@LAKES_AT_LENGTH
+@OTHERS_AT_LENGTH
 def test_dropped_columns_may_stay(make: Callable[..., Sink], spark: SparkSession) -> None:
     sink = make(drop_columns=False)
     sink.apply(0, [effects(spark, PLAIN, [up(1, "x", 10), up(2, "y", 20)])])
@@ -314,7 +315,7 @@ CRASHES: dict[str, list[list[tuple[Any, str, int]]]] = {
 }
 
 
-@LAKES_AT_LENGTH
+@OTHERS_AT_LENGTH
 def test_crash_at_any_point_is_repaired(make: Callable[..., Sink], spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     sink, other = make(), replace(PLAIN, name="other")
     changed = table(Column("id", INT), Column("b", LONG), Column("n", TEXT))
@@ -358,7 +359,7 @@ def kind_of_sink(sink: Sink) -> str:
     return type(sink).__name__.removesuffix("Sink").lower()
 
 
-@LAKES_AT_LENGTH
+@OTHERS_AT_LENGTH
 def test_missing_table_is_not_created_again(make: Callable[..., Sink], spark: SparkSession) -> None:
     sink = make()
     batch = replace(effects(spark, PLAIN, [up(1, "x", 10)]), known=True)

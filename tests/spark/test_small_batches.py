@@ -90,6 +90,7 @@ def test_effects_are_those_of_large_batches(spark: SparkSession, tmp_path: Path,
     assert len(few.sink.rows("public.b")) > 1
 
 
+@pytest.mark.long
 def test_changes_without_whole_rows_are_not_decoded_in_the_driver(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,6 +138,7 @@ def test_effects_of_whole_rows_say_how_large_their_changes_are(
     assert part is None
 
 
+@pytest.mark.long
 def test_a_batch_of_many_bytes_is_not_small(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few = Mirrored(spark, tmp_path, monkeypatch)
     log = TopicLog()

@@ -130,6 +130,7 @@ KEYS: Sequence[tuple[Any, str, str]] = (
 )
 
 
+@pytest.mark.long
 def test_keys_of_all_types_find_their_rows(rig: Rig) -> None:
     of = table(
         *(Column(f"k{at}", kind) for at, (kind, _, _) in enumerate(KEYS)), Column("n", INT), key=tuple(f"k{at}" for at in range(len(KEYS)))
@@ -175,7 +176,7 @@ def test_commit_of_another_process_is_kept(rig: Rig) -> None:
     assert engines(rig.folder)[2:6] == [True, True, False, True]
 
 
-@pytest.mark.parametrize("way", ["a link", "another file system", "no links"])
+@pytest.mark.parametrize("way", ["a link", *(pytest.param(way, marks=pytest.mark.long) for way in ("another file system", "no links"))])
 def test_version_is_added_by_a_link_or_by_deltas_store(rig: Rig, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     def refused(_: Path, __: str) -> None:
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
@@ -208,6 +209,7 @@ def test_table_that_is_gone_is_not_made_again(rig: Rig) -> None:
     assert not (rig.folder / "s" / "t").exists()
 
 
+@pytest.mark.long
 def test_everything_else_is_merged(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     rig.fill(PLAIN, [up(1, "x", 10), up(2, "y", 20)])
     rig.few(PLAIN, [up(1, "x2", 11)])
@@ -252,6 +254,7 @@ def test_many_changes_of_few_rows_are_reduced_in_the_driver(rig: Rig, monkeypatc
     assert [row[:2] for row in shown(rig.sink, PLAIN)] == [(1, "x3"), (3, "z2"), (4, "w"), (5, "v"), (6, "u"), (7, "t")]
 
 
+@pytest.mark.long
 def test_effects_of_several_topics_on_a_table_stay_in_their_order(rig: Rig) -> None:
     rig.fill(PLAIN, [up(1, "x", 10)])
     truncate = replace(effects(rig.spark, PLAIN, [], truncated=150), known=True)
@@ -259,6 +262,7 @@ def test_effects_of_several_topics_on_a_table_stay_in_their_order(rig: Rig) -> N
     assert shown(rig.sink, PLAIN) == [(2, "y", 20)]
 
 
+@pytest.mark.long
 def test_failure_of_the_cheap_way_is_reported(rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     rig.fill(PLAIN, [up(1, "x", 10)])
     with monkeypatch.context() as patch:
@@ -272,6 +276,7 @@ def test_failure_of_the_cheap_way_is_reported(rig: Rig, monkeypatch: pytest.Monk
     assert len(caplog.messages) == 1
 
 
+@pytest.mark.long
 def test_marked_rows_stay_deleted(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     rig.fill(PLAIN, [up(number, "x", number) for number in range(1, 5)])
     monkeypatch.setattr(delta, "SMALL", -1)
@@ -284,6 +289,7 @@ def test_marked_rows_stay_deleted(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> 
     assert engines(rig.folder) == [False, False, False, True]
 
 
+@pytest.mark.long
 def test_log_gets_checkpoints(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(small_delta, "CHECKPOINTS", 2)
     rig.fill(PLAIN, [up(1, "x", 10)])

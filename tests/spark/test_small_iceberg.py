@@ -112,6 +112,7 @@ def test_all_types_are_those_of_a_merge(make: Callable[[str], Rig], spark: Spark
     assert len(texts(direct)) == 3
 
 
+@pytest.mark.long
 def test_sequences_of_batches_leave_the_table_of_merges(make: Callable[[str], Rig], spark: SparkSession) -> None:
     chance = random.Random(3)
     narrow = table(Column("x", INT), Column("y", TEXT), Column("s", kind("int16")), key=("x", "y"))
@@ -135,6 +136,7 @@ def test_sequences_of_batches_leave_the_table_of_merges(make: Callable[[str], Ri
     assert not any(merged.engines(narrow))
 
 
+@pytest.mark.long
 def test_commits_of_other_processes_are_kept(rig: Rig) -> None:
     rig.fill(PLAIN, [up(1, "x", 10), up(2, "y", 20)])
     rig.few(PLAIN, [up(1, "x2", 11)])
@@ -216,6 +218,7 @@ def test_batch_that_ended_after_the_commit_is_repeated(rig: Rig, monkeypatch: py
     assert rig.engines() == [False, True, True, True]
 
 
+@pytest.mark.long
 def test_table_that_is_gone_is_not_made_again(rig: Rig) -> None:
     rig.fill(PLAIN, [up(1, "x", 10)])
     rig.few(PLAIN, [up(2, "y", 20)])
@@ -230,6 +233,7 @@ def test_table_that_is_gone_is_not_made_again(rig: Rig) -> None:
     assert [row[0] for row in shown(rig.sink, PLAIN)] == [3, 7, 8, 9]
 
 
+@pytest.mark.long
 def test_everything_else_is_merged(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     rig.fill(PLAIN, [up(1, "x", 10), up(2, "y", 20)])
     rig.few(PLAIN, [up(1, "x2", 11)])
@@ -258,6 +262,7 @@ def test_everything_else_is_merged(rig: Rig, monkeypatch: pytest.MonkeyPatch) ->
     assert not any(rig.engines(parted))
 
 
+@pytest.mark.long
 def test_many_changes_of_few_rows_are_reduced_in_the_driver(rig: Rig) -> None:
     def gathered(rows: Rows) -> None:
         rig.sink.apply(1, [replace(effects(rig.spark, PLAIN, rows, lsn=200), known=True, octets=1_000)])
@@ -271,6 +276,7 @@ def test_many_changes_of_few_rows_are_reduced_in_the_driver(rig: Rig) -> None:
     assert rig.engines() == [False, False, True, True]
 
 
+@pytest.mark.long
 def test_properties_of_the_table_are_those_of_its_files(rig: Rig) -> None:
     rig.fill(PLAIN, [up(1, "x", 10)])
     rig.sql("ALTER TABLE {} SET TBLPROPERTIES ('write.parquet.compression-codec' = 'gzip', 'write.metadata.metrics.default' = 'none')")
@@ -279,6 +285,7 @@ def test_properties_of_the_table_are_those_of_its_files(rig: Rig) -> None:
     assert not file["upper_bounds"]
 
 
+@pytest.mark.long
 def test_failure_of_the_cheap_way_is_reported(rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     rig.fill(PLAIN, [up(1, "x", 10)])
     with monkeypatch.context() as patch:

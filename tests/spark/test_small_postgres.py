@@ -91,6 +91,7 @@ def test_all_types_are_those_of_a_staging_table(spark: SparkSession, pg: PgServe
     assert given.given == [False, True] * 2
 
 
+@pytest.mark.long
 def test_sequences_of_batches_leave_the_table_of_staging_tables(spark: SparkSession, pg: PgServer, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(7)
     narrow = table(Column("x", INT), Column("$1 %s", TEXT), Column("v", LONG), key=("x", "$1 %s"), name="a 'c' $2 %")
@@ -153,6 +154,7 @@ def test_everything_else_is_staged(rig: Rig) -> None:
     assert rig.given[4:] == [True]
 
 
+@pytest.mark.long
 def test_failure_of_the_cheap_way_is_reported(rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     rig.few(0, PLAIN, [up(1, "x", 10)], known=False)
     with monkeypatch.context() as patch:

@@ -92,6 +92,7 @@ def written(topic: str, *rows: tuple[int, str]) -> TopicLog:
     return log
 
 
+@pytest.mark.long
 async def test_topics_are_matched_by_their_whole_names(spark: SparkSession, broker: Broker) -> None:
     names = ["sparkx.public.film", "sparkx.public.film_actor", "sparkxy.public.film", "y.sparkx.public.film", "sparkxXpublic.film"]
     logs = [written(name, (at, name)) for at, name in enumerate(names)]
@@ -111,6 +112,7 @@ async def test_topics_are_matched_by_their_whole_names(spark: SparkSession, brok
     assert read(r"sparkx\.public\.film|sparkxy\..*") == [names[0], names[2]]
 
 
+@pytest.mark.long
 async def test_reading_few_records_does_not_wait_for_more(spark: SparkSession, broker: Broker) -> None:
     logs = [written(f"sparkwait{at}.public.items", (at, "x")) for at in range(4)]
     await broker.create(*logs)
@@ -266,6 +268,7 @@ async def test_no_topic_and_no_pattern(spark: SparkSession, broker: Broker, tmp_
     assert refused.value.code == WRONG
 
 
+@pytest.mark.long
 async def test_checkpoint_that_is_damaged_is_named(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
     items = written("sparkdamage.public.items", (1, "a"))
     mirror = Mirror(spark, configured(tmp_path, broker, "sparkdamage"))

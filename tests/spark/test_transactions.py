@@ -139,6 +139,7 @@ def test_one_that_is_whole_waits_for_those_before_it(source: Source) -> None:
     assert source.names() == (["second"], ["first"])
 
 
+@pytest.mark.long
 def test_tables_that_are_not_mirrored_do_not_count(spark: SparkSession, tmp_path: Path) -> None:
     """The pattern is Java's, whose character classes differ from Python's."""
     source = Source(spark, tmp_path, rf"shop\.\p{{Alpha}}+\.a|{ENDS}")
@@ -155,6 +156,7 @@ def test_messages_are_in_no_table(source: Source) -> None:
     assert source.names() == (["first"], [])
 
 
+@pytest.mark.long
 def test_repeated_moves_after_a_crash_are_not_awaited(source: Source) -> None:
     for tx, name in ((7, "first"), (8, "second")):
         source.change(source.a, tx, 1, name, op="c" if tx == 7 else "u")
@@ -232,6 +234,7 @@ def test_a_replay_waits_until_the_newest_event_is_repeated(source: Source) -> No
     assert source.names() == (["three", "read"], [])
 
 
+@pytest.mark.long
 def test_a_transaction_whose_first_part_came_before_a_replay_is_shown_whole(source: Source) -> None:
     source.change(source.a, 7, 1, "first", op="c")
     source.end(7, a=1, lsn=700)
@@ -248,6 +251,7 @@ def test_a_transaction_whose_first_part_came_before_a_replay_is_shown_whole(sour
     assert source.names() == (["first", "half", "other half"], [])
 
 
+@pytest.mark.long
 def test_a_snapshot_after_a_replay_that_breaks_off_is_shown(source: Source) -> None:
     """The connector was removed in the middle of the replay: the next one begins with a snapshot."""
     for tx, name in ((7, "first"), (8, "second")):
@@ -262,6 +266,7 @@ def test_a_snapshot_after_a_replay_that_breaks_off_is_shown(source: Source) -> N
     assert source.names() == (["read", "read too"], [])
 
 
+@pytest.mark.long
 def test_a_restored_source_holds_nothing_up(source: Source) -> None:
     """Its log continues at lower LSNs, with transactions that committed later."""
     for tx, name in ((7, "first"), (8, "second")):
@@ -274,6 +279,7 @@ def test_a_restored_source_holds_nothing_up(source: Source) -> None:
     assert source.names() == (["third"], [])
 
 
+@pytest.mark.long
 def test_repeated_rows_without_a_key_count_once(source: Source) -> None:
     """Producers may write them to another partition then."""
     source.a.key = ()
@@ -286,6 +292,7 @@ def test_repeated_rows_without_a_key_count_once(source: Source) -> None:
     assert source.names() == ([], [])
 
 
+@pytest.mark.long
 def test_a_transaction_without_an_end_holds_nothing_up(source: Source) -> None:
     """The connector was removed in the middle of it: the next one begins with a snapshot."""
     source.change(source.a, 7, 1, "never ended", op="c")
@@ -305,6 +312,7 @@ def test_changes_without_a_transaction_are_reported(source: Source) -> None:
     assert source.names() == (["before the metadata"], ["with it"])
 
 
+@pytest.mark.long
 def test_changes_of_a_new_key_that_wait_for_other_partitions_are_applied(source: Source) -> None:
     """They are of whole transactions already."""
     source.change(source.a, 7, 1, "first", op="c")
@@ -321,6 +329,7 @@ def test_changes_of_a_new_key_that_wait_for_other_partitions_are_applied(source:
     assert source.names() == (["second"], [])
 
 
+@pytest.mark.long
 def test_names_that_no_topic_can_have(spark: SparkSession, tmp_path: Path) -> None:
     source = Source(spark, tmp_path)
     source.a = TopicLog(topic="shop.public.m_r__")
@@ -372,6 +381,7 @@ def test_known_rows_hold_any_name_of_a_topic(spark: SparkSession) -> None:
     assert known_rows(spark, [], {"topic": "string"}).collect() == []
 
 
+@pytest.mark.long
 def test_records_of_a_transaction_that_never_becomes_whole_are_applied_by_rows(spark: SparkSession, tmp_path: Path) -> None:
     source = Source(spark, tmp_path)
     # Retention has removed the first of two events.

@@ -58,6 +58,7 @@ def test_headers_say_whether_a_row_had_or_gets_another_key(spark: SparkSession) 
     assert [tuple(row) for row in rows] == [(False, False), (False, False), (True, False), (False, True), (True, True), (False, False)]
 
 
+@pytest.mark.long
 def test_schemas_of_many_records_are_usual_in_the_next_batch(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "DIVIDED", 2)
     given: list[Sequence[Embedded]] = []

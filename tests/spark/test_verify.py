@@ -126,6 +126,7 @@ def test_missing_extra_and_differing_rows(spark: SparkSession, database: Databas
     assert (verdict.columns, verdict.equal, verdict.key) == ({"name": 1, "note": 2}, False, ("id",))
 
 
+@pytest.mark.long
 def test_no_more_keys_than_asked_for_are_named(spark: SparkSession, database: Database, items: Table) -> None:
     verdict = found(spark, database, items, mirror_of(spark, items, []), keys=2)
     assert [key.cells for key in verdict.keys] == [("2",), ("9",)]
@@ -139,6 +140,7 @@ def test_row_that_the_mirror_has_twice(spark: SparkSession, database: Database, 
     assert "1 rows in the source, 2 in the mirror" in verdict_text(verdict)
 
 
+@pytest.mark.long
 def test_key_of_several_types(spark: SparkSession, database: Database) -> None:
     database.execute(
         "create table keyed(t text, u uuid, n numeric, at timestamptz, v int, primary key (t, u, n, at))",
@@ -159,6 +161,7 @@ def test_key_of_several_types(spark: SparkSession, database: Database) -> None:
     ]
 
 
+@pytest.mark.long
 def test_null_in_a_key(spark: SparkSession, database: Database) -> None:
     database.execute("create table loose(a int, b text)", "insert into loose values (1, null), (null, ''), (null, null)")
     table = replace(table_of(database, "loose"), key=("a", "b"))
@@ -207,6 +210,7 @@ def test_tables_without_a_column_in_common_are_counted(spark: SparkSession, data
     assert verdict.columns_only_source == ("id", "name", "note")
 
 
+@pytest.mark.long
 def test_mirror_in_wider_types_is_compared_by_value(spark: SparkSession, database: Database, families: Table) -> None:
     database.execute(
         "create table wide(id int primary key, n smallint, d numeric, t text)",
@@ -219,6 +223,7 @@ def test_mirror_in_wider_types_is_compared_by_value(spark: SparkSession, databas
     assert [(key.cells, key.columns) for key in verdict.keys] == [(("2",), ("n",))]
 
 
+@pytest.mark.long
 def test_small_numbers_of_an_array_are_compared_in_a_place_without_small_ones(spark: SparkSession, database: Database) -> None:
     database.execute("create table smalls(id int primary key, n smallint[])", "insert into smalls values (1, '{7,null}'), (2, '{8}')")
     table = table_of(database, "smalls")
@@ -230,6 +235,7 @@ def test_small_numbers_of_an_array_are_compared_in_a_place_without_small_ones(sp
         assert [(key.cells, key.columns) for key in verdict.keys] == [(("2",), ("n",))]
 
 
+@pytest.mark.long
 def test_odd_names(spark: SparkSession, database: Database) -> None:
     database.execute('create schema "S.x"', 'create table "S.x"."T""?"("a?`.{c}""B" int primary key, "%s" text)')
     database.execute("""insert into "S.x"."T""?" values (1, 'a'), (2, 'b')""")

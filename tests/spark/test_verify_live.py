@@ -215,6 +215,7 @@ def test_live_source_is_looked_at_again(spark: SparkSession, database: Database,
     assert "name (still changing)" in verdict_text(verdict)
 
 
+@pytest.mark.long
 def test_live_source_ends_early_when_all_is_settled(spark: SparkSession, database: Database, items: Table) -> None:
     def looks_of(views: list[Rows]) -> tuple[Verdict, int]:
         left = list(views)

