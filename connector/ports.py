@@ -35,10 +35,11 @@ class Clock(Protocol):
 class ReplicationStream(Protocol):
     """The stream of one replication slot, started."""
 
-    async def frames(self, most: int, most_bytes: int) -> list[bytes]:
+    async def frames(self, most: int, most_bytes: int, until: float = 0.0) -> list[bytes]:
         """Return the frames that have arrived, in pgoutput's form; wait for the first. An empty list: they made no event.
 
-        Takes at most ``most`` frames, and no further one after ``most_bytes``. Raises CdcError(SOURCE_CONNECTION_LOST) when the server
+        Takes at most ``most`` frames, and no further one after ``most_bytes``. Before ``until``, a moment of :meth:`Clock.monotonic`, it
+        waits for more of them. Raises CdcError(SOURCE_CONNECTION_LOST) when the server
         ends the stream.
         """
 

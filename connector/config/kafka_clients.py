@@ -195,9 +195,10 @@ KEYS: Final[Mapping[Client, Mapping[str, Rule]]] = {
             "compression.type STRING HIGH none",
             "compression.zstd.level INT MEDIUM 3",
             "enable.idempotence BOOLEAN LOW true",
+            "linger.ms LONG MEDIUM 5",
             "max.request.size INT MEDIUM 1048576",
         ),
-        **_idle(_BATCHES, "batch.size INT MEDIUM 16384", "linger.ms LONG MEDIUM 5"),
+        **_idle(_BATCHES, "batch.size INT MEDIUM 16384"),
         **_idle(
             "a task stops reading while 8 MB wait or are being sent",
             "buffer.memory LONG HIGH 33554432",

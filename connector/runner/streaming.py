@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from dataclasses import replace
 from typing import Final, assert_never
 
@@ -19,6 +20,7 @@ from connector.events.stream_settings import StreamSettings
 from connector.events.stream_source import StreamSource
 from connector.events.transactions import TransactionLog
 from connector.events.transitions import Answer, AtCommit, NeedRelation, NeedReread, Signal, Used
+from connector.io.kafka.producer_settings import linger_s
 from connector.log import EventLog
 from connector.ports import Clock, ReplicationStream, SignalSource
 from connector.runner.clock import SYSTEM_CLOCK
@@ -78,6 +80,7 @@ class StreamRun:
         self._source = source
         self._replication = replication
         self._clock = clock
+        self._linger_s = linger_s(context.kafka.producer)
         self._stream = stream = _stream(context, config, capture, sink, settings, offset, last)
         self._tables = LiveTables(config, capture, sink, source, stream, clock, context.table_described)
         self._gate = asyncio.Lock()
@@ -175,8 +178,9 @@ class StreamRun:
 
     async def _read(self) -> None:
         stream, sink, progress = self._stream, self._sink, self._context.progress
+        last = -math.inf
         while True:
-            frames = await self._replication.frames(_BURST, _BURST_BYTES)
+            frames = await self._replication.frames(_BURST, _BURST_BYTES, self._until(last))
             began, before = self._clock.monotonic(), stream.events
             try:
                 async with self._gate:
@@ -186,11 +190,20 @@ class StreamRun:
                 progress.events = self._base_events + stream.events + self._context.meters.snapshot.incremental_events
             if stream.events > before:
                 self._count(stream.events - before, began)
+                last = began
             progress.received_lsn = stream.received
             progress.last_event_source_ms = stream.source_ms
             # The producer's tasks run on this event loop too. If frames are always available, no await above yields to them.
             await asyncio.sleep(0)
             await sink.room()
+
+    def _until(self, last: float) -> float:
+        """When a burst is handled even if few frames are there. The last one with events began at ``last``.
+
+        With ``linger.ms``, transactions that come close together are one burst and one request to Kafka. One that comes alone does not
+        wait. During an incremental snapshot no burst waits, because each chunk waits for its watermarks.
+        """
+        return last + self._linger_s if self._linger_s and not self._incremental.state.running else 0.0
 
     def _count(self, records: int, began: float) -> None:
         meters, now = self._context.meters, self._clock.monotonic()

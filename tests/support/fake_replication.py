@@ -41,7 +41,7 @@ class FakeReplication:
         self._server = server
         self._left = frames
 
-    async def frames(self, most: int, most_bytes: int) -> list[bytes]:
+    async def frames(self, most: int, most_bytes: int, until: float = 0.0) -> list[bytes]:
         """The next burst."""
         await asyncio.sleep(0)
         self._server.faults.at("frames")

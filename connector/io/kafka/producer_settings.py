@@ -25,15 +25,22 @@ def producer_arguments(properties: Mapping[str, str]) -> dict[str, Any]:
         raise invalid("enable.idempotence", wanted, "write true or false")
     if wanted == "true" and acks != -1:
         raise invalid("acks", text, "enable.idempotence needs acks=all")
+    linger_s(properties)
     return {
         # If the broker creates a topic, the client polls until it exists. The default pause of 100 ms would delay the first event.
         "retry_backoff_ms": 25,
         **client_arguments(properties),
         "acks": acks,
         "enable_idempotence": acks == -1 and wanted != "false",
+        # The stream waits itself (:func:`linger_s`), before it makes the records.
         "linger_ms": 0,
         "max_request_size": max_request_size(properties),
     }
+
+
+def linger_s(properties: Mapping[str, str]) -> float:
+    """Return for how long records may wait for others; 0 unless ``linger.ms`` is set, although Kafka's own default is 5 ms."""
+    return whole_number(properties, "linger.ms", kind="LONG") / 1000
 
 
 def max_request_size(properties: Mapping[str, str]) -> int:

@@ -1,8 +1,9 @@
 """Sends records to Kafka: each topic partition has one open batch, which is sent when Kafka has acknowledged the previous batch.
 
 While a batch is in flight, the next one fills. A connector with few events therefore sends each event at once, and a busy one sends large
-batches, without a linger time. aiokafka implements the protocol (metadata, idempotence, retries, order). :mod:`connector.record.batch`
-builds the batches, because aiokafka's own builder took the largest part of the worker's time (measured there).
+batches, without a linger time of its own (:func:`connector.io.kafka.producer_settings.linger_s`). aiokafka implements the protocol
+(metadata, idempotence, retries, order). :mod:`connector.record.batch` builds the batches, because aiokafka's own builder took the largest
+part of the worker's time (measured there).
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ psycopg's own ``copy()`` awaits each row. This module calls libpq directly (``ps
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from typing import Final
 
@@ -17,6 +18,8 @@ from psycopg.pq.abc import PGresult
 from connector.io.postgres.connection import Connection, source_error
 from connector.io.postgres.statement import flush, next_result, readable, send, stop_statement
 
+_LOOK_S: Final = 0.005
+"""How often a burst that waits for more rows looks for them. The buffers of a socket hold more than comes meanwhile."""
 _OK: Final = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 
 
@@ -44,11 +47,12 @@ class CopyReader:
         self.ended = False
         """Whether the server has ended the copy without an error."""
 
-    async def burst(self, most: int, most_bytes: int) -> list[bytes]:
+    async def burst(self, most: int, most_bytes: int, until: float = 0.0) -> list[bytes]:
         """Wait for data and return the rows that have arrived, up to the limits; return no row after the end of the copy.
 
-        It does not await while rows are available: a caller that reads many bursts lets other tasks run between them.
-        Raises CdcError with the server's message if the copy or the connection fails.
+        Before ``until`` (of :func:`time.monotonic`) it waits for more rows. It does not await while rows are available: a caller that reads
+        many bursts lets other tasks run between them. Raises CdcError with the server's message if the copy or the
+        connection fails.
         """
         pgconn = self._connection.pgconn
         get = pgconn.get_copy_data
@@ -72,6 +76,9 @@ class CopyReader:
                 elif not drained:
                     pgconn.consume_input()
                     drained = True
+                elif rows and until and (left := until - time.monotonic()) > 0:
+                    await asyncio.sleep(min(left, _LOOK_S))
+                    drained = False
                 elif rows:
                     break
                 else:

@@ -116,11 +116,14 @@ class Replication:
             raise replace(error, kind=ErrorKind.SOURCE_QUERY, remedy="Correct slot.stream.params, or see the server's log") from error
         self._reader = CopyReader(self._connection, f"streaming from slot {slot}")
 
-    async def frames(self, most: int, most_bytes: int) -> list[bytes]:
-        """Return the frames that have arrived; wait for the first. Raises CdcError(SOURCE_CONNECTION_LOST) at the end of the stream."""
+    async def frames(self, most: int, most_bytes: int, until: float = 0.0) -> list[bytes]:
+        """Return the frames that have arrived; wait for the first, and before ``until`` for more.
+
+        Raises CdcError(SOURCE_CONNECTION_LOST) at the end of the stream.
+        """
         if self._reader is None:
             raise RuntimeError("The stream was not started")
-        frames = await self._reader.burst(most, most_bytes)
+        frames = await self._reader.burst(most, most_bytes, until)
         if not frames:
             raise CdcError(
                 ErrorKind.SOURCE_CONNECTION_LOST, "PostgreSQL ended the replication stream", "Nothing to do: the task starts it again"

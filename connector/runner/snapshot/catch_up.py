@@ -19,10 +19,10 @@ class BoundedReplication(Replication):
         self._boundary = Boundary(until)
         self._ended = asyncio.Event()
 
-    async def frames(self, most: int, most_bytes: int) -> list[bytes]:
+    async def frames(self, most: int, most_bytes: int, until: float = 0.0) -> list[bytes]:
         """As :meth:`Replication.frames`. When all frames before the boundary have been returned and handled, it never returns."""
         while not self._boundary.reached:
-            frames = self._boundary.before(await super().frames(most, most_bytes))
+            frames = self._boundary.before(await super().frames(most, most_bytes, until))
             if frames:
                 return frames
         self._ended.set()

@@ -25,11 +25,12 @@ def reached(load: Load, transactions: int) -> bool:
     return load.transactions > transactions
 
 
-async def test_orderly_restarts_under_load_repeat_nothing(pg: PgServer, worker: Callable[..., Worker]) -> None:
-    connector = Connector(worker(), pg.database("restart"), "restart_orderly")
+@pytest.mark.parametrize("linger_ms", ["0", pytest.param("50", marks=pytest.mark.long)])
+async def test_orderly_restarts_under_load_repeat_nothing(pg: PgServer, worker: Callable[..., Worker], linger_ms: str) -> None:
+    connector = Connector(worker(), pg.database("restart"), f"restart_orderly_{linger_ms}")
     load = Load(connector.database.dsn, seed=7)
     load.prepare()
-    connector.create()
+    connector.create({"producer.override.linger.ms": linger_ms})
     load.start()
     try:
         for restart in range(4):

@@ -34,7 +34,7 @@ def test_the_page_is_current() -> None:
 def test_sorting() -> None:
     given = {
         "acks": "1",
-        "linger.ms": "5",
+        "batch.size": "5",
         "interceptor.classes": "a.B",
         "partitioner.class": " ",
         "partitioner.ignore.keys": "False",
@@ -43,7 +43,7 @@ def test_sorting() -> None:
     }
     found = sort_out("producer", given)
     assert found.refused == {"interceptor.classes": "Java classes cannot be loaded. Remove the property"}
-    assert (found.idle, found.unknown) == (("linger.ms",), ("lingr.ms",))
+    assert (found.idle, found.unknown) == (("batch.size",), ("lingr.ms",))
 
 
 @pytest.mark.parametrize(

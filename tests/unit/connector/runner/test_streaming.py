@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import math
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 from typing import Any, cast
 
 from connector.catalog.selection import Selection
@@ -44,6 +46,8 @@ class Server:
 
     def __init__(self) -> None:
         self._frames: asyncio.Queue[list[bytes]] = asyncio.Queue()
+        self.until: asyncio.Queue[float] = asyncio.Queue()
+        """Until when each burst waits for more frames."""
         self.confirmed: list[int] = []
         self.busy: asyncio.Event | None = None
         """Set when a confirmation comes, which the server then does not take; the next one it does."""
@@ -51,7 +55,8 @@ class Server:
     def send(self, *frames: bytes) -> None:
         self._frames.put_nowait(list(frames))
 
-    async def frames(self, most: int, most_bytes: int) -> Sequence[bytes]:
+    async def frames(self, most: int, most_bytes: int, until: float = 0.0) -> Sequence[bytes]:
+        self.until.put_nowait(until)
         return await self._frames.get()
 
     async def confirm(self, written: int, flushed: int, now_ns: int) -> None:
@@ -98,12 +103,25 @@ class Sink(KafkaSink):
 
 class Run:
     def __init__(
-        self, stored: JsonObject | None = None, start: int = 0, config: ConnectorConfig = CONFIG, progress: Progress | None = None
+        self,
+        stored: JsonObject | None = None,
+        start: int = 0,
+        config: ConnectorConfig = CONFIG,
+        progress: Progress | None = None,
+        producer: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.server, self.offsets, self.sink = Server(), Offsets(stored), Sink()
         plain = ConverterSettings(schemas_enable=False)
         self.context = TaskContext(
-            "rig", config.raw, plain, plain, KafkaSettings({}, {}), self.offsets, progress or Progress(), print, offset_flush_interval=0.001
+            "rig",
+            config.raw,
+            plain,
+            plain,
+            KafkaSettings(producer, {}),
+            self.offsets,
+            progress or Progress(),
+            print,
+            offset_flush_interval=0.001,
         )
         offset = StoredOffset.parse(stored) if stored is not None else None
         self.run = StreamRun(
@@ -155,6 +173,22 @@ async def test_a_keepalive_s_position_is_not_overwritten_by_the_commit_before_it
         assert rig.offsets.starts.empty()
     assert await rig.offsets.starts.get() == end + 2000
     assert rig.server.confirmed[-1] == end + 2000
+
+
+async def test_a_burst_without_events_lets_no_later_one_wait() -> None:
+    rig, wal = Run(producer={"linger.ms": "60000"}), WalScript()
+    async with rig.running():
+        committed(wal)
+        rig.server.send(*wal.take())
+        assert [await rig.server.until.get() for _ in range(2)] == [-math.inf, -math.inf]
+
+
+async def test_no_burst_waits_for_more_by_default() -> None:
+    rig, wal = Run(), WalScript()
+    async with rig.running():
+        committed(wal)
+        rig.server.send(*wal.take())
+        assert [await rig.server.until.get() for _ in range(2)] == [0.0, 0.0]
 
 
 async def test_a_transaction_that_is_half_sent_after_a_keepalive_leaves_the_offset_there() -> None:

@@ -123,6 +123,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--sink", choices=SINKS, default="delta", help="where --tables and --lag mirror to")
     parser.add_argument("--lag", type=int, default=0, help="seconds of a load by pgbench, under which the lag is measured; 0 for none")
     parser.add_argument("--rate", type=int, default=5_000, help="the load's events a second")
+    parser.add_argument("--linger", type=int, default=0, help="linger.ms of the connector under this load")
     parser.add_argument("--peers", default=".cache/peers", help="the folder that has kafka2delta")
     parser.add_argument("--way", help=argparse.SUPPRESS)
     parser.add_argument("--at", help=argparse.SUPPRESS)
@@ -160,7 +161,7 @@ def _measure(chosen: argparse.Namespace) -> None:
                 sys.stdout.write(json.dumps(found) + "\n")
                 sys.stdout.flush()
         if chosen.lag:
-            load = Load(postgres.programs.program("pgbench"), chosen.lag, chosen.rate)
+            load = Load(postgres.programs.program("pgbench"), chosen.lag, chosen.rate, chosen.linger)
             with tempfile.TemporaryDirectory(prefix="understudy-bench-") as folder:
                 sys.stdout.write(json.dumps(measure_lag(servers, f"{run}_lag", load, Path(folder), chosen.sink)) + "\n")
 

@@ -86,11 +86,15 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A load by ``program``, which is pgbench: so many ``seconds`` with ``rate`` events a second."""
+    """A load by ``program``, which is pgbench: so many ``seconds`` with ``rate`` events a second.
+
+    ``linger`` is ``linger.ms`` of the connector that reads it.
+    """
 
     program: Path
     seconds: int
     rate: int
+    linger: int = 0
 
     def prepare(self, dsn: str) -> None:
         """Create and fill pgbench's tables."""
@@ -108,6 +112,7 @@ def measure_lag(servers: Servers, run: str, load: Load, folder: Path, sink: str 
     dsn = orders.create_database(servers.dsn, run)
     load.prepare(dsn)
     settings = {"table.include.list": r"public\.pgbench_.*", "tombstones.on.delete": "false"}
+    settings["producer.override.linger.ms"] = str(load.linger)
     servers.rest.create(run, connector_config(Plan(run, 1, 1, 1, 1), dsn) | {"connector.class": CONNECTOR} | settings)
     orders.await_slot(dsn, run, SECONDS)
     with psycopg.connect(dsn) as connection:
@@ -119,9 +124,10 @@ def measure_lag(servers: Servers, run: str, load: Load, folder: Path, sink: str 
             _run(replace(load, seconds=1, rate=EVENTS), dsn, watch)
             watch.until(rows + EVENTS * _rows(connection, "history"))
             first, cpu, begun = len(watch.batches) - 1, tree.cpu(), time.monotonic()
+            worker = 0.0 if servers.tree is None else servers.tree.cpu()
             before = _rows(connection, "history")
             _run(load, dsn, watch)
-            ended = time.monotonic()
+            ended, read = time.monotonic(), 0.0 if servers.tree is None else servers.tree.cpu() - worker
             events = EVENTS * (_rows(connection, "history") - before)
             watch.until(rows + EVENTS * before + events)
             drained, used = time.monotonic() - ended, tree.cpu() - cpu
@@ -137,6 +143,8 @@ def measure_lag(servers: Servers, run: str, load: Load, folder: Path, sink: str 
         "lags_s": found,
         "drained_s": round(drained, 2),
         "cpu_us": round(used / events * 1e6, 1),
+        "linger_ms": load.linger,
+        "worker_cpu_us": round(read / events * 1e6, 1),
     }
 
 

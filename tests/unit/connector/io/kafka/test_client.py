@@ -213,6 +213,8 @@ def test_acknowledgements(given: dict[str, str], acks: int, idempotent: bool) ->
         ({"acks": "1", "enable.idempotence": "true"}, "enable.idempotence needs acks=all"),
         ({"enable.idempotence": "yes"}, "enable.idempotence"),
         ({"max.request.size": "1M"}, "max.request.size"),
+        ({"linger.ms": "-1"}, "linger.ms: Value must be at least 0"),
+        ({"linger.ms": "5 ms"}, "linger.ms: Not a number"),
     ],
 )
 def test_an_impossible_producer_is_reported(given: dict[str, str], reported: str) -> None:
