@@ -11,7 +11,7 @@ import re
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -27,8 +27,10 @@ from .recording import Compare, Recording, scrub_rest, topic_records
 from .registered_avro import RegisteredAvro
 from .sql_statements import statements
 from .topics import TopicReader, topic_reader
-from .until import until
+from .until import SECONDS, until
 
+LAST_S: Final = 60.0
+"""The most time that the last records of a scenario may take after its last step."""
 BASE: Final = {
     "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
     "tasks.max": "1",
@@ -361,6 +363,11 @@ class Play:
             self.marks.append(dict(sorted((await self._quiet(seconds)).items())))
             return
         wanted = self.recorded.marks[len(self.marks)]
+        await self._arrived(wanted, SECONDS)
+        self.marks.append(wanted)
+
+    async def _arrived(self, wanted: Mapping[str, int], seconds: float) -> None:
+        """Wait until so many records are in the topics."""
         counts: dict[str, int] = {}
 
         async def reached() -> bool:
@@ -368,8 +375,7 @@ class Play:
             counts = await self._counts()
             return all(counts.get(topic, 0) >= count for topic, count in wanted.items())
 
-        await until(reached, lambda: f"{wanted} records; there are {counts}")
-        self.marks.append(wanted)
+        await until(reached, lambda: f"{wanted} records; there are {counts}", seconds)
 
     async def _streaming(self) -> None:
         await self._step_state("RUNNING")
@@ -434,6 +440,10 @@ class Play:
         return last
 
     async def _recording(self) -> Recording:
+        if self.recorded is not None:
+            # The last mark may be from before the last records. The comparison shows those that do not come.
+            with suppress(TimeoutError):
+                await self._arrived({topic: len(records) for topic, records in self.recorded.topics.items()}, LAST_S)
         # A surplus record would follow the expected ones directly. A stopping connector sends what it has read.
         await self._quiet(2.0 if self.recorded is None else 0.2)
         compare = self.scenario.compare

@@ -66,10 +66,10 @@ async def test_a_task_waits_for_its_registry_and_loses_nothing(connector: Connec
     # The schema is known, so the registry is not needed.
     connector.database.execute("INSERT INTO t VALUES (2, 20)")
     connector.await_confirmed(connector.lsn())
+    # This has no changes, so that its position may be confirmed before theirs.
+    connector.database.execute("ALTER TABLE t ADD COLUMN more text")
     before = connector.lsn()
-    connector.database.execute(
-        "ALTER TABLE t ADD COLUMN more text", "INSERT INTO t VALUES (3, 30, 'a')", "INSERT INTO t VALUES (4, 40, NULL), (5, 50, 'b')"
-    )
+    connector.database.execute("INSERT INTO t VALUES (3, 30, 'a')", "INSERT INTO t VALUES (4, 40, NULL), (5, 50, 'b')")
     # A task that starts again has forgotten the key's schema too, and asks for it first.
     for subject in (subject_of(connector), f"{connector.name}.public.t-key"):
         await_log(connector, f"{schema_registry.confluent} did not answer about the subject {subject}: ConnectError. {REMEDY}")
