@@ -44,6 +44,7 @@ def test_java_without_the_module_is_skipped(tmp_path: Path) -> None:
     ("modules", "fault"),
     [
         ("java.base@21\njava.logging@21", "has no jdk.incubator.vector"),
+        ("java.base@23\njdk.incubator.vector@23", "is Java 23, too new for Spark 4.1"),
         ("java.base@25.0.3\njdk.incubator.vector@25.0.3", "is Java 25, too new for Spark 4.1"),
         ("java.base@11.0.2\njdk.incubator.vector@11", "is Java 11"),
         ("Unrecognized option: --list-modules", "is older than Java 9"),

