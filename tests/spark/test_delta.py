@@ -161,7 +161,6 @@ def test_delta_applies_small_and_large_tables_of_a_batch(spark: SparkSession, tm
         assert history["operationMetrics"]["numTargetDeletionVectorsAdded"] == vectors
 
 
-@pytest.mark.long
 def test_delta_in_a_catalog(spark: SparkSession, tmp_path: Path) -> None:
     sink = sink_of(DeltaPlace(str(tmp_path), "spark_catalog"), spark)
     mine = Table("sinks_schema", "t", PLAIN.columns, PLAIN.key)

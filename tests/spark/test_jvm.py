@@ -63,7 +63,6 @@ def started(tmp_path: Path, settings: dict[str, str], monkeypatch: pytest.Monkey
     return found
 
 
-@pytest.mark.long
 @pytest.mark.server
 def test_settings_are_known_and_not_in_the_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     secret = " a=b: \\ #ü€😀 'TOPSECRET\" ${x}\n! "
