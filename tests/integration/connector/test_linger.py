@@ -17,6 +17,8 @@ ROWS = 600
 """More than a burst has."""
 FULL = 500
 """Fewer than a burst has."""
+# So that what arrives in a test has not waited.
+HOUR = {"producer.override.linger.ms": "3600000"}
 
 
 async def test_changes_wait_for_others(pg: PgServer, worker: Callable[..., Worker]) -> None:
@@ -28,8 +30,7 @@ async def test_changes_wait_for_others(pg: PgServer, worker: Callable[..., Worke
         return [value["after"]["id"] for value in values]
 
     connector.database.execute("CREATE TABLE items (id int PRIMARY KEY)")
-    # An hour, so that what arrives in this test has not waited.
-    connector.create({"producer.override.linger.ms": "3600000"})
+    connector.create(HOUR)
     connector.database.execute("INSERT INTO items VALUES (1)")
     assert await read(1) == [1]
     connector.database.execute("INSERT INTO items VALUES (2)", f"INSERT INTO items SELECT generate_series(3, {ROWS})")
@@ -40,3 +41,18 @@ async def test_changes_wait_for_others(pg: PgServer, worker: Callable[..., Worke
     connector.put("resume")
     assert await read(ROWS) == list(range(1, ROWS + 1))
     assert len(await connector.events("public.items")) == ROWS
+
+
+async def test_chunks_do_not_wait(pg: PgServer, worker: Callable[..., Worker]) -> None:
+    """Each chunk waits for two watermarks, which come alone."""
+    connector = Connector(worker(), pg.database("linger"), "linger_chunks")
+    connector.database.execute(
+        "CREATE TABLE sig (id varchar(42) PRIMARY KEY, type varchar(32) NOT NULL, data varchar(2048))",
+        "CREATE TABLE items (id int PRIMARY KEY)",
+        "INSERT INTO items SELECT generate_series(1, 25)",
+    )
+    chunks = {"incremental.snapshot.chunk.size": "10", "signal.data.collection": "public.sig", "snapshot.mode": "no_data"}
+    connector.create(HOUR | chunks)
+    connector.database.execute("""INSERT INTO sig VALUES ('s', 'execute-snapshot', '{"data-collections": ["public.items"]}')""")
+    found: list[Any] = [record.json for record in await connector.worker.read("linger_chunks.public.items", 25)]
+    assert [(value["op"], value["after"]["id"]) for value in found] == [("r", number) for number in range(1, 26)]
