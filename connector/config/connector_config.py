@@ -47,8 +47,8 @@ from connector.config.validation import (
     validate,
     warning_lines,
 )
-from connector.configdef.checks import java_long
 from connector.configdef.patterns import split_regexes
+from connector.configdef.validators import java_long
 from connector.emulation import Emulation, emulation_of
 from connector.errors import CdcError, ErrorKind
 from connector.java.trim import trim

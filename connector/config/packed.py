@@ -15,8 +15,8 @@ from typing import Final, Literal
 from connector.config.keys import BY_NAME, FAMILIES
 from connector.config.keys.families import DRIVER, HASH, HASH_V2, MASK, SELECT_OVERRIDE, THREADS, TOPIC_CREATION, TRUNCATE
 from connector.config.keys.named_classes import NamedClasses
-from connector.configdef.checks import KEY_COLUMNS_READ, REPLICA_IDENTITY, java_int, java_short
 from connector.configdef.patterns import regex_problem, split_regexes
+from connector.configdef.validators import KEY_COLUMNS_READ, REPLICA_IDENTITY, java_int, java_short
 from connector.emulation import Emulation
 from connector.java.regex.translation import too_long
 

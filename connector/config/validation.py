@@ -28,7 +28,7 @@ from connector.config.keys.clients import override_keys
 from connector.config.keys.converters import SIDES, converter_class, converter_keys, converter_mismatch
 from connector.config.keys.plugin_classes import class_version, find_any_class
 from connector.config.keys.transforms import step_keys
-from connector.configdef.kafka_checks import NULL_VALUE
+from connector.configdef.kafka_validators import NULL_VALUE
 from connector.configdef.key import Alias
 from connector.configdef.value import shown_value, unreadable
 from connector.emulation import emulation_of
@@ -374,7 +374,7 @@ def _framework_errors(key: Key, raw: str | None, present: Mapping[str, str], ver
     if (problem := unreadable(key, value)) is not None:
         errors.append(f"Invalid value {raw} for configuration {key.name}: {problem}")
         value = None
-    for check in key.checks:
+    for check in key.validators:
         errors += check(key, value, present)
     return tuple(errors)
 
@@ -411,7 +411,7 @@ def connector_problems(key: Key, value: str | None, present: Mapping[str, str], 
         choices = key.choices_in(version)
         if trim(value).lower() not in {choice.lower() for choice in (*choices, *key.unlisted_choices)}:
             problems.append(f"Value must be one of {', '.join(choices)}")
-    for check in key.checks_in(version):
+    for check in key.validators_in(version):
         problems += check(key, value, present)
     return problems
 

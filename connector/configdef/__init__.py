@@ -1,4 +1,4 @@
-"""One configuration property as Kafka's ``ConfigDef`` defines it: name, type, default, documentation, checks.
+"""One configuration property as Kafka's ``ConfigDef`` defines it: name, type, default, documentation, validators.
 
 The rooms that have properties (:mod:`connector.transforms`, :mod:`connector.converters`, :mod:`connector.config`) make their tables of
 these. Imports :mod:`connector.java` and the emulation.

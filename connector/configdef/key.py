@@ -27,7 +27,7 @@ SINCE_3_7: Final = VERSIONS[VERSIONS.index(DEBEZIUM_3_7_0.version) :]
 CONNECTOR_CLASS: Final = "io.debezium.connector.postgresql.PostgresConnector"
 
 Settings = Mapping[str, str]
-Check = Callable[["Key", str | None, Settings], Iterable[str]]
+Validator = Callable[["Key", str | None, Settings], Iterable[str]]
 """Checks one value (the default if nothing is set, None without a default) together with all settings. Yields the problems. For a
 property of the connector, the text is the part after ``The '<key>' value is invalid:``. For a property of Kafka Connect, it is the
 whole line."""
@@ -35,10 +35,10 @@ whole line."""
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One row of the table: a property's name, type, checks and documentation, and what the connector does with it.
+    """One row of the table: a property's name, type, validators and documentation, and what the connector does with it.
 
     ``versions`` are the connector versions whose ConfigDef lists the property; other versions read it too. ``choices`` are the recommended
-    values, in the order in which the real connector shows them. ``choices_until_2``, ``checks_until_2`` and ``type_until_2`` apply to
+    values, in the order in which the real connector shows them. ``choices_until_2``, ``validators_until_2`` and ``type_until_2`` apply to
     versions up to 2 where these differ, ``choices_since_3_7`` to versions from 3.7 on. ``framework`` marks Kafka Connect's own properties,
     whose errors have Kafka's texts. The place within the group is counted for each version unless ``fixed_order`` is given.
     ``unknown_until_2``: versions up to 2 do not know the property, which changes records, the server or the task's failure; with them it
@@ -48,7 +48,7 @@ class Key:
     ``allowed``), or it ignores it. If an honoured property has ``allowed``, only these values are supported. Values are compared trimmed
     and without regard to case; a LIST is compared item by item. ``reason`` says why a property is not honoured.
 
-    If the connector refuses a value of its own properties in this way, or by one of the checks ``unsupported``, validation reports a
+    If the connector refuses a value of its own properties in this way, or by one of the validators ``unsupported``, validation reports a
     warning, because Debezium accepts the value. The task fails with the same text. If ``strict``, Debezium refuses the value too.
     """
 
@@ -63,9 +63,9 @@ class Key:
     choices: tuple[str, ...] = ()
     choices_until_2: tuple[str, ...] = ()
     choices_since_3_7: tuple[str, ...] = ()
-    checks: tuple[Check, ...] = ()
-    checks_until_2: tuple[Check, ...] | None = None
-    unsupported: tuple[Check, ...] = ()
+    validators: tuple[Validator, ...] = ()
+    validators_until_2: tuple[Validator, ...] | None = None
+    unsupported: tuple[Validator, ...] = ()
     type_until_2: Type | None = None
     dependents: tuple[str, ...] = ()
     versions: tuple[str, ...] = VERSIONS
@@ -114,9 +114,9 @@ class Key:
         """Return the type in ``version``."""
         return self.type_until_2 if version in UNTIL_2 and self.type_until_2 is not None else self.type
 
-    def checks_in(self, version: str) -> tuple[Check, ...]:
-        """Return the checks in ``version``."""
-        return self.checks_until_2 if version in UNTIL_2 and self.checks_until_2 is not None else self.checks
+    def validators_in(self, version: str) -> tuple[Validator, ...]:
+        """Return the validators in ``version``."""
+        return self.validators_until_2 if version in UNTIL_2 and self.validators_until_2 is not None else self.validators
 
     def choices_in(self, version: str) -> tuple[str, ...]:
         """Return the recommended values in ``version``."""

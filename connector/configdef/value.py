@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from connector.configdef.checks import java_int, java_long, java_short
 from connector.configdef.key import Key
+from connector.configdef.validators import java_int, java_long, java_short
 from connector.java.floats import java_double
 from connector.java.numbers import NumberError, parse_double
 from connector.java.trim import trim

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from connector.configdef.kafka_checks import one_of_any_case
+from connector.configdef.kafka_validators import one_of_any_case
 from connector.configdef.key import Key
 from connector.configdef.options import OptionError, Options
 from connector.converters.converter import Converted, ConverterDefinition, HeaderConverterDefinition, Side
@@ -135,7 +135,7 @@ KEYS: Final[tuple[Key, ...]] = (
         "Whether decimals are written as base64 bytes or as numbers.",
         group="Serialization",
         width="MEDIUM",
-        checks=(one_of_any_case("NUMERIC", "BASE64"),),
+        validators=(one_of_any_case("NUMERIC", "BASE64"),),
         framework=True,
     ),
     Key(

@@ -54,7 +54,7 @@ KEYS: Final = (
         "Encoding",
         "Character set of the text.",
         width="MEDIUM",
-        checks=(_known_charset,),
+        validators=(_known_charset,),
         framework=True,
         fixed_order=-1,
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from connector.configdef.kafka_checks import one_of
+from connector.configdef.kafka_validators import one_of
 from connector.configdef.key import Key
 
 TYPE_KEY: Final = Key(
@@ -14,7 +14,7 @@ TYPE_KEY: Final = Key(
     "LOW",
     "converter.type",
     "Whether keys, values or headers are converted; set by the worker.",
-    checks=(one_of("key", "value", "header"),),
+    validators=(one_of("key", "value", "header"),),
     required=True,
     framework=True,
     fixed_order=-1,

@@ -18,8 +18,8 @@ from pyspark.sql.types import BinaryType, LongType, StructType
 
 from tests.support.spark.local_frame import local_frame
 from workers.spark.failure import JobError
-from workers.spark.kinds import kind_of
 from workers.spark.topics.avro import connect_schema, read_avro, schema_id, shape_of
+from workers.spark.types import kind_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -11,9 +11,9 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 from pyspark.sql.types import DoubleType
 
 from tests.support.spark.local_frame import local_frame
-from workers.spark.kinds import kind_of
 from workers.spark.tables.casts import converted
 from workers.spark.tables.table import Column
+from workers.spark.types import kind_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -24,10 +24,10 @@ from workers.spark.changes import known_topic, typed
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.mirror import Mirror
-from workers.spark.kinds import UNAVAILABLE
 from workers.spark.topics.formats import avro_format, json_format
 from workers.spark.topics.registry import SchemaRegistry
 from workers.spark.topics.topic import Topic
+from workers.spark.types import UNAVAILABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row, SparkSession

@@ -16,10 +16,10 @@ from workers.spark.jobs.batches import Batches, Job
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.history import History, history_table
 from workers.spark.jobs.mirror import Mirror
-from workers.spark.kinds import UNAVAILABLE
 from workers.spark.sinks import DeltaPlace, ParquetPlace, SinkPlace, sink_of
 from workers.spark.tables.table import Sink, Table
 from workers.spark.topics.formats import json_format
+from workers.spark.types import UNAVAILABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -20,10 +20,10 @@ from workers.spark.failure import JobError
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.history import History, history_table
-from workers.spark.kinds import UNAVAILABLE, kind_of
 from workers.spark.sinks import IcebergPlace, ParquetPlace, sink_of
 from workers.spark.tables.table import Column, Sink, Table
 from workers.spark.topics.formats import json_format
+from workers.spark.types import UNAVAILABLE, kind_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -14,15 +14,15 @@ from tests.support.spark.memory_sink import Crash
 from tests.support.spark.topic_log import ID, NAME, TopicLog, frame
 from workers.spark.failure import TableError
 from workers.spark.jobs import isolation as isolation_module
+from workers.spark.jobs.batch_totals import BatchTotals
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
-from workers.spark.jobs.done import Done
 from workers.spark.jobs.isolation import Isolation
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.jobs.rebuild import topics_of
-from workers.spark.kinds import UNAVAILABLE
 from workers.spark.sinks.parquet import ParquetSink
 from workers.spark.topics.formats import json_format
+from workers.spark.types import UNAVAILABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -40,7 +40,7 @@ class Rig:
         self._stop = stop
         self._folder = folder
 
-    def batch(self, number: int, records: DataFrame) -> Done:
+    def batch(self, number: int, records: DataFrame) -> BatchTotals:
         isolation = Isolation(None if self._stop else self.checkpoint)
         batches = Batches(self.checkpoint, json_format(UNAVAILABLE, None), self.sink, Mirror(self.sink), isolation=isolation)
         return batches.apply(records, number)

@@ -15,9 +15,9 @@ from tests.support.spark.mirror_rig import Rig
 from tests.support.spark.topic_log import ID, NAME, TOPIC, Json, TopicLog, frame
 from workers.spark.changes import known_topic, typed
 from workers.spark.failure import JobError
-from workers.spark.kinds import UNAVAILABLE
 from workers.spark.topics.formats import json_format
 from workers.spark.topics.topic import Topic
+from workers.spark.types import UNAVAILABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

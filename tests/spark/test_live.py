@@ -26,8 +26,8 @@ from tests.support.spark.topic_log import ID, NAME, Json, TopicLog, cents, price
 from workers.quickstart.embedded.wait import wait_until
 from workers.spark.changes import changes
 from workers.spark.commands import main
+from workers.spark.jobs.batch_totals import BatchTotals
 from workers.spark.jobs.checkpoint import Checkpoint
-from workers.spark.jobs.done import Done
 from workers.spark.jobs.mirror_config import MirrorConfig, SinkConfig
 from workers.spark.jobs.stream import Run
 
@@ -114,11 +114,11 @@ async def test_batch_that_is_under_way_at_the_end_is_not_repeated(spark: SparkSe
     begun: list[tuple[int, int]] = []
 
     def run_one_batch() -> None:
-        def apply(records: DataFrame, batch: int) -> Done:
+        def apply(records: DataFrame, batch: int) -> BatchTotals:
             begun.append((batch, records.count()))
             run.stop()
             assert turn.awaited.wait(SECONDS)
-            return Done(batch, 1, 1, 0, 0, 0.1, None)
+            return BatchTotals(batch, 1, 1, 0, 0, 0.1, None)
 
         turn = Turn()
         run = Run(config, spark, apply, Checkpoint(spark, config.checkpoint), lambda _: None, None)

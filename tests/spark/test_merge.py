@@ -18,10 +18,10 @@ from tests.support.spark.memory_sink import MemorySink
 from tests.support.spark.topic_log import ID, NAME, Json, TopicLog
 from workers.spark.changes import known_topic, typed
 from workers.spark.failure import WRONG, JobError
-from workers.spark.kinds import UNAVAILABLE
 from workers.spark.merge import merge_changes
 from workers.spark.topics.formats import json_format
 from workers.spark.topics.topic import Topic
+from workers.spark.types import UNAVAILABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

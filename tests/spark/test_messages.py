@@ -16,8 +16,8 @@ from tests.support.spark.own_session import own_session
 from workers.spark.commands import main
 from workers.spark.failure import UNREADABLE, JobError, failure_sentence
 from workers.spark.jobs.arrival import lost
+from workers.spark.jobs.batch_totals import BatchTotals
 from workers.spark.jobs.checkpoint import Checkpoint
-from workers.spark.jobs.done import Done
 from workers.spark.jobs.mirror_config import MirrorConfig, SinkConfig
 from workers.spark.jobs.stream import Run, _check_topics
 from workers.spark.session import SHUFFLE_PARTITIONS
@@ -115,9 +115,9 @@ def test_shuffles_have_a_partition_for_each_core_also_after_a_checkpoint(spark: 
     session.conf.set(SHUFFLE_PARTITIONS, "200")
     seen: list[str | None] = []
 
-    def apply(records: DataFrame, batch: int) -> Done:
+    def apply(records: DataFrame, batch: int) -> BatchTotals:
         seen.append(records.sparkSession.conf.get(SHUFFLE_PARTITIONS))
-        return Done(batch)
+        return BatchTotals(batch)
 
     config = MirrorConfig("m", "kafka:9092", str(tmp_path), SinkConfig(), prefix="p")
     Run(config, spark, apply, Checkpoint(spark, str(tmp_path)), lambda _: None, None)._batch(session.range(1), 0)

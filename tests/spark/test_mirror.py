@@ -17,8 +17,8 @@ from tests.support.spark.topic_log import ID, NAME, Json, TopicLog, cents, frame
 from workers.spark.compilation import WALKED
 from workers.spark.failure import JobError
 from workers.spark.jobs.checkpoint import FORM
-from workers.spark.kinds import UNAVAILABLE
 from workers.spark.source.catalog import CatalogColumn
+from workers.spark.types import UNAVAILABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

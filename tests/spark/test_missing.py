@@ -16,11 +16,11 @@ from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.jobs.wal_position import position_of
-from workers.spark.kinds import UNAVAILABLE
 from workers.spark.sinks import ParquetPlace, PostgresPlace, SinkPlace, sink_of
 from workers.spark.source.missing import missing_of
 from workers.spark.source.relation import catalog_of
 from workers.spark.topics.formats import json_format
+from workers.spark.types import UNAVAILABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

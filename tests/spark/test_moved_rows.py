@@ -13,7 +13,7 @@ from tests.support.spark.mirror_rig import Rig
 from tests.support.spark.topic_log import ID, NAME, Json, TopicLog, frame
 from workers.spark.jobs import batches
 from workers.spark.jobs.checkpoint import KEPT_BATCHES
-from workers.spark.kinds import UNAVAILABLE
+from workers.spark.types import UNAVAILABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -30,7 +30,6 @@ from workers.spark.changes import known_topic, typed
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.mirror import Mirror
-from workers.spark.kinds import UNAVAILABLE
 from workers.spark.source.catalog import CatalogColumn
 from workers.spark.topics.formats import Format, json_format, protobuf_format
 from workers.spark.topics.id_place import HASHED, IdPlace, SchemaName
@@ -39,6 +38,7 @@ from workers.spark.topics.protobuf.definition import message_at
 from workers.spark.topics.protobuf.wire import read_message
 from workers.spark.topics.registry import SchemaRegistry
 from workers.spark.topics.topic import Topic
+from workers.spark.types import UNAVAILABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,17 +14,17 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 from tests.support.spark.memory_sink import Crash, MemorySink
 from tests.support.spark.topic_log import ID, NAME, Json, Record, TopicLog, frame
 from workers.spark.failure import JobError
+from workers.spark.jobs.batch_totals import BatchTotals
 from workers.spark.jobs.batches import Batches, Job
 from workers.spark.jobs.checkpoint import Checkpoint, State
-from workers.spark.jobs.done import Done
 from workers.spark.jobs.history import History
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.jobs.ownership import HISTORY, Ownership
 from workers.spark.jobs.rebuild import Rebuild, topics_of
-from workers.spark.kinds import UNAVAILABLE
 from workers.spark.topics.broker import Broker, Offsets
 from workers.spark.topics.formats import json_format
 from workers.spark.topics.known import TopicState
+from workers.spark.types import UNAVAILABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -88,7 +88,7 @@ class Rig:
         new = [record for log in logs for record in log.new()]
         self._batches(Checkpoint(self.spark, str(self._folder / "new")), rebuild).apply(frame(self.spark, new), 0)
 
-    def rebuild(self, *names: str) -> Done | None:
+    def rebuild(self, *names: str) -> BatchTotals | None:
         checkpoint, broker = Checkpoint(self.spark, str(self._folder)), cast(Broker, self.topics)
         there = {record[0] for record in self.topics.records}
         rebuild = Rebuild(checkpoint, broker, there, FORM, self.topics.read, self._suffix)

@@ -16,13 +16,12 @@ from tests.support.spark.local_frame import local_frame
 from tests.support.spark.memory_sink import Crash
 from tests.support.spark.topic_log import EPOCH, ID, NAME, Json, TopicLog
 from workers.spark.compare.show import show
+from workers.spark.jobs.batch_totals import BatchTotals
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
-from workers.spark.jobs.done import Done
 from workers.spark.jobs.isolation import Isolation
 from workers.spark.jobs.kept_tables import kept_of
 from workers.spark.jobs.mirror import Mirror
-from workers.spark.kinds import UNAVAILABLE
 from workers.spark.sinks.parquet import ParquetSink
 from workers.spark.sinks.ruled import RuledSink
 from workers.spark.source.catalog import CatalogColumn
@@ -30,6 +29,7 @@ from workers.spark.tables.rules import DELETED, DELETED_AT, Rules, TableRule
 from workers.spark.tables.table import Column, Table
 from workers.spark.topics.formats import json_format
 from workers.spark.topics.topic import Topic
+from workers.spark.types import UNAVAILABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -60,7 +60,7 @@ class Rig:
         again._next = self._next
         return again
 
-    def batch(self, records: DataFrame, *, moves_on: bool = True) -> Done:
+    def batch(self, records: DataFrame, *, moves_on: bool = True) -> BatchTotals:
         job, isolation = Mirror(self.sink, self.rules), Isolation(self.checkpoint)
         done = Batches(self.checkpoint, json_format(UNAVAILABLE, None), self.sink, job, isolation=isolation).apply(records, self._next)
         self._next += moves_on

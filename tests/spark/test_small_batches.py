@@ -19,10 +19,10 @@ from workers.spark.effects.small_batches import Few, Reading, SmallBatches
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.mirror import Mirror
-from workers.spark.kinds import UNAVAILABLE
 from workers.spark.tables.table import Effects
 from workers.spark.topics.formats import json_format
 from workers.spark.topics.topic import Topic
+from workers.spark.types import UNAVAILABLE
 
 NOTE: Json = {"type": "string", "optional": True, "field": "note"}
 

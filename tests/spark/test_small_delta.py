@@ -21,12 +21,12 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from tests.support.spark.sink_rig import INT, PLAIN, TEXT, Rows, down, effects, few, of_all_types, shown, table, up
 from workers.spark.failure import JobError
-from workers.spark.kinds import kind_of
 from workers.spark.sinks import DeltaPlace, delta, delta_commit, small_delta, small_tables
 from workers.spark.sinks.delta import DeltaSink
 from workers.spark.sinks.delta_commit import ENGINE, DeltaTableFiles
 from workers.spark.tables.local_rows import local
 from workers.spark.tables.table import DELETE, LSN, UPSERT, Column, Effects, Table
+from workers.spark.types import kind_of
 
 pytestmark = pytest.mark.pg_once
 

@@ -16,8 +16,8 @@ from tests.support.spark.mirror_rig import Rig
 from tests.support.spark.topic_log import EPOCH, ID, NAME, TopicLog, frame
 from workers.spark.effects.known_rows import known_rows
 from workers.spark.failure import JobError
+from workers.spark.jobs.batch_totals import BatchTotals
 from workers.spark.jobs.checkpoint import Checkpoint
-from workers.spark.jobs.done import Done
 from workers.spark.jobs.mirror_config import MirrorConfig, SinkConfig
 from workers.spark.jobs.stream import transactions_of
 from workers.spark.jobs.transactions import End, Transactions, ended, whole
@@ -57,7 +57,7 @@ class Source:
         for record in both:
             self.ends.record({"id": name}, record, partition=partition)
 
-    def batch(self, *logs: TopicLog) -> Done:
+    def batch(self, *logs: TopicLog) -> BatchTotals:
         """A batch of what is new in ``logs``, without them in all."""
         return self.rig.batch(frame(self.rig.spark, [record for log in logs or (self.a, self.b, self.ends) for record in log.new()]))
 

@@ -21,9 +21,9 @@ from workers.spark.jobs import batches
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.mirror import Mirror
-from workers.spark.kinds import UNAVAILABLE
 from workers.spark.topics.formats import json_format
 from workers.spark.topics.records import Embedded, cut_json
+from workers.spark.types import UNAVAILABLE
 
 
 def test_usual_schemas_do_not_change_what_is_cut(spark: SparkSession) -> None:

@@ -14,8 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from tests.support.spark.verify_rig import HELD, found, items_table, mirror_of, table_of
 from workers.spark.compare.verdict import BOTH, MIRROR, SOURCE, Difference, verdict_text
 from workers.spark.failure import JobError
-from workers.spark.kinds import kind_of
 from workers.spark.tables.table import Column, Table
+from workers.spark.types import kind_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

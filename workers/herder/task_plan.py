@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from connector.config.keys import DEFAULT_VERSION, BadVersionError, select_version
 from connector.config.keys.versions import LATEST
-from connector.configdef.checks import java_long
+from connector.configdef.validators import java_long
 from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.progress import Progress
 from connector.emulation import emulation_of

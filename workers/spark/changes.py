@@ -24,7 +24,6 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from workers.spark.failure import UNREADABLE, JobError
-from workers.spark.kinds import UNAVAILABLE
 from workers.spark.tables.table import Column
 from workers.spark.topics.events import TOMBSTONE, fitted, key_columns, row_op
 from workers.spark.topics.formats import Format, json_format
@@ -34,6 +33,7 @@ from workers.spark.topics.patterns import of_topic
 from workers.spark.topics.records import read_records, stream_records
 from workers.spark.topics.survey import survey
 from workers.spark.topics.topic import Topic, learned
+from workers.spark.types import UNAVAILABLE
 
 
 def changes(

@@ -15,9 +15,9 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StringTy
 
 from workers.spark.effects.reduction import after_truncates, folded
 from workers.spark.failure import WRONG, JobError
-from workers.spark.kinds import Kind
 from workers.spark.tables.table import Column, Effects, Sink, Table
 from workers.spark.topics.known import Truncate
+from workers.spark.types import Kind
 
 _NEEDED: Final = ("op", "key", "after", "unavailable", "source", "position")
 _LARGE: Final = (StringType, BinaryType, ArrayType, MapType, StructType)

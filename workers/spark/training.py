@@ -21,10 +21,10 @@ from workers.spark.jars import jars_of
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.mirror import Mirror
-from workers.spark.kinds import UNAVAILABLE
 from workers.spark.session import JAVA_OPTIONS, find_java, jar_folder, open_session
 from workers.spark.sinks import DeltaPlace, sink_of
 from workers.spark.topics.formats import json_format
+from workers.spark.types import UNAVAILABLE
 
 JARS: Final = ("kafka", "delta")
 """The groups of jars that the training needs."""

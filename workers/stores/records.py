@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import orjson
 
-from connector.configdef.kafka_checks import LONGEST_NAME
+from connector.configdef.kafka_validators import LONGEST_NAME
 from connector.log import EventLog
 
 LOG: Final = EventLog(__name__)

@@ -6,7 +6,8 @@ from typing import Final
 
 from connector.config.keys.named_classes import named_python_classes
 from connector.config.keys.post_processors import reselecting
-from connector.configdef.checks import (
+from connector.configdef.key import SINCE_3, Key
+from connector.configdef.validators import (
     boolean,
     class_name,
     conflicts_with,
@@ -21,7 +22,6 @@ from connector.configdef.checks import (
     regexes,
     sink_topic,
 )
-from connector.configdef.key import SINCE_3, Key
 
 EVENTS: Final[tuple[Key, ...]] = (
     Key(
@@ -34,7 +34,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "(`understudy docs extending`). Java classes are refused.",
         width="MEDIUM",
         # 2.3.4 loads the classes during validation.
-        checks_until_2=(named_python_classes,),
+        validators_until_2=(named_python_classes,),
         unsupported=(named_python_classes,),
     ),
     Key(
@@ -48,7 +48,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         width="MEDIUM",
         versions=SINCE_3,
         unsupported=(reselecting,),
-        checks_until_2=(),
+        validators_until_2=(),
     ),
     Key(
         "tombstones.on.delete",
@@ -58,7 +58,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Change the behaviour of Debezium with regards to delete operations",
         "Follow each delete with a record of the same key and no value, so that compaction removes the key.",
         width="SHORT",
-        checks=(boolean, boolean),
+        validators=(boolean, boolean),
     ),
     Key(
         "heartbeat.interval.ms",
@@ -68,7 +68,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Connector heartbeat interval (milli-seconds)",
         "Time between heartbeat records, in milliseconds; 0 sends none.",
         width="MEDIUM",
-        checks=(integer, non_negative_integer),
+        validators=(integer, non_negative_integer),
     ),
     Key(
         "heartbeat.topics.prefix",
@@ -87,8 +87,8 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Signaling data collection",
         "Table through which signals arrive, as `schema.table`.",
         width="MEDIUM",
-        checks=(one_collection,),
-        checks_until_2=(),
+        validators=(one_collection,),
+        validators_until_2=(),
         type_until_2="STRING",
     ),
     Key(
@@ -100,7 +100,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Time between two readings of the signal file, and before a signal channel that broke is tried again, in milliseconds. "
         "Other channels bring signals at once.",
         width="SHORT",
-        checks=(long, positive_integer),
+        validators=(long, positive_integer),
     ),
     Key(
         "signal.enabled.channels",
@@ -120,7 +120,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Topic naming strategy class",
         "Class that names topics; the two plain strategies are built in.",
         width="MEDIUM",
-        checks=(class_name,),
+        validators=(class_name,),
         support="refused",
         reason="Java classes cannot be loaded, and only SchemaTopicNamingStrategy and DefaultTopicNamingStrategy are built in",
         allowed=("io.debezium.schema.SchemaTopicNamingStrategy", "io.debezium.schema.DefaultTopicNamingStrategy"),
@@ -143,7 +143,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Notification topic name",
         "Topic of the notification channel `sink`.",
         width="LONG",
-        checks=(sink_topic,),
+        validators=(sink_topic,),
     ),
     Key(
         "transaction.metadata.factory",
@@ -153,7 +153,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Factory class to create transaction context & transaction struct maker classes",
         "Java class that makes the transaction block.",
         width="MEDIUM",
-        checks=(class_name,),
+        validators=(class_name,),
         versions=SINCE_3,
         support="refused",
         reason="Java classes cannot be loaded",
@@ -167,7 +167,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Customize metric tags",
         "Tags to add to the names of the connector's metrics, as `name=value` pairs.",
         width="MEDIUM",
-        checks=(key_value_pairs,),
+        validators=(key_value_pairs,),
         versions=SINCE_3,
     ),
     Key(
@@ -178,7 +178,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Include Columns",
         "Regular expressions of the columns to capture, as `schema.table.column`. Key columns always stay in the key.",
         width="LONG",
-        checks=(regexes,),
+        validators=(regexes,),
         regexes=True,
     ),
     Key(
@@ -189,7 +189,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Exclude Columns",
         "Regular expressions of the columns to leave out, as `schema.table.column`.",
         width="LONG",
-        checks=(conflicts_with("column.include.list"), regexes),
+        validators=(conflicts_with("column.include.list"), regexes),
         regexes=True,
     ),
     Key(
@@ -201,7 +201,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Regular expressions of the tables to capture, as `schema.table`. Each must match the whole name, case aside. Snapshots read the "
         "tables in the order of the expressions.",
         width="LONG",
-        checks=(regexes,),
+        validators=(regexes,),
         regexes=True,
     ),
     Key(
@@ -212,7 +212,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Exclude Tables",
         "Regular expressions of the tables to leave out, as `schema.table`.",
         width="LONG",
-        checks=(conflicts_with("table.include.list"), regexes),
+        validators=(conflicts_with("table.include.list"), regexes),
         regexes=True,
     ),
     Key(
@@ -223,7 +223,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Ignore system databases",
         "Leave out PostgreSQL's own schemas and tables.",
         width="SHORT",
-        checks=(boolean, boolean),
+        validators=(boolean, boolean),
     ),
     Key(
         "schema.include.list",
@@ -233,7 +233,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Include Schemas",
         "Regular expressions of the schemas to capture.",
         width="LONG",
-        checks=(regexes,),
+        validators=(regexes,),
         regexes=True,
         dependents=("table.include.list",),
     ),
@@ -245,7 +245,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Exclude Schemas",
         "Regular expressions of the schemas to leave out.",
         width="LONG",
-        checks=(conflicts_with("schema.include.list"), regexes),
+        validators=(conflicts_with("schema.include.list"), regexes),
         regexes=True,
         visible=False,
     ),
@@ -257,8 +257,8 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Columns PK mapping",
         ("Columns that make a table's record key instead of its primary key, as `table-regex:column,column` entries joined by semicolons."),
         width="LONG",
-        checks=(key_columns,),
-        checks_until_2=(key_columns_before,),
+        validators=(key_columns,),
+        validators_until_2=(key_columns_before,),
     ),
     Key(
         "snapshot.select.statement.overrides",
@@ -288,7 +288,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "MEDIUM",
         "Mask Columns With n Asterisks",
         "Columns whose text is replaced by that many asterisks.",
-        checks=(integer,),
+        validators=(integer,),
     ),
     Key(
         "column.truncate.to.(d+).chars",
@@ -297,7 +297,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "MEDIUM",
         "Truncate Columns To n Characters",
         "Columns whose text is cut to that many characters.",
-        checks=(integer, integer),
+        validators=(integer, integer),
     ),
     Key(
         "include.schema.comments",
@@ -307,7 +307,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Include Table and Column Comments",
         "Add the comments of columns to the schema.",
         width="SHORT",
-        checks=(boolean, boolean),
+        validators=(boolean, boolean),
         support="ignored",
         reason="It has no effect for PostgreSQL in the Java connector either",
     ),
@@ -318,7 +318,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "MEDIUM",
         "Propagate Source Types by Columns",
         "Regular expressions of the columns whose schema contains the type, length and scale in the database.",
-        checks=(regexes,),
+        validators=(regexes,),
         regexes=True,
     ),
     Key(
@@ -328,7 +328,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "MEDIUM",
         "Propagate Source Types by Data Type",
         "Regular expressions of the data types for whose columns the schema contains the same.",
-        checks=(regexes,),
+        validators=(regexes,),
         regexes=True,
     ),
     Key(
@@ -339,7 +339,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Snapshot force scan all columns of all tables",
         "Read the structure of all tables at once, captured or not.",
         width="SHORT",
-        checks=(boolean,),
+        validators=(boolean,),
         support="ignored",
         reason="The structure of captured tables is read in one query",
     ),
@@ -369,7 +369,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Include unknown datatypes",
         "Send columns of types without a mapping as raw text instead of leaving them out.",
         width="SHORT",
-        checks=(boolean,),
+        validators=(boolean,),
     ),
     Key(
         "sourceinfo.struct.maker",
@@ -379,7 +379,7 @@ EVENTS: Final[tuple[Key, ...]] = (
         "Source info struct maker class",
         "Java class that makes the source block.",
         width="MEDIUM",
-        checks=(class_name,),
+        validators=(class_name,),
         support="refused",
         reason="Java classes cannot be loaded",
         strict=True,

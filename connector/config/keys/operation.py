@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from connector.configdef.checks import (
+from connector.configdef.key import SINCE_3, Key
+from connector.configdef.validators import (
     boolean,
     integer,
     key_value_pairs,
@@ -18,7 +19,6 @@ from connector.configdef.checks import (
     queue_size,
     regexes,
 )
-from connector.configdef.key import SINCE_3, Key
 
 OPERATION: Final[tuple[Key, ...]] = (
     Key(
@@ -42,7 +42,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Change event batch size",
         "Most events per batch in the Java connector.",
         width="SHORT",
-        checks=(integer, positive_integer),
+        validators=(integer, positive_integer),
         support="ignored",
         reason="Memory is bounded by bytes in flight, not by counts of events",
     ),
@@ -54,7 +54,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Change event buffer size",
         "Most events in the Java connector's queue.",
         width="SHORT",
-        checks=(integer, queue_size),
+        validators=(integer, queue_size),
         support="ignored",
         reason="Memory is bounded by bytes in flight, not by counts of events",
     ),
@@ -69,7 +69,7 @@ OPERATION: Final[tuple[Key, ...]] = (
             "of DDL is read once. Events themselves never wait for it."
         ),
         width="SHORT",
-        checks=(long, positive_integer),
+        validators=(long, positive_integer),
     ),
     Key(
         "max.queue.size.in.bytes",
@@ -79,7 +79,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Change event buffer size in bytes",
         "Most bytes in the Java connector's queue; 0 sets no limit.",
         width="LONG",
-        checks=(long, non_negative_long),
+        validators=(long, non_negative_long),
         support="ignored",
         reason="The connector has its own limit of bytes in flight",
     ),
@@ -91,7 +91,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Store transaction metadata information in a dedicated topic.",
         "Write the beginning and end of each transaction to a topic of its own and add a transaction block to each event.",
         width="SHORT",
-        checks=(boolean,),
+        validators=(boolean,),
     ),
     Key(
         "snapshot.delay.ms",
@@ -101,7 +101,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Snapshot Delay (milliseconds)",
         "Pause before the snapshot, in milliseconds.",
         width="MEDIUM",
-        checks=(long, non_negative_long),
+        validators=(long, non_negative_long),
     ),
     Key(
         "streaming.delay.ms",
@@ -111,7 +111,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Streaming Delay (milliseconds)",
         "Pause between a completed snapshot and the stream, in milliseconds.",
         width="MEDIUM",
-        checks=(long, non_negative_long),
+        validators=(long, non_negative_long),
         versions=SINCE_3,
     ),
     Key(
@@ -122,7 +122,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Snapshot mode include data collection",
         "Regular expressions of the tables that the snapshot reads; without it, all captured tables.",
         width="LONG",
-        checks=(regexes,),
+        validators=(regexes,),
         regexes=True,
     ),
     Key(
@@ -133,7 +133,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Snapshot fetch size",
         "Rows worked on at a time by the snapshot before other tasks of the worker have their turn; 512 at most.",
         width="MEDIUM",
-        checks=(integer, non_negative_integer),
+        validators=(integer, non_negative_integer),
     ),
     Key(
         "snapshot.max.threads",
@@ -143,7 +143,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Snapshot maximum threads",
         "How many connections read the snapshot at the same time.",
         width="SHORT",
-        checks=(integer, positive_integer),
+        validators=(integer, positive_integer),
     ),
     Key(
         "snapshot.max.threads.multiplier",
@@ -153,7 +153,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Snapshot maximum thread multiplier",
         "Parts per table and thread, when a table is read by several threads.",
         width="SHORT",
-        checks=(integer, positive_integer),
+        validators=(integer, positive_integer),
         versions=SINCE_3,
     ),
     Key(
@@ -164,7 +164,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Enforces using a single thread per table regardless of table size",
         "Let one thread read a whole table, whatever its size.",
         width="SHORT",
-        checks=(boolean,),
+        validators=(boolean,),
         versions=SINCE_3,
     ),
     Key(
@@ -187,7 +187,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "The Python class that decides about the snapshot, for snapshot.mode=custom: package.module:Class or an entry point of the group "
         "understudy.snapshotters.",
         width="MEDIUM",
-        checks=(named_when_custom("snapshot.mode"),),
+        validators=(named_when_custom("snapshot.mode"),),
         unsupported=(python_when_custom("snapshot.mode"),),
         versions=SINCE_3,
     ),
@@ -199,7 +199,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Snapshot mode property based snapshot data",
         "With snapshot.mode=configuration_based: read the rows, at each start of the task as with always.",
         width="MEDIUM",
-        checks=(boolean,),
+        validators=(boolean,),
         versions=SINCE_3,
     ),
     Key(
@@ -210,7 +210,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Snapshot mode property based snapshot schema",
         "With snapshot.mode=configuration_based: read the tables' structure.",
         width="MEDIUM",
-        checks=(boolean,),
+        validators=(boolean,),
         support="ignored",
         reason="A table's structure is always read; nothing keeps a history of it",
         versions=SINCE_3,
@@ -223,7 +223,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Snapshot mode property based start stream",
         "With snapshot.mode=configuration_based: go on with the stream after the snapshot.",
         width="MEDIUM",
-        checks=(boolean,),
+        validators=(boolean,),
         versions=SINCE_3,
     ),
     Key(
@@ -234,7 +234,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Snapshot mode property based snapshot on schema error",
         "With snapshot.mode=configuration_based: read the structure again when it is lost.",
         width="MEDIUM",
-        checks=(boolean,),
+        validators=(boolean,),
         support="ignored",
         reason="A table's structure is always read; nothing keeps a history of it",
         versions=SINCE_3,
@@ -247,7 +247,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Snapshot mode property based snapshot on data error",
         "With snapshot.mode=configuration_based: read the rows again when the stored position is gone from the server.",
         width="MEDIUM",
-        checks=(boolean,),
+        validators=(boolean,),
         versions=SINCE_3,
     ),
     Key(
@@ -258,7 +258,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Retriable restart wait (ms)",
         "Pause before each new start of the task after a transient failure, in milliseconds. Without it pauses grow from 0.1 s to 10 s.",
         width="MEDIUM",
-        checks=(long, positive_long),
+        validators=(long, positive_long),
     ),
     Key(
         "query.fetch.size",
@@ -268,7 +268,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Query fetch size",
         "Rows per round trip of the Java connector's queries.",
         width="MEDIUM",
-        checks=(integer, non_negative_integer),
+        validators=(integer, non_negative_integer),
         support="ignored",
         reason="Catalog queries are short and are read whole",
     ),
@@ -280,7 +280,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "The maximum number of retries",
         "How many consecutive transient failures are followed by a new start; -1: all, 0: none.",
         width="MEDIUM",
-        checks=(integer, integer),
+        validators=(integer, integer),
     ),
     Key(
         "incremental.snapshot.watermarking.strategy",
@@ -305,7 +305,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Enable/Disable log position check",
         "Check at start that the server still has the log from the stored position on.",
         width="MEDIUM",
-        checks=(boolean,),
+        validators=(boolean,),
         versions=SINCE_3,
     ),
     Key(
@@ -316,7 +316,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Enable/Disable advance metrics",
         "Count events per table in the connector's metrics.",
         width="MEDIUM",
-        checks=(boolean,),
+        validators=(boolean,),
         versions=SINCE_3,
     ),
     Key(
@@ -327,7 +327,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Connection validation timeout (ms)",
         "How long the checks in the database may take while a configuration is validated, in milliseconds.",
         width="SHORT",
-        checks=(long, positive_long),
+        validators=(long, positive_long),
         versions=SINCE_3,
     ),
     Key(
@@ -338,7 +338,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Executor shutdown timeout (ms)",
         "How long a stopping task may take to hand over what is in flight, in milliseconds.",
         width="MEDIUM",
-        checks=(long, positive_long),
+        validators=(long, positive_long),
         versions=SINCE_3,
     ),
     Key(
@@ -349,7 +349,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Enables OpenLineage integration",
         "Send lineage events to OpenLineage; this needs the extra `openlineage`.",
         width="SHORT",
-        checks=(boolean,),
+        validators=(boolean,),
         versions=SINCE_3,
     ),
     Key(
@@ -390,7 +390,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Debezium job tags",
         "Tags of the lineage job, as `name=value` pairs.",
         width="LONG",
-        checks=(key_value_pairs,),
+        validators=(key_value_pairs,),
         versions=SINCE_3,
     ),
     Key(
@@ -401,7 +401,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Debezium job owners",
         "Owners of the lineage job, as `name=value` pairs.",
         width="LONG",
-        checks=(key_value_pairs,),
+        validators=(key_value_pairs,),
         versions=SINCE_3,
     ),
     Key(
@@ -422,7 +422,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Enable/Disable extended headers",
         "Add headers with the connector's class, name and task to each record.",
         width="SHORT",
-        checks=(boolean, boolean),
+        validators=(boolean, boolean),
         versions=SINCE_3,
         unknown_until_2=True,
     ),
@@ -434,7 +434,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Maximum number of collections or tables",
         "Most tables that may be captured; 0 sets no limit.",
         width="SHORT",
-        checks=(integer, non_negative_integer),
+        validators=(integer, non_negative_integer),
         versions=SINCE_3,
         unknown_until_2=True,
     ),
@@ -468,7 +468,7 @@ OPERATION: Final[tuple[Key, ...]] = (
         "Enable collecting statistics metrics like latencies",
         "Collect quantiles of the lag in the connector's metrics.",
         width="SHORT",
-        checks=(boolean,),
+        validators=(boolean,),
         versions=SINCE_3,
     ),
 )

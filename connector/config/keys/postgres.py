@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from connector.configdef.checks import (
+from connector.configdef.key import SINCE_3, Key
+from connector.configdef.validators import (
     boolean,
     hostname,
     integer,
@@ -17,7 +18,6 @@ from connector.configdef.checks import (
     required,
     slot_name,
 )
-from connector.configdef.key import SINCE_3, Key
 
 POSTGRES: Final[tuple[Key, ...]] = (
     Key(
@@ -31,7 +31,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
             "the same for the connector's life."
         ),
         width="MEDIUM",
-        checks=(required, name_characters),
+        validators=(required, name_characters),
     ),
     Key(
         "database.hostname",
@@ -41,7 +41,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
         "Hostname",
         "Host name or IPv4 address of the PostgreSQL server.",
         width="MEDIUM",
-        checks=(required, hostname),
+        validators=(required, hostname),
     ),
     Key(
         "database.port",
@@ -51,7 +51,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
         "Port",
         "TCP port of the PostgreSQL server.",
         width="SHORT",
-        checks=(integer, integer),
+        validators=(integer, integer),
     ),
     Key(
         "database.user",
@@ -61,7 +61,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
         "User",
         "Role to connect as; it needs LOGIN, REPLICATION and SELECT on the captured tables.",
         width="SHORT",
-        checks=(required,),
+        validators=(required,),
     ),
     Key(
         "database.password",
@@ -80,7 +80,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
         "Database",
         "The one database whose changes are captured.",
         width="MEDIUM",
-        checks=(required,),
+        validators=(required,),
     ),
     Key(
         "database.query.timeout.ms",
@@ -89,7 +89,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
         "LOW",
         "Query timeout",
         "Maximum duration of a single statement, in milliseconds; 0 sets no limit.",
-        checks=(integer,),
+        validators=(integer,),
         versions=SINCE_3,
         unknown_until_2=True,
     ),
@@ -115,7 +115,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
         "Slot",
         "Replication slot that remembers how far the connector has read. One slot serves one connector.",
         width="MEDIUM",
-        checks=(slot_name,),
+        validators=(slot_name,),
     ),
     Key(
         "publication.name",
@@ -148,7 +148,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
         "Replica Identity Auto Set Values",
         "Replica identities to set at start, as `table-regex:FULL` entries; also DEFAULT, NOTHING and `INDEX name`.",
         width="LONG",
-        checks=(replica_identity,),
+        validators=(replica_identity,),
     ),
     Key(
         "slot.drop.on.stop",
@@ -157,7 +157,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
         "MEDIUM",
         "Drop slot on stop",
         "Drop the replication slot on an orderly stop. Changes made until the next start are then lost to the stream.",
-        checks=(boolean,),
+        validators=(boolean,),
     ),
     Key(
         "slot.failover",
@@ -166,7 +166,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
         "MEDIUM",
         "Create failover slot",
         "Create the slot so that a standby keeps a copy of it (PostgreSQL 17 and later, on a primary).",
-        checks=(boolean,),
+        validators=(boolean,),
         versions=SINCE_3,
         unknown_until_2=True,
     ),
@@ -241,7 +241,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
         "LOW",
         "Retry count",
         "Further attempts to open the replication stream when the slot is busy or the server refuses.",
-        checks=(integer, integer),
+        validators=(integer, integer),
     ),
     Key(
         "slot.retry.delay.ms",
@@ -250,7 +250,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
         "LOW",
         "Retry delay",
         "Longest pause between these attempts, in milliseconds; a slot that is free sooner is taken at once.",
-        checks=(long, integer),
+        validators=(long, integer),
     ),
     Key(
         "database.sslfactory",
@@ -271,7 +271,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
         "Status update interval (ms)",
         "Time between two status messages to the server, in milliseconds.",
         width="SHORT",
-        checks=(integer, positive_integer),
+        validators=(integer, positive_integer),
     ),
     Key(
         "lsn.flush.timeout.ms",
@@ -281,7 +281,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
         "LSN flush timeout (ms)",
         "How long confirming a position to the server may take, in milliseconds.",
         width="SHORT",
-        checks=(long, positive_integer),
+        validators=(long, positive_integer),
         versions=SINCE_3,
     ),
     Key(
@@ -303,7 +303,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
         "TCP keep-alive probe",
         "Send TCP keep-alive probes on the connections to the server.",
         width="SHORT",
-        checks=(boolean, boolean),
+        validators=(boolean, boolean),
     ),
     Key(
         "xmin.fetch.interval.ms",
@@ -313,7 +313,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
         "Xmin fetch interval (ms)",
         "Time between two queries of the slot's xmin, in milliseconds; 0 disables them.",
         width="SHORT",
-        checks=(long, non_negative_long),
+        validators=(long, non_negative_long),
     ),
     Key(
         "skipped.operations",
@@ -323,7 +323,7 @@ POSTGRES: Final[tuple[Key, ...]] = (
         "Skipped Operations",
         "Operations that yield no events: c, u, d, t, r, or none.",
         width="SHORT",
-        checks=(operations,),
+        validators=(operations,),
     ),
     Key(
         "lsn.flush.mode",
@@ -348,6 +348,6 @@ POSTGRES: Final[tuple[Key, ...]] = (
         "Boolean to determine if Debezium should flush LSN in the source database",
         "Former switch for confirming positions: true stands for lsn.flush.mode=connector, false for manual.",
         width="SHORT",
-        checks=(boolean, boolean),
+        validators=(boolean, boolean),
     ),
 )

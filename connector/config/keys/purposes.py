@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from connector.configdef.checks import (
+from connector.configdef.http_target import http_target
+from connector.configdef.key import SINCE_3_7, Key, Validator
+from connector.configdef.validators import (
     boolean,
     conflicts_with,
     integer,
@@ -17,8 +19,6 @@ from connector.configdef.checks import (
     positive_integer,
     regexes,
 )
-from connector.configdef.http_target import http_target
-from connector.configdef.key import SINCE_3_7, Check, Key
 
 _GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "CONNECTION": (
@@ -196,7 +196,7 @@ _NEW: Final[dict[str, Key]] = {
             "Enable skipping messages without change",
             "",
             width="SHORT",
-            checks=(boolean, boolean),
+            validators=(boolean, boolean),
         ),
         Key(
             "field.name.adjustment.mode",
@@ -226,9 +226,9 @@ _NEW: Final[dict[str, Key]] = {
             "Allow schema changes during incremental snapshot if supported.",
             "",
             width="SHORT",
-            checks=(boolean,),
+            validators=(boolean,),
         ),
-        Key("notification.http.url", "STRING", None, "HIGH", "HTTP notification endpoint URL", "", width="LONG", checks=(http_target,)),
+        Key("notification.http.url", "STRING", None, "HIGH", "HTTP notification endpoint URL", "", width="LONG", validators=(http_target,)),
         Key(
             "notification.http.timeout.ms",
             "INT",
@@ -237,7 +237,7 @@ _NEW: Final[dict[str, Key]] = {
             "HTTP notification timeout (ms)",
             "",
             width="SHORT",
-            checks=(integer, positive_integer),
+            validators=(integer, positive_integer),
         ),
         Key(
             "notification.http.retries",
@@ -247,7 +247,7 @@ _NEW: Final[dict[str, Key]] = {
             "HTTP notification retries",
             "",
             width="SHORT",
-            checks=(integer, non_negative_integer),
+            validators=(integer, non_negative_integer),
         ),
         Key(
             "notification.http.allow.private.networks",
@@ -257,7 +257,7 @@ _NEW: Final[dict[str, Key]] = {
             "Allow private network notification targets",
             "",
             width="SHORT",
-            checks=(boolean,),
+            validators=(boolean,),
         ),
         Key(
             "signal.emit.failure.max.retries",
@@ -267,7 +267,7 @@ _NEW: Final[dict[str, Key]] = {
             "Signal emit window event failure maximum retries",
             "",
             width="SHORT",
-            checks=(integer, non_negative_integer),
+            validators=(integer, non_negative_integer),
         ),
         Key(
             "signal.emit.failure.backoff.ms",
@@ -277,7 +277,7 @@ _NEW: Final[dict[str, Key]] = {
             "Signal emit window event failure backoff time in ms",
             "",
             width="SHORT",
-            checks=(long, positive_integer),
+            validators=(long, positive_integer),
         ),
         Key(
             "internal.offset.activity.monitor.interval.ms",
@@ -287,7 +287,7 @@ _NEW: Final[dict[str, Key]] = {
             "Offset activity monitor interval (ms)",
             "",
             width="MEDIUM",
-            checks=(long, non_negative_long),
+            validators=(long, non_negative_long),
         ),
         Key(
             "internal.signal.synchronous.batch.size",
@@ -297,7 +297,7 @@ _NEW: Final[dict[str, Key]] = {
             "Synchronous signal batch size",
             "",
             width="SHORT",
-            checks=(integer, positive_integer),
+            validators=(integer, positive_integer),
         ),
         Key(
             "internal.signal.processor.semaphore.wait.ms",
@@ -307,7 +307,7 @@ _NEW: Final[dict[str, Key]] = {
             "Signal processor semaphore wait time (ms)",
             "",
             width="SHORT",
-            checks=(long, positive_integer),
+            validators=(long, positive_integer),
         ),
         Key(
             "database.include.list",
@@ -317,7 +317,7 @@ _NEW: Final[dict[str, Key]] = {
             "Include Databases",
             "",
             width="LONG",
-            checks=(regexes,),
+            validators=(regexes,),
             dependents=("table.include.list",),
         ),
         Key(
@@ -328,7 +328,7 @@ _NEW: Final[dict[str, Key]] = {
             "Exclude Databases",
             "",
             width="LONG",
-            checks=(conflicts_with("database.include.list"), regexes),
+            validators=(conflicts_with("database.include.list"), regexes),
         ),
     )
 }
@@ -337,7 +337,7 @@ _NEW: Final[dict[str, Key]] = {
 _CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "time.precision.mode": ("adaptive", "adaptive_time_microseconds", "isostring", "structured", "microseconds", "nanoseconds", "connect"),
 }
-_CHECKS: Final[dict[str, tuple[Check, ...]]] = {
+_VALIDATORS: Final[dict[str, tuple[Validator, ...]]] = {
     "custom.metric.tags": (metric_tags,),
     "table.include.list": (regexes, regexes),
     "message.prefix.exclude.list": (conflicts_with("message.prefix.include.list"), regexes),
@@ -358,7 +358,7 @@ def _listed(row: Key, group: str) -> Key:
         group=group,
         fixed_order=_PLACES.get(row.name, 0),
         choices=_CHOICES.get(row.name, row.choices),
-        checks=_CHECKS.get(row.name, row.checks),
+        validators=_VALIDATORS.get(row.name, row.validators),
     )
     if new is None:
         return listed
@@ -368,7 +368,7 @@ def _listed(row: Key, group: str) -> Key:
         display=new.display,
         width=new.width,
         choices=new.choices,
-        checks=new.checks,
+        validators=new.validators,
         dependents=new.dependents,
         versions=SINCE_3_7,
     )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from connector.configdef.checks import (
+from connector.configdef.key import SINCE_3, UNTIL_2, Key
+from connector.configdef.validators import (
     class_name,
     long,
     named_when_custom,
     python_when_custom,
 )
-from connector.configdef.key import SINCE_3, UNTIL_2, Key
 
 SNAPSHOT: Final[tuple[Key, ...]] = (
     Key(
@@ -21,7 +21,7 @@ SNAPSHOT: Final[tuple[Key, ...]] = (
         "Snapshot lock timeout (ms)",
         "How long the snapshot waits for a table lock, in milliseconds.",
         width="LONG",
-        checks=(long,),
+        validators=(long,),
     ),
     Key(
         "memory.management.schemas.class",
@@ -31,7 +31,7 @@ SNAPSHOT: Final[tuple[Key, ...]] = (
         "Schema storage class",
         "Java class that holds table structures in memory.",
         width="LONG",
-        checks=(class_name,),
+        validators=(class_name,),
         versions=SINCE_3,
         support="ignored",
         reason="Structures are held in the connector's own form",
@@ -44,7 +44,7 @@ SNAPSHOT: Final[tuple[Key, ...]] = (
         "Table storage class",
         "Java class that holds table structures in memory.",
         width="LONG",
-        checks=(class_name,),
+        validators=(class_name,),
         versions=SINCE_3,
         support="ignored",
         reason="Structures are held in the connector's own form",
@@ -72,7 +72,7 @@ SNAPSHOT: Final[tuple[Key, ...]] = (
         "Snapshot Mode Custom Class",
         "The Python class that decides about the snapshot with snapshot.mode=custom; later versions call it snapshot.mode.custom.name.",
         width="MEDIUM",
-        checks=(named_when_custom("snapshot.mode", "snapshot.custom_class"),),
+        validators=(named_when_custom("snapshot.mode", "snapshot.custom_class"),),
         unsupported=(python_when_custom("snapshot.mode"),),
         versions=UNTIL_2,
     ),
@@ -110,7 +110,7 @@ SNAPSHOT: Final[tuple[Key, ...]] = (
         "The Python class that gives the statements, for snapshot.query.mode=custom: package.module:Class or an entry point of the "
         "group understudy.snapshot_queries.",
         width="MEDIUM",
-        checks=(named_when_custom("snapshot.query.mode"),),
+        validators=(named_when_custom("snapshot.query.mode"),),
         unsupported=(python_when_custom("snapshot.query.mode"),),
         versions=SINCE_3,
     ),
@@ -123,7 +123,7 @@ SNAPSHOT: Final[tuple[Key, ...]] = (
         "The Python class that gives the locks, for snapshot.locking.mode=custom: package.module:Class or an entry point of the group "
         "understudy.snapshot_locks.",
         width="MEDIUM",
-        checks=(named_when_custom("snapshot.locking.mode"),),
+        validators=(named_when_custom("snapshot.locking.mode"),),
         unsupported=(python_when_custom("snapshot.locking.mode"),),
         versions=SINCE_3,
     ),

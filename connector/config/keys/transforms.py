@@ -8,7 +8,7 @@ from typing import Final
 
 from connector.config.keys.plugin_classes import ABSTRACT, PREDICATES, TRANSFORMATIONS, class_version, find_any_class, version_problem
 from connector.configdef.class_names import find_class
-from connector.configdef.kafka_checks import NULL_VALUE
+from connector.configdef.kafka_validators import NULL_VALUE
 from connector.configdef.key import Key
 from connector.configdef.order import sorted_keys
 from connector.configdef.value import shown_value, unreadable
@@ -143,7 +143,7 @@ def _own_row(
 
 
 def _problems(key: Key, value: str | None, emulated: str, present: Mapping[str, str]) -> Iterable[str]:
-    return [problem for check in key.checks_in(emulated) for problem in check(key, value, present)]
+    return [problem for check in key.validators_in(emulated) for problem in check(key, value, present)]
 
 
 def _type_errors(prefix: str, noun: str, found: str | None, other: str | None, settings: Mapping[str, str | None]) -> tuple[str, ...]:

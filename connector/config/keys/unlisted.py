@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from connector.configdef.checks import boolean, class_name, integer, long
-from connector.configdef.key import Check, Importance, Key, Support, Type
+from connector.configdef.key import Importance, Key, Support, Type, Validator
+from connector.configdef.validators import boolean, class_name, integer, long
 
 _ENGINE: Final = "A property of the embedded engine, which Kafka Connect does not use"
 _WORKER: Final = "A property of the worker, which its own file sets"
@@ -32,7 +32,7 @@ def _row(
     strict: bool = False,
     unknown_until_2: bool = False,
 ) -> Key:
-    checks: dict[Type, tuple[Check, ...]] = {
+    validators: dict[Type, tuple[Validator, ...]] = {
         "BOOLEAN": (boolean,),
         "INT": (integer,),
         "SHORT": (integer,),
@@ -49,7 +49,7 @@ def _row(
         doc,
         group=group,
         choices=choices,
-        checks=checks.get(kind, ()),
+        validators=validators.get(kind, ()),
         versions=(),
         support=support,
         reason=ignored or refused,

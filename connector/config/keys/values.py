@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from connector.configdef.checks import (
+from connector.configdef.key import SINCE_3, Key
+from connector.configdef.validators import (
     boolean,
     conflicts_with,
     integer,
     non_negative_integer,
     regexes,
 )
-from connector.configdef.key import SINCE_3, Key
 
 NUMBERS_AND_TIMES: Final[tuple[Key, ...]] = (
     Key(
@@ -104,7 +104,7 @@ OTHER_VALUES: Final[tuple[Key, ...]] = (
         "Incremental snapshot chunk size",
         "Rows per chunk of an incremental snapshot.",
         width="MEDIUM",
-        checks=(integer, non_negative_integer),
+        validators=(integer, non_negative_integer),
     ),
     Key(
         "unavailable.value.placeholder",
@@ -123,7 +123,7 @@ OTHER_VALUES: Final[tuple[Key, ...]] = (
         "Include Logical Decoding Message Prefixes",
         "Regular expressions of the logical messages (pg_logical_emit_message) to capture, by prefix.",
         width="LONG",
-        checks=(regexes,),
+        validators=(regexes,),
         regexes=True,
     ),
     Key(
@@ -134,7 +134,7 @@ OTHER_VALUES: Final[tuple[Key, ...]] = (
         "Exclude Logical Decoding Message Prefixes",
         "Regular expressions of the logical messages to leave out, by prefix.",
         width="LONG",
-        checks=(conflicts_with("message.prefix.include.list", "logical_decoding_message.prefix.include.list"), regexes),
+        validators=(conflicts_with("message.prefix.include.list", "logical_decoding_message.prefix.include.list"), regexes),
         regexes=True,
     ),
     Key(
@@ -145,7 +145,7 @@ OTHER_VALUES: Final[tuple[Key, ...]] = (
         "Publish via partition root",
         "Publish changes of partitions under the name of the partitioned table.",
         width="SHORT",
-        checks=(boolean, boolean),
+        validators=(boolean, boolean),
         versions=SINCE_3,
         unknown_until_2=True,
     ),

@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from connector.configdef.checks import java_int, java_long
+from connector.configdef.validators import java_int, java_long
 from connector.errors import CdcError, ErrorKind
 from connector.io.kafka.sasl import sasl_arguments
 from connector.io.kafka.tls import client_context

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from connector.configdef.checks import java_int
 from connector.configdef.key import SINCE_3_7, VERSIONS, Key
 from connector.configdef.options import OptionError, Options
+from connector.configdef.validators import java_int
 from connector.java.regex.matching import ReplacementError
 from connector.java.trim import trim
 from connector.record.connect_record import ConnectRecord, DataError

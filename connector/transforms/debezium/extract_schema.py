@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from connector.configdef.checks import java_int
 from connector.configdef.key import SINCE_3
 from connector.configdef.options import Options
+from connector.configdef.validators import java_int
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.schema import INT32, STRING, Field, Schema
 from connector.record.struct import SchemaCache, with_fields

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from connector.configdef.checks import java_int
 from connector.configdef.key import SINCE_3, Key
 from connector.configdef.options import OptionError, Options
+from connector.configdef.validators import java_int
 from connector.java.splitting import java_list
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.schema import Schema

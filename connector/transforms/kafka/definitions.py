@@ -7,7 +7,7 @@ from typing import Final
 
 from connector.configdef.key import VERSIONS, Key
 from connector.configdef.options import OptionError, Options
-from connector.transforms.kafka.list_checks import DISTINCT, without_repetitions
+from connector.transforms.kafka.list_validators import DISTINCT, without_repetitions
 from connector.transforms.kafka.sides import Side
 from connector.transforms.transform import Transform, TransformDefinition
 
@@ -33,7 +33,7 @@ def both_sides(name: str, keys: tuple[Key, ...], make: Callable[[Options, Side],
 
 
 def check_options(keys: tuple[Key, ...], options: Options) -> None:
-    """Raise OptionError for the first option that is missing, of the wrong type, or refused by one of its checks."""
+    """Raise OptionError for the first option that is missing, of the wrong type, or refused by one of its validators."""
     for key in keys:
         if options.emulation.version not in key.versions:
             continue
@@ -42,9 +42,9 @@ def check_options(keys: tuple[Key, ...], options: Options) -> None:
             options.flag(key.name)
         elif value is not None and key.type == "INT":
             options.number(key.name)
-        checks = key.checks_in(options.emulation.version)
-        if DISTINCT.intersection(checks):
+        validators = key.validators_in(options.emulation.version)
+        if DISTINCT.intersection(validators):
             value = without_repetitions(value)
-        for check in checks:
-            for problem in check(key, value, options.raw):
+        for validator in validators:
+            for problem in validator(key, value, options.raw):
                 raise OptionError(problem)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from connector.configdef.kafka_checks import not_empty
-from connector.configdef.key import Check, Key
+from connector.configdef.kafka_validators import not_empty
+from connector.configdef.key import Key, Validator
 from connector.configdef.options import Options
 from connector.record.connect_record import ConnectRecord
 from connector.transforms.kafka.definitions import PACKAGE, check_options
@@ -63,8 +63,8 @@ class TopicNameMatches:
         return self.pattern.matches(record.topic)
 
 
-def _row(name: str, doc: str, *checks: Check) -> Key:
-    return Key(name, "STRING", None, "MEDIUM", name, doc, checks=checks, required=True, framework=True, fixed_order=-1)
+def _row(name: str, doc: str, *validators: Validator) -> Key:
+    return Key(name, "STRING", None, "MEDIUM", name, doc, validators=validators, required=True, framework=True, fixed_order=-1)
 
 
 HEADER_KEYS: Final = (_row("name", "Name of the header.", not_empty),)

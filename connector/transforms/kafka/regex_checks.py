@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from connector.configdef.kafka_checks import valid_regex
+from connector.configdef.kafka_validators import valid_regex
 from connector.configdef.key import Key, Settings
 from connector.configdef.options import OptionError, Options
 from connector.transforms.routing_pattern import RoutingPattern

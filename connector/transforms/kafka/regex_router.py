@@ -43,7 +43,7 @@ KEYS: Final = (
         "HIGH",
         "regex",
         "Regular expression for the whole name of the topic.",
-        checks=(regex,),
+        validators=(regex,),
         required=True,
         framework=True,
         fixed_order=-1,

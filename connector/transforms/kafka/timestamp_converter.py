@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from connector.configdef.kafka_checks import one_of
+from connector.configdef.kafka_validators import one_of
 from connector.configdef.key import Key
 from connector.configdef.options import OptionError, Options
 from connector.java.date_format import DateFormat, PatternError
@@ -91,9 +91,9 @@ class TimestampConverter:
             yield Field(each.name, self.times.schema(optional=each.schema.optional)) if each.name == self.name else each
 
 
-def _row(name: str, default: str | None, importance: Any, doc: str, *checks: Any) -> Key:
+def _row(name: str, default: str | None, importance: Any, doc: str, *validators: Any) -> Key:
     required = default is None
-    return Key(name, "STRING", default, importance, name, doc, checks=checks, required=required, framework=True, fixed_order=-1)
+    return Key(name, "STRING", default, importance, name, doc, validators=validators, required=required, framework=True, fixed_order=-1)
 
 
 KEYS: Final = (

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from tests.support.spark.memory_sink import MemorySink
 from tests.support.spark.topic_log import TopicLog
+from workers.spark.jobs.batch_totals import BatchTotals
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
-from workers.spark.jobs.done import Done
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.jobs.transactions import Transactions
-from workers.spark.kinds import UNAVAILABLE
 from workers.spark.source.catalog import Catalog
 from workers.spark.topics.formats import json_format
+from workers.spark.types import UNAVAILABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,13 +34,13 @@ class Rig:
         self._catalog = catalog
         self._transactions = transactions
 
-    def batch(self, records: TopicLog | DataFrame) -> Done:
+    def batch(self, records: TopicLog | DataFrame) -> BatchTotals:
         found = records.batch(self.spark) if isinstance(records, TopicLog) else records
         done = self.again(found)
         self.next += 1
         return done
 
-    def again(self, records: DataFrame) -> Done:
+    def again(self, records: DataFrame) -> BatchTotals:
         """Each time by a new process."""
         checkpoint = Checkpoint(self.spark, str(self._folder))
         format_ = json_format(UNAVAILABLE, self._catalog)

@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
-from workers.spark.kinds import INFINITE_DAYS, INFINITE_MICROS, Kind, kind_of
 from workers.spark.tables.local_rows import local
 from workers.spark.tables.table import DELETE, LSN, POSITION, UPSERT, Column, Effects, Sink, Table
+from workers.spark.types import INFINITE_DAYS, INFINITE_MICROS, Kind, kind_of
 
 Rows = Sequence[tuple[str, tuple[Any, ...], tuple[Any, ...] | None, list[str]]]
 

@@ -6,10 +6,10 @@ from typing import Final
 
 import psycopg
 
-from workers.spark.kinds import kind_of
 from workers.spark.source.catalog import connect_schema
 from workers.spark.source.relation import table_columns
 from workers.spark.tables.table import Column, Table
+from workers.spark.types import kind_of
 
 # As Debezium finds it: the primary key, else the first unique index by name whose parts are all columns.
 _KEY: Final = """

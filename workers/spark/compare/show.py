@@ -9,7 +9,7 @@ from typing import TextIO
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StringType
 
-from workers.spark.compare.comparison import Comparison, compare, table_text
+from workers.spark.compare.side_by_side import Comparison, compare, table_text
 from workers.spark.source.catalog import CatalogColumn
 from workers.spark.source.relation import rows_as_text, snapshot, table_columns
 from workers.spark.tables.table import Column, Sink, Table

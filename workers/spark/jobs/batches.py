@@ -23,8 +23,8 @@ from workers.spark.effects.known_rows import known_rows
 from workers.spark.effects.lineage import Lineage
 from workers.spark.effects.moves import filled, fitted, held_columns, images, torn, trails
 from workers.spark.effects.small_batches import Few, SmallBatches, few
+from workers.spark.jobs.batch_totals import BatchTotals, said_of
 from workers.spark.jobs.checkpoint import TURNS, Checkpoint, State
-from workers.spark.jobs.done import Done, said_of
 from workers.spark.jobs.isolation import Isolation
 from workers.spark.jobs.ownership import Ownership
 from workers.spark.jobs.transactions import Split, Transactions
@@ -147,14 +147,14 @@ class Batches:
         self._largest = 0
         """The most records that a topic had in the previous turn."""
 
-    def apply(self, records: DataFrame, batch: int) -> Done:
+    def apply(self, records: DataFrame, batch: int) -> BatchTotals:
         """Apply one batch to the tables. ``records`` are Kafka's, ``batch`` is the number. May be repeated.
 
         Raises JobError when an event does not match its schema.
         """
         began = time.monotonic()
         number, state = self._checkpoint.begin(batch)
-        done = Done(batch)
+        done = BatchTotals(batch)
         if number == batch * TURNS:
             cut, released = self._cut(records), []
             for written in state.waiting:
@@ -175,13 +175,13 @@ class Batches:
         """The cut records. The schemas that most records of the previous batch had need not be searched for."""
         return self._format.cut(records) if self._format.cut_usual is None else self._format.cut_usual(records, self._usual)
 
-    def again(self, state: State, cut: DataFrame | None, records: DataFrame | None) -> Done:
+    def again(self, state: State, cut: DataFrame | None, records: DataFrame | None) -> BatchTotals:
         """Rebuild the topics in ``state.rebuilding`` from the ``cut`` records of earlier batches (:mod:`workers.spark.jobs.rebuild`).
 
         ``records`` are the same records as Kafka has them. Both are None if Kafka no longer has any. The rebuild has separate turns.
         """
         began, number = time.monotonic(), self._checkpoint.last_turn() + 1
-        done = Done(number // TURNS)
+        done = BatchTotals(number // TURNS)
         self._checkpoint.after(number, state)
         while cut is not None and records is not None:
             number += 1
@@ -193,14 +193,14 @@ class Batches:
     def _turn(
         self,
         number: int,
-        done: Done,
+        done: BatchTotals,
         before: State,
         cut: DataFrame,
         records: DataFrame,
         *,
         released: Sequence[DataFrame] = (),
         rebuilt: Collection[str] = (),
-    ) -> tuple[Done, State]:
+    ) -> tuple[BatchTotals, State]:
         """Apply one turn's records, ``cut``. Return the batch's totals including this turn, and the state after it.
 
         ``records`` are Kafka's records of the batch. ``released`` are cut records whose transactions an earlier turn found whole. With

@@ -26,7 +26,6 @@ from workers.spark.failure import TableError
 from workers.spark.jobs.batches import Work
 from workers.spark.jobs.mirror import last_of_partitions, truncates
 from workers.spark.jobs.ownership import HISTORY
-from workers.spark.kinds import kind_of
 from workers.spark.tables.casts import at_newest
 from workers.spark.tables.names import quoted
 from workers.spark.tables.table import UPSERT, Again, Column, Effects, Sink, Table
@@ -34,6 +33,7 @@ from workers.spark.topics.events import TOMBSTONE, key_columns
 from workers.spark.topics.known import TopicState, Truncate
 from workers.spark.topics.layouts import Form
 from workers.spark.topics.topic import Topic
+from workers.spark.types import kind_of
 
 VERSION: Final = "version"
 _TIME: Final = kind_of({"type": "string", "name": "io.debezium.time.ZonedTimestamp"})

@@ -11,7 +11,7 @@ from functools import partial
 from pyspark.sql import DataFrame, SparkSession
 
 from workers.spark.fallback import Fallbacks
-from workers.spark.jobs.done import Done
+from workers.spark.jobs.batch_totals import BatchTotals
 from workers.spark.meters.endpoint import served
 from workers.spark.meters.figures import Figures
 from workers.spark.meters.listener import TriggerListener
@@ -49,11 +49,11 @@ def resumed(figures: Figures, topics: Mapping[str, TopicState], lacking: str | N
 
 
 def counted(
-    apply: Callable[[DataFrame, int], Done], figures: Figures, topics: Callable[[], Mapping[str, TopicState]]
-) -> Callable[[DataFrame, int], Done]:
+    apply: Callable[[DataFrame, int], BatchTotals], figures: Figures, topics: Callable[[], Mapping[str, TopicState]]
+) -> Callable[[DataFrame, int], BatchTotals]:
     """``apply``, which applies a batch, with its results counted. ``topics`` returns the state after the last batch."""
 
-    def one(records: DataFrame, batch: int) -> Done:
+    def one(records: DataFrame, batch: int) -> BatchTotals:
         figures.begun()
         try:
             done = apply(records, batch)

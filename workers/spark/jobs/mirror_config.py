@@ -12,7 +12,6 @@ from types import NoneType, UnionType
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from workers.spark.failure import WRONG, JobError
-from workers.spark.kinds import UNAVAILABLE
 from workers.spark.maintenance.settings import MaintainConfig, check_maintain
 from workers.spark.meters.settings import MetricsConfig, check_metrics
 from workers.spark.source.dsn import check_dsn
@@ -20,6 +19,7 @@ from workers.spark.tables.partitions import partition_of
 from workers.spark.tables.rules import Rules, TableRule, check_rules
 from workers.spark.topics.apicurio import generation_of
 from workers.spark.topics.patterns import either, of_prefix, of_topic
+from workers.spark.types import UNAVAILABLE
 
 _SECONDS: Final = {"milliseconds": 0.001, "seconds": 1, "minutes": 60, "hours": 3600}
 _TRIGGER: Final = re.compile(rf"available-now|continuous|\d+ ({'|'.join(_SECONDS)})")

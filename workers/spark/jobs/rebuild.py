@@ -17,9 +17,9 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.effects.places import SNAPSHOT_BEGINS
 from workers.spark.failure import WRONG, JobError
+from workers.spark.jobs.batch_totals import BatchTotals
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import TURNS, Checkpoint, State
-from workers.spark.jobs.done import Done
 from workers.spark.jobs.ownership import HISTORY, check_whole
 from workers.spark.topics.broker import Broker, Offsets
 from workers.spark.topics.formats import Format
@@ -51,7 +51,7 @@ class Rebuild:
         self._read = read
         self._suffix = suffix
 
-    def run(self, names: Collection[str], batches: Batches) -> Done | None:
+    def run(self, names: Collection[str], batches: Batches) -> BatchTotals | None:
         """Rebuild the tables (or topics) with these names, and those that a crash left unfinished; None if there are none.
 
         Names of topics, or of their tables, that have not been read yet are skipped: their rows are replaced when they are read. Raises

@@ -20,9 +20,9 @@ from pyspark.sql.streaming import StreamingQuery
 from workers.spark.failure import UNREADABLE, WRONG, JobError
 from workers.spark.jars import jars_of
 from workers.spark.jobs.arrival import check_held, covers, end_offsets
+from workers.spark.jobs.batch_totals import BatchTotals, said_of
 from workers.spark.jobs.batches import Batches, Job
 from workers.spark.jobs.checkpoint import Checkpoint, State
-from workers.spark.jobs.done import Done, said_of
 from workers.spark.jobs.end_signals import end_signals
 from workers.spark.jobs.history import History
 from workers.spark.jobs.isolation import Isolation
@@ -156,7 +156,7 @@ class Run:
         self,
         config: MirrorConfig,
         spark: SparkSession,
-        apply: Callable[[DataFrame, int], Done],
+        apply: Callable[[DataFrame, int], BatchTotals],
         checkpoint: Checkpoint,
         say: Callable[[str], None],
         ends: Offsets | None,
@@ -385,7 +385,7 @@ def _follow(run: Run, config: MirrorConfig, session: SparkSession, checkpoint: C
             raise
 
 
-def summary(what: str, done: Done) -> str:
+def summary(what: str, done: BatchTotals) -> str:
     """One line about a batch."""
     age = "" if done.newest_ms is None else f", newest record {max(0.0, time.time() - done.newest_ms / 1000):.1f} s old"
     aside = f", {done.passed_over:,} passed over" if done.passed_over else ""

@@ -24,8 +24,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from workers.spark.kinds import Kind
 from workers.spark.tables.table import Column
+from workers.spark.types import Kind
 
 _NAMES: Final[dict[type[DataType], str]] = {
     BooleanType: "boolean",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from workers.spark.kinds import Schema
+from workers.spark.types import Schema
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ from typing import Final
 import psycopg
 from psycopg import sql
 
-from workers.spark.kinds import kind_of
 from workers.spark.source.catalog import connect_schema
 from workers.spark.source.present_names import Place, present_names
 from workers.spark.source.relation import snapshot, table_columns
 from workers.spark.tables.table import Column
+from workers.spark.types import kind_of
 
 MISSING_SINCE: Final = 110000
 """The first server version that keeps such values. Earlier ones rewrote the table."""

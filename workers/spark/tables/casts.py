@@ -24,13 +24,13 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from workers.spark.kinds import Kind
-from workers.spark.kinds.binding import let
-from workers.spark.kinds.digits import plain, with_point
 from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step, steps_along
 from workers.spark.tables.names import quoted
 from workers.spark.tables.postgres_text import from_text, to_text
 from workers.spark.tables.table import LSN, POSITION, Again, Column, Table
+from workers.spark.types import Kind
+from workers.spark.types.binding import let
+from workers.spark.types.digits import plain, with_point
 
 _EXACT: Final = DecimalType(38, 10)
 

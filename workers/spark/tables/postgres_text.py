@@ -20,8 +20,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from workers.spark.kinds import INFINITE_DAYS, INFINITE_MICROS, Kind, kind_of
-from workers.spark.kinds.binding import let
+from workers.spark.types import INFINITE_DAYS, INFINITE_MICROS, Kind, kind_of
+from workers.spark.types.binding import let
 
 _DATE: Final = kind_of({"type": "int32", "name": "io.debezium.time.Date"})
 _TIMESTAMP: Final = kind_of({"type": "int64", "name": "io.debezium.time.MicroTimestamp"})

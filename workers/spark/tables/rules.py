@@ -14,9 +14,9 @@ from typing import Final
 from pyspark.sql.types import ByteType, DataType, IntegerType, LongType, ShortType, StringType
 
 from workers.spark.failure import WRONG, JobError, TableError
-from workers.spark.kinds import kind_of
 from workers.spark.tables.partitions import partition_of
 from workers.spark.tables.table import Column, Table
+from workers.spark.types import kind_of
 
 DELETED: Final = "__deleted"
 DELETED_AT: Final = "__deleted_at"

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
-from workers.spark.kinds import Kind
+from workers.spark.types import Kind
 
 UPSERT: Final = "upsert"
 DELETE: Final = "delete"

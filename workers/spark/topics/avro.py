@@ -19,8 +19,8 @@ from pyspark.sql.avro.functions import from_avro
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType
 
 from workers.spark.failure import UNREADABLE, JobError
-from workers.spark.kinds import UNAVAILABLE, Schema, kind_of
-from workers.spark.kinds.binding import let
+from workers.spark.types import UNAVAILABLE, Schema, kind_of
+from workers.spark.types.binding import let
 
 HEADER: Final = 5
 """Bytes before the value in Confluent's form: the zero byte and the id."""

@@ -13,11 +13,11 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from workers.spark.kinds import Schema
 from workers.spark.topics.id_place import NO_ID
 from workers.spark.topics.layouts import read_json
 from workers.spark.topics.records import carried
 from workers.spark.topics.registered import Language
+from workers.spark.types import Schema
 
 _HEAD: Final = '{"schemaId":'
 _SEAM: Final = ',"payload":'

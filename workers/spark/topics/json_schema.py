@@ -17,11 +17,11 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 
 from workers.spark.failure import UNREADABLE, JobError
-from workers.spark.kinds import Schema
-from workers.spark.kinds.binding import let
 from workers.spark.topics.id_place import CONFLUENT, SIDES
 from workers.spark.topics.layouts import Reader, read_json
 from workers.spark.topics.registered import Language
+from workers.spark.types import Schema
+from workers.spark.types.binding import let
 
 _ENTRY: Final = ("key", "value")
 _NUMBERS: Final = {"float32": "float", "float64": "double"}

@@ -17,8 +17,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
 
 from workers.spark.failure import UNREADABLE, JobError
-from workers.spark.kinds import UNAVAILABLE, kind_of
 from workers.spark.tables.table import Column
+from workers.spark.types import UNAVAILABLE, kind_of
 
 SOURCE: Final = StructType(
     [

@@ -12,7 +12,6 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from workers.spark.failure import JobError
-from workers.spark.kinds import Schema
 from workers.spark.topics.avro import connect_schema, read_avro
 from workers.spark.topics.id_place import NO_ID, IdPlace, SchemaName, Side, is_hashed
 from workers.spark.topics.known import Known, Unreadable
@@ -20,6 +19,7 @@ from workers.spark.topics.layouts import SOURCE, Layout, Reader, connect_layout,
 from workers.spark.topics.registry import SchemaRegistry
 from workers.spark.topics.survey import Group, sampled
 from workers.spark.topics.topic import Text
+from workers.spark.types import Schema
 
 _PLACE: Final = StructType(
     [

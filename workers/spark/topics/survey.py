@@ -12,7 +12,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from workers.spark.kinds import Placeholder
+from workers.spark.types import Placeholder
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ KEYS: Final = (
         "What stands for a deleted row: drop sends nothing, tombstone a null value, rewrite the row as it was with __deleted true, "
         "rewrite-with-tombstone this and then a tombstone, delete-to-tombstone a null value without a schema.",
         SINCE_3,
-        checks=(_one_of_modes,),
+        validators=(_one_of_modes,),
     ),
     _route_by_field(SINCE_3),
     option(

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from connector.configdef.checks import java_int
 from connector.configdef.key import UNTIL_2, Key
 from connector.configdef.options import OptionError, Options
+from connector.configdef.validators import java_int
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.hash_code import hash_code
 from connector.record.struct import field_of, get

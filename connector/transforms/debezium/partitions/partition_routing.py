@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from connector.configdef.checks import java_int
 from connector.configdef.key import VERSIONS, Key
 from connector.configdef.options import OptionError, Options
+from connector.configdef.validators import java_int
 from connector.java.murmur3 import murmur3
 from connector.java.splitting import java_list, java_path
 from connector.java.trim import trim

@@ -16,7 +16,7 @@ from connector.record.struct import SchemaCache
 from connector.transforms.kafka.definitions import both_sides
 from connector.transforms.kafka.fields.cast_values import TARGETS, cast_value
 from connector.transforms.kafka.fields.field_values import REPLACE_NULL, FieldReader
-from connector.transforms.kafka.list_checks import entries
+from connector.transforms.kafka.list_validators import entries
 from connector.transforms.kafka.requirements import require_map, require_struct
 from connector.transforms.kafka.schemas import has_default, struct_schema, typed
 from connector.transforms.kafka.sides import Side, part_of, with_part
@@ -117,7 +117,7 @@ KEYS: Final = (
         "HIGH",
         "spec",
         "Pairs field:type, or one type for the whole key or value: int8, int16, int32, int64, float32, float64, boolean or string.",
-        checks=(_valid_spec,),
+        validators=(_valid_spec,),
         required=True,
         framework=True,
         fixed_order=-1,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from connector.configdef.kafka_checks import one_of_any_case
+from connector.configdef.kafka_validators import one_of_any_case
 from connector.configdef.key import Key
 from connector.configdef.options import Options
 from connector.record.connect_record import ConnectRecord, DataError
@@ -55,7 +55,7 @@ KEYS: Final = (
         "HIGH",
         "field.syntax.version",
         "V1: field is the name of a field. V2: it is a path with dots (KIP-821).",
-        checks=(one_of_any_case("V1", "V2"),),
+        validators=(one_of_any_case("V1", "V2"),),
         framework=True,
         fixed_order=-1,
     ),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
 
-from connector.configdef.kafka_checks import not_empty
+from connector.configdef.kafka_validators import not_empty
 from connector.configdef.key import Key
 from connector.configdef.options import Options
 from connector.java.numbers import NumberError, narrow_to_float, parse_decimal, wrap_decimal
@@ -16,7 +16,7 @@ from connector.record.schema import CONNECT_DATE, CONNECT_TIME, CONNECT_TIMESTAM
 from connector.record.struct import SchemaCache
 from connector.transforms.kafka.definitions import both_sides
 from connector.transforms.kafka.fields.field_values import REPLACE_NULL, FieldReader
-from connector.transforms.kafka.list_checks import some_distinct_names, some_names
+from connector.transforms.kafka.list_validators import some_distinct_names, some_names
 from connector.transforms.kafka.requirements import require_map, require_struct
 from connector.transforms.kafka.sides import Side, part_of, with_part
 
@@ -142,8 +142,8 @@ KEYS: Final = (
         "HIGH",
         "fields",
         "Names of the fields that are masked.",
-        checks=(some_distinct_names,),
-        checks_until_2=(some_names,),
+        validators=(some_distinct_names,),
+        validators_until_2=(some_names,),
         required=True,
         framework=True,
         fixed_order=-1,
@@ -155,7 +155,7 @@ KEYS: Final = (
         "LOW",
         "replacement",
         "What the fields hold instead: text or a number. Without it, a number becomes 0 and a text becomes empty.",
-        checks=(not_empty,),
+        validators=(not_empty,),
         framework=True,
         fixed_order=-1,
     ),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from connector.configdef.key import UNTIL_2, Check, Key, Settings
+from connector.configdef.key import UNTIL_2, Key, Settings, Validator
 from connector.configdef.options import Options
 from connector.java.hash_map import java_order
 from connector.java.splitting import java_split
@@ -16,7 +16,7 @@ from connector.record.struct import SchemaCache
 from connector.transforms.kafka.definitions import both_sides
 from connector.transforms.kafka.fields.field_values import REPLACE_NULL, FieldReader
 from connector.transforms.kafka.fields.moved_value import moved
-from connector.transforms.kafka.list_checks import distinct_names, entries, shown
+from connector.transforms.kafka.list_validators import distinct_names, entries, shown
 from connector.transforms.kafka.requirements import require_map, require_struct
 from connector.transforms.kafka.schemas import struct_schema
 from connector.transforms.kafka.sides import Side, part_of, with_part
@@ -111,8 +111,8 @@ def _rename_pairs(key: Key, value: str | None, _settings: Settings) -> Iterator[
             return
 
 
-def _row(name: str, doc: str, *checks: Check) -> Key:
-    return Key(name, "LIST", "", "MEDIUM", name, doc, checks=checks, checks_until_2=(), framework=True, fixed_order=-1)
+def _row(name: str, doc: str, *validators: Validator) -> Key:
+    return Key(name, "LIST", "", "MEDIUM", name, doc, validators=validators, validators_until_2=(), framework=True, fixed_order=-1)
 
 
 def _former_row(name: str, doc: str) -> Key:
@@ -124,7 +124,7 @@ KEYS: Final = (
     _former_row("blacklist", "Former name of exclude."),
     _row("include", "Names of the only fields that stay; all stay when it is empty.", distinct_names),
     _former_row("whitelist", "Former name of include."),
-    replace(_row("renames", "Pairs old:new of field names.", _rename_pairs), checks_until_2=None),
+    replace(_row("renames", "Pairs old:new of field names.", _rename_pairs), validators_until_2=None),
     REPLACE_NULL,
 )
 DEFINITIONS: Final = both_sides("ReplaceField", KEYS, ReplaceField.of, "Leaves fields out or renames them.")

@@ -12,7 +12,7 @@ from connector.record.schema import Field, Schema
 from connector.record.struct import SchemaCache, field_of
 from connector.transforms.kafka.definitions import definition
 from connector.transforms.kafka.fields.field_values import REPLACE_NULL, FieldReader
-from connector.transforms.kafka.list_checks import some_distinct_names, some_names
+from connector.transforms.kafka.list_validators import some_distinct_names, some_names
 from connector.transforms.kafka.requirements import require_map, require_struct
 from connector.transforms.kafka.schemas import distinct
 
@@ -64,8 +64,8 @@ KEYS: Final = (
         "HIGH",
         "fields",
         "Names of the value's fields that become the key.",
-        checks=(some_distinct_names,),
-        checks_until_2=(some_names,),
+        validators=(some_distinct_names,),
+        validators_until_2=(some_names,),
         required=True,
         framework=True,
         fixed_order=-1,

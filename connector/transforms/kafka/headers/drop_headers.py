@@ -9,7 +9,7 @@ from connector.configdef.key import Key
 from connector.configdef.options import Options
 from connector.record.connect_record import ConnectRecord
 from connector.transforms.kafka.definitions import definition
-from connector.transforms.kafka.list_checks import some_distinct_names, some_names
+from connector.transforms.kafka.list_validators import some_distinct_names, some_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ KEYS: Final = (
         "HIGH",
         "headers",
         "Names of the headers.",
-        checks=(some_distinct_names,),
-        checks_until_2=(some_names,),
+        validators=(some_distinct_names,),
+        validators_until_2=(some_names,),
         required=True,
         framework=True,
         fixed_order=-1,

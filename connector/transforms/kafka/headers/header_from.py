@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from connector.configdef.kafka_checks import one_of
+from connector.configdef.kafka_validators import one_of
 from connector.configdef.key import Key
 from connector.configdef.options import OptionError, Options
 from connector.record.connect_record import ConnectRecord, DataError, Header
@@ -14,7 +14,7 @@ from connector.record.schema import Schema
 from connector.record.struct import SchemaCache, field_of
 from connector.transforms.kafka.definitions import both_sides
 from connector.transforms.kafka.fields.field_values import REPLACE_NULL, FieldReader
-from connector.transforms.kafka.list_checks import some_names
+from connector.transforms.kafka.list_validators import some_names
 from connector.transforms.kafka.requirements import require_map, require_struct
 from connector.transforms.kafka.schemas import struct_schema
 from connector.transforms.kafka.sides import Part, Side, part_of, with_part
@@ -76,7 +76,7 @@ def _list(name: str, doc: str) -> Key:
         "HIGH",
         name,
         doc,
-        checks=(some_names,),
+        validators=(some_names,),
         required=True,
         framework=True,
         fixed_order=-1,
@@ -93,7 +93,7 @@ KEYS: Final = (
         "HIGH",
         "operation",
         "move: take the fields out of the key or value. copy: leave them there.",
-        checks=(one_of("move", "copy"),),
+        validators=(one_of("move", "copy"),),
         required=True,
         framework=True,
         fixed_order=-1,

@@ -36,7 +36,7 @@ def _not_null(key: Key, value: str | None, _settings: Settings) -> Iterator[str]
 
 
 def _row(name: str, doc: str) -> Key:
-    return Key(name, "STRING", None, "HIGH", name, doc, checks=(_not_null,), required=True, framework=True, fixed_order=-1)
+    return Key(name, "STRING", None, "HIGH", name, doc, validators=(_not_null,), required=True, framework=True, fixed_order=-1)
 
 
 KEYS: Final = (

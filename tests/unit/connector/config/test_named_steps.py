@@ -7,7 +7,7 @@ import pytest
 from connector.config.keys.plugin_classes import CONVERTERS, HEADER_CONVERTERS, TRANSFORMATIONS, class_version
 from connector.config.validation import FieldValidation, Validation, error_lines, validate
 from connector.configdef.class_names import find_class
-from connector.configdef.kafka_checks import NULL_VALUE
+from connector.configdef.kafka_validators import NULL_VALUE
 from connector.emulation import DEBEZIUM_2_3_4, DEBEZIUM_3_6_3
 
 EARLIER = DEBEZIUM_2_3_4.version

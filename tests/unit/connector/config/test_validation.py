@@ -10,7 +10,7 @@ import pytest
 from connector.config.connector_config import parse
 from connector.config.keys import BY_NAME, DEFAULT_VERSION
 from connector.config.validation import Validation, error_lines, refusals, validate, warning_lines
-from connector.configdef.kafka_checks import NULL_VALUE
+from connector.configdef.kafka_validators import NULL_VALUE
 from connector.errors import CdcError
 from tests.support.each_case import each_case
 

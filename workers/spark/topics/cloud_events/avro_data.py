@@ -22,8 +22,6 @@ from pyspark.sql.avro.functions import from_avro
 from pyspark.sql.types import StructType
 
 from workers.spark.failure import UNREADABLE, JobError
-from workers.spark.kinds import Schema
-from workers.spark.kinds.binding import let
 from workers.spark.topics.avro import bare_schema, connect_schema, read_avro, schema_id
 from workers.spark.topics.cloud_events.json_data import (
     NO_OPERATION,
@@ -43,6 +41,8 @@ from workers.spark.topics.registered import Language, RegisteredSchemas
 from workers.spark.topics.registry import SchemaRegistry
 from workers.spark.topics.survey import Group, sampled
 from workers.spark.topics.topic import Text
+from workers.spark.types import Schema
+from workers.spark.types.binding import let
 
 _AVRO: Final = "application/avro"
 _DATA_SCHEMA: Final = r"/schemas/ids/(-?\d+)$"

@@ -15,11 +15,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.failure import UNREADABLE, JobError
-from workers.spark.kinds import Schema
 from workers.spark.topics.json_schemas import JsonSchemas
 from workers.spark.topics.records import cut_json
 from workers.spark.topics.survey import Group
 from workers.spark.topics.topic import Texts
+from workers.spark.types import Schema
 
 SEAM: Final = ',"data":'
 """What is before the data. Quotes within attributes are escaped, so it is found once."""

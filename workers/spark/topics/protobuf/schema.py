@@ -14,7 +14,6 @@ from pyspark.sql import Column
 from pyspark.sql.types import StructType
 
 from workers.spark.failure import UNREADABLE, JobError
-from workers.spark.kinds import Schema
 from workers.spark.source.catalog import Catalog
 from workers.spark.source.catalog import connect_schema as column_schema
 from workers.spark.topics.id_place import SchemaName
@@ -22,6 +21,7 @@ from workers.spark.topics.layouts import Reader
 from workers.spark.topics.protobuf.definition import WRAPPED, Field, Message, message_at
 from workers.spark.topics.protobuf.wire import read_message
 from workers.spark.topics.registered import Language
+from workers.spark.types import Schema
 
 _CONNECT: Final = {
     "int32": "int32",

@@ -29,8 +29,8 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from workers.spark.kinds.binding import let
 from workers.spark.topics.protobuf.definition import WRAPPED, Field, Message
+from workers.spark.types.binding import let
 
 _VARINT: Final = 0
 _FIXED64: Final = 1

@@ -7,9 +7,9 @@ import pytest
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from workers.spark.jobs.kept_tables import kept_of
-from workers.spark.kinds import UNAVAILABLE
 from workers.spark.topics.formats import json_format
 from workers.spark.topics.known import Known, TopicState
+from workers.spark.types import UNAVAILABLE
 
 VALUE = (
     '{"type":"struct","fields":[{"type":"struct","fields":[{"type":"int32","optional":false,"field":"id"}],"optional":true,"field":"after"},'

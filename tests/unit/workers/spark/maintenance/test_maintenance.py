@@ -17,11 +17,10 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quicksta
 from pyspark.sql import DataFrame, SparkSession
 
 from workers.spark.failure import UNREADABLE, WRONG, JobError
+from workers.spark.jobs.batch_totals import BatchTotals
 from workers.spark.jobs.checkpoint import Checkpoint
-from workers.spark.jobs.done import Done
 from workers.spark.jobs.mirror_config import MirrorConfig, parse_config
 from workers.spark.jobs.stream import Run
-from workers.spark.kinds import kind_of
 from workers.spark.maintenance.command import chosen, run
 from workers.spark.maintenance.report import Report, Size
 from workers.spark.maintenance.schedule import Schedule
@@ -29,6 +28,7 @@ from workers.spark.maintenance.settings import MaintainConfig
 from workers.spark.maintenance.statements import cluster_columns, delta_settings, delta_statements, iceberg_statements
 from workers.spark.session import SHUFFLE_PARTITIONS
 from workers.spark.tables.table import Column, Table
+from workers.spark.types import kind_of
 
 INT, FLAG = kind_of({"type": "int32"}), kind_of({"type": "boolean"})
 TABLES = [Table("s", name, (Column("id", INT), Column("flag", FLAG)), ("id", "flag")) for name in ("a", "b")]
@@ -202,12 +202,12 @@ def test_a_running_mirror_maintains_between_two_batches() -> None:
         def step(self) -> None:
             seen.append("maintained")
 
-    def apply(_records: DataFrame, number: int) -> Done:
+    def apply(_records: DataFrame, number: int) -> BatchTotals:
         seen.append("batch begins")
         begun.set()
         assert asked.wait(60)
         seen.append("batch ends")
-        return Done(number)
+        return BatchTotals(number)
 
     # A session is asked for the number of its shuffles only.
     spark = cast(SparkSession, SimpleNamespace(conf={SHUFFLE_PARTITIONS: "1"}))

@@ -21,8 +21,8 @@ from tests.support.project import ROOT
 from workers.spark.failure import UNREADABLE, WRONG, JobError
 from workers.spark.fallback import Fallbacks
 from workers.spark.jobs import stream
+from workers.spark.jobs.batch_totals import BatchTotals
 from workers.spark.jobs.checkpoint import Checkpoint, State
-from workers.spark.jobs.done import Done
 from workers.spark.jobs.metering import CountedSink, counted, resumed, unread_of
 from workers.spark.jobs.mirror_config import MirrorConfig
 from workers.spark.meters.endpoint import served
@@ -132,11 +132,11 @@ def test_table_that_is_set_aside_is_counted_once(figures: Figures, clock: Clock)
 def test_fallbacks_of_batches_are_counted_whether_or_not_the_batch_succeeds(figures: Figures) -> None:
     before = Fallbacks.total
 
-    def apply(_records: Any, number: int) -> Done:
+    def apply(_records: Any, number: int) -> BatchTotals:
         Fallbacks("The commit").report("public.a", TypeError())
         if number:
             raise ValueError("the batch fails")
-        return Done(number)
+        return BatchTotals(number)
 
     work = counted(apply, figures, dict)
     work(None, 0)
@@ -268,7 +268,7 @@ def test_job_goes_on_if_unread_records_cannot_be_counted(monkeypatch: pytest.Mon
     monkeypatch.setattr(stream, "LAG_SECONDS", 0.0)
     said: list[str] = []
     checkpoint = cast(Checkpoint, SimpleNamespace(offsets=dict))
-    run = stream.Run(cast(MirrorConfig, None), cast(SparkSession, None), lambda *_: Done(0), checkpoint, said.append, None)
+    run = stream.Run(cast(MirrorConfig, None), cast(SparkSession, None), lambda *_: BatchTotals(0), checkpoint, said.append, None)
     run._tell_lag()
     assert said == ["The unread records could not be counted. Kafka at b does not answer: too slow."]
 

@@ -8,9 +8,9 @@ from tests.support.each_case import each_case
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
 
-from workers.spark.kinds import kind_of
 from workers.spark.sinks.delta_readers import PROPERTIES, refused_names, refused_table
 from workers.spark.tables.table import Column, Table
+from workers.spark.types import kind_of
 
 
 def of(*names: str) -> Table:

@@ -13,13 +13,13 @@ from pyspark.sql.types import StructType
 
 from workers.spark.effects.small_batches import _Change as Change
 from workers.spark.effects.small_batches import _order, _removed
-from workers.spark.kinds import kind_of
 from workers.spark.sinks.small_delta import SmallDelta, _plain
 from workers.spark.sinks.small_tables import Held
 from workers.spark.tables.local_rows import keyable
 from workers.spark.tables.table import Column, Table
 from workers.spark.topics.known import Truncate
 from workers.spark.topics.survey import Group
+from workers.spark.types import kind_of
 
 TABLE = Table("s", "t", (Column("id", kind_of({"type": "int32"})), Column("a", kind_of({"type": "string"}))), ("id",))
 MAPPED = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}

@@ -8,9 +8,9 @@ from tests.support.each_case import each_case
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
-from workers.spark.kinds import kind_of
 from workers.spark.source.present_names import Place, present_names
 from workers.spark.tables.table import Column
+from workers.spark.types import kind_of
 
 KINDS = {"i": kind_of({"type": "int32"}), "t": kind_of({"type": "string"})}
 

@@ -13,9 +13,9 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.spark.kinds import Kind, kind_of
 from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step, allowed, kind_type, one_by_one, steps, steps_along
 from workers.spark.tables.table import Again, Column, Table
+from workers.spark.types import Kind, kind_of
 
 KINDS = {"i": kind_of({"type": "int32"}), "l": kind_of({"type": "int64"}), "t": kind_of({"type": "string"})}
 Shape = Sequence[tuple[str, object]]

@@ -15,11 +15,11 @@ from tests.support.each_case import each_case
 from workers.spark.failure import WRONG, JobError, TableError
 from workers.spark.jobs.mirror_config import MirrorConfig, SinkConfig, parse_config
 from workers.spark.jobs.stream import run_history
-from workers.spark.kinds import kind_of
 from workers.spark.sinks.ruled import routed
 from workers.spark.tables.partitions import partitioned, partitions_of
 from workers.spark.tables.rules import DELETED, DELETED_AT, NO_RULE, Rules, TableRule
 from workers.spark.tables.table import Column, Table
+from workers.spark.types import kind_of
 
 INT, TEXT, DATE = kind_of({"type": "int32"}), kind_of({"type": "string"}), kind_of({"type": "int32", "name": "io.debezium.time.Date"})
 PEOPLE = Table("public", "people", (Column("id", INT), Column("name", TEXT), Column("born", DATE)), ("id",))

@@ -8,8 +8,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import BinaryType, MapType, StringType
 
-from workers.spark.kinds.binding import let
-from workers.spark.kinds.kind import Kind, Placeholder, Schema, parameter
+from workers.spark.types.binding import let
+from workers.spark.types.kind import Kind, Placeholder, Schema, parameter
 
 
 def canonical(text: Column) -> Column:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from workers.spark.kinds.arrays import array
-from workers.spark.kinds.documents import OPAQUE, bits, document, text_map
-from workers.spark.kinds.kind import UNAVAILABLE, Builder, Kind, Placeholder, Schema, fixed
-from workers.spark.kinds.scalars import PLAIN, VARIABLE_DECIMAL, decimal
-from workers.spark.kinds.shapes import NAMED as SHAPES
-from workers.spark.kinds.temporal import ELEMENTS
-from workers.spark.kinds.temporal import NAMED as TEMPORAL
+from workers.spark.types.arrays import array
+from workers.spark.types.documents import OPAQUE, bits, document, text_map
+from workers.spark.types.kind import UNAVAILABLE, Builder, Kind, Placeholder, Schema, fixed
+from workers.spark.types.scalars import PLAIN, VARIABLE_DECIMAL, decimal
+from workers.spark.types.shapes import NAMED as SHAPES
+from workers.spark.types.temporal import ELEMENTS
+from workers.spark.types.temporal import NAMED as TEMPORAL
 
 _NAMED: Final[dict[str, Builder]] = {
     **TEMPORAL,

@@ -14,7 +14,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DecimalType
 
-from workers.spark.kinds.binding import let
+from workers.spark.types.binding import let
 
 _LONG: Final = 8
 """Bytes of a bigint."""

@@ -1,6 +1,6 @@
-"""Checks of Kafka Connect's own properties, with Kafka's texts (``ConfigDef``): each yields whole lines.
+"""Validators of Kafka Connect's own properties, with Kafka's texts (``ConfigDef``): each yields whole lines.
 
-A check gets the trimmed value; None means that the value is unreadable or null.
+A validator gets the trimmed value; None means that the value is unreadable or null.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-from connector.configdef.checks import java_long
-from connector.configdef.key import Check, Key, Settings
+from connector.configdef.key import Key, Settings, Validator
 from connector.configdef.patterns import regex_problem
+from connector.configdef.validators import java_long
 from connector.java.trim import trim
 
 LONGEST_NAME: Final = 32_000
@@ -59,7 +59,7 @@ def not_empty(key: Key, value: str | None, _settings: Settings) -> Iterator[str]
         yield _line(key, value, "String must be non-empty")
 
 
-def one_of(*values: str) -> Check:
+def one_of(*values: str) -> Validator:
     """Require one of ``values``, in the same case."""
 
     def check(key: Key, value: str | None, _settings: Settings) -> Iterator[str]:
@@ -69,7 +69,7 @@ def one_of(*values: str) -> Check:
     return check
 
 
-def one_of_any_case(*values: str) -> Check:
+def one_of_any_case(*values: str) -> Validator:
     """Require one of ``values``, which are in capitals, in any case."""
 
     def check(key: Key, value: str | None, _settings: Settings) -> Iterator[str]:

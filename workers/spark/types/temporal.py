@@ -23,9 +23,9 @@ from pyspark.sql.types import (
     YearMonthIntervalType,
 )
 
-from workers.spark.kinds.binding import let
-from workers.spark.kinds.digits import plain
-from workers.spark.kinds.kind import Builder, Expression, Kind, Rich, fixed
+from workers.spark.types.binding import let
+from workers.spark.types.digits import plain
+from workers.spark.types.kind import Builder, Expression, Kind, Rich, fixed
 
 MICROS: Final = 1_000_000
 DAY_MICROS: Final = 86_400 * MICROS

@@ -13,7 +13,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType
 
-from workers.spark.kinds.binding import let
+from workers.spark.types.binding import let
 
 Expression = Callable[[Column], Column]
 Schema = Mapping[str, object]

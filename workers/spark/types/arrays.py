@@ -6,7 +6,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import ArrayType, BinaryType, IntegerType, LongType, StringType
 
-from workers.spark.kinds.kind import Expression, Kind, Placeholder, Rich, same
+from workers.spark.types.kind import Expression, Kind, Placeholder, Rich, same
 
 
 def array(item: Kind, placeholder: Placeholder) -> Kind:

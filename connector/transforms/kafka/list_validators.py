@@ -1,11 +1,11 @@
-"""Checks of options that are lists, in the words of Kafka's ``ConfigDef`` (KIP-1161 for 4.3)."""
+"""Validators of options that are lists, in the words of Kafka's ``ConfigDef`` (KIP-1161 for 4.3)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from connector.configdef.key import Check, Key, Settings
+from connector.configdef.key import Key, Settings, Validator
 from connector.java.trim import trim
 
 
@@ -49,5 +49,5 @@ def some_names(key: Key, value: str | None, _settings: Settings) -> Iterator[str
         yield f"Invalid value {'null' if value is None else '[]'} for configuration {key.name}: Empty list"
 
 
-DISTINCT: Final[frozenset[Check]] = frozenset({distinct_names, some_distinct_names})
-"""The checks of lists that Connect 4.3 reads without repetitions."""
+DISTINCT: Final[frozenset[Validator]] = frozenset({distinct_names, some_distinct_names})
+"""The validators of lists that Connect 4.3 reads without repetitions."""

@@ -16,8 +16,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StringType, StructField, StructType
 
 from tests.support.spark.local_frame import local_frame
-from workers.spark.kinds import UNAVAILABLE, Kind, kind_of
-from workers.spark.kinds.digits import plain, unscaled, with_point
+from workers.spark.types import UNAVAILABLE, Kind, kind_of
+from workers.spark.types.digits import plain, unscaled, with_point
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -21,8 +21,8 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from workers.spark.kinds.digits import plain, scaled, unscaled, with_point
-from workers.spark.kinds.kind import Builder, Kind, Placeholder, Schema, fixed, parameter
+from workers.spark.types.digits import plain, scaled, unscaled, with_point
+from workers.spark.types.kind import Builder, Kind, Placeholder, Schema, fixed, parameter
 
 SPARK_DIGITS: Final = 38
 """The most digits of a Spark decimal."""

@@ -20,8 +20,8 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from workers.spark.kinds.binding import let
-from workers.spark.kinds.kind import Builder, Kind, Placeholder, Schema, fixed
+from workers.spark.types.binding import let
+from workers.spark.types.kind import Builder, Kind, Placeholder, Schema, fixed
 
 _NUMBER: Final = r"([^,<>(){}]+)"
 

@@ -11,7 +11,7 @@ from workers.spark.topics.survey import Group
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class BatchTotals:
     """The totals of a batch.
 
     ``passed_over`` counts skipped records: those of topics without a table's changes, and repeated ones with a former key of the table.
@@ -37,7 +37,9 @@ class Done:
     topics: Mapping[str, TopicBatch] = field(default_factory=dict)
     """The records of each topic."""
 
-    def with_turn(self, groups: Sequence[Group], *, first: bool, tables: int, passed_over: int, waiting: int, aside: Sequence[str]) -> Done:
+    def with_turn(
+        self, groups: Sequence[Group], *, first: bool, tables: int, passed_over: int, waiting: int, aside: Sequence[str]
+    ) -> BatchTotals:
         """The totals including one more turn, with the records of ``groups``.
 
         Only the ``first`` turn counts the records, because later turns apply some of them.

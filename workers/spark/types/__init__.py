@@ -4,8 +4,8 @@ A :class:`Kind` is chosen by a Connect schema (Debezium documentation, "Data typ
 the catalog's columns stand in for it (:mod:`workers.spark.source.catalog`). Expressions only: nothing here runs Python on rows.
 """
 
-from workers.spark.kinds.connect import kind_of
-from workers.spark.kinds.kind import UNAVAILABLE, Expression, Kind, Placeholder, Rich, Schema
-from workers.spark.kinds.temporal import INFINITE_DAYS, INFINITE_MICROS
+from workers.spark.types.connect import kind_of
+from workers.spark.types.kind import UNAVAILABLE, Expression, Kind, Placeholder, Rich, Schema
+from workers.spark.types.temporal import INFINITE_DAYS, INFINITE_MICROS
 
 __all__ = ["INFINITE_DAYS", "INFINITE_MICROS", "UNAVAILABLE", "Expression", "Kind", "Placeholder", "Rich", "Schema", "kind_of"]

@@ -19,8 +19,8 @@ from connector.record.json_converter import schema_json
 from connector.types.codec import Column, TypeInfo, TypeSettings
 from connector.types.registry import resolve
 from tests.support.spark.local_frame import local_frame
-from workers.spark.kinds import Kind, kind_of
 from workers.spark.source.relation import SETTINGS
+from workers.spark.types import Kind, kind_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

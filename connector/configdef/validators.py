@@ -1,7 +1,7 @@
-"""Checks of single values, with Debezium's and Kafka's texts.
+"""Validators of single values, with Debezium's and Kafka's texts.
 
-A check takes a key, its value (or default, or None) and all settings, and yields problems. Debezium's number checks do not trim the value,
-Kafka's do. The texts of both versions were recorded from a live Connect worker.
+A validator takes a key, its value (or default, or None) and all settings, and yields problems. Debezium's number validators do not trim
+the value, Kafka's do. The texts of both versions were recorded from a live Connect worker.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 import re2
 
-from connector.configdef.key import Check, Key, Settings
+from connector.configdef.key import Key, Settings, Validator
 from connector.configdef.patterns import regex_problem, split_regexes
 from connector.java.numbers import NumberError, parse_integer
 from connector.java.regex.translation import too_long
@@ -276,7 +276,7 @@ class _NamedWhenCustom:
             yield f"{self.shown or key.name} cannot be empty when {self.mode} 'custom' is defined"
 
 
-def python_when_custom(mode: str) -> Check:
+def python_when_custom(mode: str) -> Validator:
     """Require the name of a Python class if the property ``mode`` is ``custom``: a name with dots and without colon is a Java class."""
 
     def check(_key: Key, value: str | None, settings: Settings) -> Iterator[str]:
