@@ -69,12 +69,7 @@ test: test-fast test-servers test-spark ## These and every feature on real serve
 test-servers: setup
 	$(RUN) -m 'server and not long' --hypothesis-profile=fast -n $(SERVER_JOBS) --dist loadfile --no-loadscope-reorder $(SERVERS) $(SPARK:%=--ignore=%)
 
-# The tests start Spark many times; with the archive of its classes each start takes 6 CPU-s less. Writing it takes a minute, once. Tests
-# run without it too.
-CLASSES = $(BIN)/python -P -m workers.bulk prepare
-
 test-spark: setup
-	-$(CLASSES)
 	$(RUN) -m 'server and not long' --hypothesis-profile=fast -n $(SPARK_JOBS) --dist loadfile $(SPARK)
 
 test-long: test-long-servers test-long-spark ## The rest: every PostgreSQL, many kills, take-overs, property tests with all their examples
@@ -82,8 +77,10 @@ test-long: test-long-servers test-long-spark ## The rest: every PostgreSQL, many
 test-long-servers: setup
 	$(RUN) -m 'long or hypothesis' --hypothesis-profile=full -n $(SERVER_JOBS) --dist loadfile --no-loadscope-reorder $(SPARK:%=--ignore=%)
 
+# These tests start Spark many times. With the archive of its classes each start takes 6 CPU-s less, and writing it takes a minute, once.
+# The others start it too seldom for that. All run without the archive too.
 test-long-spark: setup
-	-$(CLASSES)
+	-$(BIN)/python -P -m workers.bulk prepare
 	$(RUN) -m 'long or hypothesis' --hypothesis-profile=full -n $(SPARK_JOBS) --dist loadfile $(SPARK)
 
 check: setup ## Lint, format, types and the rules between packages

@@ -229,12 +229,14 @@ LONG: Final = (
     "cloud-events, data in avro",
     "cloud-events, data in avro of apicurio, 8 bytes",
     "cloud-events, data in avro, metadata in headers",
+    "cloud-events in avro",
     "cloud-events in avro, GUIDs in headers of keys",
     "cloud-events in avro of apicurio",
 )
 """Cases whose parts other cases show.
 
-Apicurio's own two are shown with flattened rows, its second API with Extended JSON, and CloudEvents' data in Avro with events in Avro.
+Apicurio's own two are shown with flattened rows, its second API with Extended JSON, and CloudEvents in Avro with CloudEvents in
+JSON and events in Avro.
 """
 
 

@@ -61,6 +61,7 @@ def test_delta_rewrites_the_files_of_a_small_table(spark: SparkSession, tmp_path
     assert spark.conf.get(SETTING, None) == former
 
 
+@pytest.mark.long
 def test_delta_adds_rows_without_a_merge_if_no_file_can_have_their_keys(spark: SparkSession, tmp_path: Path) -> None:
     sink = sink_of(DeltaPlace(str(tmp_path)), spark)
     batches: list[Rows] = [

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.pg_once
 
 
+@pytest.mark.long
 def test_postgres_does_a_batch_of_a_known_number_once(spark: SparkSession, pg: PgServer) -> None:
     database = pg.database("sinks_once")
     sink = sink_of(PostgresPlace(database.dsn, {"s": "Copy"}, mirror="m1"), spark)

@@ -14,7 +14,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 from tests.support.cluster.s3_server import ObjectStore, object_store
 from tests.support.cluster.standalone import Cluster, standalone_cluster
 from tests.support.spark.log_broker import Broker, broker
-from tests.support.spark.spark_command import QUICK, SECONDS, command, started
+from tests.support.spark.spark_command import QUICK, QUICK_JAVA, SECONDS, command, started
 from tests.support.spark.topic_log import TopicLog
 from workers.quickstart.embedded.wait import wait_until
 from workers.spark.failure import JobError
@@ -32,7 +32,8 @@ ROWS = 24
 def configured(folder: Path, cluster: Cluster, store: ObjectStore, broker: Broker, dsn: str, more: str = "") -> str:
     config = folder / "mirror.toml"
     here = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.executor.memory": "512m"}
-    settings = {**store.spark, **QUICK, **here}
+    java = {"spark.executor.extraJavaOptions": f"-XX:+UseSerialGC {QUICK_JAVA}"}
+    settings = {**store.spark, **QUICK, **java, **here}
     lines = "\n".join(f'"{name}" = "{value}"' for name, value in settings.items())
     config.write_text(
         f"""

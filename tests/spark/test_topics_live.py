@@ -144,6 +144,7 @@ def fetch_waits(spark: SparkSession) -> dict[str, float]:
     return {str(name): call("getAttribute", name, "fetch-latency-max") for name in call("queryNames", wanted, None)}
 
 
+@pytest.mark.long
 async def test_foreign_topic_is_set_aside_and_comes_back(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
     items, odd = written("sparkaside.public.items", (1, "a")), written("sparkaside.public.odd", (7, "x"))
     mirror = Mirror(spark, configured(tmp_path, broker, "sparkaside"))

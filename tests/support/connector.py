@@ -76,12 +76,12 @@ class Connector:
         """Stop the connector and wait until it has released the slot."""
         self.put("stop")
         self.worker.await_state(self.name, "STOPPED", tasks=0)
-        wait_until(lambda: self.slot().get("active") is not True, lambda: f"slot {self.slot_name} to be free", SECONDS)
+        self.await_free()
 
     def delete(self) -> None:
         """Remove it, and its slot when it left one."""
         assert self.worker.rest("DELETE", f"/connectors/{self.name}").is_success
-        wait_until(lambda: self.slot().get("active") is not True, lambda: f"slot {self.slot_name} to be free", SECONDS)
+        self.await_free()
         self.database.execute(f"SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = '{self.slot_name}'")
 
     def progress(self) -> dict[str, Any]:
@@ -128,6 +128,11 @@ class Connector:
         found: dict[str, Any] = json.loads(str(rows[0][0])) if rows else {}
         return found
 
+    def await_free(self) -> None:
+        """Wait until the slot is inactive or gone."""
+        condition = f"NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = '{self.slot_name}' AND active)"
+        self.database.wait_for(condition, lambda: f"slot {self.slot_name} to be free", SECONDS)
+
     def lsn(self) -> str:
         """The end of the WAL."""
         [(lsn,)] = self.database.execute("SELECT pg_current_wal_insert_lsn()::text")
@@ -135,12 +140,11 @@ class Connector:
 
     def await_confirmed(self, lsn: str) -> None:
         """Wait until the slot is confirmed up to ``lsn``: everything before it is in Kafka then, and so is the offset."""
-
-        def look() -> bool:
-            query = f"SELECT confirmed_flush_lsn >= '{lsn}' FROM pg_replication_slots WHERE slot_name = '{self.slot_name}'"
-            return self.database.execute(query) == [(True,)]
-
-        wait_until(look, lambda: f"slot {self.slot_name} to be confirmed up to {lsn}: {self.slot()}\n{self.worker.log[-6000:]}", SECONDS)
+        self.database.wait_for(
+            f"EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = '{self.slot_name}' AND confirmed_flush_lsn >= '{lsn}')",
+            lambda: f"slot {self.slot_name} to be confirmed up to {lsn}: {self.slot()}\n{self.worker.log[-6000:]}",
+            SECONDS,
+        )
 
     async def events(self, table: str) -> list[tuple[Any, Any]]:
         """All keys and values of the table's topic, partition after partition."""

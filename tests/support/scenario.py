@@ -31,6 +31,8 @@ from .until import SECONDS, until
 
 LAST_S: Final = 60.0
 """The most time that the last records of a scenario may take after its last step."""
+FAILURES_S: Final = 1.0
+"""How often a run that waits for its slots looks whether a task has failed."""
 BASE: Final = {
     "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
     "tasks.max": "1",
@@ -380,8 +382,10 @@ class Play:
     async def _streaming(self) -> None:
         await self._step_state("RUNNING")
         if self.scenario.streams:
+            asked = time.monotonic()
 
             async def active() -> bool:
+                nonlocal asked
                 # A slot is active also while it is made, before the snapshot; a TRUNCATE at that time empties what the snapshot reads.
                 query = (
                     "SELECT r.pid FROM pg_replication_slots s JOIN pg_stat_replication r ON r.pid = s.active_pid"
@@ -389,8 +393,11 @@ class Play:
                 )
                 if len({pid for (pid,) in await self._rows(query)} - self.ended) >= len(self.connectors):
                     return True
-                if failures := await self._failures():
-                    raise ScenarioError(f"{self.scenario.name}: {failures}")
+                # With many variants each look would ask the worker for many states.
+                if time.monotonic() - asked > FAILURES_S:
+                    asked = time.monotonic()
+                    if failures := await self._failures():
+                        raise ScenarioError(f"{self.scenario.name}: {failures}")
                 return False
 
             await until(active, lambda: "the slot to be in use")
@@ -404,16 +411,17 @@ class Play:
             found += [f"the task {variant} failed: {trace[:2000]}" for trace in traces]
         return found
 
-    async def _topics(self) -> list[str]:
-        return sorted(topic for topic in await self.reader.topics() if self.prefix in topic)
+    async def _topics(self) -> dict[str, list[int]]:
+        """The run's topics, with the numbers of their partitions."""
+        return {topic: numbers for topic, numbers in sorted((await self.reader.topics()).items()) if self.prefix in topic}
 
     async def _counts(self) -> dict[str, int]:
         """Records by topic, the run's names taken out; for ``last`` the number of different keys."""
         counts: dict[str, int] = {}
-        topics = [topic for topic in await self._topics() if not self.scenario.compare.ignores(self._named(topic))]
+        topics = {name: at for name, at in (await self._topics()).items() if not self.scenario.compare.ignores(self._named(name))}
         if self.scenario.compare.last:
             return {self._named(topic): len({raw.key for raw in await self.reader.read(topic)}) for topic in topics}
-        for (topic, _), end in (await self.reader.ends(*topics)).items():
+        for (topic, _), end in (await self.reader.ends_of(topics)).items():
             counts[self._named(topic)] = counts.get(self._named(topic), 0) + end
         return counts
 
@@ -449,7 +457,7 @@ class Play:
         compare = self.scenario.compare
         topics: dict[str, Any] = {}
         settings: dict[str, dict[str, str]] = {}
-        for topic in await self._topics():
+        for topic, numbers in (await self._topics()).items():
             named = self._named(topic)
             if compare.ignores(named):
                 continue
@@ -458,8 +466,7 @@ class Play:
                 raws = [await self.registered.readable(raw, self._created[self._variant_of(topic)]) for raw in raws]
             topics[named] = topic_records(raws, compare, self.prefix, self.place.database)
             if compare.settings:
-                partitions = len((await self.reader.topics())[topic])
-                settings[named] = {"partitions": str(partitions), **await self.reader.settings(topic, compare.settings)}
+                settings[named] = {"partitions": str(len(numbers)), **await self.reader.settings(topic, compare.settings)}
         if self.registered is not None:
             subjects = await self.registered.subjects(self.prefix)
             settings["registry"] = {self._named(name): self._named(versions) for name, versions in subjects.items()}

@@ -35,6 +35,7 @@ def _java_for_spark() -> None:
         pytest.skip(str(error))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_java_for_spark")
 async def test_the_warehouse_equals_the_source(pg: PgServer, worker: Callable[..., Worker], tmp_path: Path) -> None:
     source, warehouse = pg.database("inventory"), pg.database("warehouse")

@@ -3,39 +3,35 @@
 from __future__ import annotations
 
 import re
-import shutil
 import uuid
 from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
-from tests.contract.console.test_browser import OPTIONS
 from tests.fix_pg import Database, PgServer
 from tests.fix_worker import Worker
+from tests.support import browser
 
-CHROMIUM = shutil.which("chromium")
 MILLISECONDS = 180_000
 """How long the page may take to show something."""
 GATE = 42
 """The key of the lock at which the snapshot waits."""
 
-pytestmark = [pytest.mark.pg_once, pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium (Debian's package chromium)")]
+pytestmark = [pytest.mark.pg_once, browser.NEEDED]
 
 
 @pytest.fixture
 def page() -> Iterator[Page]:
     """A page that accepts every question."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS.split())
-        context = browser.new_context()
+    with browser.chromium() as running:
+        context = running.new_context()
         context.set_default_timeout(MILLISECONDS)
         expect.set_options(timeout=MILLISECONDS)
         shown = context.new_page()
         shown.on("dialog", lambda dialog: dialog.accept())
         yield shown
-        browser.close()
 
 
 @pytest.fixture

@@ -62,7 +62,8 @@ def short_tmp() -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 130, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130)])
 def test_a_stopped_demo_leaves_nothing(short_tmp: Path, number: signal.Signals, code: int) -> None:
     with demo(short_tmp) as (process, output):
         wait_until(

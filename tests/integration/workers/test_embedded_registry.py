@@ -30,6 +30,7 @@ with watched(), EmbeddedRegistry() as registry:
 """
 
 
+@pytest.mark.long
 def test_schemas_survive_a_halt_and_a_stop_leaves_nothing() -> None:
     with EmbeddedRegistry() as registry:
         folder, port = registry.folder, registry.port

@@ -15,7 +15,7 @@ import pytest
 from tests.support.project import ROOT
 from workers.quickstart.embedded.wait import wait_until
 
-pytestmark = pytest.mark.server
+pytestmark = [pytest.mark.server, pytest.mark.long]
 
 CONFTEST = """
 import pytest
@@ -52,10 +52,10 @@ def running(folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("fixtures", "options", "servers"),
     [
-        pytest.param("pg, shared_worker", [], ("bin/postgres", "kafka.Kafka", "-m workers worker"), marks=pytest.mark.long),
+        ("pg, shared_worker", [], ("bin/postgres", "kafka.Kafka", "-m workers worker")),
         # The first process is killed, another one has started the servers.
         ("pg, shared_worker", ["-n", "1"], ("bin/postgres", "kafka.Kafka", "-m workers worker")),
-        pytest.param("spark", [], ("org.apache.spark.deploy.SparkSubmit",), marks=pytest.mark.long),
+        ("spark", [], ("org.apache.spark.deploy.SparkSubmit",)),
     ],
     ids=["one-process", "more-processes", "spark"],
 )

@@ -15,6 +15,7 @@ from urllib.request import urlopen
 
 import pyspark
 
+from tests.support.spark.spark_command import QUICK_JAVA
 from workers.quickstart.embedded.place import free_port
 from workers.quickstart.embedded.process import Process
 from workers.quickstart.embedded.wait import wait_until
@@ -52,6 +53,7 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
         "SPARK_HOME": str(HOME),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": f"-XX:+UseSerialGC {QUICK_JAVA}",
     }
     port, page = free_port(), free_port()
     cluster = Cluster(f"spark://127.0.0.1:{port}", f"http://127.0.0.1:{page}")

@@ -13,8 +13,10 @@ from workers.quickstart.embedded import watch
 
 SECONDS = 1200.0
 """How long a command may be silent. Only one that hangs is silent for so long, even on a slow machine with other work."""
-QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
-"""Settings of a mirror that runs for a minute: compiling well pays only for those that run longer."""
+QUICK_JAVA = "-XX:TieredStopAtLevel=1"
+"""Options of a Java that runs for a minute: compiling well pays only for those that run longer."""
+QUICK = {"spark.driver.extraJavaOptions": QUICK_JAVA}
+"""Settings of a mirror that runs for a minute."""
 
 
 class Command:
