@@ -8,7 +8,7 @@ from connector.config.connector_config import ConnectorConfig
 from connector.errors import CdcError
 from connector.io.postgres.connection import Connection
 from connector.io.postgres.replication_connection import Replication
-from connector.runner.busy_slot import start_when_free
+from connector.runner.slot.busy import start_when_free
 from connector.wire.output_plugin import start_options
 
 _UNKNOWN_OPTION: Final = "22023"

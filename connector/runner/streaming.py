@@ -31,9 +31,9 @@ from connector.runner.live_tables import LiveTables
 from connector.runner.notifications.notifier import Notifier
 from connector.runner.reselection import complete_row
 from connector.runner.signaling.signals import Signals, SignalSources
-from connector.runner.slot_keeper import SlotKeeper
+from connector.runner.slot.keeper import SlotKeeper
+from connector.runner.slot.xmin import watch_xmin
 from connector.runner.snapshot.blocking import BlockingSnapshot
-from connector.runner.xmin import watch_xmin
 from connector.snapshot.bulk import BulkReader
 from connector.start.snapshotter import CustomSnapshot
 

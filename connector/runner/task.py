@@ -34,7 +34,6 @@ from connector.log import EventLog
 from connector.ports import Span
 from connector.preflight.unmatched_rules import idle_rules, needs_columns
 from connector.record.batch import encode_headers
-from connector.runner.busy_slot import drop_when_free
 from connector.runner.context import TaskContext
 from connector.runner.heartbeat import Heartbeat
 from connector.runner.lineage import reported_run
@@ -44,6 +43,7 @@ from connector.runner.plugin_frames import PluginFrames
 from connector.runner.replication_start import start_replication
 from connector.runner.signaling.signals import SignalSources
 from connector.runner.sinks.exactly_once import open_sink
+from connector.runner.slot.busy import drop_when_free
 from connector.runner.snapshot.catch_up import BoundedReplication
 from connector.runner.snapshot.custom import custom_snapshot, tell_aborted
 from connector.runner.snapshot.initial import SnapshotPoint, SnapshotRun

@@ -18,12 +18,12 @@ from connector.types.bits import bits
 from connector.types.boolean import CODEC as BOOLEAN
 from connector.types.codec import Codec, Column, TypeInfo, Types, TypeSettings
 from connector.types.floating import DOUBLE, REAL
-from connector.types.geometric import BOX, CIRCLE, LINE, LSEG, PATH, POLYGON, driver_text
-from connector.types.geometry import EXTENSIBLE_GEOMETRY, GEOGRAPHY, GEOMETRY, POINT
 from connector.types.hstore import hstore
 from connector.types.integer import BIGINT, INTEGER, SMALLINT
 from connector.types.money import money
 from connector.types.numeric import numeric
+from connector.types.spatial.geometric import BOX, CIRCLE, LINE, LSEG, PATH, POLYGON, driver_text
+from connector.types.spatial.geometry import EXTENSIBLE_GEOMETRY, GEOGRAPHY, GEOMETRY, POINT
 from connector.types.temporal import local as temporal
 from connector.types.temporal import structured
 from connector.types.temporal.interval import interval

@@ -18,7 +18,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.support.spark.sink_rig import INT, PLAIN, Rows, down, effects, shown, table, up
 from workers.spark.failure import JobError
-from workers.spark.sinks import DeltaPlace, delta, sink_of
+from workers.spark.sinks import DeltaPlace, sink_of
+from workers.spark.sinks.delta import sink as delta
 from workers.spark.sinks.incoming import Incoming
 from workers.spark.sinks.merge import insert_statement
 from workers.spark.tables.table import ALL, DELETE, LSN, POSITION, UPSERT, Column, Table

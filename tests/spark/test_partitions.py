@@ -14,7 +14,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 from tests.support.spark.sink_rig import INT, LONG, TEXT, effects, shown, table, up
 from workers.spark.failure import TableError
 from workers.spark.sinks import DeltaPlace, IcebergPlace, sink_of
-from workers.spark.sinks.delta import DeltaSink
+from workers.spark.sinks.delta.sink import DeltaSink
 from workers.spark.tables.table import Column, Sink, Table
 
 if TYPE_CHECKING:

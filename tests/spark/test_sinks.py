@@ -22,11 +22,12 @@ from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType
 
 from tests.support.spark.sink_rig import INT, LONG, PLAIN, TEXT, TYPES, Rows, down, effects, money, names, shown, table, up
 from workers.spark.failure import UNREADABLE, JobError
-from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, PostgresPlace, SinkPlace, parquet, postgres, sink_of
-from workers.spark.sinks.delta import DeltaSink
-from workers.spark.sinks.iceberg import IcebergSink
+from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, PostgresPlace, SinkPlace, parquet, sink_of
+from workers.spark.sinks.delta.sink import DeltaSink
+from workers.spark.sinks.iceberg.sink import IcebergSink
 from workers.spark.sinks.lake import LakeSink
-from workers.spark.sinks.postgres import PostgresSink
+from workers.spark.sinks.postgres import sink as postgres
+from workers.spark.sinks.postgres.sink import PostgresSink
 from workers.spark.tables.table import ALL, DELETE, LSN, UPSERT, Column, Effects, Sink, Table
 
 if TYPE_CHECKING:

@@ -21,9 +21,11 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from tests.support.spark.sink_rig import INT, PLAIN, TEXT, Rows, down, effects, few, of_all_types, shown, table, up
 from workers.spark.failure import JobError
-from workers.spark.sinks import DeltaPlace, delta, delta_commit, small_delta, small_tables
-from workers.spark.sinks.delta import DeltaSink
-from workers.spark.sinks.delta_commit import ENGINE, DeltaTableFiles
+from workers.spark.sinks import DeltaPlace, small_tables
+from workers.spark.sinks.delta import commit, small
+from workers.spark.sinks.delta import sink as delta
+from workers.spark.sinks.delta.commit import ENGINE, DeltaTableFiles
+from workers.spark.sinks.delta.sink import DeltaSink
 from workers.spark.tables.local_rows import local
 from workers.spark.tables.table import DELETE, LSN, UPSERT, Column, Effects, Table
 from workers.spark.types import kind_of
@@ -182,9 +184,9 @@ def test_version_is_added_by_a_link_or_by_deltas_store(rig: Rig, monkeypatch: py
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
     if way == "another file system":
-        monkeypatch.setattr(delta_commit, "local_folder", lambda *_: None)
+        monkeypatch.setattr(commit, "local_folder", lambda *_: None)
     elif way == "no links":
-        monkeypatch.setattr(delta_commit, "create", refused)
+        monkeypatch.setattr(commit, "create", refused)
     rig.fill(PLAIN, [up(1, "x", 10)])
     rig.few(PLAIN, [up(2, "y", 20)])
     log = rig.folder / "s" / "t" / "_delta_log"
@@ -291,7 +293,7 @@ def test_marked_rows_stay_deleted(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.long
 def test_log_gets_checkpoints(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(small_delta, "CHECKPOINTS", 2)
+    monkeypatch.setattr(small, "CHECKPOINTS", 2)
     rig.fill(PLAIN, [up(1, "x", 10)])
     for number in range(2, 6):
         rig.few(PLAIN, [up(number, "y", number)])

@@ -17,9 +17,10 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from tests.support.spark.sink_rig import INT, PLAIN, TEXT, Rows, down, effects, few, kind, of_all_types, shown, table, up
 from workers.spark.failure import JobError
-from workers.spark.sinks import small_iceberg, small_tables
-from workers.spark.sinks.iceberg import IcebergSink
-from workers.spark.sinks.small_iceberg import ENGINE, WRITER, IcebergFiles
+from workers.spark.sinks import small_tables
+from workers.spark.sinks.iceberg import small
+from workers.spark.sinks.iceberg.sink import IcebergSink
+from workers.spark.sinks.iceberg.small import ENGINE, WRITER, IcebergFiles
 from workers.spark.tables.local_rows import local
 from workers.spark.tables.table import LSN, Column, Table
 
@@ -244,7 +245,7 @@ def test_everything_else_is_merged(rig: Rig, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(small_tables, "ROWS", 0)
     rig.few(PLAIN, [up(4, "w", 40)])
     monkeypatch.undo()
-    monkeypatch.setattr(small_iceberg, "SMALL", 100)
+    monkeypatch.setattr(small, "SMALL", 100)
     rig.few(PLAIN, [up(5, "v", 50)], sink=rig.again())
     monkeypatch.undo()
     assert not any(rig.engines()[2:])

@@ -16,10 +16,11 @@ from pyspark.sql import SparkSession
 
 from tests.support.spark.sink_rig import INT, LONG, PLAIN, TEXT, Rows, down, effects, few, of_all_types, shown, table, up
 from workers.spark.failure import TableError
-from workers.spark.sinks import PostgresPlace, postgres
-from workers.spark.sinks.postgres import PostgresSink
-from workers.spark.sinks.postgres_rows import GivenRows, StagedRows
-from workers.spark.sinks.postgres_sql import inserts
+from workers.spark.sinks import PostgresPlace
+from workers.spark.sinks.postgres import sink as postgres
+from workers.spark.sinks.postgres.rows import GivenRows, StagedRows
+from workers.spark.sinks.postgres.sink import PostgresSink
+from workers.spark.sinks.postgres.sql import inserts
 from workers.spark.tables.local_rows import Projection, local
 from workers.spark.tables.table import Column, Table
 

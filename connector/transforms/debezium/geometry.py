@@ -14,7 +14,7 @@ from connector.record.schema import Schema
 from connector.record.struct import SchemaCache
 from connector.transforms.debezium.nested_values import Change, nested_change
 from connector.transforms.transform import SharesHeaders, TransformDefinition
-from connector.types.wkb import has_srid, swapped, with_srid, without_srid
+from connector.types.spatial.wkb import has_srid, swapped, with_srid, without_srid
 
 FORMAT: Final = "format"
 SRIDS: Final = "srids"

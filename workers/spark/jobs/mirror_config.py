@@ -58,7 +58,7 @@ class SinkConfig:
     on_failure: str = "set-aside"
     """``set-aside``: a table that cannot be applied is set aside and the others go on; ``stop``: its failure ends the job."""
     readers: str = "spark"
-    """Delta only. ``all``: the tables use no feature that other readers lack, see :mod:`workers.spark.sinks.delta_readers`."""
+    """Delta only. ``all``: the tables use no feature that other readers lack, see :mod:`workers.spark.sinks.delta.readers`."""
 
 
 @dataclass(frozen=True, slots=True)

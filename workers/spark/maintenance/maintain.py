@@ -21,8 +21,8 @@ from workers.spark.maintenance.settings import MaintainConfig
 from workers.spark.maintenance.statements import cluster_columns, delta_settings, delta_statements, iceberg_statements
 from workers.spark.session import SHUFFLE_PARTITIONS, as_written
 from workers.spark.sinks.conflicts import is_conflict, repeated
-from workers.spark.sinks.delta import DeltaSink
-from workers.spark.sinks.iceberg import IcebergSink
+from workers.spark.sinks.delta.sink import DeltaSink
+from workers.spark.sinks.iceberg.sink import IcebergSink
 from workers.spark.sinks.refusals import placed
 from workers.spark.tables.table import Sink, Table
 

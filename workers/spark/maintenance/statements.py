@@ -9,7 +9,7 @@ from typing import Final
 from pyspark.sql.types import AtomicType, BinaryType, BooleanType
 
 from workers.spark.maintenance.settings import LEAST_RETENTION, MaintainConfig
-from workers.spark.sinks.delta_readers import MICROSECONDS
+from workers.spark.sinks.delta.readers import MICROSECONDS
 from workers.spark.tables.names import literal, quoted
 from workers.spark.tables.partitions import partition_of
 from workers.spark.tables.table import Table

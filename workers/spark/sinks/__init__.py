@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
-from workers.spark.sinks.delta import DeltaSink
-from workers.spark.sinks.iceberg import IcebergSink
+from workers.spark.sinks.delta.sink import DeltaSink
+from workers.spark.sinks.iceberg.sink import IcebergSink
 from workers.spark.sinks.parquet import ParquetSink
-from workers.spark.sinks.postgres import PostgresSink
+from workers.spark.sinks.postgres.sink import PostgresSink
 from workers.spark.tables.table import Sink
 
 

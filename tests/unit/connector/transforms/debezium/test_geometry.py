@@ -11,7 +11,7 @@ from connector.emulation import DEBEZIUM_3_6_3, DEBEZIUM_3_7_0, Emulation
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.schema import BYTES, INT32, Field, Schema
 from connector.transforms.debezium.geometry import FORMAT_KEYS, GEOMETRY, GeometryFormatTransformer
-from connector.types.wkb import with_srid, without_srid
+from connector.types.spatial.wkb import with_srid, without_srid
 
 SHAPE: Final = Schema("struct", name=GEOMETRY, version=1, fields=(Field("wkb", BYTES), Field("srid", INT32.as_optional())))
 ROW: Final = Schema("struct", fields=(Field("g", SHAPE),))

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from connector.types.wkb import has_srid, swapped, with_srid, without_srid
+from connector.types.spatial.wkb import has_srid, swapped, with_srid, without_srid
 from tests.support.each_case import each_case
 
 ONE_TWO = struct.pack("<dd", 1, 2)

@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from workers.spark.effects.small_batches import _Change as Change
 from workers.spark.effects.small_batches import _order, _removed
-from workers.spark.sinks.small_delta import SmallDelta, _plain
+from workers.spark.sinks.delta.small import SmallDelta, _plain
 from workers.spark.sinks.small_tables import Held
 from workers.spark.tables.local_rows import keyable
 from workers.spark.tables.table import Column, Table

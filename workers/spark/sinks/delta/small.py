@@ -15,8 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from workers.spark.fallback import Fallbacks
-from workers.spark.sinks.delta_commit import DeltaTableFiles
-from workers.spark.sinks.delta_readers import MICROSECONDS, refused_table
+from workers.spark.sinks.delta.commit import DeltaTableFiles
+from workers.spark.sinks.delta.readers import MICROSECONDS, refused_table
 from workers.spark.sinks.small_tables import FAILURES, SMALL, SmallTables
 from workers.spark.tables.table import Table
 
@@ -74,7 +74,7 @@ class DeltaVersionFiles:
 
 
 class SmallDelta(SmallTables):
-    """The small tables of a sink for ``readers`` (see :class:`workers.spark.sinks.delta.DeltaSink`)."""
+    """The small tables of a sink for ``readers`` (see :class:`workers.spark.sinks.delta.sink.DeltaSink`)."""
 
     def __init__(self, readers: str) -> None:
         super().__init__()

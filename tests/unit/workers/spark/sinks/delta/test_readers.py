@@ -8,7 +8,7 @@ from tests.support.each_case import each_case
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
 
-from workers.spark.sinks.delta_readers import PROPERTIES, refused_names, refused_table
+from workers.spark.sinks.delta.readers import PROPERTIES, refused_names, refused_table
 from workers.spark.tables.table import Column, Table
 from workers.spark.types import kind_of
 

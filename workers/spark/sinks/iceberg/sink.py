@@ -23,8 +23,8 @@ from pyspark.sql.types import (
 )
 
 from workers.spark.failure import UNREADABLE, JobError
+from workers.spark.sinks.iceberg.small import SmallIceberg, size_of
 from workers.spark.sinks.lake import LakeSink
-from workers.spark.sinks.small_iceberg import SmallIceberg, size_of
 from workers.spark.tables.names import escaped, quoted
 from workers.spark.tables.partitions import partitioned, partitions_of
 from workers.spark.tables.table import Effects, Table

@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
-from workers.spark.sinks.delta import UNASKED, DeltaSink
-from workers.spark.sinks.delta_version import DeltaVersion
+from workers.spark.sinks.delta.sink import UNASKED, DeltaSink
+from workers.spark.sinks.delta.version import DeltaVersion
 from workers.spark.sinks.incoming import Incoming
 from workers.spark.tables.table import Table
 

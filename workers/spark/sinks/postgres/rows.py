@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.fallback import Fallbacks
 from workers.spark.sinks.incoming import Batch, flat
-from workers.spark.sinks.postgres_sql import patterns_query, run
+from workers.spark.sinks.postgres.sql import patterns_query, run
 from workers.spark.tables.local_rows import NotLocal, Plans, joined_text, keyable, local_rows
 from workers.spark.tables.postgres_text import to_text
 from workers.spark.tables.table import DELETE, Effects, Table

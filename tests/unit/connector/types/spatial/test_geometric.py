@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from connector.emulation import DEBEZIUM_2_3_4, DEBEZIUM_3_6_3, DEBEZIUM_3_7_0, Emulation
 from connector.record.json_converter import value_json
 from connector.types.codec import Codec, Column, TypeInfo, TypeSettings
-from connector.types.geometric import BOX, CIRCLE, LINE, LSEG, PATH, POLYGON
 from connector.types.registry import resolve
+from connector.types.spatial.geometric import BOX, CIRCLE, LINE, LSEG, PATH, POLYGON
 from tests.support.each_case import each_case
 
 NAMES = ("box", "circle", "line", "lseg", "path", "polygon")

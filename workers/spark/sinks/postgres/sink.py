@@ -16,10 +16,10 @@ from pyspark.sql.types import ArrayType, MapType, StringType, StructField, Struc
 
 from workers.spark.failure import UNREADABLE, JobError, TableError
 from workers.spark.sinks.incoming import Batch, incoming, own_columns, side_by_side
-from workers.spark.sinks.postgres_rows import BatchRows, GivenTexts, StagedRows, staged_texts
-from workers.spark.sinks.postgres_shape import bring_key, bring_schema, bring_shape, columns_of
-from workers.spark.sinks.postgres_sql import deletes, inserts, run, sql_name, truncates, updates
-from workers.spark.sinks.postgres_types import selected, spark_type
+from workers.spark.sinks.postgres.rows import BatchRows, GivenTexts, StagedRows, staged_texts
+from workers.spark.sinks.postgres.shape import bring_key, bring_schema, bring_shape, columns_of
+from workers.spark.sinks.postgres.sql import deletes, inserts, run, sql_name, truncates, updates
+from workers.spark.sinks.postgres.types import selected, spark_type
 from workers.spark.sinks.refusals import placed, vanished
 from workers.spark.source.jdbc import jdbc_access
 from workers.spark.tables.postgres_text import from_text

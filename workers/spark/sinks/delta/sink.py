@@ -23,13 +23,13 @@ from pyspark.sql.types import (
 )
 
 from workers.spark.failure import UNREADABLE, JobError, TableError
-from workers.spark.sinks.delta_readers import MICROSECONDS, PROPERTIES, refused_names, refused_table
-from workers.spark.sinks.delta_version import DeltaVersion, version_of
-from workers.spark.sinks.highest_keys import HighestKeys
+from workers.spark.sinks.delta.highest_keys import HighestKeys
+from workers.spark.sinks.delta.readers import MICROSECONDS, PROPERTIES, refused_names, refused_table
+from workers.spark.sinks.delta.small import SmallDelta
+from workers.spark.sinks.delta.version import DeltaVersion, version_of
 from workers.spark.sinks.incoming import Incoming
 from workers.spark.sinks.lake import LakeSink
 from workers.spark.sinks.merge import at_least, between
-from workers.spark.sinks.small_delta import SmallDelta
 from workers.spark.sinks.small_tables import SMALL
 from workers.spark.tables.evolution import Drop, Rename, Step
 from workers.spark.tables.names import escaped, literal, quoted

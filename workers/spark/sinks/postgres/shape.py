@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 
 from workers.spark.failure import TableError
 from workers.spark.sinks.incoming import Batch, keys_of, own_columns
-from workers.spark.sinks.postgres_sql import run, sql_name, sql_text
-from workers.spark.sinks.postgres_types import NUMBERS, WHOLE, postgres_type
+from workers.spark.sinks.postgres.sql import run, sql_name, sql_text
+from workers.spark.sinks.postgres.types import NUMBERS, WHOLE, postgres_type
 from workers.spark.tables.casts import default_of
 from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step, allowed, steps_along
 from workers.spark.tables.postgres_text import to_text

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
-from workers.spark.sinks.highest_keys import HighestKeys
+from workers.spark.sinks.delta.highest_keys import HighestKeys
 from workers.spark.sinks.incoming import Ends, Incoming
 from workers.spark.tables.table import Table
 

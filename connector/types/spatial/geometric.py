@@ -15,7 +15,7 @@ from connector.java.floats import java_double
 from connector.record.json_converter import quote_base64
 from connector.record.schema import FLOAT64, Field
 from connector.types.codec import Codec
-from connector.types.geometry import EXTENSIBLE_GEOMETRY, POINT, geometry_schema
+from connector.types.spatial.geometry import EXTENSIBLE_GEOMETRY, POINT, geometry_schema
 
 Point = tuple[float, float]
 

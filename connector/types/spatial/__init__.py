@@ -1,0 +1,1 @@
+"""Geometric types, and PostGIS' types, as Debezium's structs."""

@@ -1,0 +1,1 @@
+"""Mirrors as Iceberg tables."""

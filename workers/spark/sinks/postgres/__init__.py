@@ -1,0 +1,1 @@
+"""Mirrors in a PostgreSQL database."""
