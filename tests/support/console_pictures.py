@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
-from tests.contract.console.test_browser import CHROMIUM, OPTIONS, PHONE
+from tests.contract.console.test_browser import PHONE
+from tests.support import browser
 from tests.support.console_site import FakeWorker, envelope, served, shop
 from tests.support.project import ROOT
 from workers.console.flow import Flow
@@ -68,16 +69,14 @@ SHOWN: Final[dict[str, tuple[Callable[[Page, str], None], tuple[int, int], bool]
 
 
 def main() -> None:
-    with sync_playwright() as playwright, served(group(), read=latest) as address:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS.split())
+    with browser.chromium() as running, served(group(), read=latest) as address:
         for name, (show, (width, height), dark) in SHOWN.items():
             viewport = {"width": width, "height": height}
-            context = browser.new_context(viewport=viewport, color_scheme="dark" if dark else "light")  # type: ignore[arg-type]
+            context = running.new_context(viewport=viewport, color_scheme="dark" if dark else "light")  # type: ignore[arg-type]
             page = context.new_page()
             show(page, f"{address}/ui")
             page.screenshot(path=PICTURES / f"{name}.png")
             context.close()
-        browser.close()
 
 
 if __name__ == "__main__":

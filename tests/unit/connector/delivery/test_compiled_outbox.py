@@ -232,7 +232,10 @@ def test_what_depends_on_more_has_no_fast_path(config: dict[str, str], key: str,
     assert path_of(config, key, value) is None
 
 
-@pytest.mark.parametrize("payload", ['{"a": 1e400}', '{"a": "\\u0001"}', '{"a": 9223372036854775808}', '{"a": [1, "x"]}', "[1]", "{"])
+@pytest.mark.parametrize(
+    "payload",
+    ['{"a": 1e400}', '{"a": "\\u0001"}', '{"a": 9223372036854775808}', '{"a": 18446744073709551616}', '{"a": [1, "x"]}', "[1]", "{"],
+)
 def test_a_payload_that_depends_on_more_than_its_shape_goes_by_way_of_values(payload: str) -> None:
     path = path_of({"transforms.o.table.expand.json.payload": "true"})
     assert path is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import pytest
@@ -12,13 +11,15 @@ from hypothesis import strategies as st
 from connector.transforms.debezium.outbox.json_payload import PayloadSchemas, Unexpandable
 from connector.transforms.debezium.outbox.payload_shape import NoShapeError, is_plain, shape_check, shape_of
 
+MOST = 2.0**63 - 1024
+"""The highest double below int64's end."""
 LEAVES = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-(2**63), 2**63 - 1),
     st.sampled_from([-(2**31) - 1, -(2**31), 2**31 - 1, 2**31, -(2**63), 2**63 - 1]),
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.sampled_from([0.0, -0.0, 1e-3, 9999999.0, 9.99e-4, 1e7, 5e-324, sys.float_info.max]),
+    st.floats(-MOST, MOST),
+    st.sampled_from([0.0, -0.0, 1e-3, 9999999.0, 9.99e-4, 1e7, 5e-324, MOST]),
     st.text(max_size=3),
 )
 NAMES = st.sampled_from(["a", "b", "c'", "{0}", "value1"])
@@ -82,14 +83,14 @@ def _schema(node: Any) -> object:
         return Unexpandable
 
 
-@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, float("inf"), float("-inf"), float("nan")])
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 2.0**63, -(2.0**63), 1e300, float("inf"), float("-inf"), float("nan")])
 def test_a_number_beyond_the_types_has_no_shape_and_fits_none(number: float) -> None:
     with pytest.raises(NoShapeError):
         shape_of(number)
-    assert not any(shape_check(shape_of(other))(number) for other in (1, 2**40, 1.5, 1e300))
+    assert not any(shape_check(shape_of(other))(number) for other in (1, 2**40, 1.5, 1e18))
 
 
-@pytest.mark.parametrize("number", [1e7, -1e7, 9.99e-4, 5e-324, sys.float_info.max])
+@pytest.mark.parametrize("number", [1e7, -1e7, 9.99e-4, 5e-324, MOST])
 def test_a_double_that_java_writes_with_an_exponent_makes_a_shape_of_its_own(number: float) -> None:
     for node in (number, [1.5, number], [number, number], {"a": {"e": number}}):
         assert not is_plain(shape_of(node))
