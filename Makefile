@@ -28,7 +28,7 @@ SPARK_JOBS ?= 2
 .DEFAULT_GOAL := help
 # Also with -j: the parts of `test` and `test-long` would take the cores from each other.
 .NOTPARALLEL:
-.PHONY: help setup demo up down test-fast test test-servers test-spark test-long test-long-servers test-long-spark check bench lock notebook site clean
+.PHONY: help setup demo up down fetch test-fast test test-servers test-spark test-long test-long-servers test-long-spark check bench lock notebook site clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -64,7 +64,11 @@ down: setup ## End what `make up` started
 test-fast: setup ## All tests that need no server: the one to run after each edit
 	$(RUN) -m 'not server and not long' --hypothesis-profile=fast -n auto --dist worksteal $(FAST)
 
-test: test-fast test-servers test-spark ## These and every feature on real servers: the one to run before each commit
+test: fetch test-fast test-servers test-spark ## These and every feature on real servers: the one to run before each commit
+
+# On a fresh machine Kafka comes while test-fast computes; otherwise the first tests on servers would wait for it for 40 s.
+fetch: setup
+	@$(BIN)/python -P -c 'from workers.quickstart.embedded.runtime import KafkaRuntime; KafkaRuntime.prepare()' > /dev/null 2>&1 &
 
 test-servers: setup
 	$(RUN) -m 'server and not long' --hypothesis-profile=fast -n $(SERVER_JOBS) --dist loadfile --no-loadscope-reorder $(SERVERS) $(SPARK:%=--ignore=%)

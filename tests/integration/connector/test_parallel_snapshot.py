@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import orjson
 import psycopg
 import pytest
 
@@ -106,7 +107,7 @@ def await_snapshot(worker: Worker, name: str, seconds: float = 180) -> dict[str,
 
 
 def snapshot_of(records: list[Raw]) -> list[dict[str, Any]]:
-    return [value for record in records if (value := json.loads(record.value or b"null")) and value["op"] == "r"]
+    return [value for record in records if (value := orjson.loads(record.value or b"null")) and value["op"] == "r"]
 
 
 def words(records: list[dict[str, Any]]) -> list[str]:
@@ -207,7 +208,7 @@ async def test_every_row_once_and_of_one_moment(pg: PgServer, worker: Start) -> 
     assert isinstance(last, int)
     # Each later transaction is an insert, a delete and its tombstone.
     whole = await running.read(f"{name}.public.big", ROWS + 3 * (last - big[-1]))
-    late = [value["after"]["id"] for record in whole if (value := json.loads(record.value or b"null")) and value["op"] == "c"]
+    late = [value["after"]["id"] for record in whole if (value := orjson.loads(record.value or b"null")) and value["op"] == "c"]
     assert late == list(range(big[-1] + 1, last + 1))
     assert "very-secret-word" not in running.log
 

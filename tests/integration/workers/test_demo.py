@@ -76,7 +76,8 @@ def test_a_stopped_demo_leaves_nothing(short_tmp: Path, number: signal.Signals, 
     assert list((short_tmp / "t").iterdir()) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, pytest.param(signal.SIGKILL, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
 def test_no_server_outlives_the_demo(short_tmp: Path, number: signal.Signals) -> None:
     with demo(short_tmp) as (process, output):
         wait_until(lambda: len(servers(short_tmp)) >= 3, lambda: f"the servers:\n{output.read_text()}", 120)
