@@ -374,8 +374,8 @@ def _framework_errors(key: Key, raw: str | None, present: Mapping[str, str], ver
     if (problem := unreadable(key, value)) is not None:
         errors.append(f"Invalid value {raw} for configuration {key.name}: {problem}")
         value = None
-    for check in key.validators:
-        errors += check(key, value, present)
+    for validator in key.validators:
+        errors += validator(key, value, present)
     return tuple(errors)
 
 
@@ -400,8 +400,8 @@ def _legal_fields(version: str) -> Mapping[str, FieldValidation]:
 def unsupported_problems(key: Key, present: Mapping[str, str]) -> list[str]:
     """Return whole lines with the reason and the remedy if a legal value of a property that is set is not supported."""
     value = present[key.name]
-    checked = [f"The '{key.name}' value is invalid: {problem}" for check in key.unsupported for problem in check(key, value, present)]
-    return checked + refusals(key, value)
+    problems = [problem for validator in key.unsupported for problem in validator(key, value, present)]
+    return [f"The '{key.name}' value is invalid: {problem}" for problem in problems] + refusals(key, value)
 
 
 def connector_problems(key: Key, value: str | None, present: Mapping[str, str], version: str) -> list[str]:
@@ -411,8 +411,8 @@ def connector_problems(key: Key, value: str | None, present: Mapping[str, str], 
         choices = key.choices_in(version)
         if trim(value).lower() not in {choice.lower() for choice in (*choices, *key.unlisted_choices)}:
             problems.append(f"Value must be one of {', '.join(choices)}")
-    for check in key.validators_in(version):
-        problems += check(key, value, present)
+    for validator in key.validators_in(version):
+        problems += validator(key, value, present)
     return problems
 
 

@@ -100,7 +100,7 @@ def problems(keys: Iterable[Key], options: Mapping[str, str], emulation: Emulati
     found: dict[str, list[str]] = {}
     for key in listed:
         value = values.text(key.name) if key.name in options or not key.required else None
-        lines = [line for check in key.validators_in(emulation.version) for line in check(key, value, options)]
+        lines = [line for validator in key.validators_in(emulation.version) for line in validator(key, value, options)]
         if lines:
             found[key.name] = lines
     return found

@@ -143,7 +143,7 @@ def _own_row(
 
 
 def _problems(key: Key, value: str | None, emulated: str, present: Mapping[str, str]) -> Iterable[str]:
-    return [problem for check in key.validators_in(emulated) for problem in check(key, value, present)]
+    return [problem for validator in key.validators_in(emulated) for problem in validator(key, value, present)]
 
 
 def _type_errors(prefix: str, noun: str, found: str | None, other: str | None, settings: Mapping[str, str | None]) -> tuple[str, ...]:
