@@ -15,7 +15,7 @@ PYTEST := $(BIN)/python -m pytest
 # PART is for .ci/pytest, which .ci/run puts in place of pytest.
 RUN = PART=$@ $(PYTEST) --durations=25
 # Collecting all tests takes each process 20 s; so each target names its folders (tests/fix_targets.py).
-FAST := tests/unit tests/contract
+FAST := tests/unit
 SERVERS := tests/contract tests/faults tests/integration tests/parity
 SPARK := tests/integration/bulk tests/spark
 # Tests on servers mostly wait for them, so that more processes than cores pay. Each has servers of its own. tests/fix_targets.py orders

@@ -114,7 +114,6 @@ def test_attributes_of_python_are_no_properties(script: str) -> None:
         "('x' * 100) =~ /(x|xx)+(?!x)y/",
         "('x' * 100).find(/(x+x+)+\\1y/)",
         "('x' * 100000).findAll(/(?=x)x*x*y/)",
-        "('x' * 999999).findAll(/(x+z|x)+?/)",
         "1e9999 as int",
         "1e9999 as BigInteger",
         "1e9999.toBigInteger()",
@@ -144,7 +143,6 @@ def test_attributes_of_python_are_no_properties(script: str) -> None:
         "def s = 'x' * 999999\ndef t = s + 'y'\n(1..9000).every { s.compareTo(t) != 0 }",
         "def s = 'ä' * 999999\n(1..9000).every { s.length() > 0 }",
         "def s = 'x y' * 300000\n(1..9000).every { s.tokenize().size() > 0 }",
-        "def s = 'x y' * 300000\n(1..9000).every { s.split('y').size() > 0 }",
         "def s = 'xX' * 400000\n(1..90000).every { s.equalsIgnoreCase(s) }",
         "def s = 'x' * 999999\n(1..90000).every { s.collect { it }.size() > 0 }",
         "def s = 'x' * 999999\n(1..90000).every { s.toList().size() > 0 }",
@@ -154,8 +152,11 @@ def test_attributes_of_python_are_no_properties(script: str) -> None:
         "def l = (1..90000).toList()\n(1..90000).every { l.sum() > 0 }",
         "def l = (1..90000).toList() as Set\n(1..90000).every { l == (l + [0]) }",
         "def m = [a: (1..90000).toList()]\n(1..90000).every { m == [a: (1..90000).toList()] }",
-        "def s = 'x' * 23\n(1..90000).every { !s.find(/(x+x+)+y/) }",
         "def s = 'x' * 999999\n(1..9000).every { !s.find(/(x+x+)+y/) }",
+        # Each takes a second or more until a bound ends it.
+        pytest.param("('x' * 999999).findAll(/(x+z|x)+?/)", marks=pytest.mark.long),
+        pytest.param("def s = 'x y' * 300000\n(1..9000).every { s.split('y').size() > 0 }", marks=pytest.mark.long),
+        pytest.param("def s = 'x' * 23\n(1..90000).every { !s.find(/(x+x+)+y/) }", marks=pytest.mark.long),
     ],
 )
 def test_no_script_works_without_end(script: str) -> None:
