@@ -37,6 +37,7 @@ from connector.runner.snapshot.rows import FailureModes, RowWriter, TableWork
 from connector.types.codec import Column, TypeSettings
 from connector.types.defaults import default_value
 from connector.types.registry import resolve
+from tests.support.backtracking import backtrack
 from tests.support.column_kinds import COLUMNS, KINDS, TYPE_SETTINGS
 from tests.support.event_cases import CHAINS, UNWRAP
 from tests.support.kept_records import KeptRecords
@@ -189,7 +190,8 @@ class Sink:
 
     def __init__(self, plan: ConversionPlan, table: Table, *, direct: bool) -> None:
         self.kept = KeptRecords()
-        self.conversion = RecordConversion(plan, lambda _event, /, **_fields: None)
+        # Of rows together, the names are matched before any payload is read: without this the two ways would fail on different rows.
+        self.conversion = RecordConversion(plan, lambda _event, /, **_fields: None, backtrack=backtrack)
         self.form = event_form(plan.emulation)
         keys = [table.columns[at] for at in table.keys]
         self.encoder = TableEncoder(table.catalog, TOPIC, table.columns, keys, *plan.core_settings(), self.form)

@@ -18,20 +18,11 @@ from connector.java.regex.findings import Unsupported
 from connector.java.regex.linear import LinearPattern
 from connector.java.regex.matching import Pattern, each_match
 from connector.java.regex.translation import LONGEST, too_long, translate
-from connector.ports import Backtracking
+from tests.support.backtracking import backtrack
 from tests.support.each_case import each_case
 
 RECORDED: dict[str, Any] = json.loads((Path(__file__).parent / "regex_recorded.json").read_text(encoding="utf-8"))
 NAMES: list[str] = RECORDED["names"]
-
-
-def in_process(patterns: list[str] | tuple[str, ...], names: list[str] | tuple[str, ...]) -> list[list[int]]:
-    """What the process of the edge does."""
-    programs = [re.compile(pattern) for pattern in patterns]
-    return [[at for at, name in enumerate(names) if program.fullmatch(name)] for program in programs]
-
-
-BACKTRACK: Backtracking = in_process  # type: ignore[assignment]
 
 # What nothing here can match is refused with a sentence; docs/differences.md lists it.
 NOT_MATCHED = re.compile(
@@ -55,7 +46,7 @@ def test_names_are_matched_as_java_matches_them() -> None:
         if not is_supported(pattern, ignore_case=ignore_case):
             assert NOT_MATCHED.search(pattern), pattern
             continue
-        matches = NameMatcher([pattern], "p", ignore_case=ignore_case, backtrack=BACKTRACK)
+        matches = NameMatcher([pattern], "p", ignore_case=ignore_case, backtrack=backtrack)
         matches.learn(NAMES)
         assert [name for name in NAMES if matches(name)] == recorded, (pattern, ignore_case)
         matched += 1
@@ -80,7 +71,7 @@ def test_patterns_that_java_refuses_have_its_message() -> None:
     ["x{2000}", "(?:x{500}){4}", "(?!y).{2000}", r"x{1999}+x", "x{1000000000}|x{2000}"],
 )
 def test_counts_beyond_those_of_the_linear_engine(pattern: str) -> None:
-    matches = NameMatcher([pattern], "p", backtrack=BACKTRACK)
+    matches = NameMatcher([pattern], "p", backtrack=backtrack)
     assert matches("x" * 2000)
     assert not matches("x" * 1999)
 
@@ -111,7 +102,7 @@ def test_syntax_of_both_languages_matches_as_in_python(pattern: str, names: list
 def test_any_text_is_read_or_refused(pattern: str) -> None:
     refused = None
     try:
-        NameMatcher([pattern], "p", backtrack=BACKTRACK)
+        NameMatcher([pattern], "p", backtrack=backtrack)
     except CdcError as error:
         refused = error.kind
     assert refused in (None, ErrorKind.CONFIG_INVALID)
