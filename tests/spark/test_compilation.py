@@ -11,7 +11,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from workers.spark.compilation import COMPILED, compiled
+from workers.spark.compilation import compiled
 
 
 def generated(spark: SparkSession) -> int:
@@ -24,7 +24,7 @@ def generated(spark: SparkSession) -> int:
 def test_code_of_many_plans_is_generated_once(spark: SparkSession) -> None:
     def batch() -> int:
         former = generated(spark)
-        with compiled(spark, COMPILED):
+        with compiled(spark):
             for number in range(120):
                 assert spark.range(1, 2, 1, 1).select(F.col("id") * F.lit(number)).collect() == [(number,)]
         return generated(spark) - former

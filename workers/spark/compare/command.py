@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from workers.spark.compare.verdict import MIRROR, Verdict, summary_text, verdict_text
 from workers.spark.compare.verify import HasReached, verify
-from workers.spark.compilation import COMPILED, compiled
+from workers.spark.compilation import compiled
 from workers.spark.source.snapshot import all_small
 from workers.spark.tables.table import Table
 
@@ -70,7 +70,7 @@ def run(
     verdicts: list[Verdict] = []
     # Generated code serves one table. It takes seconds for each, which a small table does not win back.
     small = all_small(dsn, [(table.schema, table.name) for table in tables if table.full_name not in aside])
-    with compiled(spark, 0 if small else COMPILED), ThreadPoolExecutor(at_once) as pool:
+    with compiled(spark, not small), ThreadPoolExecutor(at_once) as pool:
         for verdict in pool.map(one, tables):
             verdicts.append(verdict)
             if not as_json:

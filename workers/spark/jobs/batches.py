@@ -17,7 +17,7 @@ from pyspark import inheritable_thread_target
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from workers.spark.compilation import compiled
+from workers.spark.compilation import Compilation, compiled
 from workers.spark.effects.kept import Kept
 from workers.spark.effects.known_rows import known_rows
 from workers.spark.effects.lineage import Lineage
@@ -35,7 +35,7 @@ from workers.spark.topics.formats import Format
 from workers.spark.topics.known import TopicState, Unread, Unreadable
 from workers.spark.topics.readings import changes_of, of_keys, reading
 from workers.spark.topics.records import Embedded
-from workers.spark.topics.survey import Group, largest, survey
+from workers.spark.topics.survey import Group, survey
 from workers.spark.topics.topic import Texts, Topic, learned, schemas_of, unknown
 from workers.spark.topics.turns import Turn, turn
 
@@ -144,8 +144,7 @@ class Batches:
         self._isolation = isolation
         self._small = SmallBatches()
         self._usual: Sequence[Embedded] = ()
-        self._largest = 0
-        """The most records that a topic had in the previous turn."""
+        self._compilation: Final = Compilation()
 
     def apply(self, records: DataFrame, batch: int) -> BatchTotals:
         """Apply one batch to the tables. ``records`` are Kafka's, ``batch`` is the number. May be repeated.
@@ -208,16 +207,15 @@ class Batches:
         """
         kept: list[Kept] = []
         try:
-            # A batch usually has as many records as the previous one. Seven batches of 100,000 took 322 CPU-us for each event if the
+            # A turn usually is as large as the previous one. Seven batches of 100,000 took 322 CPU-us for each event if the
             # records were cut by interpreted expressions, and 300 if from the second batch on by compiled code. One batch gains nothing.
-            with compiled(cut.sparkSession, self._largest):
+            with compiled(cut.sparkSession, self._compilation.wanted):
                 cut = _keep(cut, kept)
                 split = None if rebuilt or number % TURNS or self._transactions is None else self._transactions.split(cut, before)
                 # The plan of every topic reads the whole transactions.
                 ready = cut if split is None else _keep(together([split.ready, *released]), kept)
                 read = self._read(number, before, ready, records, rebuilt)
-            self._largest = largest(read.groups)
-            with compiled(cut.sparkSession, self._largest):
+            with compiled(cut.sparkSession, self._compilation.decide((group.topic, group.records) for group in read.groups)):
                 plans = self._plans(number, before, read, kept)
                 effects = self._ownership.settled(number, before, _effects(plans))
                 ahead = {name: self._ahead(number, name, frames) for name, frames in _deferred(read, plans, split).items()}

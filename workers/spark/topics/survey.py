@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -83,14 +82,6 @@ def survey(cut: DataFrame, signs: Signs) -> Sequence[Group]:
     )
     groups = (Group(**{**row.asDict(), "sample": divmod(row["sample"], _PARTITION)}) for row in found)
     return sorted(groups, key=lambda group: (group.topic, group.layout or 0, group.key_layout or 0))
-
-
-def largest(groups: Sequence[Group]) -> int:
-    """The number of records of the topic with the most records."""
-    records: Counter[str] = Counter()
-    for group in groups:
-        records[group.topic] += group.records
-    return max(records.values(), default=0)
 
 
 def sampled(records: DataFrame, groups: Sequence[Group]) -> DataFrame:

@@ -11,7 +11,8 @@ The ways:
   ``--peers`` names the folder that ``pip install --target`` filled.
 
 Each way runs in a process of two threads and prints one line of JSON on stdout. With ``--tables`` a line for each number of tables follows
-(:mod:`workers.lab.bench.mirror.many_tables`), and with ``--lag`` the lag under a load of pgbench (:mod:`workers.lab.bench.mirror.lag`).
+(:mod:`workers.lab.bench.mirror.many_tables`), and with ``--lag`` the lag under a load of pgbench (:mod:`workers.lab.bench.mirror.lag`),
+or with ``--replay`` while the topics of such a load are replayed.
 ``--sink`` chooses where these two mirror to; the ways mirror into Delta.
 This project's mirrors use their own settings of Spark. The other ways use them too, except that Spark generates code as by default.
 """
@@ -41,7 +42,7 @@ from pyspark.sql.avro.functions import to_avro
 
 from workers.lab.bench import orders
 from workers.lab.bench.failure import BenchError
-from workers.lab.bench.mirror.lag import Load, measure_lag
+from workers.lab.bench.mirror.lag import Load, measure_lag, measure_replayed
 from workers.lab.bench.mirror.many_tables import SINKS, measure
 from workers.lab.bench.race import CONNECTOR, Plan, connector_config
 from workers.lab.bench.servers import Servers, own_servers, own_worker
@@ -123,6 +124,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--sink", choices=SINKS, default="delta", help="where --tables and --lag mirror to")
     parser.add_argument("--lag", type=int, default=0, help="seconds of a load by pgbench, under which the lag is measured; 0 for none")
     parser.add_argument("--rate", type=int, default=5_000, help="the load's events a second")
+    parser.add_argument("--replay", action="store_true", help="write this load first, and replay it for the mirror to have the cores")
     parser.add_argument("--linger", type=int, default=0, help="linger.ms of the connector under this load")
     parser.add_argument("--peers", default=".cache/peers", help="the folder that has kafka2delta")
     parser.add_argument("--way", help=argparse.SUPPRESS)
@@ -163,7 +165,8 @@ def _measure(chosen: argparse.Namespace) -> None:
         if chosen.lag:
             load = Load(postgres.programs.program("pgbench"), chosen.lag, chosen.rate, chosen.linger)
             with tempfile.TemporaryDirectory(prefix="understudy-bench-") as folder:
-                sys.stdout.write(json.dumps(measure_lag(servers, f"{run}_lag", load, Path(folder), chosen.sink)) + "\n")
+                behind = measure_replayed if chosen.replay else measure_lag
+                sys.stdout.write(json.dumps(behind(servers, f"{run}_lag", load, Path(folder), chosen.sink)) + "\n")
 
 
 def _fill(servers: Servers, run: str, rows: int) -> int:

@@ -1,9 +1,10 @@
-"""The batches that a mirror's output names, and the lag that follows from them."""
+"""The batches that a mirror's output names, the lag that follows from them, and the parts of a load that is replayed."""
 
 from __future__ import annotations
 
 from workers.lab.bench.mirror.lag import Applied, lags
 from workers.lab.bench.mirror.many_tables import Batch, batches_of
+from workers.lab.bench.mirror.replay import Record, parts
 
 LOG = """The topic shop.a is set aside
 batch 0: 1,050,000 records of 1 tables in 12.3 s (1,234/s), newest record 0.4 s old
@@ -20,3 +21,8 @@ def test_lag_is_the_age_of_the_newest_change_immediately_before_a_batch_ends() -
     # The second batch ends 3 s after the first one, whose newest change was 2 s old then.
     assert lags([Applied(100.0, 10, 2.0), Applied(103.0, 20, 1.5), Applied(104.0, 5, 0.25)]) == [5.0, 2.5]
     assert lags([Applied(100.0, 10, 2.0)]) == []
+
+
+def test_records_are_cut_into_the_parts_of_the_ticks() -> None:
+    records = [Record(b"%d" % number, None, []) for number in range(6)]
+    assert [[int(record.key or b"") for record in part] for part in parts(records, [2, 0, 3, 3, 1])] == [[0, 1], [], [2, 3, 4], [5], []]
