@@ -18,7 +18,7 @@ A batch of twenty tables, 200 records of each, took 106 s with code and 84 s wit
 SMALL: Final = 2_000
 """Batches of at most so many records are not worth it: most are decoded without a job (:mod:`workers.spark.effects.small_batches`)."""
 TOPICS: Final = 10
-"""The most topics of a batch whose code is compiled for later batches. Spark keeps 1,000 classes; a table has about 90."""
+"""The most topics whose code is compiled for later batches. Spark keeps 1,000 classes; a table has about 90."""
 WALKED: Final = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 """The settings of a session whose plans are small and run once."""
 _COMPILED: Final = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
@@ -36,6 +36,8 @@ class Compilation:
         """Whether the code of the last batch is compiled."""
         self._records: Counter[str] = Counter()
         """The records of each topic so far."""
+        self._kept: frozenset[str] = frozenset()
+        """The topics whose code is compiled for later batches. The code of more would push each other out."""
 
     def decide(self, batch: Iterable[tuple[str, int]]) -> bool:
         """Whether to compile the code of a batch with these topics and numbers of records. A topic may occur several times."""
@@ -43,9 +45,11 @@ class Compilation:
         for topic, count in batch:
             records[topic] += count
         self._records.update(records)
-        alone = max(records.values(), default=0) >= COMPILED
-        often = len(records) <= TOPICS and records.total() > SMALL and max(self._records[topic] for topic in records) >= COMPILED
-        self.wanted = alone or often
+        kept = self._kept | records.keys()
+        if records.total() > SMALL and len(kept) <= TOPICS and max(self._records[topic] for topic in records) >= COMPILED:
+            self.wanted, self._kept = True, kept
+        else:
+            self.wanted = max(records.values(), default=0) >= COMPILED
         return self.wanted
 
 

@@ -24,10 +24,20 @@ def test_batches_of_a_topic_with_many_records_so_far_are_compiled() -> None:
     assert not compilation.wanted
 
 
-def test_small_batches_and_those_of_many_topics_are_not() -> None:
+def test_small_batches_are_not() -> None:
     compilation = Compilation()
     assert compilation.decide([("a", COMPILED)])
     assert not compilation.decide([("a", SMALL)])
     assert not compilation.decide([])
-    assert compilation.decide([("a", SMALL), *((f"t{number}", 1) for number in range(TOPICS - 1))])
+    assert compilation.decide([("a", SMALL + 1)])
+
+
+def test_the_code_of_more_topics_than_spark_keeps_is_not() -> None:
+    compilation = Compilation()
+    assert compilation.decide([("a", COMPILED)])
     assert not compilation.decide([("a", SMALL), *((f"t{number}", 1) for number in range(TOPICS))])
+    for number in range(TOPICS - 1):
+        assert compilation.decide([("a", SMALL), (f"t{number}", 1)])
+    assert not compilation.decide([("a", SMALL), ("another", 1)])
+    assert compilation.decide([("a", SMALL), ("t0", 1), ("t1", 1)])
+    assert compilation.decide([("another", COMPILED)])
