@@ -26,7 +26,7 @@ from connector.converters.converter import Converter, SchemaNeededError
 from connector.delivery.avro_rows import AvroRows, RowKeys, StructWriter, Tails, ValueKeys
 from connector.delivery.chain_outline import Outline, outline
 from connector.delivery.compiled_path import HEAD, MARKER, holds_source
-from connector.delivery.other_key import has_other_key
+from connector.delivery.moved_key_headers import has_other_key
 from connector.delivery.row_run import RowRun, RowTable, shared_tails
 from connector.record.connect_record import DataError
 from connector.record.json_reader import ValueReader, opening_of, read_schema, split_opening, value_reader

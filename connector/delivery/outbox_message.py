@@ -14,7 +14,7 @@ import orjson
 
 from connector.converters.converter import Converter
 from connector.converters.simple_header import SimpleHeaderConverter
-from connector.delivery.other_key import has_other_key
+from connector.delivery.moved_key_headers import has_other_key
 from connector.record.batch import NO_HEADERS, HeaderWriter, Record, read_headers
 from connector.record.connect_record import ConnectRecord, DataError
 from connector.record.json_converter import ConverterSettings, around_payload, value_encoder

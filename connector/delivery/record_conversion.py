@@ -22,7 +22,7 @@ from connector.delivery.chain_outline import is_outlined
 from connector.delivery.compiled_avro import AvroConverters, AvroPath, avro_path
 from connector.delivery.compiled_outbox import OutboxPath, outbox_path, routes_outbox
 from connector.delivery.compiled_path import CompiledPath, compiled_path
-from connector.delivery.other_key import OTHER_KEYS
+from connector.delivery.moved_key_headers import OTHER_KEYS
 from connector.delivery.outbox_message import Converters
 from connector.emulation import DEFAULT, Emulation
 from connector.errors import CdcError, ErrorKind

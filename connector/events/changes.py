@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-from connector.delivery.other_key import NEW_KEY, OLD_KEY
+from connector.delivery.moved_key_headers import NEW_KEY, OLD_KEY
 from connector.delivery.row_run import RowRun, StreamedRests, columns_of
 from connector.errors import CdcError, ErrorKind
 from connector.events.encoders import HEAD, TableEncoder

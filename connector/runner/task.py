@@ -44,11 +44,11 @@ from connector.runner.replication_start import start_replication
 from connector.runner.signaling.signals import SignalSources
 from connector.runner.sinks.exactly_once import open_sink
 from connector.runner.slot.busy import drop_when_free
+from connector.runner.snapshot.bulk_lock import sole_snapshot
 from connector.runner.snapshot.catch_up import BoundedReplication
 from connector.runner.snapshot.custom import custom_snapshot, tell_aborted
 from connector.runner.snapshot.initial import SnapshotPoint, SnapshotRun
 from connector.runner.snapshot.notices import SnapshotNotices, tells_of_parts
-from connector.runner.snapshot.sole import sole_snapshot
 from connector.runner.streaming import StreamRun
 from connector.runner.task_stop import TaskStop
 from connector.snapshot.bulk import BulkReader

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from connector.catalog.table import CatalogTable
 from connector.ports import Out
-from connector.snapshot.cast import ResultColumn
 from connector.snapshot.parts import TableSize
+from connector.snapshot.select_casts import ResultColumn
 
 
 class SnapshotSource(Protocol):

@@ -21,7 +21,7 @@ from workers.spark.failure import JobError
 from workers.spark.sinks import DeltaPlace, sink_of
 from workers.spark.sinks.delta import sink as delta
 from workers.spark.sinks.incoming import Incoming
-from workers.spark.sinks.merge import insert_statement
+from workers.spark.sinks.merge_statement import insert_statement
 from workers.spark.tables.table import ALL, DELETE, LSN, POSITION, UPSERT, Column, Table
 
 pytestmark = pytest.mark.pg_once

@@ -25,9 +25,9 @@ from connector.runner.context import TaskContext
 from connector.runner.snapshot.messages import Acknowledged, EdgeRow, Flush, Go, Opened, Order, PartRead, Ready, TopicUsed
 from connector.runner.snapshot.reading import SnapshotEdges
 from connector.snapshot.bulk import RecordsFailed
-from connector.snapshot.cast import ResultColumn
 from connector.snapshot.job import Job
 from connector.snapshot.parts import Part, TableSize
+from connector.snapshot.select_casts import ResultColumn
 from connector.types.codec import Column
 from tests.support.stream_rig import INT4, TEXT, TYPES, catalog_table, configured
 from tests.support.warned import no_warning

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from connector.delivery.other_key import OLD_KEY
+from connector.delivery.moved_key_headers import OLD_KEY
 from connector.delivery.record_conversion import INTERNAL
 from connector.record.batch import encode_headers
 from connector.record.json_converter import around_payload

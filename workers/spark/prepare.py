@@ -13,11 +13,11 @@ import tempfile
 from pathlib import Path
 from typing import Final, TextIO
 
+from workers.spark.archive_training import JARS
 from workers.spark.class_archive import archive_of
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.jars import GROUPS, jars_of
 from workers.spark.session import find_java, jar_folder
-from workers.spark.training import JARS
 
 HELP: Final = "fetch the jars and write the archive of Spark's classes, so that later starts take less time"
 
@@ -50,7 +50,7 @@ def run(jars: list[str], stream: TextIO) -> int:
     # The archive is moved when it is complete, so that Java never maps a part of one.
     with tempfile.TemporaryDirectory(prefix="classes-", dir=folder) as place:
         written = Path(place) / archive.name
-        command = [sys.executable, "-P", "-m", "workers.spark.training", str(written)]
+        command = [sys.executable, "-P", "-m", "workers.spark.archive_training", str(written)]
         # The JVM writes after the process has ended. It holds the output, so this waits for both.
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)  # noqa: S603 - our own module
         if done.returncode != 0 or not written.is_file():

@@ -39,8 +39,8 @@ from connector.io.kafka.aiokafka_internals import InvalidRecordError, PreparedBa
 from connector.io.kafka.batch_maker import BatchMaker
 from connector.io.kafka.client import connection_problem
 from connector.io.kafka.compression import compressor_of
+from connector.io.kafka.illegal_topic import RefusedOut, is_legal, shortened
 from connector.io.kafka.producer_settings import max_request_size, producer_arguments
-from connector.io.kafka.refused_out import RefusedOut, is_legal, shortened
 from connector.io.kafka.topic_creation import TopicCreator
 from connector.io.kafka.topic_out import Partition, TopicOut
 from connector.meters.delay_meter import DelayMeter

@@ -9,8 +9,8 @@ from typing import Final
 import psycopg
 
 from connector.catalog.table import CatalogTable, looks_computed
+from connector.io.postgres.char_type import letter
 from connector.io.postgres.connection import Connection, source_error
-from connector.io.postgres.letter import letter
 from connector.types.codec import Column, TypeInfo
 
 _TYPES: Final = """

@@ -8,8 +8,8 @@ from typing import Final
 import psycopg
 
 from connector.catalog.replica_identity import IdentityRule, TableIdentity, plan_identities
+from connector.io.postgres.char_type import letter
 from connector.io.postgres.connection import Connection, source_error
-from connector.io.postgres.letter import letter
 from connector.log import EventLog
 
 LOG: Final = EventLog(__name__)

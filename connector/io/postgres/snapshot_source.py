@@ -15,9 +15,9 @@ from connector.io.postgres.connection import Connection, connect, source_error
 from connector.io.postgres.copy import copy_rows
 from connector.io.postgres.sizes import table_sizes
 from connector.io.postgres.statement import run_alone
-from connector.snapshot.cast import ResultColumn
 from connector.snapshot.parts import TableSize
 from connector.snapshot.plan import override_columns_statement
+from connector.snapshot.select_casts import ResultColumn
 
 
 class PostgresSnapshot:

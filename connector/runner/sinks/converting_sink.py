@@ -20,8 +20,8 @@ from connector.delivery.compiled_outbox import OutboxPath
 from connector.delivery.compiled_path import CompiledPath
 from connector.delivery.flat_rows import FlatRows
 from connector.delivery.frontier import Frontier, Mark
+from connector.delivery.moved_key_headers import has_other_key
 from connector.delivery.offsets import Position
-from connector.delivery.other_key import has_other_key
 from connector.delivery.outbox_rows import OutboxRows
 from connector.delivery.record_conversion import RecordConversion, RecordReader, Written
 from connector.delivery.row_run import RowRun, RowTable

@@ -19,8 +19,8 @@ from connector.events.envelope import SourceFacts, SourceText, TableSource
 from connector.events.stream_settings import LEAVING_OUT
 from connector.log import EventLog
 from connector.ports import Out
-from connector.snapshot.cast import REFUSALS, ResultColumn, cast
 from connector.snapshot.plan import Extent, projected, select_statement, split_copy_line
+from connector.snapshot.select_casts import REFUSALS, ResultColumn, cast
 from connector.snapshot.source import RowSink, SnapshotSource
 
 LOG: Final = EventLog(__name__)

@@ -11,7 +11,7 @@ import pytest
 from connector.config.connector_config import parse
 from connector.errors import CdcError, ErrorKind
 from connector.io.postgres import guard as pg_guard
-from connector.runner.snapshot.sole import sole_snapshot
+from connector.runner.snapshot.bulk_lock import sole_snapshot
 from tests.fix_pg import PgServer
 
 KEY = (1 << 61) + 12345

@@ -39,7 +39,7 @@ from workers.spark.maintenance.schedule import Schedule
 from workers.spark.meters.figures import NEVER_WHOLE, Figures
 from workers.spark.session import JAVA_OPTIONS, SHUFFLE_PARTITIONS, find_java, jar_folder, open_session
 from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, PostgresPlace, SinkPlace, jar_groups, sink_of
-from workers.spark.sinks.ruled import RuledSink, routed
+from workers.spark.sinks.sink_by_rules import RuledSink, routed
 from workers.spark.source.missing import missing_of
 from workers.spark.source.relation import catalog_of
 from workers.spark.tables.table import Sink, Table

@@ -17,7 +17,7 @@ from workers.spark.session import as_written
 from workers.spark.sinks.conflicts import repeated
 from workers.spark.sinks.incoming import Incoming, incoming, own_columns, side_by_side
 from workers.spark.sinks.local_incoming import LocalIncoming
-from workers.spark.sinks.merge import gone, insert_statement, merge_statement
+from workers.spark.sinks.merge_statement import gone, insert_statement, merge_statement
 from workers.spark.sinks.refusals import placed, vanished
 from workers.spark.tables.casts import rewritten
 from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step, allowed, one_by_one, steps_along

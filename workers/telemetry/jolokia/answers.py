@@ -14,9 +14,9 @@ from workers.telemetry.jolokia.description import described
 from workers.telemetry.jolokia.part import ABSENT, part_of
 from workers.telemetry.jolokia.present_beans import PresentBeans
 from workers.telemetry.jolokia.request import BadRequestError, JolokiaRequest, UnknownTypeError, from_object, from_path
+from workers.telemetry.loop_turns import Turn
 from workers.telemetry.mbean import Attribute, MBean, MBeanTable, OperationError
 from workers.telemetry.name_pattern import NamePattern
-from workers.telemetry.turn import Turn
 
 LOG: Final = EventLog(__name__)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from workers.telemetry.loop_turns import Turn
 from workers.telemetry.mbean import MBean, MBeanTable, separate
 from workers.telemetry.name_pattern import NamePattern, canonical_name
-from workers.telemetry.turn import Turn
 
 
 class PresentBeans:

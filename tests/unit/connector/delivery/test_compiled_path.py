@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connector.converters.converter import ConverterChoice
-from connector.delivery.other_key import OLD_KEY
+from connector.delivery.moved_key_headers import OLD_KEY
 from connector.delivery.record_conversion import INTERNAL, ConversionPlan, RecordConversion
 from connector.emulation import DEBEZIUM_2_3_4, DEFAULT, Emulation
 from connector.events.envelope import event_form

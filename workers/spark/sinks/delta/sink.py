@@ -29,7 +29,7 @@ from workers.spark.sinks.delta.small import SmallDelta
 from workers.spark.sinks.delta.version import DeltaVersion, version_of
 from workers.spark.sinks.incoming import Incoming
 from workers.spark.sinks.lake import LakeSink
-from workers.spark.sinks.merge import at_least, between
+from workers.spark.sinks.merge_statement import at_least, between
 from workers.spark.sinks.small_tables import SMALL
 from workers.spark.tables.evolution import Drop, Rename, Step
 from workers.spark.tables.names import escaped, literal, quoted

@@ -97,7 +97,7 @@ async def test_an_answer_that_is_large_ends_with_errors(monkeypatch: pytest.Monk
     ],
 )
 async def test_others_run_while_it_answers(request_: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workers.telemetry.turn.SECONDS", 0.0)
+    monkeypatch.setattr("workers.telemetry.loop_turns.SECONDS", 0.0)
     turns = 0
 
     async def other() -> None:

@@ -11,7 +11,7 @@ import pytest
 from connector.delivery.kafka_settings import KafkaSettings
 from connector.delivery.offsets import Position
 from connector.errors import CdcError, ErrorKind
-from connector.io.kafka.refused_out import is_legal, shortened
+from connector.io.kafka.illegal_topic import is_legal, shortened
 from connector.io.kafka.sink import KafkaSink
 from connector.io.kafka.topic_creation import TopicCreator
 from connector.io.kafka.topic_out import TopicOut

@@ -1,7 +1,7 @@
 """A mirror of a few thousand made-up events, which makes Spark load the classes that mirrors need.
 
-``python -m workers.spark.training ARCHIVE`` runs it in a JVM that writes the archive when it ends (:mod:`workers.spark.class_archive`).
-This is after the end of the Python process, so wait for the end of the output.
+``python -m workers.spark.archive_training ARCHIVE`` runs it in a JVM that writes the archive when it ends
+(:mod:`workers.spark.class_archive`). This is after the end of the Python process, so wait for the end of the output.
 """
 
 from __future__ import annotations
