@@ -37,7 +37,7 @@ class Compilation:
         self._records: Counter[str] = Counter()
         """The records of each topic so far."""
         self._kept: frozenset[str] = frozenset()
-        """The topics whose code is compiled for later batches. The code of more would push each other out."""
+        """The topics whose code is compiled for later batches. Spark would not keep the code of more topics until their next batch."""
 
     def decide(self, batch: Iterable[tuple[str, int]]) -> bool:
         """Whether to compile the code of a batch with these topics and numbers of records. A topic may occur several times."""

@@ -1,8 +1,8 @@
 """Replays the topics of a load at a steady rate, while PostgreSQL, pgbench and the connector have nothing to do.
 
-On two cores a load of pgbench leaves a mirror a third of them. Here the mirror has them, as on a cluster of its own. The records are those
-that the connector has written, but for Kafka's timestamps: the topics have ``LogAppendTime``, so that the age of a record counts from its
-replay.
+On two cores a load of pgbench leaves the mirror a third of the CPU time. During a replay the mirror has nearly all of it, as on a machine
+of its own. The records are those that the connector wrote. Only Kafka's timestamps are new: the topics have ``LogAppendTime``, so that
+the age of a record counts from its replay.
 """
 
 from __future__ import annotations
