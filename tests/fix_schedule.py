@@ -67,6 +67,7 @@ SESSIONS: Final = (
             "converters",
             "delta",
             "delta_readers",
+            "deletion_vectors",
             "keys",
             "types_pg",
             "messages",

@@ -376,7 +376,8 @@ class Batches:
             return Planned(None, state, held)
         effects, state = planned
         if self._job.last_counts(topic.table) and not work.any("placeholders"):
-            effects = replace(effects, octets=sum(group.octets for group in groups))
+            octets, records = sum(group.octets for group in groups), sum(group.records for group in groups)
+            effects = replace(effects, octets=octets, changes=records)
         return Planned(effects, state, held)
 
     def _moved(self, work: Work, state: TopicState) -> tuple[Work, TopicState, DataFrame | None]:

@@ -118,7 +118,8 @@ class SmallTables(ABC):
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Held] = OrderedDict()
-        self._unfit: set[str] = set()
+        self.unfit: Final[set[str]] = set()
+        """The places of tables that are not changed by this class: they have many rows, or are not as its commits expect them."""
         self._fallbacks: Final = Fallbacks("The commit")
         self._lock = threading.Lock()
 
@@ -163,10 +164,7 @@ class SmallTables(ABC):
 
         If the storage fails after the commit, False is returned too. Applying the effects again leaves the same table.
         """
-        # Columns that changed are the large way's: an equal name does not show that the column is the same.
-        same = effects.former is None or shape_of(effects.former) == shape_of(effects.table)
-        simple = same and effects.known and effects.truncated is None and not effects.passed and keyable(effects.table)
-        if not simple or path in self._unfit:
+        if not simple(effects) or path in self.unfit:
             return False
         with self._lock:
             held = self._kept.pop(path, None)
@@ -205,7 +203,7 @@ class SmallTables(ABC):
         there = files.rows()
         rows = collected(there)
         if rows.size() > ROWS:
-            self._unfit.add(place)
+            self.unfit.add(place)
             return None
         files.prepare()
         projection = Projection(session, there.schema, lambda frame: frame.select(_key(table, lambda name: F.col(quoted(name)))))
@@ -213,25 +211,41 @@ class SmallTables(ABC):
         places = {text: at for at, text in enumerate(keys)}
         if len(places) < len(keys):
             return None
-        incoming = Projection(session, effects_kind(table), lambda frame: self._flat(frame, table))
+        incoming = Projection(session, effects_kind(table), lambda frame: described(frame, table, self.stored))
         return Held(table, files, growing(session, rows), keys, places, incoming)
 
-    def _flat(self, effects: DataFrame, table: Table) -> DataFrame:
-        """A text with the operation, the number of kept columns and the key; then the columns of the mirror."""
-        key = _key(table, lambda name: F.col("key").getField(name))
-        described = joined_text([F.col("op"), F.coalesce(F.size("kept"), F.lit(0)).cast("string"), key])
-        columns = (
-            _as(F.col("row").getField(column.name), column.kind.type, self.stored(column.kind.type)).alias(f"c{at}")
-            for at, column in enumerate(table.columns)
-        )
-        return effects.select(described.alias("described"), *columns, F.col("lsn").cast("bigint").alias(LSN))
-
     def same_columns(self, there: StructType, table: Table) -> bool:
-        """Whether the mirror has the table's present columns, and no others. If not, the MERGE changes them first. Pure."""
-        wanted = {column.name: self.stored(column.kind.type) for column in table.columns} | own_columns(table)
-        return [(field.name, field.dataType.simpleString()) for field in there.fields] == [
-            (name, of.simpleString()) for name, of in wanted.items()
-        ]
+        """See :func:`same_columns`."""
+        return same_columns(there, table, self.stored)
+
+
+def simple(effects: Effects) -> bool:
+    """Whether the effects are rows with a key of a mirror that has the same columns as before, and nothing else. Pure."""
+    # Columns that changed are the MERGE's: an equal name does not show that the column is the same.
+    same = effects.former is None or shape_of(effects.former) == shape_of(effects.table)
+    return same and effects.known and effects.truncated is None and not effects.passed and keyable(effects.table)
+
+
+def same_columns(there: StructType, table: Table, stored: Callable[[DataType], DataType]) -> bool:
+    """Whether the mirror has the table's present columns, and no others. If not, the MERGE changes them first. Pure.
+
+    ``stored`` gives the type in which the format stores values of a type.
+    """
+    wanted = {column.name: stored(column.kind.type) for column in table.columns} | own_columns(table)
+    return [(field.name, field.dataType.simpleString()) for field in there.fields] == [
+        (name, of.simpleString()) for name, of in wanted.items()
+    ]
+
+
+def described(effects: DataFrame, table: Table, stored: Callable[[DataType], DataType]) -> DataFrame:
+    """A text with the operation, the number of kept columns and the key; then the columns of the mirror. ``stored``: as above."""
+    key = _key(table, lambda name: F.col("key").getField(name))
+    text = joined_text([F.col("op"), F.coalesce(F.size("kept"), F.lit(0)).cast("string"), key])
+    columns = (
+        _as(F.col("row").getField(column.name), column.kind.type, stored(column.kind.type)).alias(f"c{at}")
+        for at, column in enumerate(table.columns)
+    )
+    return effects.select(text.alias("described"), *columns, F.col("lsn").cast("bigint").alias(LSN))
 
 
 def _changed(held: Held, rows: Any, seen: Callable[[int, int], None] | None) -> bool:
@@ -240,14 +254,14 @@ def _changed(held: Held, rows: Any, seen: Callable[[int, int], None] | None) -> 
     ``seen``: see :class:`Effects`.
     """
     made = held.incoming.run(rows)
-    described = [json.loads(text) for text in held.incoming.texts(made, 0)]
-    if any(kept != "0" for _, kept, _ in described):
+    changes = [json.loads(text) for text in held.incoming.texts(made, 0)]
+    if any(kept != "0" for _, kept, _ in changes):
         return False
     if seen is not None:
-        upserts = sum(op == UPSERT for op, _, _ in described)
-        seen(upserts, len(described) - upserts)
+        upserts = sum(op == UPSERT for op, _, _ in changes)
+        seen(upserts, len(changes) - upserts)
     flat = held.incoming.columns(made, range(1, len(held.table.columns) + 2))
-    done = Counter(held.put(key, flat.apply(at)) if op == UPSERT else held.take(key) for at, (op, _, key) in enumerate(described))
+    done = Counter(held.put(key, flat.apply(at)) if op == UPSERT else held.take(key) for at, (op, _, key) in enumerate(changes))
     counts = {word: done[word] for word in ("Inserted", "Updated", "Deleted")}
     return not any(counts.values()) or held.files.replace(held.rows, counts)
 

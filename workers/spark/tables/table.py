@@ -95,7 +95,8 @@ class Effects:
     written. ``again`` says what a column has that was dropped and added. ``forms``: if ``rows``
     may have changes of forms that no earlier batch knew, these and the forms between them, before and after, in the order of their
     commits; otherwise empty. ``octets``, if given, is the size of the changes that ``rows`` are computed from, and says that each row is a
-    whole one, or a delete, and comes from these changes alone. Applying the same effects twice leaves the same table.
+    whole one, or a delete, and comes from these changes alone. ``changes`` is their number then. Applying the same effects twice leaves the
+    same table.
     """
 
     table: Table
@@ -109,6 +110,7 @@ class Effects:
     again: Again = Again.SHOWN
     forms: tuple[Table, ...] = ()
     octets: int | None = None
+    changes: int = 0
 
     @property
     def path(self) -> tuple[Table, ...]:

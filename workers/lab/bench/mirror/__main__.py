@@ -43,7 +43,7 @@ from pyspark.sql.avro.functions import to_avro
 from workers.lab.bench import orders
 from workers.lab.bench.failure import BenchError
 from workers.lab.bench.mirror.lag import Load, measure_lag, measure_replayed
-from workers.lab.bench.mirror.many_tables import SINKS, measure
+from workers.lab.bench.mirror.many_tables import ROWS, SINKS, measure
 from workers.lab.bench.race import CONNECTOR, Plan, connector_config
 from workers.lab.bench.servers import Servers, own_servers, own_worker
 from workers.lab.bench.stop import stoppable
@@ -120,6 +120,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--batch", type=int, default=100_000, help="the most records of a batch")
     parser.add_argument("--ways", default=",".join(WAYS), help="with commas")
     parser.add_argument("--tables", default="1,20,100", help="numbers of tables for small batches, with commas; may be empty")
+    parser.add_argument("--table-rows", type=int, default=ROWS, help="rows of each of these tables")
     parser.add_argument("--rounds", type=int, default=6, help="small batches for each number of tables")
     parser.add_argument("--sink", choices=SINKS, default="delta", help="where --tables and --lag mirror to")
     parser.add_argument("--lag", type=int, default=0, help="seconds of a load by pgbench, under which the lag is measured; 0 for none")
@@ -159,7 +160,7 @@ def _measure(chosen: argparse.Namespace) -> None:
                 subprocess.run(command, check=True, env=os.environ | peers)  # noqa: S603 (our own command)
         for tables in filter(None, chosen.tables.split(",")):
             with tempfile.TemporaryDirectory(prefix="understudy-bench-") as folder:
-                found = measure(servers, f"{run}_{tables}", int(tables), chosen.rounds, Path(folder), chosen.sink)
+                found = measure(servers, f"{run}_{tables}", int(tables), chosen.rounds, Path(folder), chosen.sink, chosen.table_rows)
                 sys.stdout.write(json.dumps(found) + "\n")
                 sys.stdout.flush()
         if chosen.lag:

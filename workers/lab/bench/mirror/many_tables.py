@@ -29,7 +29,7 @@ from workers.quickstart.embedded.wait import wait_until
 
 SECONDS: Final = 1800.0
 ROWS: Final = 100
-"""The rows of each table at the start."""
+"""The rows of each table at the start, unless told otherwise."""
 CHANGES: Final = 3
 """The records that a change of all tables makes of each table."""
 PAUSE: Final = 0.02
@@ -58,8 +58,8 @@ def name_of(number: int) -> str:
     return f"t{number:03}"
 
 
-def measure(servers: Servers, run: str, tables: int, rounds: int, folder: Path, sink: str = "delta") -> dict[str, object]:
-    """The figures of a mirror of ``tables`` tables in ``sink``, one of :data:`SINKS`.
+def measure(servers: Servers, run: str, tables: int, rounds: int, folder: Path, sink: str = "delta", rows: int = ROWS) -> dict[str, object]:
+    """The figures of a mirror of ``tables`` tables in ``sink``, one of :data:`SINKS`. Each table begins with so many ``rows``.
 
     After the first batches all tables change ``rounds`` times. Raises BenchError when the mirror ends.
     """
@@ -68,19 +68,19 @@ def measure(servers: Servers, run: str, tables: int, rounds: int, folder: Path, 
         for number in range(tables):
             name = sql.Identifier("bench", name_of(number))
             connection.execute(sql.SQL("CREATE TABLE {} (LIKE bench.orders INCLUDING ALL)").format(name))
-            connection.execute(sql.SQL(orders.INSERT.replace("bench.orders", "{}")).format(name), (1, ROWS))
+            connection.execute(sql.SQL(orders.INSERT.replace("bench.orders", "{}")).format(name), (1, rows))
     settings = {"table.include.list": r"bench\.t\d+", "tombstones.on.delete": "false"}
-    servers.rest.create(run, connector_config(Plan(run, ROWS, 1, 1, 1), dsn) | {"connector.class": CONNECTOR} | settings)
+    servers.rest.create(run, connector_config(Plan(run, rows, 1, 1, 1), dsn) | {"connector.class": CONNECTOR} | settings)
     orders.await_slot(dsn, run, SECONDS)
     with target(servers, run, folder, sink) as lines, running_mirror(servers.bootstrap, run, folder, lines) as mirror:
         tree, begun = ProcessTree(mirror.pid), time.monotonic()
-        expected = tables * ROWS
+        expected = tables * rows
         first = _until(mirror, expected, begun)
-        figures: dict[str, object] = {"sink": sink, "tables": tables, "first_s": first, "first_cpu_s": round(tree.cpu(), 1)}
+        figures: dict[str, object] = {"sink": sink, "tables": tables, "rows": rows, "first_s": first, "first_cpu_s": round(tree.cpu(), 1)}
         warm = []
         for number in range(rounds):
             before, cpu = len(batches_of(log_of(mirror))), tree.cpu()
-            begun = _change(dsn, tables, number)
+            begun = _change(dsn, tables, rows, number)
             expected += tables * CHANGES
             seconds = _until(mirror, expected, begun)
             warm.append((seconds, round(tree.cpu() - cpu, 2), [one.seconds for one in batches_of(log_of(mirror))[before:]]))
@@ -90,14 +90,14 @@ def measure(servers: Servers, run: str, tables: int, rounds: int, folder: Path, 
     return figures
 
 
-def _change(dsn: str, tables: int, number: int) -> float:
+def _change(dsn: str, tables: int, rows: int, number: int) -> float:
     """Insert, update and delete a row of each table in one transaction. Returns the time of the commit."""
     with psycopg.connect(dsn) as connection, connection.pipeline():
         for table in range(tables):
             name = sql.Identifier("bench", name_of(table))
-            new = ROWS + 1 + number
+            new = rows + 1 + number
             connection.execute(sql.SQL(orders.INSERT.replace("bench.orders", "{}")).format(name), (new, new))
-            connection.execute(sql.SQL("UPDATE {} SET state = 'done' WHERE id = %s").format(name), (ROWS - number,))
+            connection.execute(sql.SQL("UPDATE {} SET state = 'done' WHERE id = %s").format(name), (rows - number,))
             connection.execute(sql.SQL("DELETE FROM {} WHERE id = %s").format(name), (number + 1,))
     return time.monotonic()
 

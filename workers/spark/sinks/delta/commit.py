@@ -12,7 +12,9 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -21,8 +23,14 @@ from workers.spark.sinks.new_file import create
 
 ENGINE: Final = "Understudy"
 """The name of these commits' author in the table's history."""
+NO_STATS: Final[Mapping[str, Any]] = MappingProxyType({})
 Mark = tuple[int, int]
 """The size and the time of a version's file in the log. A log that was created again has other ones."""
+
+
+def file_name(path: str) -> str:
+    """The name of a file in its folder, from its path as Delta and Spark write it. Pure."""
+    return unquote(path.rpartition("/")[2])
 
 
 def local_folder(scheme: str, path: str, settings: Mapping[str, str]) -> Path | None:
@@ -32,6 +40,15 @@ def local_folder(scheme: str, path: str, settings: Mapping[str, str]) -> Path | 
     """
     chosen = any(name.startswith("spark.delta.logStore.") for name in settings)
     return Path(path) if scheme == "file" and not chosen else None
+
+
+class Marked(NamedTuple):
+    """A file with rows that its new deletion vector marks: its name, the vector, all marked rows, and those that it marks newly."""
+
+    name: str
+    vector: Any
+    marked: int
+    newly: int
 
 
 class DeltaTableFiles:
@@ -85,10 +102,37 @@ class DeltaTableFiles:
         there = self._log.createDataFrame(self._snapshot, self._as_scala(listed).toSeq(), False, self._none)
         return DataFrame(there, self._session)
 
+    def marked(self, files: Sequence[Any], places: DataFrame) -> list[Marked]:
+        """Write deletion vectors for ``places``, rows of these files of the version. One Spark job does it.
+
+        ``places`` has the columns ``file_path`` and ``row_index`` of Spark's ``_metadata``. A vector marks the rows, and those that
+        the file's former vector marks. Delta writes all of them to one file for each task.
+        """
+        listed = self._list()
+        for file in files:
+            listed.add(file)
+        commands, some = self._sql.delta.commands.DeletionVectorBitmapGenerator, self._java.scala.Some
+        path, index = (some(places[name]._jc) for name in ("file_path", "row_index"))  # noqa: SLF001 - Delta has no API in Python for it
+        every = self._sql.catalyst.expressions.Literal.TrueLiteral()
+        folder, chosen = self._log.dataPath().toString(), places._jdf  # noqa: SLF001 - the same
+        rows = commands.buildRowIndexSetsForFilesMatchingCondition(
+            self._own, folder, True, chosen, self._as_scala(listed).toSeq(), every, path, index
+        )
+        found = commands.buildDeletionVectors(self._own, rows, self._log, 0)
+        made = []
+        for one in items_of(self._java.scala.jdk.javaapi.CollectionConverters.asJava(found)):
+            vector = one.deletionVector()
+            made.append(Marked(file_name(str(one.filePath())), vector, int(vector.cardinality()), int(one.matchedRowCount())))
+        return made
+
     def mark(self, version: int) -> Mark:
         """The mark of a version's file in the log. Raises Java's error when it does not exist."""
         status = self._log.dataPath().getFileSystem(self._configuration()).getFileStatus(self._file(version))
         return int(status.getLen()), int(status.getModificationTime())
+
+    def exists(self, version: int) -> bool:
+        """Whether the log has this version."""
+        return bool(self._log.dataPath().getFileSystem(self._configuration()).exists(self._file(version)))
 
     def prepare(self) -> None:
         """Prepare what every file needs."""
@@ -110,8 +154,8 @@ class DeltaTableFiles:
         place, settings = self._log.logPath().toUri(), dict(self._session.sparkContext.getConf().getAll())
         self._folder_of_log = local_folder(place.getScheme(), place.getPath(), settings)
 
-    def write(self, rows: Any) -> Any:
-        """Write a Java list of ``InternalRow`` as one file. Returns its ``AddFile``."""
+    def write(self, rows: Any, stats: Mapping[str, Any] = NO_STATS) -> Any:
+        """Write a Java list of ``InternalRow`` as one file. Returns its ``AddFile``, which has ``stats`` besides the number of rows."""
         names = self._names("delta", self._folder, self._none, self._none)
         names.setupJob(self._context)
         names.setupTask(self._context)
@@ -132,11 +176,11 @@ class DeltaTableFiles:
             writer.close()
         names.commitJob(self._context, self._as_scala(written).toSeq())
         document = json.loads(names.addedStatuses().head().json())
-        document["add"]["stats"] = json.dumps({"numRecords": int(rows.size())})
+        document["add"]["stats"] = json.dumps({"numRecords": int(rows.size()), **stats})
         return self._action_of(json.dumps(document))
 
     def commit(self, version: int, removed: Sequence[Any], added: Sequence[Any], counts: Mapping[str, int]) -> Mark:
-        """Commit as ``version``, the one after the version that has exactly the files ``removed``. Returns its mark.
+        """Commit as ``version``: Delta's ``RemoveFile`` and ``AddFile``. Returns its mark.
 
         ``counts`` are the numbers of rows that the history shows. Raises Java's FileAlreadyExistsException when the version exists.
         """
@@ -153,7 +197,7 @@ class DeltaTableFiles:
         }
         self._add(
             version,
-            [json.dumps({"commitInfo": information}), *(file.remove().json() for file in removed), *(file.json() for file in added)],
+            [json.dumps({"commitInfo": information}), *(action.json() for action in (*removed, *added))],
         )
         return self.mark(version)
 

@@ -23,6 +23,7 @@ from pyspark.sql.types import (
 )
 
 from workers.spark.failure import UNREADABLE, JobError, TableError
+from workers.spark.sinks.delta.deletion_vectors import DeletionVectors
 from workers.spark.sinks.delta.highest_keys import HighestKeys
 from workers.spark.sinks.delta.readers import MICROSECONDS, PROPERTIES, refused_names, refused_table
 from workers.spark.sinks.delta.small import SmallDelta
@@ -70,6 +71,7 @@ class DeltaSink(LakeSink):
         self._readers = readers
         self._checked: set[str] = set()
         self._few = SmallDelta(readers)
+        self._vectors = DeletionVectors(readers, self._few.unfit)
         self._sizes: dict[str, int] = {}
         """Identifier → the bytes of the table's files before its last batch. The first batch of a process does not know them."""
         self._versions: dict[str, DeltaVersion] = {}
@@ -90,12 +92,24 @@ class DeltaSink(LakeSink):
         super().apply(batch, rest)
 
     def _without_few(self, effects: Sequence[Effects]) -> Sequence[Effects]:
-        """The effects that need a MERGE. The others are few rows of small tables, and are applied."""
+        """The effects that need a MERGE. The others are applied: few rows of small tables, and rows that the driver can hold."""
         if self._folder is None:
             return effects
-        rest = self._few.left(effects, self._path, lambda table: self._sizes.get(self.identifier(table)), self._threads)
+
+        def size(table: Table) -> int | None:
+            return self._sizes.get(self.identifier(table))
+
+        rest = self._few.left(effects, self._path, size, self._threads)
         self._few.checkpoint()
-        return rest
+        if self._readers != "spark":
+            return rest
+        merged = self._vectors.left(rest, self._path, size, self._threads)
+        self._vectors.checkpoint()
+        for one in rest:
+            if not any(one is other for other in merged):
+                # The next batch need not look at the log again to learn that the table is not small.
+                self._sizes.setdefault(self.identifier(one.table), SMALL + 1)
+        return merged
 
     def looked(self, table: Table, there: DataFrame) -> None:
         """Remember the table's size, which decides how the next batch is written."""

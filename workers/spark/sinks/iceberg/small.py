@@ -176,7 +176,7 @@ class SmallIceberg(SmallTables):
             or iceberg.spark.SparkWriteConf(own, found).wapEnabled()
             or found.operations().current().formatVersion() not in FORMATS
         ):
-            self._unfit.add(place)
+            self.unfit.add(place)
             return None
         files = IcebergFiles(session, found, place)
         same = self.same_columns(files.columns, table) and self.same_columns(files.rows().schema, table)

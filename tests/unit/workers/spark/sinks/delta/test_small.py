@@ -1,8 +1,7 @@
-"""Which Delta tables are changed without Spark, and the order of the rows that are held of them; without Spark."""
+"""The rows that are held of small tables, and the order of groups; without Spark."""
 
 from __future__ import annotations
 
-import json
 from typing import Any, cast
 
 import pytest
@@ -13,7 +12,7 @@ from pyspark.sql.types import StructType
 
 from workers.spark.effects.small_batches import _Change as Change
 from workers.spark.effects.small_batches import _order, _removed
-from workers.spark.sinks.delta.small import SmallDelta, _plain
+from workers.spark.sinks.delta.small import SmallDelta
 from workers.spark.sinks.small_tables import Held
 from workers.spark.tables.local_rows import keyable
 from workers.spark.tables.table import Column, Table
@@ -28,41 +27,6 @@ FIELDS = [
     {"name": "a", "type": "string", "nullable": True, "metadata": MAPPED},
     {"name": "__lsn", "type": "long", "nullable": True, "metadata": MAPPED},
 ]
-MODERN: dict[str, Any] = {
-    "minReaderVersion": 3,
-    "minWriterVersion": 7,
-    "readerFeatures": ["columnMapping", "deletionVectors", "typeWidening"],
-    "writerFeatures": ["columnMapping", "deletionVectors", "typeWidening", "invariants", "appendOnly"],
-}
-LEGACY: dict[str, Any] = {"minReaderVersion": 1, "minWriterVersion": 2}
-
-
-def metadata(fields: list[dict[str, Any]] = FIELDS, **others: Any) -> dict[str, Any]:
-    properties = {"delta.columnMapping.mode": "name", "delta.enableDeletionVectors": "true"}
-    return {"schemaString": json.dumps({"type": "struct", "fields": fields}), "configuration": properties, "partitionColumns": [], **others}
-
-
-def test_tables_of_mirrors_are_changed_without_spark() -> None:
-    assert _plain(metadata(), MODERN, TABLE, "spark", "/t")
-    assert _plain(metadata(configuration={}), LEGACY, TABLE, "all", "/t")
-
-
-@pytest.mark.parametrize(
-    ("found", "protocol", "readers"),
-    [
-        pytest.param(metadata(), MODERN, "all", id="not for all readers"),
-        pytest.param(metadata(), {**MODERN, "writerFeatures": [*MODERN["writerFeatures"], "rowTracking"]}, "spark", id="feature"),
-        pytest.param(metadata(configuration={"delta.enableChangeDataFeed": "true"}), MODERN, "spark", id="property"),
-        pytest.param(metadata(), {"minReaderVersion": 1, "minWriterVersion": 4}, "spark", id="older protocol"),
-        pytest.param(metadata(partitionColumns=["a"]), MODERN, "spark", id="partitions"),
-        pytest.param(metadata([{**FIELDS[0], "nullable": False}, *FIELDS[1:]]), MODERN, "spark", id="not null"),
-        pytest.param(
-            metadata([{**FIELDS[0], "metadata": {"delta.generationExpression": "1"}}, *FIELDS[1:]]), MODERN, "spark", id="generated"
-        ),
-    ],
-)
-def test_other_tables_are_not(found: dict[str, Any], protocol: dict[str, Any], readers: str) -> None:
-    assert not _plain(found, protocol, TABLE, readers, "/t")
 
 
 def test_mirrors_have_the_columns_of_their_tables() -> None:

@@ -1,0 +1,301 @@
+"""Rows of Delta tables that are not small are committed without a MERGE, and the tables are those that a MERGE would leave."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
+
+from pyspark.sql import SparkSession
+
+from tests.support.spark.sink_rig import INT, LONG, PLAIN, TEXT, Rows, down, effects, few, of_all_types, shown, table, up
+from workers.spark.sinks import small_tables
+from workers.spark.sinks.delta import checkpoints, deletion_vectors, small
+from workers.spark.sinks.delta.commit import ENGINE, DeltaTableFiles
+from workers.spark.sinks.delta.sink import DeltaSink
+from workers.spark.tables.table import LSN, Column, Effects, Table
+
+pytestmark = pytest.mark.pg_once
+
+ROWS = 60
+Model = dict[tuple[Any, ...], tuple[Any, ...]]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(small_tables, "SMALL", -1)
+    monkeypatch.setattr(deletion_vectors, "SMALL", 0)
+
+
+def noise(at: int) -> str:
+    return f"text {at}"
+
+
+def commits(folder: Path) -> list[list[dict[str, Any]]]:
+    """The actions of each version of the table ``s.t``."""
+    log = folder / "s" / "t" / "_delta_log"
+    return [[json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] for path in sorted(log.glob("*.json"))]
+
+
+def merged(folder: Path) -> list[bool]:
+    """Of each version, whether Delta committed it."""
+    found = [next(action["commitInfo"] for action in actions if "commitInfo" in action) for actions in commits(folder)]
+    return [information["engineInfo"] != ENGINE for information in found]
+
+
+class Rig:
+    """A sink in ``folder``, the table ``of``, and the rows that it must have."""
+
+    def __init__(self, spark: SparkSession, folder: Path, of: Table = PLAIN) -> None:
+        self.spark, self.folder, self.of = spark, folder, of
+        self.sink = DeltaSink(spark, str(folder))
+        self.model: Model = {}
+
+    def fill(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Create the table."""
+        made = [up(*row, key=len(self.of.key)) for row in rows]
+        self._model(made)
+        self.sink.apply(0, [effects(self.spark, self.of, made)])
+
+    def few(self, rows: Rows, lsn: int = 200) -> None:
+        self._model(rows)
+        self.sink.apply(1, [few(self.spark, self.of, rows, lsn)])
+
+    def many(self, rows: Rows) -> None:
+        """A batch whose rows are not in the driver yet."""
+        self._model(rows)
+        self.sink.apply(1, [replace(effects(self.spark, self.of, rows), known=True, octets=1, changes=len(rows))])
+
+    def check(self) -> None:
+        assert shown(self.sink, self.of) == sorted(self.model.values(), key=repr)
+
+    def _model(self, rows: Iterable[tuple[str, tuple[Any, ...], tuple[Any, ...] | None, list[str]]]) -> None:
+        for _, key, row, _ in rows:
+            self.model.pop(key, None)
+            if row is not None:
+                self.model[key] = row
+
+
+@pytest.fixture
+def rig(spark: SparkSession, tmp_path: Path) -> Rig:
+    found = Rig(spark, tmp_path)
+    found.fill([(at, noise(at), at) for at in range(ROWS)])
+    return found
+
+
+def test_rows_come_change_and_go_without_a_merge(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoints, "COMMITS", 4)
+    before, chance = len(commits(rig.folder)), random.Random(7)
+    for batch in range(8):
+        keys = chance.sample(range(ROWS + 20), 40)
+        rows = [down(key) if chance.random() < 0.3 else up(key, noise(batch), chance.randrange(9)) for key in keys]
+        (rig.few if batch % 2 else rig.many)(rows)
+        rig.check()
+    assert merged(rig.folder)[before:] == [False] * 8
+    assert list((rig.folder / "s" / "t" / "_delta_log").glob("*.checkpoint.parquet"))
+    # Delta's own command finds the table in order.
+    rig.spark.sql(f"OPTIMIZE delta.`{rig.folder}/s/t`")
+    rig.check()
+    rig.few([up(1, "after", 1), down(2)])
+    rig.check()
+
+
+def test_the_rows_have_the_lsn_of_their_change(rig: Rig) -> None:
+    rig.few([up(5, "x", 1), up(ROWS + 1, "y", 2)], lsn=321)
+    found = rig.sink.read(PLAIN)
+    assert found is not None
+    assert sorted(row["id"] for row in found.where(f"{LSN} = 321").collect()) == [5, ROWS + 1]
+    history = rig.spark.sql(f"DESCRIBE HISTORY delta.`{rig.folder}/s/t`").first()
+    assert history is not None
+    assert history["operationMetrics"] == {"numTargetRowsInserted": "1", "numTargetRowsUpdated": "1"}
+
+
+def test_the_statistics_are_those_of_the_rows(rig: Rig) -> None:
+    rig.few([down(3), up(ROWS + 4, "x", 1), up(ROWS + 9, "y", 2), down(ROWS + 90)])
+    stats = [json.loads(action["add"]["stats"]) for action in commits(rig.folder)[-1] if "add" in action]
+    assert [found["numRecords"] for found in stats] == [ROWS, 2]
+    assert [found["tightBounds"] for found in stats] == [False, True]
+    assert [*stats[1]["minValues"].values(), *stats[1]["maxValues"].values()] == [ROWS + 4, ROWS + 9]
+    # Spark answers this from the statistics if they have exact bounds.
+    assert rig.spark.sql(f"SELECT min(id), max(id), count(*) FROM delta.`{rig.folder}/s/t`").first() == (0, ROWS + 9, ROWS + 1)
+
+
+def test_a_file_whose_rows_have_all_gone_goes(rig: Rig) -> None:
+    rig.few([up(ROWS + 1, "x", 1)])
+    rig.few([up(ROWS + 1, "y", 1)])
+    newest = commits(rig.folder)[-1]
+    assert [sorted(action) for action in newest] == [["commitInfo"], ["remove"], ["add"]]
+    rig.few([down(ROWS + 1)])
+    assert [sorted(action) for action in commits(rig.folder)[-1]] == [["commitInfo"], ["remove"]]
+    rig.few([down(ROWS + 1)])
+    assert len(commits(rig.folder)[-1]) == 2, "nothing is left to remove, so there is no commit"
+    rig.check()
+
+
+def test_only_files_that_may_hold_the_keys_are_read(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    own = DeltaTableFiles.marked
+
+    def watched(self: DeltaTableFiles, files: Sequence[Any], places: Any) -> Any:
+        read.append(len(files))
+        return own(self, files, places)
+
+    monkeypatch.setattr(DeltaTableFiles, "marked", watched)
+    rig.few([up(ROWS + 10, "x", 1), up(ROWS + 20, "x", 1)])
+    assert not read, "no file has such keys"
+    rig.few([up(ROWS + 15, "y", 1)])
+    assert read == [1], "the file of the batch before it"
+    rig.few([down(ROWS + 10), up(3, "z", 1)])
+    rig.check()
+
+
+def test_another_process_may_commit_in_between(rig: Rig) -> None:
+    rig.few([up(1, "x", 1)])
+    rig.spark.sql(f"DELETE FROM delta.`{rig.folder}/s/t` WHERE id = 3")
+    del rig.model[(3,)]
+    before = len(commits(rig.folder))
+    rig.few([up(1, "y", 2), up(3, "z", 3)])
+    assert merged(rig.folder)[before:] == [True]
+    rig.few([up(1, "w", 4)])
+    assert merged(rig.folder)[before:] == [True, False]
+    rig.check()
+
+
+def test_a_failure_takes_the_slower_way(rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    def fail(*_: object) -> None:
+        raise FileExistsError
+
+    def broken(*_: object) -> None:
+        raise TypeError("secret")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DeltaTableFiles, "commit", fail)
+        rig.few([up(1, "x", 1), down(2)])
+    assert merged(rig.folder)[-1]
+    assert not caplog.records, "a version that exists is in order"
+    with monkeypatch.context() as patch:
+        patch.setattr(DeltaTableFiles, "marked", broken)
+        rig.few([up(1, "y", 1)])
+    assert [record.getMessage() for record in caplog.records] == [
+        "The commit of few rows of table s.t failed with TypeError: they take the slower way"
+    ]
+    rig.check()
+
+
+def test_columns_that_stay_as_they_are_need_a_merge(rig: Rig) -> None:
+    rig.few([up(1, None, 9, kept=["a"])])
+    assert merged(rig.folder)[-1]
+    rig.model[(1,)] = (1, noise(1), 9)
+    rig.check()
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        pytest.param(table(Column("a", TEXT), Column("b", LONG), Column("c", TEXT), key=("a", "b")), id="text first"),
+        pytest.param(table(Column("k 1", INT), Column("b;", TEXT), Column("a`b", TEXT), key=("k 1", "b;")), id="names"),
+    ],
+)
+def test_keys_of_several_columns_with_nulls(spark: SparkSession, tmp_path: Path, of: Table) -> None:
+    rig, first = Rig(spark, tmp_path, of), str if of.key[0] == "a" else int
+    second = int if of.key[0] == "a" else str
+    rig.fill([(first(at), second(at % 7), noise(at)) for at in range(ROWS)])
+    before = len(commits(tmp_path))
+    rig.few([up(first(8), second(1), "x", key=2), up(first(8), None, "y", key=2), down(first(9), second(3)), down(first(9), second(2))])
+    rig.many([up(None, second(1), "z", key=2), up(first(8), None, "y2", key=2)])
+    rig.few([down(None, second(1)), down(first(8), None)])
+    rig.check()
+    assert merged(tmp_path)[before:] == [False] * 3
+
+
+def test_a_table_of_too_many_files_is_merged_for_some_batches(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deletion_vectors, "FILES", 3)
+    monkeypatch.setattr(deletion_vectors, "AGAIN", 1)
+    before = len(commits(rig.folder))
+    for at in range(4):
+        rig.few([up(ROWS + at, "x", 1)])
+    rig.spark.sql(f"OPTIMIZE delta.`{rig.folder}/s/t`")
+    done = len(commits(rig.folder))
+    for at in range(2):
+        rig.few([up(ROWS + at, "y", 1)])
+    rig.check()
+    found = merged(rig.folder)
+    assert (found[before : done - 1], found[done:]) == ([False, False, False, True], [True, False])
+
+
+def test_many_changes_are_merged(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deletion_vectors, "CHANGES", 1)
+    rig.many([up(1, "x", 1), up(2, "x", 1)])
+    assert merged(rig.folder)[-1]
+    rig.many([up(1, "y", 1)])
+    assert not merged(rig.folder)[-1]
+    rig.check()
+
+
+def test_all_types_are_those_of_a_merge(spark: SparkSession, tmp_path: Path) -> None:
+    of, made = of_all_types()
+    found: list[list[tuple[Any, ...]]] = []
+    for name, direct in (("merged", False), ("direct", True)):
+        sink = DeltaSink(spark, str(tmp_path / name))
+        sink.apply(0, [replace(made(spark, 1, 2), known=False)])
+        one = replace(made(spark, 2, 3), octets=1)
+        if direct:
+            vectors = deletion_vectors.DeletionVectors("spark")
+            assert vectors.applied(one, str(tmp_path / name / of.schema / of.name))
+        else:
+            sink.apply(1, [replace(one, octets=None)])
+        there = sink.read(of)
+        assert there is not None
+        found.append(sorted(tuple(row) for row in there.selectExpr(*(f"cast(`{column}` AS string)" for column in there.columns)).collect()))
+    assert found[0] == found[1]
+
+
+def test_small_tables_are_left_to_their_own_way(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deletion_vectors, "SMALL", 256 * 1024)
+    place = f"{rig.folder}/s/t"
+    assert not deletion_vectors.DeletionVectors("spark").applied(few(rig.spark, PLAIN, [up(1, "y", 1)]), place)
+
+
+def test_small_tables_of_many_rows_are_not(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (small_tables, small, deletion_vectors):
+        monkeypatch.setattr(module, "SMALL", 256 * 1024)
+    monkeypatch.setattr(small_tables, "ROWS", ROWS - 1)
+    rig.few([up(1, "y", 1)])
+    rig.few([up(2, "y", 1), down(3)])
+    vectors = ["deletionVector" in action["add"] for actions in commits(rig.folder)[-2:] for action in actions if "add" in action]
+    assert vectors == [True, False, True, False]
+    rig.check()
+
+
+def test_a_large_table_is_looked_at_once(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (small_tables, small):
+        monkeypatch.setattr(module, "SMALL", 1)
+    opened: list[str] = []
+    own = DeltaTableFiles.__init__
+
+    def watched(self: DeltaTableFiles, session: SparkSession, folder: str) -> None:
+        opened.append(folder)
+        own(self, session, folder)
+
+    monkeypatch.setattr(DeltaTableFiles, "__init__", watched)
+    for at in range(3):
+        rig.few([up(1, "y", at)])
+    assert len(opened) == 2, "once as a small table, and once as a large one"
+    rig.check()
+
+
+def test_a_table_without_vectors_is_merged(spark: SparkSession, tmp_path: Path) -> None:
+    sink = DeltaSink(spark, str(tmp_path))
+    sink.apply(0, [effects(spark, PLAIN, [up(1, "x", 1)])])
+    place = f"{tmp_path}/s/t"
+    one: Effects = few(spark, PLAIN, [up(1, "y", 1)])
+    assert deletion_vectors.DeletionVectors("spark").applied(one, place)
+    spark.sql(f"ALTER TABLE delta.`{place}` SET TBLPROPERTIES (delta.enableDeletionVectors = false)")
+    assert not deletion_vectors.DeletionVectors("spark").applied(one, place)
