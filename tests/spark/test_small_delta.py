@@ -22,7 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from tests.support.spark.sink_rig import INT, PLAIN, TEXT, Rows, down, effects, few, of_all_types, shown, table, up
 from workers.spark.failure import JobError
 from workers.spark.sinks import DeltaPlace, small_tables
-from workers.spark.sinks.delta import commit, small
+from workers.spark.sinks.delta import checkpoints, commit
 from workers.spark.sinks.delta import sink as delta
 from workers.spark.sinks.delta.commit import ENGINE, DeltaTableFiles
 from workers.spark.sinks.delta.sink import DeltaSink
@@ -227,11 +227,15 @@ def test_everything_else_is_merged(rig: Rig, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(small_tables, "ROWS", 1)
     rig.few(wide, [up(5, "v", 50, 5)])
     monkeypatch.undo()
+    # Tables with more rows have another way (test_deletion_vectors.py), which adds a file instead of replacing all.
+    assert engines(rig.folder)[merges:] == [True]
+    newest = (rig.folder / "s" / "t" / "_delta_log" / f"{merges:020}.json").read_text(encoding="utf-8")
+    assert [next(iter(json.loads(line))) for line in newest.splitlines()] == ["commitInfo", "add"]
     other = Rig(rig.spark, rig.folder)
     rig.spark.sql(f"ALTER TABLE delta.`{rig.folder}/s/t` SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
     other.few(wide, [up(6, "u", 60, 6)])
     assert [row[0] for row in shown(rig.sink, wide)] == [3, 4, 5, 6]
-    assert not any(engines(rig.folder)[3:])
+    assert not any(engines(rig.folder)[merges + 1 :])
 
 
 def gathered(rig: Rig, rows: Rows, octets: int | None) -> None:
@@ -293,7 +297,7 @@ def test_marked_rows_stay_deleted(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.long
 def test_log_gets_checkpoints(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(small, "CHECKPOINTS", 2)
+    monkeypatch.setattr(checkpoints, "COMMITS", 2)
     rig.fill(PLAIN, [up(1, "x", 10)])
     for number in range(2, 6):
         rig.few(PLAIN, [up(number, "y", number)])
