@@ -141,19 +141,12 @@ class SmallTables(ABC):
 
         ``place`` gives a table's place, ``size`` the bytes of its files before the last MERGE. The first batch of a process has none.
         """
-        applied: list[Effects] = []
-        merged: set[str] = set()
 
-        def attempt(one: Effects) -> None:
-            name, known = place(one.table), size(one.table)
-            # Several topics may fill one table. Their effects stay in order: a truncate of one removes older rows of all.
-            if name not in merged and (known or 0) <= SMALL and self.applied(one, name, small=known is not None):
-                applied.append(one)
-            else:
-                merged.add(name)
+        def attempt(one: Effects, name: str) -> bool:
+            known = size(one.table)
+            return (known or 0) <= SMALL and self.applied(one, name, small=known is not None)
 
-        side_by_side(attempt, effects, threads)
-        rest = [one for one in effects if not any(one is other for other in applied)]
+        rest = not_applied(effects, place, attempt, threads)
         self.forget([place(one.table) for one in rest])
         return rest
 
@@ -217,6 +210,33 @@ class SmallTables(ABC):
     def same_columns(self, there: StructType, table: Table) -> bool:
         """See :func:`same_columns`."""
         return same_columns(there, table, self.stored)
+
+
+def not_applied(
+    effects: Sequence[Effects], place: Callable[[Table], str], attempt: Callable[[Effects, str], bool], threads: int
+) -> Sequence[Effects]:
+    """Call ``attempt`` for each of the effects and its table's place, several at once. Return those for which it is false.
+
+    If it is false for some effects, the later ones on the same table are returned too. Several topics may fill one table, and their effects
+    stay in order: a truncate of one removes older rows of all.
+    """
+    applied: list[Effects] = []
+    refused: set[str] = set()
+
+    def work(one: Effects) -> None:
+        name = place(one.table)
+        if name not in refused and attempt(one, name):
+            applied.append(one)
+        else:
+            refused.add(name)
+
+    side_by_side(work, effects, threads)
+    return without(effects, applied)
+
+
+def without(effects: Sequence[Effects], others: Sequence[Effects]) -> Sequence[Effects]:
+    """The effects that are not among the others. Effects are not compared, because that would compare DataFrames. Pure."""
+    return [one for one in effects if not any(one is other for other in others)]
 
 
 def simple(effects: Effects) -> bool:

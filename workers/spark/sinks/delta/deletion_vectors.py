@@ -26,9 +26,9 @@ from workers.spark.fallback import Fallbacks
 from workers.spark.sinks.delta.checkpoints import Checkpoints
 from workers.spark.sinks.delta.commit import DeltaTableFiles, Mark, Marked, file_name
 from workers.spark.sinks.delta.plain import is_plain
-from workers.spark.sinks.incoming import limits, side_by_side
+from workers.spark.sinks.incoming import limits
 from workers.spark.sinks.merge_statement import between
-from workers.spark.sinks.small_tables import FAILURES, GATHERED, SMALL, described, same_columns, simple
+from workers.spark.sinks.small_tables import FAILURES, GATHERED, SMALL, described, not_applied, same_columns, simple
 from workers.spark.tables.local_rows import Projection, collected, effects_kind, growing, local_frame, local_rows
 from workers.spark.tables.names import quoted
 from workers.spark.tables.table import UPSERT, Effects, Table, shape_of
@@ -130,21 +130,12 @@ class DeletionVectors:
 
         ``place`` gives a table's folder, ``size`` the bytes of its files before the last MERGE of this process; None before the first.
         """
-        applied: list[Effects] = []
-        merged: set[str] = set()
 
-        def attempt(one: Effects) -> None:
-            path = place(one.table)
-            # Several topics may fill one table. Their effects stay in order: a truncate of one removes older rows of all.
+        def attempt(one: Effects, path: str) -> bool:
             known = size(one.table)
-            large = known is None or known > SMALL or path in self._crowded
-            if path not in merged and large and self.applied(one, path):
-                applied.append(one)
-            else:
-                merged.add(path)
+            return (known is None or known > SMALL or path in self._crowded) and self.applied(one, path)
 
-        side_by_side(attempt, effects, threads)
-        rest = [one for one in effects if not any(one is other for other in applied)]
+        rest = not_applied(effects, place, attempt, threads)
         self.forget([place(one.table) for one in rest])
         return rest
 

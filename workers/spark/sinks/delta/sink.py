@@ -31,7 +31,7 @@ from workers.spark.sinks.delta.version import DeltaVersion, version_of
 from workers.spark.sinks.incoming import Incoming
 from workers.spark.sinks.lake import LakeSink
 from workers.spark.sinks.merge_statement import at_least, between
-from workers.spark.sinks.small_tables import SMALL
+from workers.spark.sinks.small_tables import SMALL, without
 from workers.spark.tables.evolution import Drop, Rename, Step
 from workers.spark.tables.names import escaped, literal, quoted
 from workers.spark.tables.partitions import partitioned, partitions_of
@@ -84,7 +84,7 @@ class DeltaSink(LakeSink):
         """See :meth:`LakeSink.apply`. A change of a row rewrites its file in a small table, and marks the row in the others."""
         effects = self._without_few(effects)
         small = [one for one in effects if self._sizes.get(self.identifier(one.table), SMALL + 1) <= SMALL]
-        rest = [one for one in effects if not any(one is other for other in small)]
+        rest = without(effects, small)
         if small:
             # The setting is the session's, so the two parts cannot be written at the same time.
             with _set(small[0].rows.sparkSession, _REWRITE):
@@ -105,10 +105,9 @@ class DeltaSink(LakeSink):
             return rest
         merged = self._vectors.left(rest, self._path, size, self._threads)
         self._vectors.checkpoint()
-        for one in rest:
-            if not any(one is other for other in merged):
-                # The next batch need not look at the log again to learn that the table is not small.
-                self._sizes.setdefault(self.identifier(one.table), SMALL + 1)
+        for one in without(rest, merged):
+            # The next batch need not look at the log again to learn that the table is not small.
+            self._sizes.setdefault(self.identifier(one.table), SMALL + 1)
         return merged
 
     def looked(self, table: Table, there: DataFrame) -> None:
