@@ -1,7 +1,8 @@
 """Measures how far a running mirror is behind while pgbench writes at a steady rate, or while such a load is replayed.
 
-The lag at a moment is the age of the newest change that the tables have. It is largest immediately before a batch ends. Therefore each
-line of the mirror about a batch gives one lag: the time from the newest record of the batch before it to this line.
+The lag at a moment is the age of the newest change that the tables have, but not more than the time since the load began: before that
+they have all changes. It is largest immediately before a batch ends. Therefore each line of the mirror about a batch gives one lag: the
+time from the newest record of the batch before it to this line.
 """
 
 from __future__ import annotations
@@ -53,9 +54,9 @@ class Applied:
         return self.at - self.age
 
 
-def lags(batches: list[Applied]) -> list[float]:
-    """The lag immediately before each batch but the first ended, in seconds. Pure."""
-    return [round(batch.at - before.newest, 2) for before, batch in pairwise(batches)]
+def lags(batches: list[Applied], begun: float) -> list[float]:
+    """The lag immediately before each batch but the first ended, in seconds, under a load that began at ``begun``. Pure."""
+    return [round(batch.at - max(before.newest, begun), 2) for before, batch in pairwise(batches)]
 
 
 class Watch:
@@ -179,12 +180,13 @@ class Figures:
     def __init__(self, watch: Watch, tree: ProcessTree) -> None:
         self._watch, self._tree = watch, tree
         self._first, self._records, self._cpu, self._begun = len(watch.batches) - 1, watch.records, tree.cpu(), time.monotonic()
+        self._since = time.time()
 
     def of(self, events: int) -> dict[str, object]:
         """Wait for the batches of ``events`` records, which have all been written now. Raises BenchError as :meth:`Watch.until`."""
         ended = time.monotonic()
         self._watch.until(self._records + events)
-        found, drained = lags(self._watch.batches[self._first :]), time.monotonic() - ended
+        found, drained = lags(self._watch.batches[self._first :], self._since), time.monotonic() - ended
         return {
             "events": events,
             "events_s": round(events / (ended - self._begun)),

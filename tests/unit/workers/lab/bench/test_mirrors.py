@@ -19,8 +19,10 @@ def test_batches_are_read_from_whole_lines_about_batches() -> None:
 
 def test_lag_is_the_age_of_the_newest_change_immediately_before_a_batch_ends() -> None:
     # The second batch ends 3 s after the first one, whose newest change was 2 s old then.
-    assert lags([Applied(100.0, 10, 2.0), Applied(103.0, 20, 1.5), Applied(104.0, 5, 0.25)]) == [5.0, 2.5]
-    assert lags([Applied(100.0, 10, 2.0)]) == []
+    batches = [Applied(100.0, 10, 2.0), Applied(103.0, 20, 1.5), Applied(104.0, 5, 0.25)]
+    assert lags(batches, 97.0) == [5.0, 2.5]
+    assert lags(batches, 99.0) == [4.0, 2.5], "before the load the tables had all changes"
+    assert lags([Applied(100.0, 10, 2.0)], 0.0) == []
 
 
 def test_records_are_cut_into_the_parts_of_the_ticks() -> None:
