@@ -17,10 +17,10 @@ from pyspark.sql import SparkSession
 
 from tests.support.spark.sink_rig import INT, LONG, PLAIN, TEXT, Rows, down, effects, few, of_all_types, shown, table, up
 from workers.spark.sinks import small_tables
-from workers.spark.sinks.delta import checkpoints, deletion_vectors, small
+from workers.spark.sinks.delta import checkpoints, deletion_vectors, joined_files, small
 from workers.spark.sinks.delta.commit import ENGINE, DeltaTableFiles
 from workers.spark.sinks.delta.sink import DeltaSink
-from workers.spark.tables.table import LSN, Column, Effects, Table
+from workers.spark.tables.table import LSN, UPSERT, Column, Effects, Table
 
 pytestmark = pytest.mark.pg_once
 
@@ -38,16 +38,29 @@ def text(at: int) -> str:
     return f"text {at}"
 
 
-def commits(folder: Path) -> list[list[dict[str, Any]]]:
-    """The actions of each version of the table ``s.t``."""
-    log = folder / "s" / "t" / "_delta_log"
+def commits(folder: Path, of: Table = PLAIN) -> list[list[dict[str, Any]]]:
+    """The actions of each version of the table."""
+    log = folder / of.schema / of.name / "_delta_log"
     return [[json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] for path in sorted(log.glob("*.json"))]
 
 
-def merged(folder: Path) -> list[bool]:
+def merged(folder: Path, of: Table = PLAIN) -> list[bool]:
     """Of each version, whether Delta committed it."""
-    found = [next(action["commitInfo"] for action in actions if "commitInfo" in action) for actions in commits(folder)]
+    found = [next(action["commitInfo"] for action in actions if "commitInfo" in action) for actions in commits(folder, of)]
     return [information["engineInfo"] != ENGINE for information in found]
+
+
+def files_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of files in which rows are looked for from now on."""
+    read: list[int] = []
+    own = DeltaTableFiles.marked
+
+    def watched(self: DeltaTableFiles, files: Sequence[Any], places: Any) -> Any:
+        read.append(len(files))
+        return own(self, files, places)
+
+    monkeypatch.setattr(DeltaTableFiles, "marked", watched)
+    return read
 
 
 class Rig:
@@ -73,6 +86,13 @@ class Rig:
         self._model(rows)
         self.sink.apply(1, [replace(effects(self.spark, self.of, rows), known=True, octets=1, changes=len(rows))])
 
+    def spread(self, rows: Rows) -> None:
+        """A batch whose rows are too many for the driver."""
+        self._model(rows)
+        found = effects(self.spark, self.of, rows)
+        many = deletion_vectors.CHANGES + 1
+        self.sink.apply(1, [replace(found, rows=found.rows.repartition(3), known=True, octets=1, changes=many)])
+
     def check(self) -> None:
         assert shown(self.sink, self.of) == sorted(self.model.values(), key=repr)
 
@@ -93,12 +113,12 @@ def rig(spark: SparkSession, tmp_path: Path) -> Rig:
 def test_rows_come_change_and_go_without_a_merge(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "COMMITS", 4)
     before, chance = len(commits(rig.folder)), random.Random(7)
-    for batch in range(8):
+    for batch in range(9):
         keys = chance.sample(range(ROWS + 20), 40)
         rows = [down(key) if chance.random() < 0.3 else up(key, text(batch), chance.randrange(9)) for key in keys]
-        (rig.few if batch % 2 else rig.many)(rows)
+        (rig.few, rig.many, rig.spread)[batch % 3](rows)
         rig.check()
-    assert merged(rig.folder)[before:] == [False] * 8
+    assert merged(rig.folder)[before:] == [False] * 9
     assert list((rig.folder / "s" / "t" / "_delta_log").glob("*.checkpoint.parquet"))
     # Delta's own command finds the table in order.
     rig.spark.sql(f"OPTIMIZE delta.`{rig.folder}/s/t`")
@@ -127,6 +147,20 @@ def test_the_statistics_are_those_of_the_rows(rig: Rig) -> None:
     assert rig.spark.sql(f"SELECT min(id), max(id), count(*) FROM delta.`{rig.folder}/s/t`").first() == (0, ROWS + 9, ROWS + 1)
 
 
+def test_the_statistics_of_many_rows_are_those_of_delta(rig: Rig) -> None:
+    rig.spread([down(3), up(ROWS + 4, "x", 1), up(ROWS + 9, "y", 2), down(ROWS + 90)])
+    kept, new = [json.loads(action["add"]["stats"]) for action in commits(rig.folder)[-1] if "add" in action]
+    assert (kept["numRecords"], new["numRecords"]) == (ROWS, 2)
+    assert len(new["minValues"]) == 4, "those of all columns"
+    assert rig.spark.sql(f"SELECT min(id), max(id), count(*) FROM delta.`{rig.folder}/s/t`").first() == (0, ROWS + 9, ROWS + 1)
+    before = len(commits(rig.folder))
+    rig.spread([down(ROWS + 90)])
+    assert len(commits(rig.folder)) == before, "no row is left to remove"
+    rig.spread([down(ROWS + 4), down(ROWS + 9)])
+    assert not any("deletionVector" in action.get("add", {}) for action in commits(rig.folder)[-1])
+    rig.check()
+
+
 def test_a_file_whose_rows_have_all_gone_goes(rig: Rig) -> None:
     rig.few([up(ROWS + 1, "x", 1)])
     rig.few([up(ROWS + 1, "y", 1)])
@@ -141,19 +175,17 @@ def test_a_file_whose_rows_have_all_gone_goes(rig: Rig) -> None:
 
 
 def test_only_files_that_may_hold_the_keys_are_read(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[int] = []
-    own = DeltaTableFiles.marked
-
-    def watched(self: DeltaTableFiles, files: Sequence[Any], places: Any) -> Any:
-        read.append(len(files))
-        return own(self, files, places)
-
-    monkeypatch.setattr(DeltaTableFiles, "marked", watched)
+    read = files_read(monkeypatch)
     rig.few([up(ROWS + 10, "x", 1), up(ROWS + 20, "x", 1)])
     assert not read, "no file has such keys"
     rig.few([up(ROWS + 15, "y", 1)])
     assert read == [1], "the file of the batch before it"
     rig.few([down(ROWS + 10), up(3, "z", 1)])
+    read.clear()
+    rig.spread([up(ROWS + 30, "x", 1)])
+    assert not read, "no file has such keys"
+    rig.spread([up(ROWS + 19, "x", 1), up(ROWS + 30, "y", 1)])
+    assert read == [2], "the files of two batches before it, but not the first one"
     rig.check()
 
 
@@ -166,6 +198,10 @@ def test_another_process_may_commit_in_between(rig: Rig) -> None:
     assert merged(rig.folder)[before:] == [True]
     rig.few([up(1, "w", 4)])
     assert merged(rig.folder)[before:] == [True, False]
+    rig.spark.sql(f"DELETE FROM delta.`{rig.folder}/s/t` WHERE id = 4")
+    rig.spread([up(1, "z", 5), up(3, "w", 3), up(4, "v", 4)])
+    rig.spread([up(4, "w", 4)])
+    assert merged(rig.folder)[before + 2 :] == [True, True, False]
     rig.check()
 
 
@@ -184,16 +220,19 @@ def test_a_failure_takes_the_slower_way(rig: Rig, monkeypatch: pytest.MonkeyPatc
     with monkeypatch.context() as patch:
         patch.setattr(DeltaTableFiles, "marked", broken)
         rig.few([up(1, "y", 1)])
+        rig.spread([up(1, "z", 1), up(5, "z", 2)])
+    assert merged(rig.folder)[-2:] == [True, True]
     assert [record.getMessage() for record in caplog.records] == [
-        "The commit of few rows of table s.t failed with TypeError: they take the slower way"
+        "The commit of rows of table s.t failed with TypeError: they take the slower way"
     ]
     rig.check()
 
 
 def test_columns_that_stay_as_they_are_need_a_merge(rig: Rig) -> None:
-    rig.few([up(1, None, 9, kept=["a"])])
-    assert merged(rig.folder)[-1]
-    rig.model[(1,)] = (1, text(1), 9)
+    for at, apply in enumerate((rig.few, rig.spread)):
+        apply([up(at, None, 9, kept=["a"])])
+        assert merged(rig.folder)[-1]
+        rig.model[(at,)] = (at, text(at), 9)
     rig.check()
 
 
@@ -211,9 +250,33 @@ def test_keys_of_several_columns_with_nulls(spark: SparkSession, tmp_path: Path,
     before = len(commits(tmp_path))
     rig.few([up(first(8), second(1), "x", key=2), up(first(8), None, "y", key=2), down(first(9), second(3)), down(first(9), second(2))])
     rig.many([up(None, second(1), "z", key=2), up(first(8), None, "y2", key=2)])
+    rig.spread([up(None, second(1), "z2", key=2), up(first(8), None, "y3", key=2), up(first(10), second(3), "x2", key=2)])
     rig.few([down(None, second(1)), down(first(8), None)])
     rig.check()
-    assert merged(tmp_path)[before:] == [False] * 3
+    assert merged(tmp_path)[before:] == [False] * 4
+
+
+def test_rows_without_a_key_are_added_once(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = table(Column("id", INT), Column("a", TEXT), key=())
+    rig, read = Rig(spark, tmp_path, of), files_read(monkeypatch)
+
+    def rows(first: int) -> Rows:
+        # As in workers.spark.effects.places. Delta's statistics have only the first characters of such a place.
+        return [(UPSERT, (f"{at:016X}/{at + 1000}/{'F' * 16}/1",), (at, text(at)), []) for at in range(first, first + 20)]
+
+    rig.sink.apply(0, [effects(spark, of, rows(0))])
+    rig.few(rows(20))
+    assert not read, "they are after all others"
+    for apply in (rig.spread, rig.many, rig.few):
+        apply(rows(40))
+    rig.spread(rows(60))
+    assert read == [1, 1], "the files of the rows that came again, not those of earlier ones"
+    rig.model = {(at,): (at, text(at)) for at in range(80)}
+    rig.check()
+    assert merged(tmp_path).count(True) == 2, "the table's creation and its first rows"
+    rig.sink.apply(1, [replace(effects(spark, of, rows(80), truncated=1_000), known=True)])
+    rig.sink.apply(1, [replace(effects(spark, of, rows(100)), known=True, replaced=(("0", "1"),))])
+    assert merged(tmp_path).count(True) == 4, "what removes rows by their places is merged"
 
 
 def test_a_table_of_too_many_files_is_merged_for_some_batches(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,31 +294,101 @@ def test_a_table_of_too_many_files_is_merged_for_some_batches(rig: Rig, monkeypa
     assert (found[before : done - 1], found[done:]) == ([False, False, False, True], [True, False])
 
 
-def test_many_changes_are_merged(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_files_are_joined_when_they_are_many(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joined_files, "MANY", 5)
+    for at in range(3):
+        rig.few([up(ROWS + at, "x", at), up(1, text(at), at)])
+    before = commits(rig.folder)
+    assert not any("OPTIMIZE" in json.dumps(actions) for actions in before)
+    rig.few([up(ROWS + 2, "y", 9), down(ROWS + 3)])
+    rig.check()
+    done = commits(rig.folder)[-1]
+    changed = [next(iter(action.values()))["dataChange"] for action in done if "commitInfo" not in action]
+    assert changed == [False] * 6, "the first file and those of four batches go, and one comes: readers of changes see none"
+    assert sum("add" in action for action in done) == 1
+    history = rig.spark.sql(f"DESCRIBE HISTORY delta.`{rig.folder}/s/t`").first()
+    assert history is not None
+    assert history["operation"] == "OPTIMIZE"
+    rig.spread([up(ROWS, "z", 1), up(2, "z", 2)])
+    rig.few([up(ROWS + 1, "w", 1)])
+    rig.check()
+    assert not any(merged(rig.folder)[len(before) :])
+
+
+def test_large_files_are_not_joined(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joined_files, "MANY", 2)
+    monkeypatch.setattr(joined_files, "SMALL_FILE", 10)
+    before = len(commits(rig.folder))
+    for at in range(4):
+        rig.few([up(ROWS + at, "x", at)])
+    assert len(commits(rig.folder)) == before + 4
+
+
+@pytest.mark.parametrize("race", [False, True])
+def test_files_that_cannot_be_joined_stay(rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, race: bool) -> None:
+    def fail(*_: object) -> None:
+        raise FileExistsError if race else TypeError("secret")
+
+    monkeypatch.setattr(joined_files, "MANY", 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(DeltaTableFiles, "unchanged", fail)
+        for at in range(4):
+            rig.few([up(ROWS + at, "x", at)])
+    assert caplog.messages == (
+        [] if race else ["The joining of files of rows of table s.t failed with TypeError: they take the slower way"]
+    )
+    rig.few([up(ROWS + 9, "x", 9)])
+    assert any("OPTIMIZE" in json.dumps(actions) for actions in commits(rig.folder)) == race, "an error is not repeated by each batch"
+    rig.check()
+
+
+def test_only_rows_of_many_changes_stay_with_the_tasks(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[object] = []
+    own = DeltaTableFiles.write_by_job
+
+    def watched(self: DeltaTableFiles, rows: Any) -> list[Any]:
+        written.append(rows)
+        return own(self, rows)
+
+    monkeypatch.setattr(DeltaTableFiles, "write_by_job", watched)
     monkeypatch.setattr(deletion_vectors, "CHANGES", 1)
+    rig.many([up(1, "x", 1)])
+    assert not written
     rig.many([up(1, "x", 1), up(2, "x", 1)])
+    assert len(written) == 1
+    rig.check()
+
+
+def test_a_truncate_is_merged(rig: Rig) -> None:
+    rig.sink.apply(1, [replace(effects(rig.spark, PLAIN, [up(1, "x", 1)], truncated=1_000), known=True)])
     assert merged(rig.folder)[-1]
-    rig.many([up(1, "y", 1)])
+    rig.model = {(1,): (1, "x", 1)}
+    rig.spread([up(2, "y", 1)])
     assert not merged(rig.folder)[-1]
     rig.check()
 
 
-def test_all_types_are_those_of_a_merge(spark: SparkSession, tmp_path: Path) -> None:
+def test_all_types_are_those_of_a_merge(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of, made = of_all_types()
     found: list[list[tuple[Any, ...]]] = []
-    for name, direct in (("merged", False), ("direct", True)):
+    for name, direct in (("merged", False), ("direct", True), ("by jobs", False)):
         sink = DeltaSink(spark, str(tmp_path / name))
         sink.apply(0, [replace(made(spark, 1, 2), known=False)])
         one = replace(made(spark, 2, 3), octets=1)
         if direct:
             vectors = deletion_vectors.DeletionVectors("spark")
             assert vectors.applied(one, str(tmp_path / name / of.schema / of.name))
+        elif name == "merged":
+            with monkeypatch.context() as patch:
+                patch.setattr(DeltaSink, "shortened", lambda *_: False)
+                sink.apply(1, [replace(one, octets=None)])
         else:
             sink.apply(1, [replace(one, octets=None)])
+        assert merged(tmp_path / name, of)[-1] == (name == "merged")
         there = sink.read(of)
         assert there is not None
         found.append(sorted(tuple(row) for row in there.selectExpr(*(f"cast(`{column}` AS string)" for column in there.columns)).collect()))
-    assert found[0] == found[1]
+    assert found[0] == found[1] == found[2]
 
 
 def test_small_tables_are_left_to_their_own_way(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,6 +405,18 @@ def test_small_tables_of_many_rows_are_not(rig: Rig, monkeypatch: pytest.MonkeyP
     rig.few([up(2, "y", 1), down(3)])
     vectors = ["deletionVector" in action["add"] for actions in commits(rig.folder)[-2:] for action in actions if "add" in action]
     assert vectors == [True, False, True, False]
+    rig.check()
+
+
+def test_a_table_that_grows_is_not_merged(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (small_tables, small, deletion_vectors):
+        monkeypatch.setattr(module, "SMALL", 8_000)
+    before, chance = len(commits(rig.folder)), random.Random(5)
+    for batch in range(5):
+        rig.many([up(ROWS + 40 * batch + at, chance.randbytes(30).hex(), at) for at in range(40)])
+    # The first batch of a process does not know the table's size.
+    assert merged(rig.folder)[before:] == [True, False, False, False, False]
+    assert len([path for path in rig.folder.rglob("*.parquet") if "_delta_log" not in path.parts]) > 5, "files are added at last"
     rig.check()
 
 

@@ -58,7 +58,7 @@ def test_other_effects_take_a_job(spark: SparkSession, monkeypatch: pytest.Monke
     # As another version of Spark would.
     monkeypatch.setattr(Projection, "run", lambda self, rows: rows.methodOfAnotherVersion())
     assert local.batch(few(spark, PLAIN, [up(1, "x", 1)])) is None
-    assert caplog.messages == ["The flattening of few rows of table s.t failed with Py4JError: they take the slower way"]
+    assert caplog.messages == ["The flattening of rows of table s.t failed with Py4JError: they take the slower way"]
 
 
 @pytest.mark.parametrize("lake", ["delta", pytest.param("iceberg", marks=pytest.mark.long)])

@@ -211,6 +211,16 @@ def test_table_that_is_gone_is_not_made_again(rig: Rig) -> None:
     assert not (rig.folder / "s" / "t").exists()
 
 
+def test_rows_without_a_key_are_added_once(rig: Rig) -> None:
+    of = table(Column("id", INT), Column("a", TEXT), key=())
+    rig.sink.apply(0, [effects(rig.spark, of, [(UPSERT, ("p1",), (1, "x"), []), (UPSERT, ("p2",), (1, "x"), [])])])
+    before = len(engines(rig.folder))
+    for _ in range(2):
+        rig.few(of, [(UPSERT, ("p2",), (1, "x"), []), (UPSERT, ("p3",), (3, None), [])])
+        assert shown(rig.sink, of) == [(1, "x"), (1, "x"), (3, None)]
+    assert engines(rig.folder)[before:] == [True, True]
+
+
 @pytest.mark.long
 def test_everything_else_is_merged(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     rig.fill(PLAIN, [up(1, "x", 10), up(2, "y", 20)])
@@ -275,7 +285,7 @@ def test_failure_of_the_cheap_way_is_reported(rig: Rig, monkeypatch: pytest.Monk
         # As another version of Delta would.
         patch.setattr(DeltaTableFiles, "files", lambda self: list(self._snapshot.filesOfAnotherVersion()))
         rig.few(PLAIN, [up(2, "y", 20)])
-    assert caplog.messages == ["The commit of few rows of table s.t failed with Py4JError: they take the slower way"]
+    assert caplog.messages == ["The commit of rows of table s.t failed with Py4JError: they take the slower way"]
     rig.few(PLAIN, [up(3, "z", 30)])
     assert shown(rig.sink, PLAIN) == [(1, "x", 10), (2, "y", 20), (3, "z", 30)]
     assert engines(rig.folder)[2:] == [False, True]

@@ -163,7 +163,7 @@ def test_failure_of_the_cheap_way_is_reported(rig: Rig, monkeypatch: pytest.Monk
         patch.setattr(Projection, "run", lambda self, rows: rows.methodOfAnotherVersion())
         rig.few(1, PLAIN, [up(2, "y", 20)])
     rig.few(2, PLAIN, [up(3, "z", 30)])
-    assert caplog.messages == ["The writing of few rows of table s.t failed with Py4JError: they take the slower way"]
+    assert caplog.messages == ["The writing of rows of table s.t failed with Py4JError: they take the slower way"]
     assert shown(rig.sink, PLAIN) == [(1, "x", 10), (2, "y", 20), (3, "z", 30)]
     assert rig.given == [True, False, True]
 

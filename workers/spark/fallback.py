@@ -1,7 +1,7 @@
-"""Reports that a small batch took the way of large ones because of an error.
+"""Reports that a batch took a slower way because of an error.
 
-The cheap ways of small batches use parts of Spark and Delta that may change with their versions. The way of large batches then gives the
-same tables, so without a report the change would only show as slowness.
+The cheap ways of batches use parts of Spark and Delta that may change with their versions. The slower way then gives the same tables, so
+without a report the change would only show as slowness.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from py4j.protocol import Py4JJavaError
 
 _LOG: Final = logging.getLogger(__name__)
-_RACE: Final = frozenset(("java.nio.file.FileAlreadyExistsException", FileExistsError.__name__))
+RACE: Final = frozenset(("java.nio.file.FileAlreadyExistsException", FileExistsError.__name__))
 """Another process has committed the version first, which is in order."""
 
 
@@ -31,13 +31,13 @@ class Fallbacks:
     def report(self, table: str, error: Exception) -> None:
         """Write one line about the table (``schema.name``, or its place). It has no text of the error, which may hold values of rows."""
         reason = reason_of(error)
-        if reason in _RACE:
+        if reason in RACE:
             return
         with self._lock:
             Fallbacks.total += 1
         if (table, reason) not in self._known:
             self._known.add((table, reason))
-            _LOG.warning("%s of few rows of table %s failed with %s: they take the slower way", self._step, table, reason)
+            _LOG.warning("%s of rows of table %s failed with %s: they take the slower way", self._step, table, reason)
 
 
 def reason_of(error: Exception) -> str:

@@ -15,7 +15,7 @@ from pyspark.sql.types import DataType, DateType, IntegerType, LongType, ShortTy
 
 from workers.spark.failure import TableError
 from workers.spark.tables.names import literal
-from workers.spark.tables.table import DELETE, LSN, POSITION, Effects, Table
+from workers.spark.tables.table import DELETE, LSN, POSITION, Effects, Table, keys_of
 
 LONGEST_BOUND: Final = 200
 """The most characters of a text that bounds a scan. A longer one would only enlarge the statement."""
@@ -49,17 +49,14 @@ class Incoming(Batch):
 
     ``bounds`` are a key column and literals of its lowest and highest value, if the type allows such bounds. ``wide`` are bounds
     that batches with similar keys share. ``ends`` are those values for whole numbers and texts; Python orders them as Spark does.
+    ``deletes`` of the rows are deletes.
     """
 
     rows: DataFrame
     bounds: tuple[str, str, str] | None
     wide: tuple[str, str, str] | None
     ends: Ends | None = None
-
-
-def keys_of(table: Table) -> tuple[str, ...]:
-    """The key's columns; :data:`POSITION` for a table without a key."""
-    return table.key or (POSITION,)
+    deletes: int = 0
 
 
 def own_columns(table: Table) -> dict[str, DataType]:
@@ -107,7 +104,7 @@ def incoming(effects: Effects) -> Iterator[Incoming]:
         kept = rows.agg(F.array_distinct(F.flatten(F.collect_set("kept")))).first()[0] if most > 0 else ()
         nullable = frozenset(name for name, missing in zip(keys, nulls, strict=True) if missing)
         bounds, wide, ends = (None, None, None) if keys[bound] in nullable else limits(keys[bound], types[bound], lowest, highest)
-        yield Incoming(table, count, effects.truncated, effects.replaced, frozenset(kept), nullable, rows, bounds, wide, ends)
+        yield Incoming(table, count, effects.truncated, effects.replaced, frozenset(kept), nullable, rows, bounds, wide, ends, deletes)
     finally:
         rows.unpersist()
 

@@ -87,13 +87,18 @@ class LakeSink(ABC):
         session.sql(f"ALTER TABLE {identifier} DROP COLUMN {quoted(name)}")
 
     def looked(self, table: Table, there: DataFrame) -> None:  # noqa: B027 - most formats need nothing of it
-        """Called with the mirror as it is before each batch."""
+        """Called with the mirror as it is before each batch, except those that were :meth:`shortened`."""
 
     def evolved(self, identifier: str) -> None:  # noqa: B027 - the same
         """Called when the mirror's columns have changed."""
 
     def brought(self, session: SparkSession, identifier: str, batch: Incoming, *, new: bool) -> None:  # noqa: B027 - the same
         """Called when the batch is in the mirror. ``new``: the batch has created it."""
+
+    def shortened(self, effects: Effects, batch: Incoming) -> bool:
+        """Apply the batch, which has the rows of the effects, in a shorter way than by a MERGE. False: nothing of it is applied."""
+        del effects, batch
+        return False
 
     def lacks(self, session: SparkSession, identifier: str, batch: Incoming) -> bool:
         """Whether the mirror is known to have none of the batch's keys, without a look at its rows."""
@@ -130,10 +135,17 @@ class LakeSink(ABC):
     def _apply(self, effects: Effects) -> None:
         session, table = effects.rows.sparkSession, effects.table
         as_written(session)
-        identifier, own = self.identifier(table), own_columns(table)
         refusal = self.refusal(table)
         if refusal is not None:
             raise TableError(table.full_name, refusal)
+        given = self._local.batch(effects)
+        with incoming(effects) if given is None else nullcontext(given) as batch:
+            # Rows in the driver have been tried before.
+            if given is not None or not self.shortened(effects, batch):
+                self._apply_batch(session, effects, batch)
+
+    def _apply_batch(self, session: SparkSession, effects: Effects, batch: Incoming) -> None:
+        table, identifier, own = effects.table, self.identifier(effects.table), own_columns(effects.table)
         there = self._read(session, identifier)
         if there is None and effects.known:
             raise vanished(table, self.place(table))
@@ -144,11 +156,9 @@ class LakeSink(ABC):
         else:
             self.looked(table, there)
             columns = self._evolve(session, identifier, effects, there)
-        given = self._local.batch(effects)
-        with incoming(effects) if given is None else nullcontext(given) as batch:
-            fresh = there is None or (batch.truncated is None and self.lacks(session, identifier, batch))
-            self._bring(session, identifier, batch, columns, insert_statement if fresh else merge_statement)
-            self.brought(session, identifier, batch, new=there is None)
+        fresh = there is None or (batch.truncated is None and self.lacks(session, identifier, batch))
+        self._bring(session, identifier, batch, columns, insert_statement if fresh else merge_statement)
+        self.brought(session, identifier, batch, new=there is None)
 
     def _bring(self, session: SparkSession, identifier: str, batch: Incoming, columns: Sequence[str], statement: Statement) -> None:
         if batch.count == 0:

@@ -49,13 +49,13 @@ class LocalIncoming:
             return None
         if any(kept != "0" for _, kept, *_ in found):
             return None
+        deletes = sum(op == DELETE for op, *_ in found)
         if effects.seen is not None:
-            deletes = sum(op == DELETE for op, *_ in found)
             effects.seen(len(found) - deletes, deletes)
         nullable = frozenset(key for at, key in enumerate(table.key, 2) if any(one[at] is None for one in found))
         texts = [] if name in nullable else sorted((one[2 + bound] for one in found), key=int if isinstance(of, _WHOLE) else str.encode)
         ends = limits(name, of, texts[0], texts[-1]) if texts else (None, None, None)
-        return Incoming(table, len(found), effects.truncated, effects.replaced, frozenset(), nullable, frame, *ends)
+        return Incoming(table, len(found), effects.truncated, effects.replaced, frozenset(), nullable, frame, *ends, deletes)
 
 
 def _described(effects: DataFrame, table: Table) -> DataFrame:

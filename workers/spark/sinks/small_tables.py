@@ -21,7 +21,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import DataType, StringType, StructType
 
 from workers.spark.fallback import Fallbacks
 from workers.spark.sinks.incoming import own_columns, side_by_side
@@ -37,7 +37,7 @@ from workers.spark.tables.local_rows import (
     local_rows,
 )
 from workers.spark.tables.names import quoted
-from workers.spark.tables.table import LSN, UPSERT, Effects, Table, shape_of
+from workers.spark.tables.table import LSN, POSITION, UPSERT, Effects, Table, keys_of, shape_of
 
 SMALL: Final = 256 * 1024
 """The most bytes of a small table's files."""
@@ -240,10 +240,14 @@ def without(effects: Sequence[Effects], others: Sequence[Effects]) -> Sequence[E
 
 
 def simple(effects: Effects) -> bool:
-    """Whether the effects are rows with a key of a mirror that has the same columns as before, and nothing else. Pure."""
+    """Whether the effects are rows of a mirror that has the same columns as before, and nothing else. Pure.
+
+    The place of a row of a table without a key identifies it as a key does.
+    """
     # Columns that changed are the MERGE's: an equal name does not show that the column is the same.
     same = effects.former is None or shape_of(effects.former) == shape_of(effects.table)
-    return same and effects.known and effects.truncated is None and not effects.passed and keyable(effects.table)
+    named = keyable(effects.table) or not effects.table.key
+    return same and effects.known and effects.truncated is None and not effects.replaced and not effects.passed and named
 
 
 def same_columns(there: StructType, table: Table, stored: Callable[[DataType], DataType]) -> bool:
@@ -265,7 +269,13 @@ def described(effects: DataFrame, table: Table, stored: Callable[[DataType], Dat
         _as(F.col("row").getField(column.name), column.kind.type, stored(column.kind.type)).alias(f"c{at}")
         for at, column in enumerate(table.columns)
     )
-    return effects.select(text.alias("described"), *columns, F.col("lsn").cast("bigint").alias(LSN))
+    own = [F.col("lsn").cast("bigint").alias(LSN), F.col("key").getField(POSITION).alias(POSITION)]
+    return effects.select(text.alias("described"), *columns, *own[: len(own_columns(table))])
+
+
+def mirrored(table: Table) -> range:
+    """The places of the mirror's columns in what :func:`described` selects. Pure."""
+    return range(1, 1 + len(table.columns) + len(own_columns(table)))
 
 
 def _changed(held: Held, rows: Any, seen: Callable[[int, int], None] | None) -> bool:
@@ -280,7 +290,7 @@ def _changed(held: Held, rows: Any, seen: Callable[[int, int], None] | None) -> 
     if seen is not None:
         upserts = sum(op == UPSERT for op, _, _ in changes)
         seen(upserts, len(changes) - upserts)
-    flat = held.incoming.columns(made, range(1, len(held.table.columns) + 2))
+    flat = held.incoming.columns(made, mirrored(held.table))
     done = Counter(held.put(key, flat.apply(at)) if op == UPSERT else held.take(key) for at, (op, _, key) in enumerate(changes))
     counts = {word: done[word] for word in ("Inserted", "Updated", "Deleted")}
     return not any(counts.values()) or held.files.replace(held.rows, counts)
@@ -295,8 +305,8 @@ def _gathered(effects: Effects) -> Any:
 
 
 def _key(table: Table, value: Callable[[str], Column]) -> Column:
-    kinds = {column.name: column.kind.type for column in table.columns}
-    return key_text([value(name) for name in table.key], [kinds[name] for name in table.key]).alias("key")
+    kinds, names = {column.name: column.kind.type for column in table.columns}, keys_of(table)
+    return key_text([value(name) for name in names], [kinds.get(name, StringType()) for name in names]).alias("key")
 
 
 def _as(value: Column, of: DataType, stored: DataType) -> Column:

@@ -31,7 +31,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from workers.spark.tables.table import Effects, Table, shape_of
+from workers.spark.tables.table import Effects, Table, keys_of, shape_of
 
 JavaRows = Any
 """A Java ``Seq[InternalRow]``."""
@@ -123,12 +123,12 @@ def growing(session: SparkSession, rows: JavaRows) -> Any:
 
 
 def effects_kind(table: Table) -> StructType:
-    """The columns of the rows of :class:`workers.spark.tables.table.Effects` on a table with a key."""
+    """The columns of the rows of :class:`workers.spark.tables.table.Effects`."""
     columns = {column.name: column.kind.type for column in table.columns}
     return StructType(
         [
             StructField("op", StringType()),
-            StructField("key", StructType([StructField(name, columns[name]) for name in table.key])),
+            StructField("key", StructType([StructField(name, columns.get(name, StringType())) for name in keys_of(table)])),
             StructField("row", StructType([StructField(name, of) for name, of in columns.items()])),
             StructField("kept", ArrayType(StringType())),
             StructField("lsn", LongType()),

@@ -63,6 +63,11 @@ class Table:
         return f"{self.schema}.{self.name}"
 
 
+def keys_of(table: Table) -> tuple[str, ...]:
+    """The key's columns; :data:`POSITION` for a table without a key."""
+    return table.key or (POSITION,)
+
+
 def shape_of(table: Table) -> tuple[Sequence[tuple[str, str]], Sequence[str]]:
     """The columns with their types, and the key. Tables are not compared, because they have functions that each batch creates."""
     return [(column.name, column.kind.type.simpleString()) for column in table.columns], table.key

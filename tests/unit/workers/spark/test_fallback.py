@@ -38,9 +38,9 @@ def test_each_reason_is_reported_once_for_a_table(caplog: pytest.LogCaptureFixtu
     fallbacks.report("s.a", TypeError("secret value 4711"))
     assert Fallbacks.total - before == 4
     assert caplog.messages == [
-        "The commit of few rows of table s.a failed with java.lang.NoSuchMethodError: they take the slower way",
-        "The commit of few rows of table s.b failed with java.lang.NoSuchMethodError: they take the slower way",
-        "The commit of few rows of table s.a failed with TypeError: they take the slower way",
+        "The commit of rows of table s.a failed with java.lang.NoSuchMethodError: they take the slower way",
+        "The commit of rows of table s.b failed with java.lang.NoSuchMethodError: they take the slower way",
+        "The commit of rows of table s.a failed with TypeError: they take the slower way",
     ]
 
 

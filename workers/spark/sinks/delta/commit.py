@@ -1,4 +1,4 @@
-"""Writes a file of a Delta table and commits it to the table's log, in the driver and without a Spark job.
+"""Writes files of a Delta table, and commits them to the table's log in the driver, without a Spark job.
 
 Delta's own classes do it: the writer that Spark's tasks use, the naming of files, and the log store, which adds a version only if it does
 not exist yet. On the local file system a hard link does the latter (:func:`local_folder`). What a commit contains is Delta's protocol,
@@ -64,6 +64,8 @@ class DeltaTableFiles:
         self._none = java.scala.Option.empty()
         self._log = sql.delta.DeltaLog.forTable(own, folder)
         self._snapshot = self._log.update(False, self._none, self._none)
+        # A file of the log that Delta writes beside a version, which says what is in it. Without it a job reads the log.
+        self._checksum = self._snapshot.checksumOpt()
         self._path = hadoop.fs.Path
         self._list = java.java.util.ArrayList
         self._as_scala = java.scala.jdk.javaapi.CollectionConverters.asScala
@@ -82,6 +84,8 @@ class DeltaTableFiles:
     @property
     def size(self) -> int:
         """The bytes of the version's files."""
+        if self._checksum.isDefined():
+            return int(self._checksum.get().tableSizeBytes())
         return int(str(self._snapshot.sizeInBytes()))
 
     @property
@@ -91,7 +95,10 @@ class DeltaTableFiles:
         return metadata["metaData"], protocol["protocol"]
 
     def files(self) -> list[Any]:
-        """The version's files, as Delta's ``AddFile``. Spark reads the log for them."""
+        """The version's files, as Delta's ``AddFile``. Spark reads the log for them if its checksum does not list them."""
+        listed = self._checksum.get().allFiles() if self._checksum.isDefined() else self._none
+        if listed.isDefined():
+            return items_of(self._java.scala.jdk.javaapi.CollectionConverters.asJava(listed.get()))
         return items_of(self._snapshot.allFiles().collectAsList())
 
     def rows(self, files: Sequence[Any]) -> DataFrame:
@@ -179,19 +186,36 @@ class DeltaTableFiles:
         document["add"]["stats"] = json.dumps({"numRecords": int(rows.size()), **stats})
         return self._action_of(json.dumps(document))
 
-    def commit(self, version: int, removed: Sequence[Any], added: Sequence[Any], counts: Mapping[str, int]) -> Mark:
+    def write_by_job(self, rows: DataFrame) -> list[Any]:
+        """Write the rows as files, with all statistics that Delta's writer makes. Returns their ``AddFile``. One Spark job does it."""
+        # Only the transaction's writer is used. It is that of the version whose columns and properties are known.
+        writer = self._sql.delta.OptimisticTransaction(self._log, self._none, self._snapshot)
+        return items_of(self._java.scala.jdk.javaapi.CollectionConverters.asJava(writer.writeFiles(rows._jdf)))  # noqa: SLF001 - the same
+
+    def unchanged(self, files: Sequence[Any]) -> list[Any]:
+        """These ``AddFile``, marked as having only rows that the table has already."""
+        documents = [json.loads(str(file.json())) for file in files]
+        return [self._action_of(json.dumps({"add": document["add"] | {"dataChange": False}})) for document in documents]
+
+    def removed_unchanged(self, files: Sequence[Any]) -> list[Any]:
+        """The ``RemoveFile`` of these ``AddFile``, whose rows stay in the table."""
+        now = time.time_ns() // 1_000_000
+        return [file.removeWithTimestamp(now, False) for file in files]
+
+    def commit(self, version: int, removed: Sequence[Any], added: Sequence[Any], operation: str, counts: Mapping[str, int]) -> Mark:
         """Commit as ``version``: Delta's ``RemoveFile`` and ``AddFile``. Returns its mark.
 
-        ``counts`` are the numbers of rows that the history shows. Raises Java's FileAlreadyExistsException when the version exists.
+        ``operation`` is its name in the history, and ``counts`` the metrics there. Raises Java's FileAlreadyExistsException when the
+        version exists.
         """
         information = {
             "timestamp": time.time_ns() // 1_000_000,
-            "operation": "MERGE",
+            "operation": operation,
             "operationParameters": {},
             "readVersion": version - 1,
             "isolationLevel": "Serializable",
             "isBlindAppend": False,
-            "operationMetrics": {f"numTargetRows{what}": str(number) for what, number in counts.items()},
+            "operationMetrics": {name: str(number) for name, number in counts.items()},
             "engineInfo": ENGINE,
             "txnId": str(uuid.uuid4()),
         }

@@ -92,26 +92,36 @@ class DeltaSink(LakeSink):
         super().apply(batch, rest)
 
     def _without_few(self, effects: Sequence[Effects]) -> Sequence[Effects]:
-        """The effects that need a MERGE. The others are applied: few rows of small tables, and rows that the driver can hold."""
+        """The effects whose rows the driver does not hold. The others are applied: few rows of small tables, and such rows of others."""
         if self._folder is None:
             return effects
-
-        def size(table: Table) -> int | None:
-            return self._sizes.get(self.identifier(table))
-
-        rest = self._few.left(effects, self._path, size, self._threads)
+        rest = self._few.left(effects, self._path, lambda table: self._sizes.get(self.identifier(table)), self._threads)
         self._few.checkpoint()
         if self._readers != "spark":
             return rest
-        merged = self._vectors.left(rest, self._path, size, self._threads)
-        self._vectors.checkpoint()
-        for one in without(rest, merged):
-            # The next batch need not look at the log again to learn that the table is not small.
-            self._sizes.setdefault(self.identifier(one.table), SMALL + 1)
-        return merged
+        others = self._vectors.left(rest, self._path, self._threads)
+        self._vectors.tidy()
+        for one in without(rest, others):
+            self._is_large(one.table)
+        return others
+
+    def shortened(self, effects: Effects, batch: Incoming) -> bool:
+        """See :class:`DeletionVectors`."""
+        if self._folder is None or self._readers != "spark":
+            return False
+        done = self._vectors.applied_by_jobs(effects, batch, self._path(effects.table))
+        if done:
+            self._is_large(effects.table)
+        return done
+
+    def _is_large(self, table: Table) -> None:
+        # The next batch need not look at the log again to learn that the table is not small.
+        self._sizes[self.identifier(table)] = SMALL + 1
 
     def looked(self, table: Table, there: DataFrame) -> None:
         """Remember the table's size, which decides how the next batch is written."""
+        if self._folder is not None:
+            self._vectors.forget(self._path(table))
         identifier, found = self.identifier(table), version_of(there)
         self._versions[identifier], self._sizes[identifier] = found, found.size
 

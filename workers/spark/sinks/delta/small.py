@@ -47,7 +47,8 @@ class DeltaVersionFiles:
         if self.files.mark(self._version) != self._mark:
             return False
         added = [] if rows.isEmpty() else [self.files.write(rows)]
-        self._mark = self.files.commit(self._version + 1, [file.remove() for file in self._present], added, counts)
+        metrics = {f"numTargetRows{what}": number for what, number in counts.items()}
+        self._mark = self.files.commit(self._version + 1, [file.remove() for file in self._present], added, "MERGE", metrics)
         self._version, self._present, self.commits = self._version + 1, added, self.commits + 1
         self.size = sum(int(file.size()) for file in added)
         return True

@@ -10,13 +10,13 @@ import psycopg
 from pyspark.sql import SparkSession
 
 from workers.spark.failure import TableError
-from workers.spark.sinks.incoming import Batch, keys_of, own_columns
+from workers.spark.sinks.incoming import Batch, own_columns
 from workers.spark.sinks.postgres.sql import run, sql_name, sql_text
 from workers.spark.sinks.postgres.types import NUMBERS, WHOLE, postgres_type
 from workers.spark.tables.casts import default_of
 from workers.spark.tables.evolution import Add, Drop, Rename, Retype, Step, allowed, steps_along
 from workers.spark.tables.postgres_text import to_text
-from workers.spark.tables.table import LSN, POSITION, Again, Column, Table
+from workers.spark.tables.table import LSN, POSITION, Again, Column, Table, keys_of
 
 MARK: Final = "Made for the mirror's key"
 """The comment of an index that :func:`bring_key` created and may drop."""

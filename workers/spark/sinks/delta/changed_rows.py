@@ -1,0 +1,186 @@
+"""The rows that a batch changes in a Delta table, as :mod:`workers.spark.sinks.delta.deletion_vectors` needs them.
+
+They are in the driver (:class:`DriverRows`), or among those that Spark's tasks keep (:class:`TaskRows`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Final, Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import DataType, StringType
+
+from workers.spark.sinks.delta.commit import DeltaTableFiles
+from workers.spark.sinks.delta.known_file import Bound, KnownFile, text_bound
+from workers.spark.sinks.incoming import LONGEST_BOUND, Incoming, limits
+from workers.spark.sinks.small_tables import described, mirrored
+from workers.spark.tables.local_rows import Projection, collected, effects_kind, growing, local_frame
+from workers.spark.tables.table import LSN, POSITION, UPSERT, Table, keys_of
+
+Bounds = tuple[str, str, str]
+ROWS_OF_A_FILE: Final = 50_000
+"""So many rows are worth a file and a task. A cluster of many cores would otherwise write as many small files in each batch."""
+
+
+class ChangedRows(Protocol):
+    """One row for each key that changed: a new one, or the key alone of a row that goes."""
+
+    @property
+    def count(self) -> int:
+        """How many rows these are."""
+
+    @property
+    def upserts(self) -> int:
+        """How many of them are new rows."""
+
+    @property
+    def bounds(self) -> Bounds | None:
+        """A key column, and literals of a value that is not above those of the rows and of one that is not below them."""
+
+    @property
+    def nullable(self) -> Collection[int]:
+        """The places in the key of columns that are null in some row."""
+
+    def may_be_in(self, file: KnownFile) -> bool:
+        """Whether the file may have a row with one of the keys."""
+
+    def keys(self) -> DataFrame:
+        """The keys, in columns ``s0``, ``s1`` and so on."""
+
+    def written(self, files: DeltaTableFiles) -> list[Any]:
+        """Write the new rows as files of the table. Returns Delta's ``AddFile`` of each."""
+
+
+class DriverPlans:
+    """The projections of a table's rows in the driver, which are kept from batch to batch."""
+
+    def __init__(self, session: SparkSession, table: Table) -> None:
+        kind = effects_kind(table)
+        parts = [F.col("key").getField(name).alias(f"s{at}") for at, name in enumerate(keys_of(table))]
+        self.session, self.table = session, table
+        self.incoming = Projection(session, kind, lambda frame: described(frame, table, lambda of: of))
+        self.keys = Projection(session, kind, lambda frame: frame.select(*parts))
+
+
+@dataclass(frozen=True, slots=True)
+class DriverRows:
+    """``rows`` is a Java list of the rows of effects, ``made`` of the same rows with the mirror's columns.
+
+    If the key's first column has whole numbers or texts, ``column`` is its name in the files, ``ordered`` has its values as bounds, in
+    their order, and ``ends`` are the lowest and the highest value of rows that are not deletes; else they are None. ``of`` is its type.
+    """
+
+    plans: DriverPlans
+    rows: Any
+    made: Any
+    count: int
+    upserts: int
+    nullable: Collection[int]
+    column: str | None
+    of: DataType
+    ordered: Sequence[Bound] | None
+    ends: tuple[Bound, Bound] | None
+
+    @classmethod
+    def made_of(cls, plans: DriverPlans, rows: Any, column: str | None) -> DriverRows | None:
+        """The rows; None if some columns stay as they are in the table. ``column``: see :class:`KnownFile`."""
+        made = plans.incoming.run(rows)
+        found = [json.loads(text) for text in plans.incoming.texts(made, 0)]
+        if any(kept != "0" for _, kept, _ in found):
+            return None
+        keys = [json.loads(key) for _, _, key in found]
+        nullable = {at for key in keys for at, value in enumerate(key) if value is None}
+        upserts = [key for (op, _, _), key in zip(found, keys, strict=True) if op == UPSERT]
+        of = next((one.kind.type for one in plans.table.columns if one.name == keys_of(plans.table)[0]), StringType())
+        if column is None or 0 in nullable:
+            return cls(plans, rows, made, len(found), len(upserts), nullable, None, of, None, None)
+        bound = text_bound if isinstance(of, StringType) else int
+        written = [bound(key[0]) for key in upserts]
+        ends = (min(written), max(written)) if written else None
+        return cls(plans, rows, made, len(found), len(upserts), nullable, column, of, sorted(bound(key[0]) for key in keys), ends)
+
+    @property
+    def bounds(self) -> Bounds | None:
+        """See :class:`ChangedRows`."""
+        if not self.ordered:
+            return None
+        return limits(keys_of(self.plans.table)[0], self.of, str(_value(self.ordered[0])), str(_value(self.ordered[-1])))[1]
+
+    def may_be_in(self, file: KnownFile) -> bool:
+        """See :class:`ChangedRows`."""
+        return file.may_hold(self.ordered)
+
+    def keys(self) -> DataFrame:
+        """See :class:`ChangedRows`."""
+        return F.broadcast(local_frame(self.plans.session, self.plans.keys.output, self.plans.keys.run(self.rows)))
+
+    def written(self, files: DeltaTableFiles) -> list[Any]:
+        """See :class:`ChangedRows`. The driver writes one file."""
+        session, incoming, made = self.plans.session, self.plans.incoming, self.made
+        if self.upserts < self.count:
+            there = local_frame(session, incoming.output, made).where(F.get_json_object("described", "$[0]") == UPSERT)
+            # Spark filters rows of the driver without a job.
+            made = collected(there)
+        flat = incoming.columns(made, mirrored(self.plans.table))
+        stats: dict[str, Any] = {}
+        ends = None if self.ends is None else [_value(end) for end in self.ends]
+        if ends is not None and all(len(str(end)) <= LONGEST_BOUND for end in ends):
+            values = dict(zip(("minValues", "maxValues", "nullCount"), (*ends, 0), strict=True))
+            stats = {name: {self.column: value} for name, value in values.items()} | {"tightBounds": True}
+        return [files.write(growing(session, flat), stats)]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRows:
+    """The rows of ``batch``, of which no column stays as it is in the table."""
+
+    batch: Incoming
+
+    @property
+    def count(self) -> int:
+        """See :class:`ChangedRows`."""
+        return self.batch.count
+
+    @property
+    def upserts(self) -> int:
+        """See :class:`ChangedRows`."""
+        return self.batch.count - self.batch.deletes
+
+    @property
+    def bounds(self) -> Bounds | None:
+        """See :class:`ChangedRows`."""
+        return self.batch.wide
+
+    @property
+    def nullable(self) -> Collection[int]:
+        """See :class:`ChangedRows`."""
+        return [at for at, name in enumerate(self.batch.keys) if name in self.batch.nullable]
+
+    def may_be_in(self, file: KnownFile) -> bool:
+        """See :class:`ChangedRows`."""
+        of_first = self.batch.bounds is not None and self.batch.bounds[0] == self.batch.keys[0]
+        match self.batch.ends:
+            case (low, high) if of_first:
+                return file.may_hold_between((low, high))
+            case _:
+                return True
+
+    def keys(self) -> DataFrame:
+        """See :class:`ChangedRows`."""
+        return self.batch.rows.select(*(F.col(f"k{at}").alias(f"s{at}") for at in range(len(self.batch.keys))))
+
+    def written(self, files: DeltaTableFiles) -> list[Any]:
+        """See :class:`ChangedRows`. The tasks of a job write one file each."""
+        table, tasks = self.batch.table, ceil(self.upserts / ROWS_OF_A_FILE)
+        values = [F.col(f"c{at}").cast(column.kind.type).alias(column.name) for at, column in enumerate(table.columns)]
+        own = [F.col("lsn").alias(LSN), *([] if table.key else [F.col("k0").alias(POSITION)])]
+        return files.write_by_job(self.batch.rows.where(F.col("op") == UPSERT).select(*values, *own).coalesce(tasks))
+
+
+def _value(bound: Bound) -> int | str:
+    return bound.decode(errors="surrogatepass") if isinstance(bound, bytes) else bound

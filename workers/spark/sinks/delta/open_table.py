@@ -1,0 +1,58 @@
+"""A Delta table whose files the process knows, as of its newest version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from workers.spark.sinks.delta.changed_rows import DriverPlans
+from workers.spark.sinks.delta.commit import DeltaTableFiles, Mark, file_name
+from workers.spark.sinks.delta.known_file import KnownFile
+from workers.spark.tables.table import Table
+
+
+@dataclass(slots=True)
+class OpenTable:
+    """A table as of its newest version, whose file in the log has ``mark``. ``present`` has its files by their names.
+
+    ``column`` is the key's first column as the files name it, if its values are whole numbers or texts; else None.
+    """
+
+    table: Table
+    files: DeltaTableFiles
+    present: dict[str, KnownFile]
+    version: int
+    mark: Mark
+    column: str | None
+    commits: int = 0
+    plans: DriverPlans | None = None
+
+    def planned(self, session: SparkSession) -> DriverPlans:
+        """The projections of rows in the driver."""
+        if self.plans is None:
+            self.plans = DriverPlans(session, self.table)
+        return self.plans
+
+    def is_newest(self) -> bool:
+        """Whether the table still has the version.
+
+        The version's own file shows that nobody has removed the table, or made another one in its place. After another process's commit
+        the files may have been removed.
+        """
+        return self.files.mark(self.version) == self.mark and not self.files.exists(self.version + 1)
+
+    def known(self, adds: Sequence[Any]) -> list[KnownFile]:
+        """New files of the table, from their ``AddFile``."""
+        return [KnownFile.of(add, self.column) for add in adds]
+
+    def commit(self, removed: Sequence[Any], added: Sequence[KnownFile], operation: str, counts: Mapping[str, int]) -> None:
+        """Commit Delta's ``RemoveFile`` and the new forms of files, and remember the version. See :meth:`DeltaTableFiles.commit`."""
+        present = dict(self.present)
+        for one in removed:
+            present.pop(file_name(str(one.path())), None)
+        present |= {file_name(str(file.add.path())): file for file in added}
+        self.mark = self.files.commit(self.version + 1, removed, [file.add for file in added], operation, counts)
+        self.version, self.present, self.commits = self.version + 1, present, self.commits + 1
