@@ -51,7 +51,7 @@ class KnownFile:
 
 
 def text_bound(text: str) -> Bound:
-    """A text as a bound. Half of a pair of surrogates, which Delta may leave of a long text, is no error."""
+    """A text as a bound. Half of a pair of surrogates is no error."""
     return text.encode(errors="surrogatepass")
 
 
@@ -62,6 +62,7 @@ def _bound(value: object) -> Bound | None:
         case int():
             return value
         case str():
-            return text_bound(value)
+            # Delta does not cut a pair of surrogates in two. The order of what another writer has left of one is not known.
+            return None if any("\ud800" <= letter <= "\udfff" for letter in value) else text_bound(value)
         case _:
             return None

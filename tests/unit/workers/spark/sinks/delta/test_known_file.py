@@ -29,6 +29,8 @@ def test_a_file_has_the_bounds_of_its_statistics() -> None:
     assert KnownFile.of(add, "c") == KnownFile(add, 5, 7, 3, 9)
     assert KnownFile.of(add, None) == KnownFile(add, 5, 7, None, None)
     assert KnownFile.of(add, "d") == KnownFile(add, 5, 7, b"x", None)
+    cut = Add(numRecords=7, minValues={"c": "a\U0001f600"}, maxValues={"c": "b\ud83d"})
+    assert KnownFile.of(cut, "c") == KnownFile(cut, 5, 7, "a\U0001f600".encode(), None), "half a pair of surrogates has no order"
     bare = Add()
     assert KnownFile.of(bare, "c") == KnownFile(bare, 5, None, None, None)
 
