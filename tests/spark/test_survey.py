@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
@@ -9,7 +11,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quicksta
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from workers.spark.topics.survey import Signs, json_signs, survey
+from workers.spark.topics.survey import Group, Signs, json_signs, sampled, survey
 
 pytestmark = pytest.mark.pg_once
 
@@ -42,3 +44,12 @@ def test_no_character_of_a_sign_has_a_meaning(spark: SparkSession) -> None:
     for sign in (".*", r"a\E.", r"\Q", "\\", "(", "^$", "Ä€😀", "a\nb", ""):
         signs = Signs((sign,), None, None)
         assert flags(spark, signs, [f"<{sign}>", "<none>"]) == [(True, True, True), (sign == "", True, True)], sign
+
+
+def test_samples_are_found_without_a_look_at_all_partitions(spark: SparkSession) -> None:
+    group = Group("t", 1, 1, False, 8, 0, False, False, False, False, 0, (0, 1))
+    topic = F.when(F.spark_partition_id() >= 2, F.raise_error(F.lit("A later partition is read."))).otherwise(F.lit("t"))
+    columns = (topic.alias("topic"), F.lit(0).alias("partition"), F.col("id").alias("offset"))
+    assert [row["offset"] for row in sampled(spark.range(0, 8, 1, 4).select(*columns), [group]).collect()] == [1]
+    groups = [group, replace(group, layout=2, sample=(0, 3))]
+    assert sorted(row["offset"] for row in sampled(spark.range(0, 4, 1, 2).select(*columns), groups).collect()) == [1, 3]

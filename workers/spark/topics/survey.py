@@ -85,9 +85,12 @@ def survey(cut: DataFrame, signs: Signs) -> Sequence[Group]:
 
 
 def sampled(records: DataFrame, groups: Sequence[Group]) -> DataFrame:
-    """Those of ``records`` that are the samples of ``groups``."""
+    """Those of ``records`` that are the samples of ``groups``. A job reads only as many partitions as it needs to find them."""
     places = [(F.col("topic") == g.topic) & (F.col("partition") == g.sample[0]) & (F.col("offset") == g.sample[1]) for g in groups]
-    return records.where(reduce(Column.__or__, places))
+    # There are no more rows, but with a limit Spark reads one partition first, and stops when it has them all. A sample is the first record
+    # of its group, so those of a topic's first layout are at the start. Without it Kafka was read twice for such a batch: of 160,000 events
+    # each took 216 CPU-us, and 205 with it.
+    return records.where(reduce(Column.__or__, places)).limit(len(groups))
 
 
 def _contains(text: Column, parts: Sequence[str] | None) -> Column:
