@@ -15,7 +15,7 @@ from connector.delivery.record_conversion import ignore_failure
 from connector.record.batch import Record, read_headers
 from connector.runner.context import TaskContext
 from connector.runner.sinks.exactly_once import converted, leaves_out
-from connector.runner.sinks.kept_sink import KeptSink
+from connector.runner.sinks.function_sink import FunctionSink
 from connector.runner.task import TaskRun
 
 _WITHOUT_EFFECT: Final = {
@@ -56,6 +56,6 @@ async def rehearse(
         keep(KeptRecord(topic, key, None if payload is None else prefix + payload, tuple(read_headers(headers))))
 
     async with contextlib.AsyncExitStack() as stack:
-        sink = KeptSink(take, leave_out=leaves_out(config, ignore_failure))
+        sink = FunctionSink(take, leave_out=leaves_out(config, ignore_failure))
         stack.push_async_callback(sink.stop)
         await run.rehearse(stop, await converted(sink, context.conversion, config, stack, context.backtrack), opened)

@@ -19,8 +19,8 @@ from workers.spark.jobs.batches import Batches, Job
 from workers.spark.jobs.checkpoint import Checkpoint, State
 from workers.spark.jobs.history import History
 from workers.spark.jobs.mirror import Mirror
-from workers.spark.jobs.ownership import HISTORY, Ownership
 from workers.spark.jobs.rebuild import Rebuild, topics_of
+from workers.spark.jobs.table_ownership import HISTORY, TableOwnership
 from workers.spark.topics.broker import Broker, Offsets
 from workers.spark.topics.formats import json_format
 from workers.spark.topics.known import TopicState
@@ -96,7 +96,7 @@ class Rig:
 
     def _batches(self, checkpoint: Checkpoint, rebuild: Collection[str] = ()) -> Batches:
         return Batches(
-            checkpoint, FORM, self.sink, self._job(self.sink), ownership=Ownership(checkpoint, self.sink, rebuild, suffix=self._suffix)
+            checkpoint, FORM, self.sink, self._job(self.sink), ownership=TableOwnership(checkpoint, self.sink, rebuild, suffix=self._suffix)
         )
 
 

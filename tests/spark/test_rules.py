@@ -23,7 +23,7 @@ from workers.spark.jobs.isolation import Isolation
 from workers.spark.jobs.kept_tables import kept_of
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.sinks.parquet import ParquetSink
-from workers.spark.sinks.sink_by_rules import RuledSink
+from workers.spark.sinks.ruled_sink import RuledSink
 from workers.spark.source.catalog import CatalogColumn
 from workers.spark.tables.rules import DELETED, DELETED_AT, Rules, TableRule
 from workers.spark.tables.table import Column, Table

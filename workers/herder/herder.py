@@ -42,17 +42,17 @@ from connector.errors import CdcError
 from connector.log import EventLog
 from workers.group.membership import Membership, SoleMembership
 from workers.group.ownership import Member, Ownership
-from workers.herder.bean_board import BeanBoard
-from workers.herder.figure_board import FigureBoard
-from workers.herder.notification_boards import NotificationBoards
+from workers.herder.connector_states import TASK, ConnectorStates
+from workers.herder.gathered_facts import GatheredFacts
+from workers.herder.notification_logs import NotificationLogs
 from workers.herder.offset_changes import OffsetChanges
 from workers.herder.plugins import KAFKA_COMMIT, KAFKA_VERSION, connectors, others
 from workers.herder.reconciler import Reconciler, affected
 from workers.herder.signal_delivery import PROPERTIES, deliver
-from workers.herder.state_board import TASK, StateBoard
 from workers.herder.store_errors import store_errors
 from workers.herder.supervisor import Pause, RunTask, pause_until
 from workers.herder.task_plan import TaskPlanner
+from workers.herder.worker_beans import WorkerBeans
 from workers.settings.worker_settings import WorkerSettings
 from workers.stores.config_store import Change, ConfigStore, LoggerRequest, RestartRequest
 from workers.stores.offset_store import AllOffsets
@@ -95,21 +95,21 @@ class WorkerHerder:
         self._config = config = ConfigStore(config_log, self._changed)
         self._offsets = AllOffsets(offset_log)
         self._status = status = StatusStore(status_log, settings.worker_id)
-        self._boards = boards = NotificationBoards(now_ms)
-        self._planner = planner = TaskPlanner(settings, self._offsets, self._topic_used, boards)
-        self._states = states = StateBoard(settings.worker_id, config, status, planner, meter.task_state)
+        self._notifications = notifications = NotificationLogs(now_ms)
+        self._planner = planner = TaskPlanner(settings, self._offsets, self._topic_used, notifications)
+        self._states = states = ConnectorStates(settings.worker_id, config, status, planner, meter.task_state)
         self._validate = validate
         graceful = settings.graceful_shutdown
         self._reconciler = reconciler = Reconciler(
-            config, status, states, planner, boards, run_task=run_task, graceful=graceful, pause=pause, meter=meter
+            config, status, states, planner, notifications, run_task=run_task, graceful=graceful, pause=pause, meter=meter
         )
         self._ownership = reconciler.ownership = ownership = Ownership(
             settings.worker_id, settings.http.advertised_url, config, membership or SoleMembership(), reconciler.all_changed, meter
         )
-        self._beans = BeanBoard(settings, config, states, planner, reconciler, ownership, meter, boards)
+        self._beans = WorkerBeans(settings, config, states, planner, reconciler, ownership, meter, notifications)
         self._offset_changes = OffsetChanges(config, self._offsets, ownership, reconciler, planner)
         by_table = settings.metrics.per_table
-        self.figures: Final = FigureBoard(config, states, reconciler, ownership, meter, by_table=by_table)
+        self.figures: Final = GatheredFacts(config, states, reconciler, ownership, meter, by_table=by_table)
         """What the worker's own figures are computed from."""
         self._cluster_id, self._now_ms = cluster_id, now_ms
         self._loggers = loggers or Loggers(now_ms)
@@ -145,7 +145,7 @@ class WorkerHerder:
 
     async def stop(self) -> None:
         """End all tasks, release the connectors as UNASSIGNED, write the last states, leave the group and close the stores."""
-        self._boards.end()
+        self._notifications.end()
         if not self._ready.done():
             self._ready.set_result(False)
         await self._reconciler.stop()
@@ -294,12 +294,12 @@ class WorkerHerder:
     def notifications(self, name: str, after: int) -> Sequence[Note]:
         """The notifications that this worker has kept."""
         self._own(name)
-        return self._boards.of(name).after(after)
+        return self._notifications.of(name).after(after)
 
     async def next_notifications(self, name: str, after: int, seconds: float) -> Sequence[Note] | None:
         """Wait for the next notifications. None when the connector is deleted or moves, or when the worker ends."""
         self._own(name)
-        return await self._boards.of(name).next(after, seconds)
+        return await self._notifications.of(name).next(after, seconds)
 
     # Changes
 
@@ -315,7 +315,7 @@ class WorkerHerder:
     def clear_notifications(self, name: str) -> None:
         """Remove the kept notifications. The numbering continues."""
         self._own(name)
-        self._boards.of(name).clear()
+        self._notifications.of(name).clear()
 
     async def validate_config(self, plugin: str, config: Mapping[str, str | None]) -> ConfigInfos:
         """Check the configuration and return every result."""

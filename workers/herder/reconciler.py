@@ -28,9 +28,9 @@ from connector.log import EventLog
 from connector.meters.task_meters import TaskMeters
 from connector.signals.signal import Signal
 from workers.group.ownership import Ownership
-from workers.herder.notification_boards import NotificationBoards
+from workers.herder.connector_states import ConnectorStates
+from workers.herder.notification_logs import NotificationLogs
 from workers.herder.plugins import check_class
-from workers.herder.state_board import StateBoard
 from workers.herder.states import StateEvent, Subject
 from workers.herder.supervisor import Figures, Pause, RetryPolicy, RunTask, Supervisor, describe
 from workers.herder.task_plan import TaskPlanner
@@ -61,9 +61,9 @@ class Reconciler:
         self,
         config: ConfigStore,
         status: StatusStore,
-        states: StateBoard,
+        states: ConnectorStates,
         planner: TaskPlanner,
-        boards: NotificationBoards,
+        notifications: NotificationLogs,
         *,
         run_task: RunTask,
         graceful: float,
@@ -76,7 +76,7 @@ class Reconciler:
         self._status = status
         self._states = states
         self._planner = planner
-        self._boards = boards
+        self._notifications = notifications
         self._supervisor = Supervisor(run_task, self._task_failed, graceful=graceful, pause=pause, meter=meter)
         self._pause = pause
         self._stopping = False
@@ -252,7 +252,7 @@ class Reconciler:
                 LOG.info("connector deleted")
                 if self.ownership.leaving(name):
                     self.ownership.given_up()
-            self._boards.drop(name)
+            self._notifications.drop(name)
             return
         if not self.ownership.mine(name):
             await self._release_to_group(name)
@@ -313,7 +313,7 @@ class Reconciler:
             return
         running = self._supervisor.runs(name)
         await self.halt(name)
-        self._boards.drop(name)
+        self._notifications.drop(name)
         leaving = self.ownership.leaving(name)
         if leaving:
             self._release(name, with_task=running)

@@ -19,7 +19,7 @@ from connector.emulation import emulation_of
 from connector.errors import CdcError, ErrorKind
 from connector.log import EventLog
 from connector.runner.context import ExactlyOnce, TaskContext
-from workers.herder.notification_boards import NotificationBoards
+from workers.herder.notification_logs import NotificationLogs
 from workers.herder.plugins import TASK_CLASS
 from workers.herder.supervisor import RetryPolicy
 from workers.settings import client_overrides
@@ -50,12 +50,12 @@ class TaskPlanner:
     """Plans the tasks of one worker."""
 
     def __init__(
-        self, settings: WorkerSettings, offsets: AllOffsets, topic_used: TopicUsed, boards: NotificationBoards | None = None
+        self, settings: WorkerSettings, offsets: AllOffsets, topic_used: TopicUsed, notifications: NotificationLogs | None = None
     ) -> None:
         self._settings = settings
         self._offsets = offsets
         self._topic_used = topic_used
-        self._boards = boards or NotificationBoards()
+        self._notifications = notifications or NotificationLogs()
         self._versions: dict[str, str] = {}
         """References to servers in connector.plugin.version, with their values."""
 
@@ -189,7 +189,7 @@ class TaskPlanner:
             progress=Progress(),
             topic_used=lambda topic: self._topic_used(name, topic),
             offset_flush_interval=self._settings.offset_flush_interval,
-            notify=self._boards.of(name).add,
+            notify=self._notifications.of(name).add,
             exactly_once=self._exactly_once(name, resolved),
             signal_directory=self._settings.signal_directory,
             hide=Hidden(resolution.found),

@@ -26,7 +26,7 @@ from workers.spark.effects.small_batches import Few, SmallBatches, few
 from workers.spark.jobs.batch_totals import BatchTotals, said_of
 from workers.spark.jobs.checkpoint import TURNS, Checkpoint, State
 from workers.spark.jobs.isolation import Isolation
-from workers.spark.jobs.ownership import Ownership
+from workers.spark.jobs.table_ownership import TableOwnership
 from workers.spark.jobs.transactions import Split, Transactions
 from workers.spark.source.missing import Missing
 from workers.spark.tables.table import Effects, Sink, Table
@@ -130,7 +130,7 @@ class Batches:
         behind: Callable[[int, str], bool] = lambda _batch, _topic: False,
         *,
         missing: Missing | None = None,
-        ownership: Ownership | None = None,
+        ownership: TableOwnership | None = None,
         isolation: Isolation = Isolation(None),  # noqa: B008 - it has no state
     ) -> None:
         self._checkpoint = checkpoint
@@ -140,7 +140,7 @@ class Batches:
         self._transactions = transactions
         self._behind = behind
         self._missing = missing
-        self._ownership = ownership or Ownership(checkpoint, sink)
+        self._ownership = ownership or TableOwnership(checkpoint, sink)
         self._isolation = isolation
         self._small = SmallBatches()
         self._usual: Sequence[Embedded] = ()

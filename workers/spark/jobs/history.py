@@ -25,7 +25,7 @@ from workers.spark.effects.reduction import sent
 from workers.spark.failure import TableError
 from workers.spark.jobs.batches import Work
 from workers.spark.jobs.mirror import last_of_partitions, truncates
-from workers.spark.jobs.ownership import HISTORY
+from workers.spark.jobs.table_ownership import HISTORY
 from workers.spark.tables.casts import at_newest
 from workers.spark.tables.names import quoted
 from workers.spark.tables.table import UPSERT, Again, Column, Effects, Sink, Table

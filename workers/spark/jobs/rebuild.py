@@ -20,7 +20,7 @@ from workers.spark.failure import WRONG, JobError
 from workers.spark.jobs.batch_totals import BatchTotals
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import TURNS, Checkpoint, State
-from workers.spark.jobs.ownership import HISTORY, check_whole
+from workers.spark.jobs.table_ownership import HISTORY, check_whole
 from workers.spark.topics.broker import Broker, Offsets
 from workers.spark.topics.formats import Format
 from workers.spark.topics.known import TopicState

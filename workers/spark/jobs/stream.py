@@ -30,8 +30,8 @@ from workers.spark.jobs.kept_tables import KeptTable, kept_of
 from workers.spark.jobs.metering import CountedSink, counted, metered, resumed, unread_of
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.jobs.mirror_config import ID_BYTES, NEED_AVRO, MirrorConfig, RegistryConfig
-from workers.spark.jobs.ownership import HISTORY, Ownership
 from workers.spark.jobs.rebuild import Rebuild
+from workers.spark.jobs.table_ownership import HISTORY, TableOwnership
 from workers.spark.jobs.transactions import Transactions
 from workers.spark.jobs.wal_position import fallen_back, position_of
 from workers.spark.maintenance.maintain import lake_of, maintain
@@ -39,7 +39,7 @@ from workers.spark.maintenance.schedule import Schedule
 from workers.spark.meters.figures import NEVER_WHOLE, Figures
 from workers.spark.session import JAVA_OPTIONS, SHUFFLE_PARTITIONS, find_java, jar_folder, open_session
 from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, PostgresPlace, SinkPlace, jar_groups, sink_of
-from workers.spark.sinks.sink_by_rules import RuledSink, routed
+from workers.spark.sinks.ruled_sink import RuledSink, routed
 from workers.spark.source.missing import missing_of
 from workers.spark.source.relation import catalog_of
 from workers.spark.tables.table import Sink, Table
@@ -331,7 +331,7 @@ def _run(
             transactions_of(config),
             partial(_behind, config, session, checkpoint, ends),
             missing=None if config.dsn is None else missing_of(config.dsn),
-            ownership=Ownership(checkpoint, sink, rebuild, again.lacks, suffix),
+            ownership=TableOwnership(checkpoint, sink, rebuild, again.lacks, suffix),
             isolation=isolation,
         )
         if (rebuilt := again.run(rebuild, batches)) is not None:

@@ -25,7 +25,7 @@ from connector.record.schema import INT64, STRING, Field, Schema
 from connector.runner.sinks.converting_sink import ConvertingSink
 from tests.support.event_cases import CHAINS, tables
 from tests.support.kept_records import KeptRecords
-from tests.support.other_key import OLD_KEY_HEADERS
+from tests.support.old_key_headers import OLD_KEY_HEADERS
 
 CONFLUENT = "io.confluent.connect.avro.AvroConverter"
 APICURIO = "io.apicurio.registry.utils.converter.AvroConverter"

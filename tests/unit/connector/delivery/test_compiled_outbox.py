@@ -27,7 +27,7 @@ from connector.runner.sinks.converting_sink import ConvertingSink
 from tests.support.each_case import each_case
 from tests.support.envelopes import event_of
 from tests.support.kept_records import KeptRecords
-from tests.support.other_key import OLD_KEY_HEADERS
+from tests.support.old_key_headers import OLD_KEY_HEADERS
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 STRINGS = "org.apache.kafka.connect.storage.StringConverter"

@@ -23,7 +23,7 @@ from tests.support.each_case import each_case
 from tests.support.envelopes import event_of, source_of
 from tests.support.event_cases import CHAINS, tables
 from tests.support.kept_records import KeptRecords
-from tests.support.other_key import OLD_KEY_HEADERS, OLD_KEY_TEXT
+from tests.support.old_key_headers import OLD_KEY_HEADERS, OLD_KEY_TEXT
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"

@@ -11,7 +11,7 @@ from connect_api.herder import HerderError, SignalRequest
 from connector.notifications.notification import Notification
 from connector.signals.signal import Signal
 from tests.support.herder_bench import CONFIG, Bench, worker
-from workers.herder.notification_boards import KEPT, NotificationBoard, NotificationBoards
+from workers.herder.notification_logs import KEPT, NotificationLog, NotificationLogs
 
 LOG = SignalRequest("s1", "log", '{"message": "x"}')
 BY_REST = {**CONFIG, "signal.enabled.channels": "source, http"}
@@ -148,36 +148,36 @@ async def test_who_follows_is_let_go_when_the_worker_ends() -> None:
 
 
 async def test_a_board_wakes_who_waits() -> None:
-    board = NotificationBoard()
-    waiting = [asyncio.create_task(board.next(0, 30)) for _ in range(2)]
+    log = NotificationLog()
+    waiting = [asyncio.create_task(log.next(0, 30)) for _ in range(2)]
     await asyncio.sleep(0)
-    board.add(note("STARTED"))
+    log.add(note("STARTED"))
     assert [[n.number for n in await each or ()] for each in waiting] == [[1], [1]]
-    assert await board.next(1, 0.001) == ()
+    assert await log.next(1, 0.001) == ()
 
 
 def test_a_board_keeps_the_last() -> None:
-    board = NotificationBoard()
+    log = NotificationLog()
     for _ in range(KEPT + 5):
-        board.add(note("IN_PROGRESS"))
-    assert (board.after(0)[0].number, len(board.after(0))) == (6, KEPT)
+        log.add(note("IN_PROGRESS"))
+    assert (log.after(0)[0].number, len(log.after(0))) == (6, KEPT)
     # A number of an earlier worker: the client knows none of these.
-    assert len(board.after(KEPT + 6)) == KEPT
+    assert len(log.after(KEPT + 6)) == KEPT
 
 
 def test_a_later_board_s_numbers_are_higher() -> None:
     clock = iter([1_000, 2_000])
-    boards = NotificationBoards(lambda: next(clock))
+    logs = NotificationLogs(lambda: next(clock))
     for kind in ("STARTED", "COMPLETED"):
-        boards.of("shop").add(note(kind))
-    seen = boards.of("shop").after(0)[-1].number
-    boards.drop("shop")
+        logs.of("shop").add(note(kind))
+    seen = logs.of("shop").after(0)[-1].number
+    logs.drop("shop")
     for kind in ("SKIPPED", "STARTED", "COMPLETED"):
-        boards.of("shop").add(note(kind))
-    assert [n.content["type"] for n in boards.of("shop").after(seen)] == ["SKIPPED", "STARTED", "COMPLETED"]
+        logs.of("shop").add(note(kind))
+    assert [n.content["type"] for n in logs.of("shop").after(seen)] == ["SKIPPED", "STARTED", "COMPLETED"]
 
 
 async def test_boards_made_after_the_end_are_ended() -> None:
-    boards = NotificationBoards()
-    boards.end()
-    assert await boards.of("shop").next(0, 30) is None
+    logs = NotificationLogs()
+    logs.end()
+    assert await logs.of("shop").next(0, 30) is None

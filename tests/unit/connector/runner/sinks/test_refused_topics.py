@@ -16,7 +16,7 @@ from connector.record.json_converter import around_payload, value_json
 from connector.record.schema import INT64, Field, Schema
 from connector.runner.sinks.converting_sink import ConvertingSink
 from connector.runner.sinks.exactly_once import leaves_out
-from connector.runner.sinks.kept_sink import KeptSink
+from connector.runner.sinks.function_sink import FunctionSink
 
 ROW = Schema("struct", name="t.Value", fields=(Field("id", INT64),))
 JSON = ConverterChoice("org.apache.kafka.connect.json.JsonConverter")
@@ -56,7 +56,7 @@ async def test_the_record_is_left_out_only_where_that_is_tolerated(
     counted: list[dict[str, bool]] = []
     kept: list[str] = []
     leave_out = leaves_out(parse(config)[0], lambda **facts: counted.append(facts))
-    inner = KeptSink(lambda topic, _record: kept.append(topic), leave_out=leave_out)
+    inner = FunctionSink(lambda topic, _record: kept.append(topic), leave_out=leave_out)
     inner.frontier.begin(0)
     conversion = RecordConversion(ConversionPlan(config, JSON, value, HEADERS), lambda *_, **__: None)
     sink = ConvertingSink(inner, conversion, no_schema)

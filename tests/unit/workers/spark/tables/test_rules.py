@@ -15,7 +15,7 @@ from tests.support.each_case import each_case
 from workers.spark.failure import WRONG, JobError, TableError
 from workers.spark.jobs.mirror_config import MirrorConfig, SinkConfig, parse_config
 from workers.spark.jobs.stream import run_history
-from workers.spark.sinks.sink_by_rules import routed
+from workers.spark.sinks.ruled_sink import routed
 from workers.spark.tables.partitions import partitioned, partitions_of
 from workers.spark.tables.rules import DELETED, DELETED_AT, NO_RULE, Rules, TableRule
 from workers.spark.tables.table import Column, Table

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from connector.delivery.offsets import Position
 from connector.record.batch import NO_HEADERS, Record
-from connector.runner.sinks.kept_sink import KeptSink
+from connector.runner.sinks.function_sink import FunctionSink
 
 
 async def test_records_are_kept_and_positions_reached() -> None:
     kept: list[tuple[str, Record]] = []
-    sink = KeptSink(lambda topic, record: kept.append((topic, record)))
+    sink = FunctionSink(lambda topic, record: kept.append((topic, record)))
     await sink.start()
     sink.frontier.begin(1)
     out = sink.out("t")

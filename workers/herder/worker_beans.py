@@ -11,11 +11,11 @@ from connector.log import EventLog
 from connector.meters.connection_meter import ConnectionMeter
 from connector.meters.task_meters import TaskMeters
 from workers.group.ownership import Ownership
-from workers.herder.notification_boards import NotificationBoards
+from workers.herder.connector_states import TASK, ConnectorStates
+from workers.herder.notification_logs import NotificationLogs
 from workers.herder.plugins import KAFKA_COMMIT, KAFKA_VERSION
 from workers.herder.reconciler import Reconciler
 from workers.herder.signal_delivery import deliver
-from workers.herder.state_board import TASK, StateBoard
 from workers.herder.task_plan import TaskPlanner
 from workers.settings.converters import default_class
 from workers.settings.worker_settings import WorkerSettings
@@ -36,21 +36,21 @@ from workers.telemetry.worker_meter import StateShares, TaskHistory, WorkerMeter
 LOG: Final = EventLog(__name__)
 
 
-class BeanBoard:
+class WorkerBeans:
     """Makes the MBeans of one worker when they are asked for."""
 
     def __init__(
         self,
         settings: WorkerSettings,
         config: ConfigStore,
-        states: StateBoard,
+        states: ConnectorStates,
         planner: TaskPlanner,
         reconciler: Reconciler,
         ownership: Ownership,
         meter: WorkerMeter,
-        boards: NotificationBoards,
+        notifications: NotificationLogs,
     ) -> None:
-        self._boards: Final = boards
+        self._notifications: Final = notifications
         self._settings: Final = settings
         self._config: Final = config
         self._states: Final = states
@@ -120,8 +120,8 @@ class BeanBoard:
         if _has(config, "signal.enabled.channels", "jmx"):
             yield signals_bean(server, send)
         if _has(config, "notification.enabled.channels", "jmx"):
-            board = self._boards.of(name)
-            yield notifications_bean(server, [cast("Mapping[str, Attribute]", note.content) for note in board.after(0)], board.clear)
+            log = self._notifications.of(name)
+            yield notifications_bean(server, [cast("Mapping[str, Attribute]", note.content) for note in log.after(0)], log.clear)
 
     def _run(self, name: str, config: Mapping[str, str], status: Status, meters: TaskMeters, progress: Progress) -> TaskRun:
         properties = self._settings.properties

@@ -20,7 +20,7 @@ TASK: Final = 0
 """The id of the task. Debezium's PostgreSQL connector has exactly one."""
 
 
-class StateBoard:
+class ConnectorStates:
     """Reads and changes states for one worker. ``generation`` is the group's; it may be set after the status topic is read.
 
     ``task_moved`` is called with a connector and the new state of its task.

@@ -15,7 +15,7 @@ KEPT: Final = 1_000
 """The most notifications that are kept for one connector."""
 
 
-class NotificationBoard:
+class NotificationLog:
     """One connector's notifications, numbered from ``begins`` + 1. A restart of the task and :meth:`clear` do not reset the numbers."""
 
     def __init__(self, begins: int = 0) -> None:
@@ -35,7 +35,7 @@ class NotificationBoard:
         return [note for note in self._notes if note.number > number or number > self._last]
 
     async def next(self, number: int, seconds: float) -> Sequence[Note] | None:
-        """Wait for notifications with higher numbers. Empty after ``seconds``; None when the board has ended."""
+        """Wait for notifications with higher numbers. Empty after ``seconds``; None when the log has ended."""
         try:
             async with asyncio.timeout(seconds):
                 while not self._ended and not self.after(number):
@@ -49,7 +49,7 @@ class NotificationBoard:
         self._notes.clear()
 
     def end(self) -> None:
-        """End the board: waiting and later callers of :meth:`next` do not wait any longer."""
+        """End the log: waiting and later callers of :meth:`next` do not wait any longer."""
         self._ended = True
         self._wake()
 
@@ -58,35 +58,35 @@ class NotificationBoard:
         self._news = asyncio.Event()
 
 
-class NotificationBoards:
-    """The boards of one worker's connectors. ``now_ms`` is the wall clock in milliseconds.
+class NotificationLogs:
+    """The logs of one worker's connectors. ``now_ms`` is the wall clock in milliseconds.
 
-    A board's numbers begin at the clock, so they are higher than those that another worker, or this one before its last start, has given
+    A log's numbers begin at the clock, so they are higher than those that another worker, or this one before its last start, has given
     for the connector. A client that reconnects with such a number therefore misses nothing.
     """
 
     def __init__(self, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000) -> None:
         self._now_ms = now_ms
-        self._boards: dict[str, NotificationBoard] = {}
+        self._logs: dict[str, NotificationLog] = {}
         self._ended = False
 
-    def of(self, name: str) -> NotificationBoard:
-        """The connector's board, created by the first call."""
-        board = self._boards.get(name)
-        if board is None:
-            board = self._boards[name] = NotificationBoard(self._now_ms())
+    def of(self, name: str) -> NotificationLog:
+        """The connector's log, created by the first call."""
+        log = self._logs.get(name)
+        if log is None:
+            log = self._logs[name] = NotificationLog(self._now_ms())
         if self._ended:
-            board.end()
-        return board
+            log.end()
+        return log
 
     def drop(self, name: str) -> None:
-        """Remove and end the connector's board."""
-        board = self._boards.pop(name, None)
-        if board is not None:
-            board.end()
+        """Remove and end the connector's log."""
+        log = self._logs.pop(name, None)
+        if log is not None:
+            log.end()
 
     def end(self) -> None:
-        """End all boards, because the worker ends."""
+        """End all logs, because the worker ends."""
         self._ended = True
-        for name in list(self._boards):
+        for name in list(self._logs):
             self.drop(name)

@@ -15,7 +15,7 @@ _PARTITIONS: Final = 64
 """A transform may name the partition of a record. Which one it is does not matter here."""
 
 
-class KeptSink(KafkaSink):
+class FunctionSink(KafkaSink):
     """A :class:`KafkaSink` without a producer: ``keep(topic, record)`` takes each record, those of one key in their order."""
 
     def __init__(self, keep: Callable[[str, Record], None], *, leave_out: Callable[[str, str], None] | None = None) -> None:

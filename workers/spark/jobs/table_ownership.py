@@ -19,7 +19,7 @@ HISTORY: Final = "_history"
 """The suffix of a history's table, after the source table's name."""
 
 
-class Ownership:
+class TableOwnership:
     """Decides for each table. ``rebuild`` names those whose rows may be replaced. ``lacks``: topic → what it no longer holds, or None.
 
     ``suffix`` follows the source's names in those of the tables (:data:`HISTORY`).

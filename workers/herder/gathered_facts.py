@@ -7,19 +7,26 @@ from typing import Final
 
 from connect_api.herder import HerderError
 from workers.group.ownership import Ownership
+from workers.herder.connector_states import TASK, ConnectorStates
 from workers.herder.reconciler import Reconciler
-from workers.herder.state_board import TASK, StateBoard
 from workers.stores.config_store import ConfigStore
 from workers.telemetry.own.figure import ConnectorFacts, WorkerFacts
 from workers.telemetry.own.slot_watch import SlotFigures
 from workers.telemetry.worker_meter import TaskOutcomes, WorkerMeter
 
 
-class FigureBoard:
+class GatheredFacts:
     """Gathers the facts of one worker when they are asked for."""
 
     def __init__(
-        self, config: ConfigStore, states: StateBoard, reconciler: Reconciler, ownership: Ownership, meter: WorkerMeter, *, by_table: bool
+        self,
+        config: ConfigStore,
+        states: ConnectorStates,
+        reconciler: Reconciler,
+        ownership: Ownership,
+        meter: WorkerMeter,
+        *,
+        by_table: bool,
     ) -> None:
         self._config: Final = config
         self._states: Final = states
