@@ -335,7 +335,7 @@ def test_files_that_cannot_be_joined_stay(rig: Rig, monkeypatch: pytest.MonkeyPa
         for at in range(4):
             rig.few([up(ROWS + at, "x", at)])
     assert caplog.messages == (
-        [] if race else ["The joining of files of rows of table s.t failed with TypeError: they take the slower way"]
+        [] if race else ["The joining of small files of table s.t failed with TypeError: they are left for maintenance"]
     )
     rig.few([up(ROWS + 9, "x", 9)])
     assert any("OPTIMIZE" in json.dumps(actions) for actions in commits(rig.folder)) == race, "an error is not repeated by each batch"

@@ -24,8 +24,10 @@ class Fallbacks:
     """How many there were of all steps since the process's start, also those that were not reported again."""
     _lock: Final = threading.Lock()
 
-    def __init__(self, step: str) -> None:
+    def __init__(self, step: str, effect: str = "they take the slower way") -> None:
+        """``step`` is what may fail, at the beginning of a sentence; ``effect`` is what a failure leads to."""
         self._step: Final = step
+        self._effect: Final = effect
         self._known: set[tuple[str, str]] = set()
 
     def report(self, table: str, error: Exception) -> None:
@@ -37,7 +39,7 @@ class Fallbacks:
             Fallbacks.total += 1
         if (table, reason) not in self._known:
             self._known.add((table, reason))
-            _LOG.warning("%s of rows of table %s failed with %s: they take the slower way", self._step, table, reason)
+            _LOG.warning("%s of table %s failed with %s: %s", self._step, table, reason, self._effect)
 
 
 def reason_of(error: Exception) -> str:

@@ -112,7 +112,7 @@ class SmallBatches:
 
     def __init__(self) -> None:
         self._plans: dict[object, _Plan] = {}
-        self._fallbacks: Final = Fallbacks("The decoding")
+        self._fallbacks: Final = Fallbacks("The decoding of rows")
 
     def effects(self, records: Few, topic: Topic, readings: Sequence[Reading]) -> Effects | None:
         """A topic's effects, one for each key that changed; None if the part must be planned as that of a large batch."""

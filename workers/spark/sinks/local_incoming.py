@@ -24,7 +24,7 @@ class LocalIncoming:
 
     def __init__(self) -> None:
         self._plans: Final = Plans(_described)
-        self._fallbacks: Final = Fallbacks("The flattening")
+        self._fallbacks: Final = Fallbacks("The flattening of rows")
 
     def batch(self, effects: Effects) -> Incoming | None:
         """The flat effects; None if their rows are not in the driver, some columns stay as they are, or a step fails."""

@@ -120,7 +120,7 @@ class SmallTables(ABC):
         self._kept: OrderedDict[str, Held] = OrderedDict()
         self.unfit: Final[set[str]] = set()
         """The places of tables that are not changed by this class: they have many rows, or are not as its commits expect them."""
-        self._fallbacks: Final = Fallbacks("The commit")
+        self._fallbacks: Final = Fallbacks("The commit of rows")
         self._lock = threading.Lock()
 
     @abstractmethod

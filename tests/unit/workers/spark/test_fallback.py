@@ -32,7 +32,7 @@ def test_reason_is_the_class_of_the_innermost_error() -> None:
 
 
 def test_each_reason_is_reported_once_for_a_table(caplog: pytest.LogCaptureFixture) -> None:
-    fallbacks, before = Fallbacks("The commit"), Fallbacks.total
+    fallbacks, before = Fallbacks("The commit of rows"), Fallbacks.total
     for table in ("s.a", "s.a", "s.b"):
         fallbacks.report(table, java("java.lang.NoSuchMethodError"))
     fallbacks.report("s.a", TypeError("secret value 4711"))
@@ -46,6 +46,6 @@ def test_each_reason_is_reported_once_for_a_table(caplog: pytest.LogCaptureFixtu
 
 def test_another_process_that_was_first_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
     before = Fallbacks.total
-    Fallbacks("The commit").report("s.a", java("java.lang.RuntimeException", "java.nio.file.FileAlreadyExistsException"))
+    Fallbacks("The commit of rows").report("s.a", java("java.lang.RuntimeException", "java.nio.file.FileAlreadyExistsException"))
     assert caplog.messages == []
     assert Fallbacks.total == before

@@ -30,7 +30,7 @@ class Checkpoints:
     """The checkpoints of one kind of tables."""
 
     def __init__(self) -> None:
-        self._fallbacks: Final = Fallbacks("The checkpoint")
+        self._fallbacks: Final = Fallbacks("The checkpoint of the log", f"the next one is due after {COMMITS} commits")
 
     def write(self, known: Sequence[tuple[Table, Committed]]) -> None:
         """Write those that are due, a few at a time, so that no batch waits for those of all tables."""

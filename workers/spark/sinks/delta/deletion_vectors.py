@@ -63,9 +63,9 @@ class DeletionVectors:
         self._batch = 0
         self._waits: dict[str, int] = {}
         """Folder of a table that had too many files → the last batch for which it is not opened."""
-        self._fallbacks: Final = Fallbacks("The commit")
+        self._fallbacks: Final = Fallbacks("The commit of rows")
         self._checkpoints: Final = Checkpoints()
-        self._joins: Final = Fallbacks("The joining of files")
+        self._joins: Final = Fallbacks("The joining of small files", "they are left for maintenance")
         self._apart: set[str] = set()
         """The folders of tables whose small files could not be joined."""
         self._lock = threading.Lock()

@@ -100,7 +100,7 @@ class GivenTexts:
 
     def __init__(self) -> None:
         self._plans: Final = Plans(_texts)
-        self._fallbacks: Final = Fallbacks("The writing")
+        self._fallbacks: Final = Fallbacks("The writing of rows")
 
     def batch(self, effects: Effects) -> tuple[Batch, GivenRows] | None:
         """The effects and their rows; None if the rows are not in the driver, some columns stay as they are, or a step fails."""

@@ -133,7 +133,7 @@ def test_fallbacks_of_batches_are_counted_whether_or_not_the_batch_succeeds(figu
     before = Fallbacks.total
 
     def apply(_records: Any, number: int) -> BatchTotals:
-        Fallbacks("The commit").report("public.a", TypeError())
+        Fallbacks("The commit of rows").report("public.a", TypeError())
         if number:
             raise ValueError("the batch fails")
         return BatchTotals(number)
