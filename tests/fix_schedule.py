@@ -18,6 +18,7 @@ FIRST: Final = (
     "tests/spark/test_live.py",
     "tests/parity/test_parity.py",
     "tests/spark/test_mirror_workload.py",
+    "tests/spark/test_yarn.py",
     "tests/spark/test_standalone.py",
     "tests/integration/workers/test_demo.py",
     "tests/spark/test_prepare.py",

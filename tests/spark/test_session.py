@@ -10,12 +10,14 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
+from pyspark.errors import PySparkRuntimeError
+
 from workers.spark.commands import main
-from workers.spark.failure import FAULT, NO_JAVA, UNREADABLE, JobError
+from workers.spark.failure import FAULT, NO_JAVA, UNREADABLE, WRONG, JobError
 from workers.spark.jars import GROUPS, Jar, jars_of
 from workers.spark.jobs.mirror_config import parse_config
 from workers.spark.jobs.stream import session_of
-from workers.spark.session import cores, find_java, is_local, session_settings, sized
+from workers.spark.session import HADOOP_FOLDERS, cores, find_java, is_local, open_session, session_settings, sized
 
 GOOD = "java.base@17.0.15\njdk.incubator.vector@17.0.15"
 
@@ -230,6 +232,26 @@ def test_java_s_options_of_a_configuration_follow_those_of_the_jobs(monkeypatch:
 )
 def test_cores_are_counted_wherever_spark_runs(settings: dict[str, str], parallelism: int, wanted: int) -> None:
     assert cores(settings, parallelism) == wanted
+
+
+def test_yarn_without_its_configuration_ends_the_job(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refused(*_: object) -> None:
+        raise PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
+
+    monkeypatch.setattr("workers.spark.session.start_jvm", refused)
+    monkeypatch.setenv("JAVA_HOME", "/java")
+    monkeypatch.setenv("UNDERSTUDY_CACHE", str(tmp_path))
+    for variable in HADOOP_FOLDERS:
+        monkeypatch.delenv(variable, raising=False)
+    program = java(tmp_path, GOOD)
+    with pytest.raises(JobError, match=r"Set HADOOP_CONF_DIR or YARN_CONF_DIR to the folder of its yarn-site\.xml\.") as refusal:
+        open_session("mirror m", program, master="yarn")
+    assert refusal.value.code == WRONG
+    with pytest.raises(PySparkRuntimeError):
+        open_session("mirror m", program, master="spark://spark:7077")
+    monkeypatch.setenv("YARN_CONF_DIR", "/etc/hadoop")
+    with pytest.raises(PySparkRuntimeError):
+        open_session("mirror m", program, master="yarn")
 
 
 def test_partitions_follow_the_cores_unless_they_are_set() -> None:

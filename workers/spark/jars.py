@@ -12,7 +12,7 @@ import hashlib
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -87,12 +87,16 @@ def kafka_jars(java: Path, cache: Path) -> list[Path]:
 
 
 def jars_of(java: Path, cache: Path, groups: Iterable[str]) -> list[Path]:
-    """Paths below ``cache`` of the jars of these ``groups`` (names in :data:`GROUPS`). Missing jars are fetched.
+    """Paths below ``cache`` of the jars of these ``groups`` (names in :data:`GROUPS`). See :func:`files_of`."""
+    return files_of(java, cache, [jar for group in groups for jar in GROUPS[group]])
+
+
+def files_of(java: Path, cache: Path, wanted: Sequence[Jar]) -> list[Path]:
+    """Paths below ``cache`` of these jars. Missing ones are fetched.
 
     Each file has its pinned checksum: a file with another one is deleted and never passed to Spark. Raises
     JobError(UNREADABLE) with Ivy's own message when a download fails, or with the names of the files with another checksum.
     """
-    wanted = [jar for group in groups for jar in GROUPS[group]]
     folder = cache / "jars"
     missing = [jar for jar in wanted if not (folder / jar.file_name).is_file()]
     if missing:

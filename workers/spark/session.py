@@ -15,11 +15,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from workers.spark.class_archive import archive_of, reading
 from workers.spark.compilation import WALKED
-from workers.spark.failure import NO_JAVA, JobError
+from workers.spark.failure import NO_JAVA, WRONG, JobError
 from workers.spark.java_names import remember
 from workers.spark.jvm import start_jvm
 
@@ -33,6 +34,8 @@ EXTENSIONS: Final = "spark.sql.extensions"
 JARS: Final = "spark.jars"
 _COMBINED: Final = frozenset((JAVA_OPTIONS, EXTENSIONS, JARS))
 _COLLECTOR: Final = re.compile(r"-XX:\+Use\w+GC\b")
+HADOOP_FOLDERS: Final = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
+"""Variables with the folder of Hadoop's configuration. On YARN Spark does not start without one of them."""
 SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
 LITERAL: Final = {"spark.sql.variable.substitute": "false"}
 """See :func:`as_written`."""
@@ -106,7 +109,8 @@ def open_session(
     Iceberg catalog configures it (``spark.sql.catalog.<name>``). ``settings`` are Spark's. They override those made here, with these
     exceptions: ``spark.driver.extraJavaOptions``, ``spark.jars`` and ``spark.sql.extensions`` are combined, and :data:`LITERAL` cannot be
     changed. They are not in the arguments of the JVM, except the options for Java. Shuffles have one partition for each core of the started
-    session, unless the user sets another number.
+    session, unless the user sets another number. Raises JobError(WRONG) if Spark does not start on YARN and the environment names no
+    configuration of it.
     """
     # The launcher script reads JAVA_HOME first.
     os.environ["JAVA_HOME"] = str(java.resolve().parents[1])
@@ -115,7 +119,14 @@ def open_session(
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName(name).master(master)
     made = session_settings(jars, settings, reading(archive_of(jar_folder(), java)))
-    start_jvm({"spark.app.name": name, "spark.master": master, **made}, settings.keys() - _COMBINED)
+    try:
+        start_jvm({"spark.app.name": name, "spark.master": master, **made}, settings.keys() - _COMBINED)
+    except PySparkRuntimeError as error:
+        # Not before: Spark reads its conf/spark-env.sh too, which may set one of them.
+        if master == "yarn" and not any(os.environ.get(variable) for variable in HADOOP_FOLDERS):
+            message = f"Spark did not start on YARN. Set {' or '.join(HADOOP_FOLDERS)} to the folder of its yarn-site.xml."
+            raise JobError(WRONG, message) from error
+        raise
     for key, value in made.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()

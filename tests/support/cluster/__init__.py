@@ -1,1 +1,1 @@
-"""A standalone cluster of Spark, and an object store, on this machine."""
+"""Clusters of Spark (standalone, YARN) and an object store on this machine, and what a mirror goes through on a cluster."""

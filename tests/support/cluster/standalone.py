@@ -31,6 +31,17 @@ class Cluster:
 
     master: str
     page: str
+    workers: int
+
+    @property
+    def spark(self) -> dict[str, str]:
+        """The settings of a session on it: Spark's own defaults use all cores."""
+        return {}
+
+    @property
+    def full(self) -> list[int]:
+        """What :meth:`busy` is while each worker runs an executor."""
+        return [1] * self.workers
 
     def state(self) -> dict[str, Any]:
         """What the master knows of its workers and applications."""
@@ -56,7 +67,7 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
         "SPARK_DAEMON_JAVA_OPTS": f"-XX:+UseSerialGC {QUICK_JAVA}",
     }
     port, page = free_port(), free_port()
-    cluster = Cluster(f"spark://127.0.0.1:{port}", f"http://127.0.0.1:{page}")
+    cluster = Cluster(f"spark://127.0.0.1:{port}", f"http://127.0.0.1:{page}", workers)
 
     with ExitStack() as stack:
 

@@ -1,0 +1,29 @@
+"""A mirror on YARN with two nodes, in client mode. Its checkpoint and its tables are on an object store; its driver is killed once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
+
+from tests.support.cluster.killed_driver import need_java, outlive_a_killed_driver
+from tests.support.cluster.s3_server import object_store
+from tests.support.cluster.yarn import yarn_cluster
+from tests.support.spark.log_broker import Broker, broker
+
+if TYPE_CHECKING:
+    from tests.fix_pg import PgServer
+
+__all__ = ["broker"]
+pytestmark = [pytest.mark.pg(">= 18"), pytest.mark.long]
+
+
+async def test_mirror_on_yarn_outlives_its_driver(broker: Broker, pg: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    need_java()
+    with object_store(tmp_path) as store, yarn_cluster(tmp_path) as yarn:
+        monkeypatch.delenv("YARN_CONF_DIR", raising=False)
+        monkeypatch.setenv("HADOOP_CONF_DIR", str(yarn.configuration))
+        await outlive_a_killed_driver(yarn, store, broker, pg, tmp_path, "sparkyarn")
