@@ -20,6 +20,7 @@ FIRST: Final = (
     "tests/spark/test_mirror_workload.py",
     "tests/spark/test_yarn.py",
     "tests/spark/test_standalone.py",
+    "tests/spark/test_kubernetes.py",
     "tests/integration/workers/test_demo.py",
     "tests/spark/test_prepare.py",
     "tests/spark/test_snapshots_live.py",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -48,10 +48,12 @@ def need_java() -> None:
         pytest.skip(str(error))
 
 
-async def outlive_a_killed_driver(cluster: Cluster, store: ObjectStore, broker: Broker, pg: PgServer, folder: Path, name: str) -> None:
+async def outlive_a_killed_driver(
+    cluster: Cluster, store: ObjectStore, broker: Broker, pg: PgServer, folder: Path, name: str, look: Callable[[], None] = lambda: None
+) -> None:
     """Kill the driver during its second batch, whose executors then end. The next one repeats the batch, and its tables have the rows.
 
-    ``name`` is that of the mirror, of its database and of its topics.
+    ``name`` is that of the mirror, of its database and of its topics. ``look`` is called while the executors run.
     """
     database = pg.database(name)
     database.execute(
@@ -67,6 +69,7 @@ async def outlive_a_killed_driver(cluster: Cluster, store: ObjectStore, broker: 
     async with started("mirror", "--config", config) as mirror:
         assert (await mirror.line("batch")).startswith(f"batch 0: {ROWS} records of 1 tables"), mirror.said
         assert cluster.busy() == cluster.full
+        look()
         for number in range(1, ROWS + 1):
             row = {"id": number, "name": f"changed {number}"}
             log.change("d" if number % 3 == 0 or number == 1 else "u", row)
