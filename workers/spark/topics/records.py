@@ -110,16 +110,18 @@ def cut_json(records: DataFrame, *more: str, usual: Sequence[Embedded] = ()) -> 
         *_PLACE, *_SIDES, *carried(), *more, *(_begins(name, heads[name]).alias(f"{name}_usual") for name in _SIDES if heads[name])
     )
     found = begun.select("*", *(_head(name, heads[name]) for name in _SIDES))
-    parsed = found.select("*", *(_parsed(name) for name in _SIDES))
-    return parsed.select(*_PLACE, *_cut("value", heads["value"]), *_cut("key", heads["key"]), "came", "left", *more)
+    # Spark does not compile from_json, so it copies what this step selects, twice. The embedded schemas are not part of it any more.
+    seamed = found.select(*_PLACE, "came", "left", *more, *(part for name in _SIDES for part in _seamed(name, heads[name])))
+    parsed = seamed.select("*", *(_parsed(name) for name in _SIDES))
+    return parsed.select(*_PLACE, *_cut("value"), *_cut("key"), "came", "left", *more)
 
 
 def cut_key(records: DataFrame) -> DataFrame:
     """``records`` with ``json_layout`` and ``json_key``: the layout and the payload of a ``key`` of JsonConverter. No column is removed."""
-    found = records.select("*", _head("key"))
+    found = records.select("*", _head("key")).select("*", *_seamed("key"))
     layout, payload = _cut("key")
     named = found.select("*", _parsed("key")).select("*", layout.alias("json_layout"), payload.alias("json_key"))
-    return named.drop("key_head", "key_parsed")
+    return named.drop("key_head", "key_hash", "key_body", "key_parsed")
 
 
 def schema_text(name: str) -> Column:
@@ -171,25 +173,31 @@ def _head(name: str, heads: Sequence[str] = ()) -> Column:
     return _by_head(name, heads, lambda head: F.lit(len(head)), searched).alias(f"{name}_head")
 
 
-def _parsed(name: str) -> Column:
-    """The slower way, by parsing, for text with blanks or in another order."""
-    parsed = F.from_json(F.col(name).cast("string"), "schema string, payload string")
-    return F.when(F.col(f"{name}_head").isNull(), parsed).alias(f"{name}_parsed")
-
-
-def _cut(name: str, heads: Sequence[str] = ()) -> tuple[Column, Column]:
-    raw, head, parsed = F.col(name), F.col(f"{name}_head"), F.col(f"{name}_parsed")
-    text = raw.cast("string")
+def _seamed(name: str, heads: Sequence[str] = ()) -> tuple[Column, Column]:
+    """The hash of the schema before the seam, null without a seam; and the text of the payload after it, or the whole without a seam."""
+    raw, head = F.col(name), F.col(f"{name}_head")
     start = head + len(_SEAM) + 1
     # The position is in bytes, because Spark's substring of a text counts characters up to the start.
-    body = F.substring(raw, start, F.octet_length(raw) - start).cast("string")
-    seamed, wrapped = head.isNotNull(), parsed["schema"].isNotNull()
-    names = F.json_object_keys
-    bare = F.coalesce(names(F.get_json_object(text, "$.after")), names(F.get_json_object(text, "$.before")), names(text))
+    body = F.substring(raw, start, F.octet_length(raw) - start)
     # Spark computes the hash of a literal once.
     hashed = _by_head(name, heads, lambda known: F.xxhash64(F.lit(known)), F.xxhash64(F.substring(raw, F.lit(1), head)))
-    layout = F.when(seamed, hashed).when(wrapped, F.xxhash64(parsed["schema"])).when(text.isNotNull(), F.xxhash64(bare))
-    payload = F.when(seamed, body).when(wrapped, parsed["payload"]).otherwise(text)
+    there = head.isNotNull()
+    return F.when(there, hashed).alias(f"{name}_hash"), F.when(there, body).otherwise(raw).cast("string").alias(f"{name}_body")
+
+
+def _parsed(name: str) -> Column:
+    """The slower way, by parsing, for text with blanks or in another order."""
+    parsed = F.from_json(F.col(f"{name}_body"), "schema string, payload string")
+    return F.when(F.col(f"{name}_hash").isNull(), parsed).alias(f"{name}_parsed")
+
+
+def _cut(name: str) -> tuple[Column, Column]:
+    hashed, text, parsed = F.col(f"{name}_hash"), F.col(f"{name}_body"), F.col(f"{name}_parsed")
+    wrapped = parsed["schema"].isNotNull()
+    names = F.json_object_keys
+    bare = F.coalesce(names(F.get_json_object(text, "$.after")), names(F.get_json_object(text, "$.before")), names(text))
+    layout = F.coalesce(hashed, F.when(wrapped, F.xxhash64(parsed["schema"])).when(text.isNotNull(), F.xxhash64(bare)))
+    payload = F.when(wrapped, parsed["payload"]).otherwise(text)
     return layout.alias("layout" if name == "value" else "key_layout"), F.nullif(payload, F.lit("null")).alias(name)
 
 
