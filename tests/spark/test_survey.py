@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -11,17 +12,18 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quicksta
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from workers.spark.topics.survey import Group, Signs, json_signs, sampled, survey
+from workers.spark.topics.survey import Group, Signs, Usual, json_signs, sampled, survey
+from workers.spark.types import Sign
 
 pytestmark = pytest.mark.pg_once
 
 
-def flags(spark: SparkSession, signs: Signs, payloads: list[str | None]) -> list[tuple[bool, bool, bool]]:
-    """What the survey says of each payload: placeholders, truncates, begins."""
+def flags(spark: SparkSession, signs: Signs, payloads: Sequence[str | None], usual: Sequence[Usual] = ()) -> list[tuple[bool, bool, bool]]:
+    """What the survey says of each payload: placeholders, truncates, begins. All have layout 1, and a topic each: t0, t1 and so on."""
     rows = [(f"t{at}", 1, 1, text, None, False, False, at) for at, text in enumerate(payloads)]
     kinds = "topic string, layout bigint, key_layout bigint, value string, key string, came boolean, left boolean, offset bigint"
     cut = spark.createDataFrame(rows, kinds).withColumns({"timestamp": F.timestamp_millis(F.lit(0)), "partition": F.lit(0)})
-    return [(group.placeholders, group.truncates, group.begins) for group in survey(cut.coalesce(1), signs)]
+    return [(group.placeholders, group.truncates, group.begins) for group in survey(cut.coalesce(1), signs, usual)]
 
 
 def test_the_signs_of_json(spark: SparkSession) -> None:
@@ -42,8 +44,37 @@ def test_the_signs_of_json(spark: SparkSession) -> None:
 
 def test_no_character_of_a_sign_has_a_meaning(spark: SparkSession) -> None:
     for sign in (".*", r"a\E.", r"\Q", "\\", "(", "^$", "Ä€😀", "a\nb", ""):
-        signs = Signs((sign,), None, None)
+        signs = Signs({Sign.TEXT: sign}, None, None)
         assert flags(spark, signs, [f"<{sign}>", "<none>"]) == [(True, True, True), (sign == "", True, True)], sign
+
+
+def test_usual_layouts_are_searched_only_for_what_they_may_have(spark: SparkSession) -> None:
+    signs = json_signs("__debezium_unavailable_value")
+    text, octets = '{"a":"__debezium_unavailable_value"}', '{"a":"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="}'
+    begins = '{"source":{"snapshot":"first"}}'
+    payloads = [text, octets, text, begins, text, begins]
+    usual = [
+        Usual("t0", 1, frozenset({Sign.TEXT}), keyed=True),
+        Usual("t1", 1, frozenset({Sign.TEXT, Sign.UUID}), keyed=True),
+        Usual("t2", 1, frozenset(), keyed=False),
+        Usual("t3", 1, frozenset(Sign), keyed=True),
+        # Neither the layout nor the topic alone counts.
+        Usual("t4", 2, frozenset(), keyed=True),
+        Usual("t5", 1, frozenset(), keyed=False),
+    ]
+    none, lacking, beginning = (False, False, False), (True, False, False), (False, False, True)
+    assert flags(spark, signs, payloads, usual) == [lacking, none, none, none, lacking, beginning]
+    assert flags(spark, signs, payloads) == [lacking, lacking, lacking, beginning, lacking, beginning]
+
+
+@pytest.mark.parametrize(
+    ("placeholder", "part"),
+    [('a/b"cd', "cd"), ("hex:ff01", ""), ("hex:7a7a01", "zz"), ("Ä", ""), ("[x\\yy]", "yy]"), ("__debezium_unavailable_value",) * 2],
+)
+def test_characters_that_json_escapes_are_not_searched_for(placeholder: str, part: str) -> None:
+    signs = json_signs(placeholder).placeholder
+    assert signs is not None
+    assert signs[Sign.TEXT] == part
 
 
 def test_samples_are_found_without_a_look_at_all_partitions(spark: SparkSession) -> None:

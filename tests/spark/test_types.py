@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StringType, StructField, StructType
 
 from tests.support.spark.local_frame import local_frame
-from workers.spark.types import UNAVAILABLE, Kind, kind_of
+from workers.spark.types import UNAVAILABLE, Kind, Placeholder, kind_of
 from workers.spark.types.digits import plain, unscaled, with_point
 
 if TYPE_CHECKING:
@@ -259,6 +259,8 @@ def test_placeholder_is_known_in_every_shape(spark: SparkSession, schema: dict[s
     frame = local_frame(spark, [(json.dumps({"v": sent}),)], "event string")
     raw = F.from_json("event", StructType([StructField("v", kind.raw)]))["v"]
     assert frame.select(kind.held(raw)).collect()[0][0] is True
+    text, placeholder = json.dumps({"v": sent}, separators=(",", ":")), Placeholder.of(UNAVAILABLE)
+    assert any(placeholder.sign(sign) in text for sign in kind.signs)
 
 
 @pytest.mark.parametrize(
@@ -276,6 +278,8 @@ def test_placeholder_of_bytes(spark: SparkSession, schema: dict[str, object], se
     frame = local_frame(spark, [(json.dumps({"v": sent}),), (json.dumps({"v": None}),)], "event string")
     raw = F.from_json("event", StructType([StructField("v", kind.raw)]))["v"]
     assert [row[0] for row in frame.select(kind.held(raw)).collect()] == [True, None]
+    text, placeholder = json.dumps({"v": sent}, separators=(",", ":")), Placeholder.of("hex:ff01")
+    assert any(placeholder.sign(sign) in text for sign in kind.signs)
 
 
 def test_unknown_struct_is_kept_as_json_but_not_compared() -> None:

@@ -7,7 +7,7 @@ After a crash Spark repeats the batch with the same records, and the batch begin
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial, reduce
@@ -35,7 +35,7 @@ from workers.spark.topics.formats import Format
 from workers.spark.topics.known import TopicState, Unread, Unreadable
 from workers.spark.topics.readings import changes_of, of_keys, reading
 from workers.spark.topics.records import Embedded
-from workers.spark.topics.survey import Group, survey
+from workers.spark.topics.survey import Group, Usual, survey
 from workers.spark.topics.topic import Texts, Topic, learned, schemas_of, unknown
 from workers.spark.topics.turns import Turn, turn
 
@@ -144,6 +144,7 @@ class Batches:
         self._isolation = isolation
         self._small = SmallBatches()
         self._usual: Sequence[Embedded] = ()
+        self._searched: Sequence[Usual] = ()
         self._compilation: Final = Compilation()
 
     def apply(self, records: DataFrame, batch: int) -> BatchTotals:
@@ -231,7 +232,8 @@ class Batches:
                 # The dead letters of a rebuilt topic are there already, or Kafka has its records.
                 done = replace(done, dead=done.dead + self._dead(number, read, after, records, everything=split is not None))
             self._checkpoint.after(number, after)
-            self._usual = schemas_of([group for group in read.groups if group.records >= DIVIDED], read.states)
+            large = [group for group in read.groups if group.records >= DIVIDED]
+            self._usual, self._searched = schemas_of(large, read.states), _usual(large, read.topics)
         finally:
             for one in kept:
                 one.drop()
@@ -279,7 +281,7 @@ class Batches:
 
     def _read(self, number: int, before: State, ready: DataFrame, records: DataFrame, rebuilt: Collection[str]) -> TurnRecords:
         """The groups, layouts and topics of the ``ready`` records."""
-        groups = survey(ready, self._format.signs)
+        groups = survey(ready, self._format.signs, self._searched)
         parts = 2 * ready.sparkSession.sparkContext.defaultParallelism
         if sum(group.records for group in groups) < parts * DIVIDED:
             # Each topic's jobs read all partitions of the DataFrame. Without this the number of tasks would grow with tables times
@@ -409,6 +411,13 @@ class Batches:
             changes = filled(changes, fitted(new, table, names), table)
             state = replace(state, moved=(*state.moved, (work.number, work.topic.newest_layout)))
         return replace(work, changes=changes), state, places
+
+
+def _usual(groups: Iterable[Group], topics: Iterable[Topic]) -> list[Usual]:
+    """The layouts of the groups, without those that are not a table's."""
+    named = {topic.name: topic for topic in topics if topic.is_table}
+    found = ((group, named[group.topic].layout(group.layout, group.key_layout)) for group in groups if group.topic in named)
+    return [Usual(group.topic, group.layout, layout.signs, bool(layout.key)) for group, layout in found if layout is not None]
 
 
 def _keep(frame: DataFrame, kept: list[Kept]) -> DataFrame:

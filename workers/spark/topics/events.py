@@ -38,8 +38,8 @@ def decoded(
     A column that is not in ``former`` gets its default, as it did in PostgreSQL's existing rows.
     """
     # The condition is repeated, because Spark may evaluate later conditions on an event before it filters the other events out.
-    event, known = layout.value_of(F.when(mine, F.col("value"))), layout.key_of(F.when(mine, F.col("key"))) if layout.key else F.lit(None)
-    whole = records.where(mine).withColumn("event", event).withColumn("known", known)
+    event, known = layout.change_of(F.when(mine, F.col("value"))), layout.key_of(F.when(mine, F.col("key"))) if layout.key else F.lit(None)
+    whole = records.where(mine).withColumns({"event": event, "known": known})
     envelope = layout.form is Form.ENVELOPE
     event = F.col("event")
     image = event["after"] if envelope else event

@@ -5,7 +5,7 @@ the catalog's columns stand in for it (:mod:`workers.spark.source.catalog`). Exp
 """
 
 from workers.spark.types.connect import kind_of
-from workers.spark.types.kind import UNAVAILABLE, Expression, Kind, Placeholder, Rich, Schema
+from workers.spark.types.kind import UNAVAILABLE, Expression, Kind, Placeholder, Rich, Schema, Sign
 from workers.spark.types.temporal import INFINITE_DAYS, INFINITE_MICROS
 
-__all__ = ["INFINITE_DAYS", "INFINITE_MICROS", "UNAVAILABLE", "Expression", "Kind", "Placeholder", "Rich", "Schema", "kind_of"]
+__all__ = ["INFINITE_DAYS", "INFINITE_MICROS", "UNAVAILABLE", "Expression", "Kind", "Placeholder", "Rich", "Schema", "Sign", "kind_of"]

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import BinaryType, MapType, StringType
 
 from workers.spark.types.binding import let
-from workers.spark.types.kind import Kind, Placeholder, Schema, parameter
+from workers.spark.types.kind import Kind, Placeholder, Schema, Sign, parameter
 
 
 def canonical(text: Column) -> Column:
@@ -26,6 +26,7 @@ def document(_schema: Schema, placeholder: Placeholder) -> Kind:
         read=canonical,
         sql="to_json({c})::text",
         held=lambda raw: raw.isin(placeholder.text, placeholder.pair),
+        signs=(Sign.TEXT,),
     )
 
 
@@ -43,6 +44,7 @@ def text_map(_schema: Schema, placeholder: Placeholder) -> Kind:
         read=lambda text: F.from_json(text, of),
         sql="to_json({c})::text",
         held=lambda raw: F.element_at(raw, placeholder.text) == placeholder.text,
+        signs=(Sign.TEXT,),
     )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
+import re
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Final
 
 from pyspark.sql import Column
@@ -22,6 +25,8 @@ Schema = Mapping[str, object]
 UNAVAILABLE: Final = "__debezium_unavailable_value"
 """Debezium's default placeholder for a value that PostgreSQL did not send again (TOAST); ``unavailable.value.placeholder``."""
 
+_UNESCAPED: Final = re.compile(r"[ !#-.0-\[\]-~]*")
+
 
 def same(value: Column) -> Column:
     """The value unchanged."""
@@ -31,6 +36,17 @@ def same(value: Column) -> Column:
 def as_text(value: Column) -> Column:
     """The value as Spark prints it."""
     return value.cast("string")
+
+
+class Sign(Enum):
+    """The ways in which the placeholder appears in JSON."""
+
+    TEXT = auto()
+    OCTETS = auto()
+    """Bytes in Base64."""
+    NUMBERS = auto()
+    """An element of an array for each byte."""
+    UUID = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +78,20 @@ class Placeholder:
         quoted = json.dumps(self.text, ensure_ascii=False)
         return f"{{{quoted}:{quoted}}}"
 
+    def sign(self, sign: Sign) -> str:
+        """A text that JSON with the placeholder has, if it appears there in this way. An empty one is part of any JSON."""
+        match sign:
+            case Sign.TEXT:
+                # Writers of JSON escape the other characters in several ways.
+                longest: str = max(_UNESCAPED.findall(self.text), key=len)
+                return longest
+            case Sign.OCTETS:
+                return base64.b64encode(self.octets).decode()
+            case Sign.NUMBERS:
+                return ",".join(str(number) for number in self.numbers)
+            case Sign.UUID:
+                return self.uuid
+
 
 @dataclass(frozen=True, slots=True)
 class Rich:
@@ -82,6 +112,7 @@ class Kind:
       (null if the type cannot hold it). Both require a session in UTC.
     - ``sql``: the SELECT item of PostgreSQL's text, with ``{c}`` for the column.
     - :attr:`held`: whether a raw value is the placeholder of a value that was not sent.
+    - ``signs``: the ways in which JSON may then show it; empty without ``held``.
     - ``comparable``: False if the source's text cannot be compared with the value.
     - ``item``: the kind of an array's elements.
     """
@@ -93,6 +124,7 @@ class Kind:
     read: Expression = same
     sql: str = "case when {c} is not null then format('%s', {c}) end"
     held: Expression | None = None
+    signs: tuple[Sign, ...] = ()
     comparable: bool = True
     item: Kind | None = None
     rich: Rich | None = None

@@ -22,14 +22,14 @@ from pyspark.sql.types import (
 )
 
 from workers.spark.types.digits import plain, scaled, unscaled, with_point
-from workers.spark.types.kind import Builder, Kind, Placeholder, Schema, fixed, parameter
+from workers.spark.types.kind import Builder, Kind, Placeholder, Schema, Sign, fixed, parameter
 
 SPARK_DIGITS: Final = 38
 """The most digits of a Spark decimal."""
 
 
 def _text(_schema: Schema, placeholder: Placeholder) -> Kind:
-    return Kind(StringType(), StringType(), held=lambda raw: raw == placeholder.text)
+    return Kind(StringType(), StringType(), held=lambda raw: raw == placeholder.text, signs=(Sign.TEXT,))
 
 
 def _bytea(text: Column) -> Column:
@@ -43,6 +43,7 @@ def _bytes(_schema: Schema, placeholder: Placeholder) -> Kind:
         text=lambda value: F.concat(F.lit("\\x"), F.lower(F.hex(value))),
         read=_bytea,
         held=lambda raw: raw == F.lit(placeholder.octets),
+        signs=(Sign.OCTETS,),
     )
 
 

@@ -170,10 +170,12 @@ def _envelope(octets: Column, of: StructType, data: str, made: Column, header: i
     """The event of its data and its attributes, as ``of``."""
     schema = connect_schema(data)
     whole = _is_whole(schema)
+    source = next(field.dataType for field in of.fields if field.name == "source")
+    of_source = {field: known for field, known in SOURCE_ATTRIBUTES.items() if field in source.fieldNames()}
     described = {
         "op": attribute(f"{PREFIX}op"),
         "ts_ms": made,
-        "source": block(SOURCE_ATTRIBUTES, attribute),
+        "source": block(of_source, attribute),
         "transaction": block(TRANSACTION_ATTRIBUTES, attribute),
     }
     inside = StructType([field for field in of.fields if field.name in _names(schema) and (whole or field.name not in described)])
