@@ -19,7 +19,7 @@ from tests.support.connector import Connector
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
 from tests.support.spark.kill_rig import KillRig
-from workers.spark.sinks.delta.commit import ENGINE
+from workers.spark.sinks.delta.log_folder import ENGINE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -22,9 +22,10 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from tests.support.spark.sink_rig import INT, PLAIN, TEXT, Rows, down, effects, few, of_all_types, shown, table, up
 from workers.spark.failure import JobError
 from workers.spark.sinks import DeltaPlace, small_tables
-from workers.spark.sinks.delta import checkpoints, commit
+from workers.spark.sinks.delta import checkpoints, log_folder
 from workers.spark.sinks.delta import sink as delta
-from workers.spark.sinks.delta.commit import ENGINE, DeltaTableFiles
+from workers.spark.sinks.delta.commit import DeltaTableFiles
+from workers.spark.sinks.delta.log_folder import ENGINE
 from workers.spark.sinks.delta.sink import DeltaSink
 from workers.spark.tables.local_rows import local
 from workers.spark.tables.table import DELETE, LSN, UPSERT, Column, Effects, Table
@@ -72,17 +73,16 @@ def test_few_rows_come_change_and_go_without_a_merge(rig: Rig) -> None:
     found = rig.sink.read(PLAIN)
     assert found is not None
     assert sorted((row["id"], row[LSN]) for row in found.collect()) == [(3, 100), (5, 300)]
-    # The table is created, then filled by Spark.
-    assert engines(rig.folder) == [False, False, True, True, True]
+    assert engines(rig.folder) == [True] * 4
     # Nothing that is there goes: no commit.
     rig.few(PLAIN, [down(9)])
-    assert len(engines(rig.folder)) == 5
+    assert len(engines(rig.folder)) == 4
     rig.few(PLAIN, [down(3), down(5)])
     assert shown(rig.sink, PLAIN) == []
     rig.few(PLAIN, [up(6, "w", 60)])
     assert shown(rig.sink, PLAIN) == [(6, "w", 60)]
-    assert engines(rig.folder)[5:] == [True, True]
-    history = rig.spark.sql(f"DESCRIBE HISTORY delta.`{rig.folder}/s/t`").where("version = 2").first()
+    assert engines(rig.folder)[4:] == [True, True]
+    history = rig.spark.sql(f"DESCRIBE HISTORY delta.`{rig.folder}/s/t`").where("version = 1").first()
     assert history is not None
     assert history["operationMetrics"] == {"numTargetRowsInserted": "1", "numTargetRowsUpdated": "1", "numTargetRowsDeleted": "1"}
 
@@ -160,7 +160,7 @@ def test_keys_of_all_types_find_their_rows(rig: Rig) -> None:
     found = rig.sink.read(of)
     assert found is not None
     assert sorted(row["n"] for row in found.select("n").collect()) == [5, *range(10, 10 + len(KEYS))]
-    assert all(engines(rig.folder)[2:])
+    assert all(engines(rig.folder))
 
 
 def test_commit_of_another_process_is_kept(rig: Rig) -> None:
@@ -175,7 +175,7 @@ def test_commit_of_another_process_is_kept(rig: Rig) -> None:
     rig.spark.sql(f"OPTIMIZE delta.`{rig.folder}/s/t`")
     rig.few(PLAIN, [down(5)])
     assert shown(rig.sink, PLAIN) == [(1, "x2", 11), (3, "other", 30), (4, "mine", 40)]
-    assert engines(rig.folder)[2:6] == [True, True, False, True]
+    assert engines(rig.folder)[1:5] == [True, True, False, True]
 
 
 @pytest.mark.parametrize("way", ["a link", *(pytest.param(way, marks=pytest.mark.long) for way in ("another file system", "no links"))])
@@ -184,20 +184,20 @@ def test_version_is_added_by_a_link_or_by_deltas_store(rig: Rig, monkeypatch: py
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
     if way == "another file system":
-        monkeypatch.setattr(commit, "local_folder", lambda *_: None)
+        monkeypatch.setattr(log_folder, "local_folder", lambda *_: None)
     elif way == "no links":
-        monkeypatch.setattr(commit, "create", refused)
+        monkeypatch.setattr(log_folder, "create", refused)
     rig.fill(PLAIN, [up(1, "x", 10)])
     rig.few(PLAIN, [up(2, "y", 20)])
     log = rig.folder / "s" / "t" / "_delta_log"
     # Hadoop writes a checksum beside each file.
-    assert (log / f".{2:020}.json.crc").exists() is (way != "a link")
+    assert (log / f".{1:020}.json.crc").exists() is (way != "a link")
     assert not [*log.glob(".*.tmp")]
-    assert (log / f"{2:020}.json").stat().st_mode & 0o777 == 0o644
+    assert (log / f"{1:020}.json").stat().st_mode & 0o777 == 0o644
     other = Rig(rig.spark, rig.folder)
     other.few(PLAIN, [up(3, "z", 30)])
     rig.few(PLAIN, [up(4, "w", 40)])
-    assert engines(rig.folder) == [False, False, True, True, False]
+    assert engines(rig.folder) == [True, True, True, False]
     assert shown(rig.sink, PLAIN) == [(1, "x", 10), (2, "y", 20), (3, "z", 30), (4, "w", 40)]
     assert {row["id"] for row in rig.spark.read.format("delta").load(str(log.parent)).collect()} == {1, 2, 3, 4}
 
@@ -233,7 +233,7 @@ def test_everything_else_is_merged(rig: Rig, monkeypatch: pytest.MonkeyPatch) ->
     rig.few(wide, [up(4, "w", 40, 4)])
     assert shown(rig.sink, wide) == [(3, "z", 30, None), (4, "w", 40, 4)]
     merges = len(engines(rig.folder))
-    assert engines(rig.folder)[2:] == [True, *[False] * (merges - 3)]
+    assert engines(rig.folder) == [True, True, *[False] * (merges - 2)]
     monkeypatch.setattr(small_tables, "ROWS", 1)
     rig.few(wide, [up(5, "v", 50, 5)])
     monkeypatch.undo()
@@ -260,13 +260,13 @@ def test_many_changes_of_few_rows_are_reduced_in_the_driver(rig: Rig, monkeypatc
         gathered(rig, [up(1, "x2", 12), down(2), up(3, "z", 30)], 1_000)
         assert shown(rig.sink, PLAIN) == [(1, "x2", 12), (3, "z", 30)]
     rig.few(PLAIN, [up(3, "z2", 31)])
-    assert engines(rig.folder) == [False, False, False, True, True, True]
+    assert engines(rig.folder) == [True, False, True, True, True]
     # Many bytes of changes, effects that depend on more than the changes, and many rows are merged.
     gathered(rig, [up(4, "w", 40)], small_tables.GATHERED + 1)
     gathered(rig, [up(5, "v", 50)], None)
     monkeypatch.setattr(small_tables, "ROWS", 2)
     gathered(rig, [up(6, "u", 60), up(7, "t", 70), up(1, "x3", 13)], 1_000)
-    assert engines(rig.folder)[6:] == [False, False, False]
+    assert engines(rig.folder)[5:] == [False, False, False]
     assert [row[:2] for row in shown(rig.sink, PLAIN)] == [(1, "x3"), (3, "z2"), (4, "w"), (5, "v"), (6, "u"), (7, "t")]
 
 
@@ -288,7 +288,7 @@ def test_failure_of_the_cheap_way_is_reported(rig: Rig, monkeypatch: pytest.Monk
     assert caplog.messages == ["The commit of rows of table s.t failed with Py4JError: they take the slower way"]
     rig.few(PLAIN, [up(3, "z", 30)])
     assert shown(rig.sink, PLAIN) == [(1, "x", 10), (2, "y", 20), (3, "z", 30)]
-    assert engines(rig.folder)[2:] == [False, True]
+    assert engines(rig.folder)[1:] == [False, True]
     assert len(caplog.messages) == 1
 
 
@@ -298,11 +298,11 @@ def test_marked_rows_stay_deleted(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(delta, "SMALL", -1)
     rig.sink.apply(1, [effects(rig.spark, PLAIN, [down(2), up(3, "y", 30)])])
     monkeypatch.undo()
-    log = (rig.folder / "s" / "t" / "_delta_log" / f"{2:020}.json").read_text(encoding="utf-8")
+    log = (rig.folder / "s" / "t" / "_delta_log" / f"{1:020}.json").read_text(encoding="utf-8")
     assert '"deletionVector"' in log
     Rig(rig.spark, rig.folder).few(PLAIN, [up(4, "z", 40)])
     assert shown(rig.sink, PLAIN) == [(1, "x", 1), (3, "y", 30), (4, "z", 40)]
-    assert engines(rig.folder) == [False, False, False, True]
+    assert engines(rig.folder) == [True, False, True]
 
 
 @pytest.mark.long
@@ -311,8 +311,8 @@ def test_log_gets_checkpoints(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None
     rig.fill(PLAIN, [up(1, "x", 10)])
     for number in range(2, 6):
         rig.few(PLAIN, [up(number, "y", number)])
-    # The checkpoint is written before the batch that follows the second commit is merged; commits 2 to 5 are those of the batches.
+    # The checkpoint is written before the batch that follows the second commit is merged; commits 1 to 4 are those of the batches.
     last = json.loads((rig.folder / "s" / "t" / "_delta_log" / "_last_checkpoint").read_text(encoding="utf-8"))
-    assert last["version"] in (3, 5)
+    assert last["version"] in (2, 4)
     assert [row[0] for row in shown(rig.sink, PLAIN)] == [1, 2, 3, 4, 5]
-    assert engines(rig.folder)[2:] == [True] * 4
+    assert engines(rig.folder) == [True] * 5

@@ -93,7 +93,12 @@ class LakeSink(ABC):
         """Called when the mirror's columns have changed."""
 
     def brought(self, session: SparkSession, identifier: str, batch: Incoming, *, new: bool) -> None:  # noqa: B027 - the same
-        """Called when the batch is in the mirror. ``new``: the batch has created it."""
+        """Called when the batch is in the mirror. ``new``: the batch has created it, by SQL."""
+
+    def created(self, effects: Effects, batch: Incoming) -> bool:
+        """Create the mirror with the batch's rows in a shorter way than by SQL. False: it may exist or not."""
+        del effects, batch
+        return False
 
     def shortened(self, effects: Effects, batch: Incoming) -> bool:
         """Apply the batch, which has the rows of the effects, in a shorter way than by a MERGE. False: nothing of it is applied."""
@@ -149,6 +154,11 @@ class LakeSink(ABC):
         there = self._read(session, identifier)
         if there is None and effects.known:
             raise vanished(table, self.place(table))
+        if there is None:
+            if self.created(effects, batch):
+                return
+            # It may have failed after it had created the mirror.
+            there = self._read(session, identifier)
         if there is None:
             shape = {column.name: self.held(column.kind.type) for column in table.columns} | own
             self.create(session, table, ", ".join(f"{quoted(name)} {of.simpleString()}" for name, of in shape.items()))

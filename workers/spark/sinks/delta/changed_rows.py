@@ -27,6 +27,13 @@ ROWS_OF_A_FILE: Final = 50_000
 """So many rows are worth a file and a task. A cluster of many cores would otherwise write as many small files in each batch."""
 
 
+class Writer(Protocol):
+    """Writes files of a table by a Spark job."""
+
+    def write_by_job(self, rows: DataFrame) -> list[Any]:
+        """Returns Delta's ``AddFile`` of each."""
+
+
 class ChangedRows(Protocol):
     """One row for each key that changed: a new one, or the key alone of a row that goes."""
 
@@ -174,7 +181,7 @@ class TaskRows:
         """See :class:`ChangedRows`."""
         return self.batch.rows.select(*(F.col(f"k{at}").alias(f"s{at}") for at in range(len(self.batch.keys))))
 
-    def written(self, files: DeltaTableFiles) -> list[Any]:
+    def written(self, files: Writer) -> list[Any]:
         """See :class:`ChangedRows`. The tasks of a job write one file each."""
         table, tasks = self.batch.table, ceil(self.upserts / ROWS_OF_A_FILE)
         values = [F.col(f"c{at}").cast(column.kind.type).alias(column.name) for at, column in enumerate(table.columns)]

@@ -1,7 +1,7 @@
 """Writes files of a Delta table, and commits them to the table's log in the driver, without a Spark job.
 
-Delta's own classes do it: the writer that Spark's tasks use, the naming of files, and the log store, which adds a version only if it does
-not exist yet. On the local file system a hard link does the latter (:func:`local_folder`). What a commit contains is Delta's protocol,
+Delta's own classes do it: the writer that Spark's tasks use, and the naming of files. A commit adds a version to the log
+(:mod:`workers.spark.sinks.delta.log_folder`), which fails if it exists. What it contains is Delta's protocol,
 https://github.com/delta-io/delta/blob/master/PROTOCOL.md.
 """
 
@@ -11,7 +11,6 @@ import json
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
@@ -19,27 +18,14 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame, SparkSession
 
 from workers.spark.java_items import items_of
-from workers.spark.sinks.new_file import create
+from workers.spark.sinks.delta.log_folder import LogFolder, Mark, information
 
-ENGINE: Final = "Understudy"
-"""The name of these commits' author in the table's history."""
 NO_STATS: Final[Mapping[str, Any]] = MappingProxyType({})
-Mark = tuple[int, int]
-"""The size and the time of a version's file in the log. A log that was created again has other ones."""
 
 
 def file_name(path: str) -> str:
     """The name of a file in its folder, from its path as Delta and Spark write it. Pure."""
     return unquote(path.rpartition("/")[2])
-
-
-def local_folder(scheme: str, path: str, settings: Mapping[str, str]) -> Path | None:
-    """The folder ``path`` if it is on the local file system, and Spark's ``settings`` choose no log store; else None. Pure.
-
-    Delta's own store has Hadoop rename a file there. For this Hadoop starts ten processes (readlink, chmod), which take about 30 ms of CPU.
-    """
-    chosen = any(name.startswith("spark.delta.logStore.") for name in settings)
-    return Path(path) if scheme == "file" and not chosen else None
 
 
 class Marked(NamedTuple):
@@ -63,10 +49,10 @@ class DeltaTableFiles:
         sql, hadoop = java.org.apache.spark.sql, java.org.apache.hadoop
         self._none = java.scala.Option.empty()
         self._log = sql.delta.DeltaLog.forTable(own, folder)
+        self._versions = LogFolder(session, self._log)
         self._snapshot = self._log.update(False, self._none, self._none)
         # A file of the log that Delta writes beside a version, which says what is in it. Without it a job reads the log.
         self._checksum = self._snapshot.checksumOpt()
-        self._path = hadoop.fs.Path
         self._list = java.java.util.ArrayList
         self._as_scala = java.scala.jdk.javaapi.CollectionConverters.asScala
         self._action_of = sql.delta.actions.Action.fromJson
@@ -134,12 +120,11 @@ class DeltaTableFiles:
 
     def mark(self, version: int) -> Mark:
         """The mark of a version's file in the log. Raises Java's error when it does not exist."""
-        status = self._log.dataPath().getFileSystem(self._configuration()).getFileStatus(self._file(version))
-        return int(status.getLen()), int(status.getModificationTime())
+        return self._versions.mark(version)
 
     def exists(self, version: int) -> bool:
         """Whether the log has this version."""
-        return bool(self._log.dataPath().getFileSystem(self._configuration()).exists(self._file(version)))
+        return self._versions.exists(version)
 
     def prepare(self) -> None:
         """Prepare what every file needs."""
@@ -157,9 +142,7 @@ class DeltaTableFiles:
         self._names = self._sql.delta.files.DelayedCommitProtocol
         attempt = self._hadoop.mapreduce.TaskAttemptID("understudy", 0, self._hadoop.mapreduce.TaskType.MAP, 0, 0)
         self._context = self._hadoop.mapreduce.task.TaskAttemptContextImpl(self._job.getConfiguration(), attempt)
-        self._store, self._store_settings = self._log.store(), self._configuration()
-        place, settings = self._log.logPath().toUri(), dict(self._session.sparkContext.getConf().getAll())
-        self._folder_of_log = local_folder(place.getScheme(), place.getPath(), settings)
+        self._versions.prepare()
 
     def write(self, rows: Any, stats: Mapping[str, Any] = NO_STATS) -> Any:
         """Write a Java list of ``InternalRow`` as one file. Returns its ``AddFile``, which has ``stats`` besides the number of rows."""
@@ -208,47 +191,14 @@ class DeltaTableFiles:
         ``operation`` is its name in the history, and ``counts`` the metrics there. Raises Java's FileAlreadyExistsException when the
         version exists.
         """
-        information = {
-            "timestamp": time.time_ns() // 1_000_000,
-            "operation": operation,
-            "operationParameters": {},
-            "readVersion": version - 1,
-            "isolationLevel": "Serializable",
-            "isBlindAppend": False,
-            "operationMetrics": {name: str(number) for name, number in counts.items()},
-            "engineInfo": ENGINE,
-            "txnId": str(uuid.uuid4()),
-        }
-        self._add(
-            version,
-            [json.dumps({"commitInfo": information}), *(action.json() for action in (*removed, *added))],
-        )
+        said = information(version, operation, counts, appends=False)
+        self._versions.add(version, [said, *(action.json() for action in (*removed, *added))])
         return self.mark(version)
-
-    def _add(self, version: int, lines: Sequence[str]) -> None:
-        """Add a version with these lines to the log."""
-        if self._folder_of_log is not None:
-            try:
-                create(self._folder_of_log / f"{version:020}.json", "".join(f"{line}\n" for line in lines))
-            except FileExistsError:
-                raise
-            except OSError:
-                # The file system has no hard links, for example.
-                self._folder_of_log = None
-            else:
-                return
-        actions = self._list()
-        for line in lines:
-            actions.add(line)
-        self._store.write(self._file(version), self._as_scala(actions.iterator()), False, self._store_settings)
 
     def checkpoint(self) -> None:
         """Write a checkpoint of the log's newest version. Spark does it."""
         self._log.update(False, self._none, self._none)
         self._log.checkpoint()
-
-    def _file(self, version: int) -> Any:
-        return self._path(self._log.logPath(), f"{version:020}.json")
 
     def _configuration(self) -> Any:
         return self._log.newDeltaHadoopConf()

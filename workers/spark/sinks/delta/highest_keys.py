@@ -45,11 +45,12 @@ class HighestKeys:
         if version is not None and batch.ends is not None and batch.bounds is not None:
             self._known[table] = _Highest(version, batch.bounds[0], batch.ends[1])
 
-    def brought(self, table: str, before: int | None, version: int | None, batch: Incoming) -> None:
-        """Remember the keys of the version after the batch. ``before`` is the version before it; -1 if the batch created the table."""
+    def brought(self, table: str, before: int | None, version: int | None, batch: Incoming, commits: int = 1) -> None:
+        """Remember the keys of the version after the batch, which made so many commits.
+
+        ``before`` is the version before it; -1 if the batch created the table.
+        """
         known, ends = self._known.pop(table, None), batch.ends
-        # The commit that creates a table has no rows.
-        commits = 2 if before == -1 else 1
         if before is None or version != before + commits or ends is None or batch.bounds is None or batch.truncated is not None:
             return
         column, highest = batch.bounds[0], ends[1]

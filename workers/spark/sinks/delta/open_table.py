@@ -9,8 +9,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from workers.spark.sinks.delta.changed_rows import DriverPlans
-from workers.spark.sinks.delta.commit import DeltaTableFiles, Mark, file_name
+from workers.spark.sinks.delta.commit import DeltaTableFiles, file_name
 from workers.spark.sinks.delta.known_file import KnownFile
+from workers.spark.sinks.delta.log_folder import Mark
 from workers.spark.tables.table import Table
 
 

@@ -25,6 +25,7 @@ from pyspark.sql.types import (
 from workers.spark.failure import UNREADABLE, JobError, TableError
 from workers.spark.sinks.delta.deletion_vectors import DeletionVectors
 from workers.spark.sinks.delta.highest_keys import HighestKeys
+from workers.spark.sinks.delta.new_table import NewTables
 from workers.spark.sinks.delta.readers import MICROSECONDS, PROPERTIES, refused_names, refused_table
 from workers.spark.sinks.delta.small import SmallDelta
 from workers.spark.sinks.delta.version import DeltaVersion, version_of
@@ -71,6 +72,7 @@ class DeltaSink(LakeSink):
         self._readers = readers
         self._checked: set[str] = set()
         self._few = SmallDelta(readers)
+        self._new = NewTables(readers)
         self._vectors = DeletionVectors(readers, self._few.unfit)
         self._sizes: dict[str, int] = {}
         """Identifier → the bytes of the table's files before its last batch. The first batch of a process does not know them."""
@@ -105,6 +107,14 @@ class DeltaSink(LakeSink):
             self._is_large(one.table)
         return others
 
+    def created(self, effects: Effects, batch: Incoming) -> bool:
+        """See :class:`NewTables`. A catalog must learn of its tables by SQL."""
+        if self._catalog is not None or not self._new.created(effects, batch, self._path(effects.table)):
+            return False
+        now = version_of(effects.rows.sparkSession.table(self.identifier(effects.table)))
+        self._highest.brought(now.table, -1, now.number, batch)
+        return True
+
     def shortened(self, effects: Effects, batch: Incoming) -> bool:
         """See :class:`DeletionVectors`."""
         if self._folder is None or self._readers != "spark":
@@ -131,8 +141,10 @@ class DeltaSink(LakeSink):
 
     def brought(self, session: SparkSession, identifier: str, batch: Incoming, *, new: bool) -> None:
         """Remember the table's highest key."""
-        before, now = -1 if new else self._versions[identifier].number, version_of(session.table(identifier))
-        self._highest.brought(now.table, before, now.number, batch)
+        # SQL creates a table in a commit of its own.
+        before, commits = (-1, 2) if new else (self._versions[identifier].number, 1)
+        now = version_of(session.table(identifier))
+        self._highest.brought(now.table, before, now.number, batch, commits)
         if batch.truncated is not None:
             # New rows often follow a truncate.
             del self._unasked[identifier]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.spark.sinks.delta.commit import local_folder
+from workers.spark.sinks.delta.log_folder import local_folder
 from workers.spark.sinks.new_file import create
 
 pytestmark = pytest.mark.usefixtures("mask")

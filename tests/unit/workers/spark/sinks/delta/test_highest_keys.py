@@ -28,7 +28,7 @@ def batch(ends: Ends | None, column: str = "id") -> Incoming:
 def keys() -> HighestKeys:
     """Those of a table that a batch with the keys 1 to 9 has created and filled."""
     keys = HighestKeys()
-    keys.brought("t", -1, 1, batch((1, 9)))
+    keys.brought("t", -1, 1, batch((1, 9)), commits=2)
     return keys
 
 
@@ -48,7 +48,7 @@ def test_each_batch_may_raise_the_highest_key(keys: HighestKeys) -> None:
 
 def test_texts_are_compared_by_their_bytes() -> None:
     keys = HighestKeys()
-    keys.brought("t", -1, 1, batch((b"a", "\uffff".encode())))
+    keys.brought("t", -1, 1, batch((b"a", "\uffff".encode())), commits=2)
     assert keys.lacks("t", 1, batch(("\U0001f600".encode(), b"\xff"))) is True
     assert keys.lacks("t", 1, batch((b"z", b"z"))) is False
 
@@ -86,3 +86,10 @@ def test_a_look_at_the_table_makes_its_keys_known() -> None:
     keys.brought("t", 7, 8, batch((10, 12)))
     assert keys.lacks("t", 8, batch((13, 13))) is True
     assert keys.lacks("t", 8, batch((12, 13))) is False
+
+
+@pytest.mark.parametrize(("version", "commits", "known"), [(0, 1, True), (1, 2, True), (1, 1, None), (0, 2, None), (2, 2, None)])
+def test_a_new_table_is_known_if_nobody_else_has_committed(version: int, commits: int, known: bool | None) -> None:
+    keys = HighestKeys()
+    keys.brought("t", -1, version, batch((1, 9)), commits)
+    assert keys.lacks("t", version, batch((10, 12))) is known
