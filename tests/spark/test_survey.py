@@ -52,19 +52,21 @@ def test_usual_layouts_are_searched_only_for_what_they_may_have(spark: SparkSess
     signs = json_signs("__debezium_unavailable_value")
     text, octets = '{"a":"__debezium_unavailable_value"}', '{"a":"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="}'
     begins = '{"source":{"snapshot":"first"}}'
-    payloads = [text, octets, text, begins, text, begins]
+    payloads = [text, octets, text, begins, text, begins, begins]
     usual = [
-        Usual("t0", 1, frozenset({Sign.TEXT}), keyed=True),
-        Usual("t1", 1, frozenset({Sign.TEXT, Sign.UUID}), keyed=True),
-        Usual("t2", 1, frozenset(), keyed=False),
-        Usual("t3", 1, frozenset(Sign), keyed=True),
-        # Neither the layout nor the topic alone counts.
-        Usual("t4", 2, frozenset(), keyed=True),
-        Usual("t5", 1, frozenset(), keyed=False),
+        Usual("t0", 1, 1, frozenset({Sign.TEXT}), keyed=True),
+        Usual("t1", 1, 1, frozenset({Sign.TEXT, Sign.UUID}), keyed=True),
+        Usual("t2", 1, 1, frozenset(), keyed=False),
+        Usual("t3", 1, 1, frozenset(Sign), keyed=True),
+        # Neither the layouts nor the topic alone count.
+        Usual("t4", 2, 1, frozenset(), keyed=True),
+        Usual("t5", 1, 1, frozenset(), keyed=False),
+        # The table has lost its key, and the schema of its values is the same.
+        Usual("t6", 1, None, frozenset(), keyed=True),
     ]
     none, lacking, beginning = (False, False, False), (True, False, False), (False, False, True)
-    assert flags(spark, signs, payloads, usual) == [lacking, none, none, none, lacking, beginning]
-    assert flags(spark, signs, payloads) == [lacking, lacking, lacking, beginning, lacking, beginning]
+    assert flags(spark, signs, payloads, usual) == [lacking, none, none, none, lacking, beginning, beginning]
+    assert flags(spark, signs, payloads) == [lacking, lacking, lacking, beginning, lacking, beginning, beginning]
 
 
 @pytest.mark.parametrize(

@@ -417,7 +417,9 @@ def _usual(groups: Iterable[Group], topics: Iterable[Topic]) -> list[Usual]:
     """The layouts of the groups, without those that are not a table's."""
     named = {topic.name: topic for topic in topics if topic.is_table}
     found = ((group, named[group.topic].layout(group.layout, group.key_layout)) for group in groups if group.topic in named)
-    return [Usual(group.topic, group.layout, layout.signs, bool(layout.key)) for group, layout in found if layout is not None]
+    return [
+        Usual(group.topic, group.layout, group.key_layout, layout.signs, bool(layout.key)) for group, layout in found if layout is not None
+    ]
 
 
 def _keep(frame: DataFrame, kept: list[Kept]) -> DataFrame:

@@ -34,6 +34,7 @@ class Usual:
 
     topic: str
     layout: int | None
+    key_layout: int | None
     signs: frozenset[Sign]
     keyed: bool
 
@@ -118,7 +119,8 @@ def _placeholders(value: Column, signs: Signs, usual: Sequence[Usual]) -> Column
 def _spared(layouts: Iterable[Usual], condition: Column) -> Column:
     """The condition, which is not evaluated for records of these layouts."""
     for one in layouts:
-        condition = ~(F.col("layout").eqNullSafe(one.layout) & (F.col("topic") == one.topic)) & condition
+        same = F.col("layout").eqNullSafe(one.layout) & F.col("key_layout").eqNullSafe(one.key_layout)
+        condition = ~(same & (F.col("topic") == one.topic)) & condition
     return condition
 
 
