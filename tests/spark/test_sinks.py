@@ -23,6 +23,7 @@ from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType
 from tests.support.spark.sink_rig import INT, LONG, PLAIN, TEXT, TYPES, Rows, down, effects, money, names, shown, table, up
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, PostgresPlace, SinkPlace, parquet, sink_of
+from workers.spark.sinks.delta.log_folder import LogFolder
 from workers.spark.sinks.delta.sink import DeltaSink
 from workers.spark.sinks.iceberg.sink import IcebergSink
 from workers.spark.sinks.lake import LakeSink
@@ -305,7 +306,7 @@ def shown_as_text(rows: DataFrame, columns: Collection[str]) -> dict[tuple[int, 
 # Where each sink is stopped in three batches (new tables; columns by metadata; columns by a rewrite), and how many calls go well before:
 # so one table's batch is in and another's is not, or the columns are done and the rows are not, or a folder is half swapped.
 CRASHES: dict[str, list[list[tuple[Any, str, int]]]] = {
-    "delta": [[(LakeSink, "_bring", 1)], [(LakeSink, "_statement", 1)], [(DeltaSink, "rewrite", 0), (LakeSink, "_bring", 0)]],
+    "delta": [[(LogFolder, "add", 1)], [(LakeSink, "_statement", 1)], [(DeltaSink, "rewrite", 0), (LakeSink, "_bring", 0)]],
     "iceberg": [[(LakeSink, "_bring", 1)], [(LakeSink, "_statement", 1)], [(IcebergSink, "rewrite", 0), (LakeSink, "_bring", 0)]],
     "parquet": [
         [(parquet._Folders, "swap", 0)],
