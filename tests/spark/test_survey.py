@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,12 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quicksta
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from tests.support.spark.memory_sink import MemorySink
+from tests.support.spark.topic_log import TopicLog, frame
+from workers.spark.jobs.batches import Batches
+from workers.spark.jobs.checkpoint import Checkpoint
+from workers.spark.jobs.mirror import Mirror
+from workers.spark.topics.formats import json_format
 from workers.spark.topics.survey import Group, Signs, Usual, json_signs, sampled, survey
 from workers.spark.types import Sign
 
@@ -77,6 +84,16 @@ def test_characters_that_json_escapes_are_not_searched_for(placeholder: str, par
     signs = json_signs(placeholder).placeholder
     assert signs is not None
     assert signs[Sign.TEXT] == part
+
+
+def test_a_value_that_was_not_sent_is_kept_whatever_json_escapes(spark: SparkSession, tmp_path: Path) -> None:
+    sink, placeholder = MemorySink(spark), 'not "sent" \\ \x01'
+    process = Batches(Checkpoint(spark, str(tmp_path)), json_format(placeholder, None), sink, Mirror(sink))
+    log = TopicLog()
+    for number, (op, name) in enumerate((("c", "x"), ("u", placeholder))):
+        log.change(op, {"id": 1, "name": name})
+        process.apply(frame(spark, log.new()), number)
+    assert [(row["id"], row["name"]) for row in sink.rows()] == [(1, "x")]
 
 
 def test_samples_are_found_without_a_look_at_all_partitions(spark: SparkSession) -> None:

@@ -26,6 +26,7 @@ UNAVAILABLE: Final = "__debezium_unavailable_value"
 """Debezium's default placeholder for a value that PostgreSQL did not send again (TOAST); ``unavailable.value.placeholder``."""
 
 _UNESCAPED: Final = re.compile(r"[ !#-.0-\[\]-~]*")
+"""Characters that no writer of JSON escapes."""
 
 
 def same(value: Column) -> Column:
@@ -82,7 +83,6 @@ class Placeholder:
         """A text that JSON with the placeholder has, if it appears there in this way. An empty one is part of any JSON."""
         match sign:
             case Sign.TEXT:
-                # Writers of JSON escape the other characters in several ways.
                 longest: str = max(_UNESCAPED.findall(self.text), key=len)
                 return longest
             case Sign.OCTETS:
