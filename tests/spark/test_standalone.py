@@ -11,8 +11,8 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 
 from tests.support.cluster.killed_driver import need_java, outlive_a_killed_driver
 from tests.support.cluster.s3_server import object_store
-from tests.support.cluster.standalone import standalone_cluster
 from tests.support.spark.log_broker import Broker, broker
+from workers.lab.bench.spark_cluster import standalone_cluster
 
 if TYPE_CHECKING:
     from tests.fix_pg import PgServer

@@ -1,8 +1,8 @@
 """``python -m workers.lab.bench.bulk``: one table's initial snapshot by the connector, by Spark and by Debezium in turn.
 
-Each way has its own connector, slot and topic. With ``--writes`` the table changes meanwhile. Afterwards the last event of each row is
-compared with the table. With ``--mirror`` Spark's topic is also mirrored and verified. The result of a way is one line of JSON on stdout;
-progress goes to stderr.
+Each way has its own connector, slot and topic, and the way ``cluster-N`` its own standalone cluster of N executors. With ``--writes`` the
+table changes meanwhile. Afterwards the last event of each row is compared with the table. With ``--mirror`` Spark's topic is also mirrored
+and verified. The result of a way is one line of JSON on stdout; progress goes to stderr.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -30,9 +30,11 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from workers.lab.bench import orders
 from workers.lab.bench.connect_rest import ConnectRest
+from workers.lab.bench.cpu_share import cpu_shares
 from workers.lab.bench.failure import BenchError
 from workers.lab.bench.race import CONNECTOR, Plan, connector_config
 from workers.lab.bench.servers import Servers, own_servers, own_worker
+from workers.lab.bench.spark_cluster import standalone_cluster
 from workers.lab.bench.topic import TopicConsumer
 from workers.quickstart.embedded.wait import wait_until
 
@@ -76,12 +78,14 @@ def options(arguments: list[str] | None) -> argparse.Namespace:
         prog="python -m workers.lab.bench.bulk", description="A snapshot by the connector, by Spark, by Debezium."
     )
     parser.add_argument("--rows", type=int, default=500_000)
-    parser.add_argument("--master", default="local[2]", help="Spark's master")
+    parser.add_argument("--master", default="local[2]", help="Spark's master for the way spark")
+    parser.add_argument("--executor-cpu", type=float, help="the part of a core that each executor of the ways cluster-N has")
     parser.add_argument(
         "--ways",
         type=_ways,
         default="own-1,own-2,spark",
-        help="own-<snapshot.max.threads>, debezium-<snapshot.max.threads> and spark, with commas (default own-1,own-2,spark)",
+        help="own-<snapshot.max.threads>, debezium-<snapshot.max.threads>, spark, and cluster-<executors>, which is Spark on a standalone"
+        " cluster that is started for it; with commas (default own-1,own-2,spark)",
     )
     parser.add_argument("--dsn", help="a PostgreSQL server that runs already; a database is made in it and dropped")
     parser.add_argument("--bootstrap", help="the Kafka that runs already; without it and --dsn both are started for the run")
@@ -99,8 +103,8 @@ def options(arguments: list[str] | None) -> argparse.Namespace:
 def _ways(text: str) -> list[str]:
     ways = text.split(",")
     for way in ways:
-        if re.fullmatch(r"spark|(own|debezium)-[1-9]\d*", way) is None:
-            raise argparse.ArgumentTypeError(f"{way!r} is not one of spark, own-N, debezium-N")
+        if re.fullmatch(r"spark|(own|debezium|cluster)-[1-9]\d*", way) is None:
+            raise argparse.ArgumentTypeError(f"{way!r} is not one of spark, own-N, debezium-N, cluster-N")
     return ways
 
 
@@ -117,7 +121,7 @@ def _servers(chosen: argparse.Namespace) -> Iterator[tuple[str, str]]:
 def _measure(way: str, chosen: argparse.Namespace, servers: Servers, dsn: str, name: str) -> None:
     _say(way)
     kind, _, threads = way.partition("-")
-    settings = _PLAIN | {"snapshot.max.threads": threads or "1"}
+    settings = _PLAIN | {"snapshot.max.threads": "1" if kind == "cluster" else threads or "1"}
     rest = ConnectRest(chosen.debezium) if kind == "debezium" else servers.rest
     config = connector_config(Plan(name, chosen.rows, 1, 1, 1, settings=settings), dsn) | {"connector.class": CONNECTOR}
     begun = time.monotonic()
@@ -126,6 +130,8 @@ def _measure(way: str, chosen: argparse.Namespace, servers: Servers, dsn: str, n
             match kind:
                 case "spark":
                     figures = _by_spark(servers, name, config, chosen.master)
+                case "cluster":
+                    figures = _by_cluster(servers, name, config, int(threads), chosen.executor_cpu)
                 case "debezium":
                     figures = asyncio.run(_by_debezium(rest, servers.bootstrap, name, config, chosen.rows))
                 case _:
@@ -193,6 +199,13 @@ def _by_spark(servers: Servers, name: str, config: dict[str, str], master: str) 
     form = "%Y-%m-%d %H:%M:%S,%f"
     reading = datetime.strptime(ends[1], form) - datetime.strptime(begins[1], form)  # noqa: DTZ007 (a difference)
     return {"rows": int(found[1]), "reading_s": round(reading.total_seconds(), 2), "with_start_s": float(found[2])}
+
+
+def _by_cluster(servers: Servers, name: str, config: dict[str, str], executors: int, cpu: float | None) -> dict[str, object]:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        limit = None if cpu is None else stack.enter_context(cpu_shares(name, cpu))
+        cluster = stack.enter_context(standalone_cluster(Path(folder), executors, limit))
+        return _by_spark(servers, name, config, cluster.master) | ({} if cpu is None else {"executor_cpu": cpu})
 
 
 def _mirrored(servers: Servers, name: str, dsn: str, master: str) -> dict[str, object]:

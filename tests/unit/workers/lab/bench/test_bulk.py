@@ -10,15 +10,15 @@ PLACE = ["--dsn", "host=here", "--bootstrap", "here:9092"]
 
 
 def test_ways_are_read() -> None:
-    chosen = options(["--ways", "own-2,debezium-1,spark", "--debezium", "http://here:8083", *PLACE])
-    assert chosen.ways == ["own-2", "debezium-1", "spark"]
+    chosen = options(["--ways", "own-2,debezium-1,spark,cluster-3", "--debezium", "http://here:8083", *PLACE])
+    assert chosen.ways == ["own-2", "debezium-1", "spark", "cluster-3"]
     assert options([]).ways == ["own-1", "own-2", "spark"]
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--ways", "own"], "'own' is not one of spark, own-N, debezium-N"),
+        (["--ways", "own"], "'own' is not one of spark, own-N, debezium-N, cluster-N"),
         (["--ways", "spark,own-0"], "'own-0' is not one of"),
         (["--dsn", "host=here"], "--dsn and --bootstrap go together"),
         (["--ways", "debezium-1", *PLACE], "the way debezium needs --debezium"),

@@ -15,7 +15,8 @@ from urllib.request import urlopen
 
 import pyspark
 
-from tests.support.spark.spark_command import QUICK_JAVA
+from workers.lab.bench.cpu_share import Limit
+from workers.lab.bench.failure import BenchError
 from workers.quickstart.embedded.place import free_port
 from workers.quickstart.embedded.process import Process
 from workers.quickstart.embedded.wait import wait_until
@@ -45,7 +46,7 @@ class Cluster:
 
     def state(self) -> dict[str, Any]:
         """What the master knows of its workers and applications."""
-        with urlopen(f"{self.page}/json/", timeout=10) as answer:
+        with urlopen(f"{self.page}/json/", timeout=10) as answer:  # noqa: S310 (the master's own page)
             found: dict[str, Any] = json.load(answer)
         return found
 
@@ -55,8 +56,8 @@ class Cluster:
 
 
 @contextmanager
-def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """A cluster whose workers have registered, within the block."""
+def standalone_cluster(folder: Path, workers: int = 2, limit: Limit | None = None) -> Iterator[Cluster]:
+    """A cluster whose workers have registered, within the block. With ``limit`` each worker and its executors have a share of a core."""
     java = find_java()
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("SPARK_")},
@@ -64,7 +65,7 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
         "SPARK_HOME": str(HOME),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": f"-XX:+UseSerialGC {QUICK_JAVA}",
+        "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
     }
     port, page = free_port(), free_port()
     cluster = Cluster(f"spark://127.0.0.1:{port}", f"http://127.0.0.1:{page}", workers)
@@ -73,7 +74,10 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
 
         def start(name: str, role: str, *arguments: str) -> Process:
             program = f"org.apache.spark.deploy.{role.lower()}.{role}"
-            process = Process([HOME / "bin" / "spark-class", program, *arguments], folder / f"{name}.log", environment=environment)
+            command: list[str | Path] = [HOME / "bin" / "spark-class", program, *arguments]
+            if limit is not None and role == "Worker":
+                command = limit(name, command)
+            process = Process(command, folder / f"{name}.log", environment=environment)
             stack.callback(process.stop, Signals.SIGTERM)
             return process
 
@@ -88,7 +92,8 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
 
 
 def _answers(cluster: Cluster, master: Process) -> bool:
-    assert master.running, master.last_words()
+    if not master.running:
+        raise BenchError(f"Spark's master has ended: {master.last_words()}")
     try:
         cluster.state()
     except (URLError, ConnectionError, json.JSONDecodeError):
