@@ -199,7 +199,8 @@ def test_driver_s_address_is_chosen_for_local_masters_alone(master: str, local: 
     assert is_local(master) is local
 
 
-def test_java_s_options_of_a_configuration_follow_those_of_the_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("own", "collector"), [("-Dx=y", "-XX:+UseParallelGC"), ("-XX:+UseG1GC -Dx=y", "-XX:+UseG1GC")])
+def test_java_s_options_of_a_configuration_follow_those_of_the_jobs(own: str, collector: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found: dict[str, str] = {}
 
     def opened(*_: object, settings: dict[str, str], **__: object) -> SimpleNamespace:
@@ -210,9 +211,11 @@ def test_java_s_options_of_a_configuration_follow_those_of_the_jobs(monkeypatch:
     monkeypatch.setattr("workers.spark.jobs.stream.jars_of", lambda *_: [])
     monkeypatch.setattr("workers.spark.jobs.stream.open_session", opened)
     least = {"name": "m", "bootstrap": "k", "checkpoint": "/c", "prefix": "p", "sink": {"path": "/t"}}
-    session_of(parse_config({**least, "spark": {"spark.driver.extraJavaOptions": "-Dx=y", "spark.driver.memory": "9g"}}), "m", kafka=False)
+    session_of(parse_config({**least, "spark": {"spark.driver.extraJavaOptions": own, "spark.driver.memory": "9g"}}), "m", kafka=False)
     assert found["spark.driver.extraJavaOptions"].startswith("-XX:TieredStopAtLevel=4 ")
     assert found["spark.driver.extraJavaOptions"].endswith(" -Dx=y")
+    options = session_settings([], found)["spark.driver.extraJavaOptions"].split()
+    assert [option for option in options if option.startswith("-XX:+Use")] == [collector]
     assert found["spark.driver.memory"] == "9g"
 
 

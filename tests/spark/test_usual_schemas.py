@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from pyspark.sql.types import ArrayType
 
 from tests.support.spark.memory_sink import MemorySink
 from tests.support.spark.topic_log import HEADERS, ID, NAME, TopicLog, frame
+from workers.spark.compilation import COMPILED
 from workers.spark.jobs import batches
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
@@ -58,28 +59,75 @@ def test_headers_say_whether_a_row_had_or_gets_another_key(spark: SparkSession) 
     assert [tuple(row) for row in rows] == [(False, False), (False, False), (True, False), (False, True), (True, True), (False, False)]
 
 
+class Watched:
+    """Batches that show what they expect of each batch: the schemas that the cut is given, and whether its code is compiled."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.usual: list[Sequence[Embedded]] = []
+        self.compiled: list[bool] = []
+        self.sink = MemorySink(spark)
+        form = replace(json_format(UNAVAILABLE, None), cut_usual=self._cut)
+        self.batches = Batches(Checkpoint(spark, str(folder)), form, self.sink, Mirror(self.sink))
+
+    def _cut(self, records: DataFrame, usual: Sequence[Embedded]) -> DataFrame:
+        self.usual.append([(json.loads(value or ""), json.loads(key or "")) for value, key in usual])
+        self.compiled.append(self.batches._compilation.wanted)
+        return cut_json(records, usual=usual)
+
+
+def embedded(log: TopicLog) -> tuple[object, object]:
+    """The schemas of the log's first record."""
+    _, _, _, _, key, value, _ = log.records[0]
+    return json.loads(value or b"")["schema"], json.loads(key or b"")["schema"]
+
+
+def test_the_first_batch_expects_what_is_unread(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "DIVIDED", 2)
+    log, other = TopicLog(), TopicLog(topic="shop.public.others")
+    for number in range(2):
+        log.change("c", {"id": number, "name": "x"})
+    other.change("c", {"id": 1, "name": "z"})
+    asked: list[Collection[str]] = []
+
+    def first(topics: Collection[str]) -> DataFrame:
+        asked.append(topics)
+        return frame(spark, log.records[:1])
+
+    unread, records = {log.topic: 2, other.topic: 1}, log.batch(spark).unionByName(other.batch(spark))
+    new = Watched(spark, tmp_path)
+    new.batches.expect(unread, first)
+    new.batches.apply(records, 0)
+    assert asked == [[log.topic]]
+    assert new.usual == [[embedded(log)]]
+    assert sorted((row["id"], row["name"]) for row in new.sink.rows()) == [(0, "x"), (1, "x")]
+    # The next process knows the topic.
+    log.change("c", {"id": 2, "name": "y"})
+    again = Watched(spark, tmp_path)
+    again.batches.expect({log.topic: COMPILED}, first)
+    again.batches.apply(log.batch(spark), 1)
+    assert asked == [[log.topic]]
+    assert (again.usual, again.compiled) == ([[embedded(log)]], [True])
+
+
+def test_records_without_schemas_are_not_expected(spark: SparkSession, tmp_path: Path) -> None:
+    log, process = TopicLog(), Watched(spark, tmp_path)
+    log.change("c", {"id": 1, "name": "x"})
+    place, plain = log.records[0][:4], json.dumps(json.loads(log.records[0][5] or b"")["payload"]).encode()
+    records = frame(spark, [(*place, b'{"id":1}', plain, [])])
+    process.batches.expect({log.topic: COMPILED}, lambda _: records)
+    process.batches.apply(records, 0)
+    assert (process.usual, process.compiled) == ([[]], [False])
+
+
 @pytest.mark.long
 def test_schemas_of_many_records_are_usual_in_the_next_batch(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "DIVIDED", 2)
-    given: list[Sequence[Embedded]] = []
-
-    def cut(records: DataFrame, usual: Sequence[Embedded]) -> DataFrame:
-        given.append(usual)
-        return cut_json(records, usual=usual)
-
-    sink = MemorySink(spark)
-    form = replace(json_format(UNAVAILABLE, None), cut_usual=cut)
-    process = Batches(Checkpoint(spark, str(tmp_path)), form, sink, Mirror(sink))
+    process = Watched(spark, tmp_path)
     log, other = TopicLog(), TopicLog(topic="shop.public.others")
     for number in range(3):
         log.change("c", {"id": 2 * number, "name": "x"})
         log.change("c", {"id": 2 * number + 1, "name": f"y{number}"})
         other.change("c", {"id": number, "name": "z"})
-        process.apply(log.batch(spark).unionByName(other.batch(spark)), number)
-    embedded = [json.loads(text or b"")["schema"] for text in (log.records[0][5], log.records[0][4])]
-    assert [[tuple(json.loads(text or "") for text in one) for one in usual] for usual in given] == [
-        [],
-        [tuple(embedded)],
-        [tuple(embedded)],
-    ]
-    assert [row["name"] for row in sink.rows()] == ["x", "y0", "x", "y1", "x", "y2"]
+        process.batches.apply(log.batch(spark).unionByName(other.batch(spark)), number)
+    assert process.usual == [[], [embedded(log)], [embedded(log)]]
+    assert [row["name"] for row in process.sink.rows()] == ["x", "y0", "x", "y1", "x", "y2"]

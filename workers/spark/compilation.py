@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -35,9 +35,14 @@ class Compilation:
         self.wanted = False
         """Whether the code of the last batch is compiled."""
         self._records: Counter[str] = Counter()
-        """The records of each topic so far."""
+        """The records of each topic so far, with those that were unread at the start."""
         self._kept: frozenset[str] = frozenset()
         """The topics whose code is compiled for later batches. Spark would not keep the code of more topics until their next batch."""
+
+    def expect(self, unread: Mapping[str, int]) -> None:
+        """Decide for the first batch, by the number of unread records of each topic."""
+        self._records.update(unread)
+        self.wanted = max(unread.values(), default=0) >= COMPILED
 
     def decide(self, batch: Iterable[tuple[str, int]]) -> bool:
         """Whether to compile the code of a batch with these topics and numbers of records. A topic may occur several times."""

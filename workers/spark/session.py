@@ -33,7 +33,8 @@ JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 EXTENSIONS: Final = "spark.sql.extensions"
 JARS: Final = "spark.jars"
 _COMBINED: Final = frozenset((JAVA_OPTIONS, EXTENSIONS, JARS))
-_COLLECTOR: Final = re.compile(r"-XX:\+Use\w+GC\b")
+COLLECTOR: Final = re.compile(r"-XX:\+Use\w+GC\b")
+"""An option for Java that chooses a garbage collector. Java does not start with two of them."""
 HADOOP_FOLDERS: Final = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 """Variables with the folder of Hadoop's configuration. On YARN Spark does not start without one of them."""
 SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
@@ -185,8 +186,7 @@ def session_settings(jars: Sequence[Path], settings: Mapping[str, str], classes:
     compiling += " -XX:MetaspaceSize=128m"
     given = dict(settings)
     own = given.pop(JAVA_OPTIONS, "")
-    # Java does not start with two collectors.
-    collector = "" if _COLLECTOR.search(own) else "-XX:+UseSerialGC"
+    collector = "" if COLLECTOR.search(own) else "-XX:+UseSerialGC"
     options = (f"-Dlog4j2.configurationFile={logging.as_uri()}", collector, compiling, classes, own)
     made = {
         "spark.driver.memory": "1g",

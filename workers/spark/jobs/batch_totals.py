@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -59,6 +60,18 @@ class BatchTotals:
             known = topics.get(group.topic, TopicBatch(0, group.newest_ms))
             topics[group.topic] = TopicBatch(known.records + group.records, max(known.newest_ms, group.newest_ms))
         return replace(found, records=sum(group.records for group in groups), newest_ms=newest, topics=topics)
+
+
+def summary(what: str, done: BatchTotals) -> str:
+    """One line about a batch."""
+    age = "" if done.newest_ms is None else f", newest record {max(0.0, time.time() - done.newest_ms / 1000):.1f} s old"
+    aside = f", {done.passed_over:,} passed over" if done.passed_over else ""
+    aside += f", {done.dead:,} set aside" if done.dead else ""
+    aside += f", {done.waiting:,} wait for what belongs to them" if done.waiting else ""
+    aside += f" ({done.lacking})" if done.lacking else ""
+    aside += f", {done.apart:,} changes name no transaction" if done.apart else ""
+    rate = done.records / max(done.seconds, 0.001)
+    return f"{what}: {done.records:,} records of {done.tables} tables in {done.seconds:.1f} s ({rate:,.0f}/s){aside}{age}"
 
 
 def said_of(name: str, state: TopicState) -> str:

@@ -24,7 +24,7 @@ from workers.spark.topics.records import Embedded, cut_json
 from workers.spark.topics.registered import RegisteredSchemas, avro_language
 from workers.spark.topics.registry import SchemaRegistry
 from workers.spark.topics.survey import AVRO_SIGNS, Signs, json_signs
-from workers.spark.topics.topic import Schemas
+from workers.spark.topics.topic import Schemas, Texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,14 @@ class Format:
     signs: Signs
     cut_usual: Callable[[DataFrame, Sequence[Embedded]], DataFrame] | None = None
     """As ``cut``, with schemas that many records are known to have. None for a format that does not embed schemas."""
+    embedded: Callable[[DataFrame], Texts] | None = None
+    """The schemas that these records of Kafka embed. None for such a format."""
 
 
 def json_format(placeholder: str, catalog: Catalog | None) -> Format:
     """JsonConverter's format, with and without schemas."""
     schemas, signs = JsonSchemas(placeholder, catalog), json_signs(placeholder)
-    return Format(cut_json, schemas, signs, lambda records, usual: cut_json(records, usual=usual))
+    return Format(cut_json, schemas, signs, lambda records, usual: cut_json(records, usual=usual), schemas.embedded)
 
 
 def cloud_events_format(placeholder: str, catalog: Catalog | None) -> Format:

@@ -32,8 +32,13 @@ class JsonSchemas:
 
     def of(self, records: DataFrame, groups: Sequence[Group]) -> Mapping[tuple[str, int | None, int | None], Text]:
         """The schemas of ``groups`` (see :data:`workers.spark.topics.topic.Texts`)."""
-        samples = sampled(records, groups)
-        cut = cut_json(samples.withColumn("value_schema", schema_text("value")).withColumn("key_schema", schema_text("key")), *_TEXTS)
+        return self._found(records, _with_schemas(sampled(records, groups)))
+
+    def embedded(self, records: DataFrame) -> Mapping[tuple[str, int | None, int | None], Text]:
+        """The schemas that ``records`` embed. Others would depend on all records of their topics."""
+        return self._found(records, _with_schemas(records).where(F.col("value_schema").isNotNull()))
+
+    def _found(self, records: DataFrame, cut: DataFrame) -> Mapping[tuple[str, int | None, int | None], Text]:
         return {(row["topic"], row["layout"], row["key_layout"]): self._readable(records, row) for row in cut.collect()}
 
     def enveloped(self, schema: str) -> str:
@@ -119,6 +124,11 @@ class JsonSchemas:
         fields = [{"type": "struct", "field": side, "fields": columns} for side in ("before", "after")]
         schema = {"type": "struct", "fields": [*fields, {"field": "op"}, {"field": "source"}] if enveloped else columns}
         return json.dumps(schema), key_schema or bare_key(key, {str(column["field"]): column for column in columns})
+
+
+def _with_schemas(records: DataFrame) -> DataFrame:
+    """``records`` as cut records, with the texts of their embedded schemas."""
+    return cut_json(records.withColumn("value_schema", schema_text("value")).withColumn("key_schema", schema_text("key")), *_TEXTS)
 
 
 def columns_of(schema: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -5,7 +5,7 @@ The source's commits decide, not offsets: after a crash a connector sends old ev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final, Protocol
@@ -23,8 +23,10 @@ from workers.spark.topics.survey import Group
 
 Text = tuple[str | None, str | None] | Unreadable
 """The texts of the schemas of value and key. None as the value's text means that the records are not a table's."""
-Texts = Mapping[tuple[str, int | None, int | None], Text]
-"""(Topic, layout, key layout) → its schemas."""
+LayoutPlace = tuple[str, int | None, int | None]
+"""Topic, layout, key layout."""
+Texts = Mapping[LayoutPlace, Text]
+"""Layout → its schemas."""
 
 
 _NEW: Final = TopicState()
@@ -78,9 +80,9 @@ def learned(
     return topics
 
 
-def schemas_of(groups: Sequence[Group], states: Mapping[str, TopicState]) -> list[Embedded]:
-    """The texts of the groups' schemas, as far as the states have them."""
-    found = (_known(states, group) for group in groups)
+def schemas_of(places: Iterable[LayoutPlace], states: Mapping[str, TopicState]) -> list[Embedded]:
+    """The texts of the layouts' schemas, as far as the states have them."""
+    found = (_known(states, place) for place in places)
     return list(dict.fromkeys((known.value_schema, known.key_schema) for known in found if known is not None))
 
 
@@ -89,19 +91,17 @@ def unknown(states: Mapping[str, TopicState], groups: Sequence[Group], schemas: 
 
     Topics that are set aside are left out.
     """
-    wanted = {
-        (group.topic, group.layout, group.key_layout): group
-        for group in groups
-        if not group.empty and states.get(group.topic, _NEW).aside is None and _known(states, group) is None
-    }
+    present = {(group.topic, group.layout, group.key_layout): group for group in groups if not group.empty}
+    read = {place for place in present if states.get(place[0], _NEW).aside is None}
+    wanted = {place: group for place, group in present.items() if place in read and _known(states, place) is None}
     asked = [group for place, group in wanted.items() if place not in kept]
     texts = {**kept, **(schemas.of(raw, asked) if asked else {})}
     return {place: texts.get(place, (None, None)) for place in wanted}
 
 
-def _known(states: Mapping[str, TopicState], group: Group) -> Known | None:
-    state = states.get(group.topic, _NEW)
-    return next((known for known in state.layouts if (known.value, known.key) == (group.layout, group.key_layout)), None)
+def _known(states: Mapping[str, TopicState], place: LayoutPlace) -> Known | None:
+    topic, value, key = place
+    return next((known for known in states.get(topic, _NEW).layouts if (known.value, known.key) == (value, key)), None)
 
 
 def _newer(known: Known, place: tuple[int, int] | None) -> Known:

@@ -41,3 +41,14 @@ def test_the_code_of_more_topics_than_spark_keeps_is_not() -> None:
     assert not compilation.decide([("a", SMALL), ("another", 1)])
     assert compilation.decide([("a", SMALL), ("t0", 1), ("t1", 1)])
     assert compilation.decide([("another", COMPILED)])
+
+
+def test_the_first_batch_of_many_unread_records_is_compiled_and_stays_so() -> None:
+    compilation = Compilation()
+    compilation.expect({"a": COMPILED - 1, "b": COMPILED - 1})
+    assert not compilation.wanted
+    compilation.expect({"a": COMPILED, "b": 1})
+    assert compilation.wanted
+    # The batch itself may be smaller than what is unread.
+    assert compilation.decide([("a", SMALL + 1)])
+    assert not Compilation().decide([("a", SMALL + 1)])

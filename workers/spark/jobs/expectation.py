@@ -1,0 +1,61 @@
+"""What the next batch probably has: many records of the layouts that many records had before, or that the first unread ones have.
+
+If this is true, the batch is read more quickly. If not, the same is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+from pyspark.sql import DataFrame
+
+from workers.spark.topics.formats import Format
+from workers.spark.topics.known import Known, TopicState, Unreadable
+from workers.spark.topics.records import Embedded
+from workers.spark.topics.survey import Group, Usual
+from workers.spark.topics.topic import LayoutPlace, Texts, Topic, schemas_of
+
+_NEW = TopicState()
+
+
+class Expectation:
+    """The expected layouts of the next batch, none at first."""
+
+    def __init__(self, format_: Format) -> None:
+        self._format = format_
+        self._schemas: Sequence[Embedded] = ()
+        self.layouts: Sequence[Usual] = ()
+        """Those that are a table's."""
+        self.texts: Texts = {}
+        """The schemas of the first records of topics that earlier batches did not have."""
+
+    def cut(self, records: DataFrame) -> DataFrame:
+        """The cut records. The expected schemas need not be searched for."""
+        return self._format.cut(records) if self._format.cut_usual is None else self._format.cut_usual(records, self._schemas)
+
+    def backlog(self, large: set[str], known: Mapping[str, TopicState], first: Callable[[Collection[str]], DataFrame]) -> bool:
+        """Expect many records of the topics ``large``. Return whether all of them are known now.
+
+        ``known`` are the states of topics after earlier batches. Of other topics the records that ``first`` reads are looked at.
+        """
+        states = {name: known[name] for name in large if name in known and known[name].layouts}
+        new = large - states.keys()
+        if new and self._format.embedded is not None:
+            self.texts = self._format.embedded(first(sorted(new)))
+            for (name, value, key), text in self.texts.items():
+                if not isinstance(text, Unreadable) and text[0] is not None:
+                    states[name] = TopicState(layouts=(Known(value, key, *text, (0, 0)),))
+        self._expect([(name, layout.value, layout.key) for name, state in states.items() for layout in state.layouts], states)
+        return states.keys() == large
+
+    def after(self, groups: Iterable[Group], states: Mapping[str, TopicState]) -> None:
+        """Expect many records of the layouts of these ``groups``, of which the last batch had many. ``states`` are those after it."""
+        self.texts = {}
+        self._expect([(group.topic, group.layout, group.key_layout) for group in groups], states)
+
+    def _expect(self, places: Sequence[LayoutPlace], states: Mapping[str, TopicState]) -> None:
+        self._schemas = schemas_of(places, states)
+        read = {name: state for name in {place[0] for place in places} if (state := states.get(name, _NEW)).aside is None}
+        topics = {name: Topic(name, state, self._format.schemas.layout) for name, state in read.items()}
+        found = ((place, topics[place[0]].layout(place[1], place[2])) for place in places if place[0] in topics)
+        self.layouts = [Usual(*place, layout.signs, bool(layout.key)) for place, layout in found if layout is not None]
