@@ -54,6 +54,8 @@ async def test_connectors_go_over_and_back(pg: PgServer, seats: Callable[..., Cl
         assert await members(cluster) == 0
         sight = take(play, sight, real=True)
         orderly = await play.events(STREAMS)
+        # They show which worker did not store its offsets at its end, and why.
+        ends = "\n".join(log[-30_000:] for seat in cluster.seats for log in (seat.real_log, seat.log))
 
         cluster.end(killed=True)
         sight = take(play, sight, real=False)
@@ -68,7 +70,7 @@ async def test_connectors_go_over_and_back(pg: PgServer, seats: Callable[..., Cl
     events = await play.await_events({role: steps for role, steps in writer.steps.items() if role != "failed"})
 
     assert max(rows_read(handed["chunked"]).values()) == 1
-    check_orderly(writer.steps, orderly)
+    check_orderly(writer.steps, orderly, ends)
     check(writer.steps, {**events, "failed": orderly["failed"]}, kills=2)
     assert set(last_versions(events["unborn"]).items()) == set(play.database.execute("SELECT id, version FROM unborn"))
     assert not play.complaints()
@@ -118,10 +120,10 @@ async def members(cluster: Cluster) -> int:
         await admin.close()
 
 
-def check_orderly(steps: Mapping[str, Sequence[Step]], events: Mapping[str, Sequence[Step]]) -> None:
-    """Until the first kill nothing came twice."""
+def check_orderly(steps: Mapping[str, Sequence[Step]], events: Mapping[str, Sequence[Step]], logs: str) -> None:
+    """Until the first kill nothing came twice. Otherwise the ``logs`` are shown."""
     for role in STREAMS:
-        assert replays(steps[role], streamed(events[role]), whole=False) == [], role
+        assert replays(steps[role], streamed(events[role]), whole=False) == [], f"{role} came twice\n{logs}"
 
 
 def check(steps: Mapping[str, Sequence[Step]], events: Mapping[str, Sequence[Step]], *, kills: int) -> None:
