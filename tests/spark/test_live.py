@@ -133,6 +133,36 @@ async def test_batch_that_is_under_way_at_the_end_is_not_repeated(spark: SparkSe
     assert begun == [(0, 1), (1, 1), (2, 1), (3, 1)]
 
 
+class News(threading.Event):
+    """Fails if what has happened is only noticed by the next look."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        assert super().wait(SECONDS)
+        return True
+
+
+@pytest.mark.long
+async def test_the_end_of_the_last_batch_is_noticed_at_once(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    log = TopicLog(topic="sparknotice.public.items")
+    await broker.create(log)
+    log.change("c", {"id": 1, "name": None})
+    await broker.write(log)
+    config = MirrorConfig("sparknotice", broker.bootstrap, str(tmp_path), SinkConfig(), prefix="sparknotice")
+    checkpoint = Checkpoint(spark, config.checkpoint)
+    read: list[int] = []
+
+    def apply(records: DataFrame, batch: int) -> BatchTotals:
+        read.append(records.count())
+        return BatchTotals(batch)
+
+    run = Run(config, spark, apply, checkpoint, lambda _: None, {(log.topic, 0): len(log.records)})
+    run._news = News()
+    run.run()
+    assert read == [len(log.records)]
+    # Spark has recorded it: the next start does not repeat it.
+    assert checkpoint.finished() == 0
+
+
 class Slot:
     """A replication slot that is moved on as a connector moves its own when Kafka has what it sent."""
 

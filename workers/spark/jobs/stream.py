@@ -68,6 +68,8 @@ LAG_SECONDS: Final = 10.0
 """How often the stream reports its lag."""
 LATE_SECONDS: Final = 300.0
 """How long after the end of a transaction its events may still arrive. A producer gives up after 120 s by default (delivery.timeout.ms)."""
+LOOK_SECONDS: Final = 1.0
+"""How often a run checks whether its stream has failed, and whether maintenance is due. It notices the end of a batch at once."""
 NOTE_SECONDS: Final = 0.05
 """How often the end of a stream checks whether Spark has recorded the last batch."""
 _COLLECTOR: Final = "-XX:+UseParallelGC"
@@ -185,6 +187,8 @@ class Run:
         self._checkpoint = checkpoint
         self._say = say
         self._stop = threading.Event()
+        self._news = threading.Event()
+        """A batch has ended, or the run shall."""
         self._turn = threading.Lock()
         self._over = False
         self._lag_at = time.monotonic() + LAG_SECONDS
@@ -194,6 +198,7 @@ class Run:
     def stop(self) -> None:
         """End after the present batch."""
         self._stop.set()
+        self._news.set()
 
     def run(self) -> None:
         """Run the stream. Raises JobError, or Spark's error, when a batch fails."""
@@ -203,14 +208,11 @@ class Run:
         with ThreadPoolExecutor(1, thread_name_prefix="prepare") as pool:
             self._prepared = pool.submit(inheritable_thread_target(self._spark)(self._prepare))
             query = self._start()
-        try:
-            while query.isActive and not self._stop.is_set() and not self._arrived():
-                query.awaitTermination(1)
-                self._tell_lag()
-                self._maintain()
-        except StreamingQueryException:
-            # The failure is raised below, with its cause if that is known.
-            pass
+        while query.isActive and not self._stop.is_set() and not self._arrived():
+            self._news.wait(LOOK_SECONDS)
+            self._news.clear()
+            self._tell_lag()
+            self._maintain()
         self._end(query)
 
     def _maintain(self) -> None:
@@ -220,7 +222,8 @@ class Run:
                 self._upkeep.step()
 
     def _arrived(self) -> bool:
-        return self._ends is not None and covers(self._checkpoint.offsets(), self._ends)
+        # Spark may not have recorded yet that the last batch is done.
+        return self._ends is not None and covers(self._checkpoint.offsets(self._applied), self._ends)
 
     def _end(self, query: StreamingQuery) -> None:
         failure = None if query.isActive else query.exception()
@@ -268,6 +271,8 @@ class Run:
                 # The error is kept here, because Java would return it as text, with values that Spark quotes.
                 self._failure = error
                 raise JobError(UNREADABLE, "The batch failed.") from None
+            finally:
+                self._news.set()
         for line in done.aside:
             self._say(line)
         self._say(summary(f"batch {batch}", done))
