@@ -107,6 +107,16 @@ def test_the_first_batch_expects_what_is_unread(spark: SparkSession, tmp_path: P
     again.batches.apply(log.batch(spark), 1)
     assert asked == [[log.topic]]
     assert (again.usual, again.compiled) == ([[embedded(log)]], [True])
+    # Of the layouts that the topic has had, the newest one is expected.
+    wide = TopicLog((ID, NAME, {"type": "int32", "optional": True, "field": "n"}))
+    wide.lsn = log.lsn
+    wide.change("c", {"id": 3, "name": "y", "n": 1})
+    again.batches.apply(wide.batch(spark), 2)
+    wide.change("c", {"id": 4, "name": "y", "n": 1})
+    last = Watched(spark, tmp_path)
+    last.batches.expect({log.topic: COMPILED}, first)
+    last.batches.apply(wide.batch(spark), 3)
+    assert last.usual == [[embedded(wide)]]
 
 
 def test_records_without_schemas_are_not_expected(spark: SparkSession, tmp_path: Path) -> None:
