@@ -36,7 +36,7 @@ from workers.spark.topics.formats import Format
 from workers.spark.topics.known import TopicState, Unread, Unreadable
 from workers.spark.topics.readings import changes_of, of_keys, reading
 from workers.spark.topics.survey import Group, survey
-from workers.spark.topics.topic import Texts, Topic, learned, unknown
+from workers.spark.topics.topic import Text, Texts, Topic, learned, unknown
 from workers.spark.topics.turns import Turn, turn
 
 IMAGE_BATCHES: Final = 100
@@ -334,7 +334,7 @@ class Batches:
             return ()
         found = unknown(states, survey(late, self._format.signs), self._format.schemas, records, _kept(before))
         return tuple(
-            Unread(*place, None, None, text.reason) if isinstance(text, Unreadable) else Unread(*place, *text)
+            Unread(*place, None, None, text.reason) if isinstance(text, Unreadable) else Unread(*place, text.value, text.key)
             for place, text in found.items()
         )
 
@@ -460,7 +460,9 @@ def _advanced(number: int, before: State, read: TurnRecords, plans: Mapping[str,
 
 def _kept(state: State) -> Texts:
     return {
-        (kept.topic, kept.value, kept.key): (kept.value_schema, kept.key_schema) if kept.unreadable is None else Unreadable(kept.unreadable)
+        (kept.topic, kept.value, kept.key): Text(kept.value_schema, kept.key_schema)
+        if kept.unreadable is None
+        else Unreadable(kept.unreadable)
         for kept in state.unread
     }
 

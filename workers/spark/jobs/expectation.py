@@ -44,8 +44,8 @@ class Expectation:
         if new and self._format.embedded is not None:
             self.texts = self._format.embedded(first(sorted(new)))
             for (name, value, key), text in self.texts.items():
-                if not isinstance(text, Unreadable) and text[0] is not None:
-                    states[name] = TopicState(layouts=(Known(value, key, *text, (0, 0)),))
+                if not isinstance(text, Unreadable) and text.value is not None:
+                    states[name] = TopicState(layouts=(Known(value, key, text.value, text.key, (0, 0)),))
         # A topic may have had many layouts. Its next records have the newest one, or a newer one.
         newest = {name: max(state.layouts, key=lambda known: known.newest) for name, state in states.items()}
         self._expect([(name, known.value, known.key) for name, known in newest.items()], states)

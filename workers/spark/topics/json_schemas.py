@@ -15,7 +15,7 @@ from workers.spark.topics.known import Known, Unreadable
 from workers.spark.topics.layouts import Layout, connect_layout, is_table
 from workers.spark.topics.records import cut_json, schema_text
 from workers.spark.topics.survey import Group, sampled
-from workers.spark.topics.topic import Text
+from workers.spark.topics.topic import Seen, Text, Texts
 
 _SHOWN: Final = {"boolean": "boolean", "long": "int64", "double": "double"}
 
@@ -30,15 +30,15 @@ class JsonSchemas:
         self._placeholder = placeholder
         self._catalog = catalog
 
-    def of(self, records: DataFrame, groups: Sequence[Group]) -> Mapping[tuple[str, int | None, int | None], Text]:
+    def of(self, records: DataFrame, groups: Sequence[Group]) -> Texts:
         """The schemas of ``groups`` (see :data:`workers.spark.topics.topic.Texts`)."""
         return self._found(records, _with_schemas(sampled(records, groups)))
 
-    def embedded(self, records: DataFrame) -> Mapping[tuple[str, int | None, int | None], Text]:
+    def embedded(self, records: DataFrame) -> Texts:
         """The schemas that ``records`` embed. Others would depend on all records of their topics."""
         return self._found(records, _with_schemas(records).where(F.col("value_schema").isNotNull()))
 
-    def _found(self, records: DataFrame, cut: DataFrame) -> Mapping[tuple[str, int | None, int | None], Text]:
+    def _found(self, records: DataFrame, cut: DataFrame) -> Texts:
         return {(row["topic"], row["layout"], row["key_layout"]): self._readable(records, row) for row in cut.collect()}
 
     def enveloped(self, schema: str) -> str:
@@ -52,19 +52,19 @@ class JsonSchemas:
         if {"specversion", "data"} <= event.keys():
             raise JobError(UNREADABLE, "CloudEventsConverter wrote it. Set format to cloud-events.")
 
-    def _readable(self, records: DataFrame, row: Row) -> Text:
+    def _readable(self, records: DataFrame, row: Row) -> Text | Unreadable:
         place = f"partition {row['partition']}, offset {row['offset']}"
         try:
-            texts = self._texts(records, row["topic"], row["layout"], *(row[name] for name in (*_TEXTS, "value", "key")))
-            if texts[0] is not None:
-                self.layout(texts[0], texts[1])
+            value, key = self._texts(records, row["topic"], row["layout"], *(row[name] for name in (*_TEXTS, "value", "key")))
+            if value is not None:
+                self.layout(value, key)
         except json.JSONDecodeError as error:
             return Unreadable(f"{place}: {'its key' if error.doc != row['value'] else 'it'} is not JSON{_writer(error.doc)}")
         except (ValueError, KeyError, TypeError, AttributeError):
             return Unreadable(f"{place}: its schema is not one that JsonConverter writes")
         except JobError as error:
             return Unreadable(f"{place}: {error}")
-        return texts
+        return Text(value, key, None if value is None else _seen(row))
 
     def layout(self, value: str, key: str | None) -> Layout:
         """The layout that the texts describe. Raises JobError when they do not describe a table."""
@@ -124,6 +124,27 @@ class JsonSchemas:
         fields = [{"type": "struct", "field": side, "fields": columns} for side in ("before", "after")]
         schema = {"type": "struct", "fields": [*fields, {"field": "op"}, {"field": "source"}] if enveloped else columns}
         return json.dumps(schema), key_schema or bare_key(key, {str(column["field"]): column for column in columns})
+
+
+def _seen(row: Row) -> Seen | None:
+    """What the payload shows, as :meth:`JsonSchemas.places` reads it; None for JSON that Python does not read."""
+    try:
+        event = json.loads(row["value"])
+    except ValueError:
+        return None
+    if not isinstance(event, dict):
+        return None
+    block = event.get("source")
+    source = block if isinstance(block, dict) else {}
+    ts_ms, lsn = (_number(source.get(name), event.get(added)) for name, added in (("ts_ms", "__source_ts_ms"), ("lsn", "__lsn")))
+    schema, table = source.get("schema"), source.get("table")
+    named = (schema, table) if isinstance(schema, str) and isinstance(table, str) else None
+    return Seen((row["partition"], row["offset"]), named, None if event.get("op") == "t" else (ts_ms, lsn))
+
+
+def _number(*values: object) -> int:
+    """The first of the values that is a whole number; 0 without one."""
+    return next((value for value in values if isinstance(value, int) and not isinstance(value, bool)), 0)
 
 
 def _with_schemas(records: DataFrame) -> DataFrame:

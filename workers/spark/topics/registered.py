@@ -18,7 +18,7 @@ from workers.spark.topics.known import Known, Unreadable
 from workers.spark.topics.layouts import SOURCE, Layout, Reader, connect_layout, is_table
 from workers.spark.topics.registry import SchemaRegistry
 from workers.spark.topics.survey import Group, sampled
-from workers.spark.topics.topic import Text
+from workers.spark.topics.topic import Text, Texts
 from workers.spark.types import Schema
 
 _PLACE: Final = StructType(
@@ -64,7 +64,7 @@ class RegisteredSchemas:
         self._language = language
         self._place = place
 
-    def of(self, records: DataFrame, groups: Sequence[Group]) -> Mapping[tuple[str, int | None, int | None], Text]:
+    def of(self, records: DataFrame, groups: Sequence[Group]) -> Texts:
         """The schemas of ``groups`` (see :data:`workers.spark.topics.topic.Texts`). Raises JobError when the registry cannot be reached."""
         named = [group for group in groups if is_hashed((group.layout, group.key_layout))]
         names = self._place.names(sampled(records, named)) if named else {}
@@ -95,7 +95,7 @@ class RegisteredSchemas:
         place = F.struct(ts_ms.alias("ts_ms"), lsn.alias("lsn"), *named, block["op"].alias("op"))
         return reduce(DataFrame.unionByName, parts).select("topic", "layout", "key_layout", place.alias("b"))
 
-    def _texts(self, group: Group, names: Mapping[Side, SchemaName]) -> Text:
+    def _texts(self, group: Group, names: Mapping[Side, SchemaName]) -> Text | Unreadable:
         place = "partition {}, offset {}".format(*group.sample)
         if group.layout is None:
             return Unreadable(f"{place}: it has no schema's id where {self._language.converter} writes one")
@@ -106,7 +106,7 @@ class RegisteredSchemas:
         value, key = self._text(names.get("value", SchemaName(group.layout))), None
         try:
             if isinstance(value, Unreadable) or not is_table(self._language.connect(value)):
-                return Unreadable(f"{place}: {value.reason}") if isinstance(value, Unreadable) else (None, None)
+                return Unreadable(f"{place}: {value.reason}") if isinstance(value, Unreadable) else Text(None, None)
             key = None if group.key_layout is None else self._text(names.get("key", SchemaName(group.key_layout)))
             if isinstance(key, Unreadable):
                 return Unreadable(f"{place}: {key.reason}")
@@ -115,7 +115,7 @@ class RegisteredSchemas:
             return Unreadable(f"{place}: its schema is not one that {self._language.converter} writes")
         except JobError as error:
             return Unreadable(f"{place}: {error}")
-        return value, key
+        return Text(value, key)
 
     def _text(self, name: SchemaName) -> str | Unreadable:
         text = self._registry.schema(name.key)

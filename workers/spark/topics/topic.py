@@ -6,7 +6,7 @@ The source's commits decide, not offsets: after a crash a connector sends old ev
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, Protocol
 
@@ -21,15 +21,32 @@ from workers.spark.topics.layouts import Form, Layout
 from workers.spark.topics.records import Embedded
 from workers.spark.topics.survey import Group
 
-Text = tuple[str | None, str | None] | Unreadable
-"""The texts of the schemas of value and key. None as the value's text means that the records are not a table's."""
 LayoutPlace = tuple[str, int | None, int | None]
 """Topic, layout, key layout."""
-Texts = Mapping[LayoutPlace, Text]
-"""Layout → its schemas."""
-
-
 _NEW: Final = TopicState()
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the record at ``place`` (partition, offset) shows: its table (schema, name) and its commit (ts_ms, lsn); None if not."""
+
+    place: tuple[int, int]
+    table: tuple[str, str] | None
+    commit: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The texts of the schemas of value and key. None as the value's text means that the records are not a table's."""
+
+    value: str | None
+    key: str | None
+    seen: Seen | None = None
+    """What one record with these schemas shows, if that was read with them."""
+
+
+Texts = Mapping[LayoutPlace, Text | Unreadable]
+"""Layout → its schemas."""
 
 
 class Schemas(Protocol):
@@ -62,15 +79,22 @@ def learned(
     ``raw`` are Kafka's records of the batch. ``kept`` has the texts for groups of earlier batches. A topic with an unreadable record is
     set aside as a whole. For topics in ``passing`` such records are ignored instead, as are records that are not a table's.
     """
-    topics = dict(states)
+    topics, seen = dict(states), {}
+    samples = {(group.topic, group.layout, group.key_layout): group.sample for group in groups if not group.empty}
     for (topic, layout, key_layout), text in unknown(states, groups, schemas, raw, kept or {}).items():
         state = topics.get(topic, TopicState())
         if isinstance(text, Unreadable) and topic not in passing:
             topics[topic] = replace(state, aside=state.aside or text.reason)
             continue
-        value, key = (None, None) if isinstance(text, Unreadable) else text
-        known = Known(layout, key_layout, value, key, (0, 0))
-        topics[topic] = replace(state, layouts=(*state.layouts, known))
+        found = Text(None, None) if isinstance(text, Unreadable) else text
+        topics[topic] = replace(state, layouts=(*state.layouts, Known(layout, key_layout, found.value, found.key, (0, 0))))
+        # A record that was looked at before the batch may not be one of the batch.
+        if found.seen is not None and found.seen.place == samples[topic, layout, key_layout]:
+            seen[topic] = found.seen
+    for topic, shown in seen.items():
+        state = topics[topic]
+        if len(state.layouts) == 1:
+            topics[topic] = replace(state, layouts=(_newer(state.layouts[0], shown.commit),), table=state.table or shown.table)
     groups = [group for group in groups if topics.get(group.topic, _NEW).aside is None]
     for topic, (place, table) in _places(topics, groups, cut, schemas).items():
         state = topics[topic]
@@ -96,12 +120,17 @@ def unknown(states: Mapping[str, TopicState], groups: Sequence[Group], schemas: 
     wanted = {place: group for place, group in present.items() if place in read and _known(states, place) is None}
     asked = [group for place, group in wanted.items() if place not in kept]
     texts = {**kept, **(schemas.of(raw, asked) if asked else {})}
-    return {place: texts.get(place, (None, None)) for place in wanted}
+    return {place: texts.get(place, Text(None, None)) for place in wanted}
 
 
 def _known(states: Mapping[str, TopicState], place: LayoutPlace) -> Known | None:
     topic, value, key = place
     return next((known for known in states.get(topic, _NEW).layouts if (known.value, known.key) == (value, key)), None)
+
+
+def _was_seen(state: TopicState) -> bool:
+    """Whether a record has shown the table, or a commit; a flattened row does not name its table."""
+    return state.table is not None or any(known.newest > (0, 0) for known in state.layouts)
 
 
 def _newer(known: Known, place: tuple[int, int] | None) -> Known:
@@ -114,9 +143,9 @@ Places = Mapping[tuple[int | None, int | None], tuple[int, int]]
 def _places(
     topics: Mapping[str, TopicState], groups: Sequence[Group], cut: DataFrame, schemas: Schemas
 ) -> dict[str, tuple[Places, tuple[str, str] | None]]:
-    """For topics with several layouts, or with an unknown table: the last commit of each layout, and the table."""
+    """For topics with several layouts, or of which no record was seen: the last commit of each layout, and the table."""
     read = {group.topic for group in groups if not group.empty}
-    asked = [name for name in read if len(topics[name].layouts) > 1 or topics[name].table is None]
+    asked = [name for name in read if len(topics[name].layouts) > 1 or not _was_seen(topics[name])]
     present = {(group.topic, group.layout, group.key_layout) for group in groups if not group.empty}
     wanted = {name: [k for k in topics[name].layouts if k.value_schema is not None and (name, k.value, k.key) in present] for name in asked}
     wanted = {name: layouts for name, layouts in wanted.items() if layouts}

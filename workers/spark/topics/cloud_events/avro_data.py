@@ -40,7 +40,7 @@ from workers.spark.topics.records import cut_key, schema_text
 from workers.spark.topics.registered import Language, RegisteredSchemas
 from workers.spark.topics.registry import SchemaRegistry
 from workers.spark.topics.survey import Group, sampled
-from workers.spark.topics.topic import Text
+from workers.spark.topics.topic import Text, Texts
 from workers.spark.types import Schema
 from workers.spark.types.binding import let
 
@@ -198,7 +198,7 @@ class CloudEventAvroSchemas(RegisteredSchemas):
     def __init__(self, placeholder: str, registry: SchemaRegistry, place: IdPlace) -> None:
         super().__init__(placeholder, registry, cloud_events_language(place.size + 1), place)
 
-    def of(self, records: DataFrame, groups: Sequence[Group]) -> Mapping[tuple[str, int | None, int | None], Text]:
+    def of(self, records: DataFrame, groups: Sequence[Group]) -> Texts:
         """The schemas of ``groups`` (see :data:`workers.spark.topics.topic.Texts`). Raises JobError when the registry cannot be reached."""
         samples = sampled(records, groups)
         names = self._place.names(samples)
@@ -224,7 +224,7 @@ class CloudEventAvroSchemas(RegisteredSchemas):
         found = connect_layout(connect, connect_schema(key), self._placeholder)
         return replace(found, reads_value=reads_value, reads_key=lambda payload, of: read_avro(payload, key, of, 0))
 
-    def _readable(self, row: Row, names: Mapping[Side, SchemaName]) -> Text:
+    def _readable(self, row: Row, names: Mapping[Side, SchemaName]) -> Text | Unreadable:
         place = f"partition {row['partition']}, offset {row['offset']}"
         if row["data_id"] is None:
             return Unreadable(f"{place}: {_NO_AVRO}")
@@ -244,7 +244,7 @@ class CloudEventAvroSchemas(RegisteredSchemas):
             return Unreadable(f"{place}: its schema is not one that CloudEventsConverter writes")
         except JobError as error:
             return Unreadable(f"{place}: {error}")
-        return value, key
+        return Text(value, key)
 
     def _value(self, row: Row, event: SchemaName | None) -> str | Unreadable:
         data = self._registry.schema(row["data_id"])
