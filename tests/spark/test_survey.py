@@ -19,7 +19,7 @@ from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.topics.formats import json_format
-from workers.spark.topics.survey import Group, Signs, Usual, json_signs, sampled, survey
+from workers.spark.topics.survey import Group, Signs, Survey, Usual, json_signs, sampled
 from workers.spark.types import Sign
 
 pytestmark = pytest.mark.pg_once
@@ -30,7 +30,7 @@ def flags(spark: SparkSession, signs: Signs, payloads: Sequence[str | None], usu
     rows = [(f"t{at}", 1, 1, text, None, False, False, at) for at, text in enumerate(payloads)]
     kinds = "topic string, layout bigint, key_layout bigint, value string, key string, came boolean, left boolean, offset bigint"
     cut = spark.createDataFrame(rows, kinds).withColumns({"timestamp": F.timestamp_millis(F.lit(0)), "partition": F.lit(0)})
-    return [(group.placeholders, group.truncates, group.begins) for group in survey(cut.coalesce(1), signs, usual)]
+    return [(group.placeholders, group.truncates, group.begins) for group in Survey(signs, usual).groups(cut.coalesce(1))]
 
 
 def test_the_signs_of_json(spark: SparkSession) -> None:

@@ -23,7 +23,7 @@ from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.topics.formats import json_format
-from workers.spark.topics.records import Embedded, cut_json
+from workers.spark.topics.records import Cut, Embedded, cut_json
 from workers.spark.types import UNAVAILABLE
 
 
@@ -66,13 +66,16 @@ class Watched:
         self.usual: list[Sequence[Embedded]] = []
         self.compiled: list[bool] = []
         self.sink = MemorySink(spark)
-        form = replace(json_format(UNAVAILABLE, None), cut_usual=self._cut)
+        form = replace(json_format(UNAVAILABLE, None), cut=self._cut(()), cut_usual=self._cut)
         self.batches = Batches(Checkpoint(spark, str(folder)), form, self.sink, Mirror(self.sink))
 
-    def _cut(self, records: DataFrame, usual: Sequence[Embedded]) -> DataFrame:
-        self.usual.append([(json.loads(value or ""), json.loads(key or "")) for value, key in usual])
-        self.compiled.append(self.batches._compilation.wanted)
-        return cut_json(records, usual=usual)
+    def _cut(self, usual: Sequence[Embedded]) -> Cut:
+        def cut(records: DataFrame) -> DataFrame:
+            self.usual.append([(json.loads(value or ""), json.loads(key or "")) for value, key in usual])
+            self.compiled.append(self.batches._compilation.wanted)
+            return cut_json(records, usual=usual)
+
+        return cut
 
 
 def embedded(log: TopicLog) -> tuple[object, object]:

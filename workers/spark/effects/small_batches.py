@@ -36,7 +36,7 @@ from workers.spark.tables.local_rows import (
     local_frame,
 )
 from workers.spark.tables.table import DELETE, UPSERT, Effects, Table
-from workers.spark.topics.events import GONE, decoded, key_columns, tombstones
+from workers.spark.topics.events import GONE, Decoding, key_columns, tombstones
 from workers.spark.topics.known import Truncate
 from workers.spark.topics.layouts import Layout
 from workers.spark.topics.survey import Group
@@ -165,7 +165,7 @@ def _decoded(cut: DataFrame, topic: Topic, group: Group, layout: Layout, key: Ma
     mine = F.lit(True)
     if group.empty:
         return tombstones(cut, mine, layout, topic.table, key)
-    return decoded(cut, mine, layout, topic.table, topic.former(group.layout), key)
+    return Decoding(mine, layout, topic.table, topic.former(group.layout), key).changes(cut)
 
 
 def _reduced(changes: DataFrame, table: Table) -> DataFrame:

@@ -34,7 +34,7 @@ from workers.spark.tables.table import Effects, Sink, Table
 from workers.spark.topics.events import together
 from workers.spark.topics.formats import Format
 from workers.spark.topics.known import TopicState, Unread, Unreadable
-from workers.spark.topics.readings import changes_of, of_keys, reading
+from workers.spark.topics.readings import Readings, of_keys, reading
 from workers.spark.topics.survey import Group, survey
 from workers.spark.topics.topic import Text, Texts, Topic, learned, unknown
 from workers.spark.topics.turns import Turn, turn
@@ -143,6 +143,7 @@ class Batches:
         self._ownership = ownership or TableOwnership(checkpoint, sink)
         self._isolation = isolation
         self._small = SmallBatches()
+        self._readings: Final = Readings()
         self._expected: Final = Expectation(format_)
         self._compilation: Final = Compilation()
 
@@ -286,7 +287,7 @@ class Batches:
 
     def _read(self, number: int, before: State, ready: DataFrame, records: DataFrame, rebuilt: Collection[str]) -> TurnRecords:
         """The groups, layouts and topics of the ``ready`` records."""
-        groups = survey(ready, self._format.signs, self._expected.layouts)
+        groups = self._expected.survey(ready)
         parts = 2 * ready.sparkSession.sparkContext.defaultParallelism
         if sum(group.records for group in groups) < parts * DIVIDED:
             # Each topic's jobs read all partitions of the DataFrame. Without this the number of tasks would grow with tables times
@@ -367,7 +368,7 @@ class Batches:
             effects = self._small.effects(read.few, topic, readings)
             if effects is not None:
                 return Planned(effects, state, None)
-        changes = changes_of(topic, groups, cut)
+        changes = self._readings.changes(topic, groups, cut)
         if changes is None:
             return Planned(None, topic.state, None)
         if sum(group.records for group in groups) < DIVIDED:

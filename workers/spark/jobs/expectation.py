@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from workers.spark.topics.formats import Format
 from workers.spark.topics.known import Known, TopicState, Unreadable
 from workers.spark.topics.records import Embedded
-from workers.spark.topics.survey import Group, Usual
+from workers.spark.topics.survey import Group, Survey, Usual
 from workers.spark.topics.topic import LayoutPlace, Texts, Topic, schemas_of
 
 _NEW: Final = TopicState()
@@ -25,14 +25,19 @@ class Expectation:
     def __init__(self, format_: Format) -> None:
         self._format = format_
         self._schemas: Sequence[Embedded] = ()
-        self.layouts: Sequence[Usual] = ()
-        """Those that are a table's."""
+        self._layouts: Sequence[Usual] = ()
+        self._cut = format_.cut
+        self._survey = Survey(format_.signs)
         self.texts: Texts = {}
         """The schemas of the first records of topics that earlier batches did not have."""
 
     def cut(self, records: DataFrame) -> DataFrame:
         """The cut records. The expected schemas need not be searched for."""
-        return self._format.cut(records) if self._format.cut_usual is None else self._format.cut_usual(records, self._schemas)
+        return self._cut(records)
+
+    def survey(self, cut: DataFrame) -> Sequence[Group]:
+        """The groups of cut records. Those of expected layouts are searched only for what they may have."""
+        return self._survey.groups(cut)
 
     def backlog(self, large: set[str], known: Mapping[str, TopicState], first: Callable[[Collection[str]], DataFrame]) -> bool:
         """Expect many records of the topics ``large``. Return whether all of them are known now.
@@ -57,8 +62,13 @@ class Expectation:
         self._expect([(group.topic, group.layout, group.key_layout) for group in groups], states)
 
     def _expect(self, places: Sequence[LayoutPlace], states: Mapping[str, TopicState]) -> None:
-        self._schemas = schemas_of(places, states)
+        schemas = schemas_of(places, states)
         read = {name: state for name in {place[0] for place in places} if (state := states.get(name, _NEW)).aside is None}
         topics = {name: Topic(name, state, self._format.schemas.layout) for name, state in read.items()}
         found = ((place, topics[place[0]].layout(place[1], place[2])) for place in places if place[0] in topics)
-        self.layouts = [Usual(*place, layout.signs, bool(layout.key)) for place, layout in found if layout is not None]
+        layouts = [Usual(*place, layout.signs, bool(layout.key)) for place, layout in found if layout is not None]
+        if schemas != self._schemas and self._format.cut_usual is not None:
+            self._cut = self._format.cut_usual(schemas)
+        if layouts != self._layouts:
+            self._survey = Survey(self._format.signs, layouts)
+        self._schemas, self._layouts = schemas, layouts

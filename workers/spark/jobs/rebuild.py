@@ -24,7 +24,7 @@ from workers.spark.jobs.table_ownership import HISTORY, check_whole
 from workers.spark.topics.broker import Broker, Offsets
 from workers.spark.topics.formats import Format
 from workers.spark.topics.known import TopicState
-from workers.spark.topics.readings import changes_of
+from workers.spark.topics.readings import Readings
 from workers.spark.topics.survey import survey
 from workers.spark.topics.topic import Topic, learned, table_of
 
@@ -102,7 +102,7 @@ class Rebuild:
         groups = survey(cut, self._format.signs)
         states = learned({}, groups, cut, self._format.schemas, records, passing=[topic])
         found = Topic(topic, states.get(topic, TopicState()), self._format.schemas.layout)
-        changes = changes_of(found, groups, cut) if found.is_table else None
+        changes = Readings().changes(found, groups, cut) if found.is_table else None
         if changes is None:
             return False
         # All rows of a snapshot have its LSN. A snapshot of a single row has only the last marker.

@@ -29,17 +29,27 @@ WHOLE: Final = ("c", "r")
 _PLACE: Final = ("partition", "offset", "timestamp")
 
 
-def decoded(
-    records: DataFrame, mine: SparkColumn, layout: Layout, table: Table, former: Mapping[str, str], key: Mapping[str, str]
-) -> DataFrame:
-    """The changes in the ``records`` that fulfil ``mine``, as rows of ``table``. ``layout`` is their layout; the table's may be newer.
+class Decoding:
+    """Decodes the records that fulfil ``mine`` into changes, as rows of ``table``. ``layout`` is their layout; the table's may be newer.
 
     ``former`` maps the names of the table's columns to their names in ``layout``, ``key`` those of its key to names in the layout's key.
     A column that is not in ``former`` gets its default, as it did in PostgreSQL's existing rows.
     """
-    # The condition is repeated, because Spark may evaluate later conditions on an event before it filters the other events out.
-    event, known = layout.change_of(F.when(mine, F.col("value"))), layout.key_of(F.when(mine, F.col("key"))) if layout.key else F.lit(None)
-    whole = records.where(mine).withColumns({"event": event, "known": known})
+
+    def __init__(self, mine: SparkColumn, layout: Layout, table: Table, former: Mapping[str, str], key: Mapping[str, str]) -> None:
+        self._mine = mine
+        # The condition is repeated, because Spark may evaluate later conditions on an event before it filters the other events out.
+        known = layout.key_of(F.when(mine, F.col("key"))) if layout.key else F.lit(None)
+        self._read = {"event": layout.change_of(F.when(mine, F.col("value"))), "known": known}
+        self._made = _change(layout, table, former, key)
+
+    def changes(self, records: DataFrame) -> DataFrame:
+        """The changes in the ``records``."""
+        return records.where(self._mine).withColumns(self._read).select(*self._made)
+
+
+def _change(layout: Layout, table: Table, former: Mapping[str, str], key: Mapping[str, str]) -> Sequence[SparkColumn | str]:
+    """The columns of a change, made of ``event`` and ``known``, its key."""
     envelope = layout.form is Form.ENVELOPE
     event = F.col("event")
     image = event["after"] if envelope else event
@@ -59,7 +69,7 @@ def decoded(
     there = image.isNotNull() & ~op.isin(*GONE)
     # Rewritten deletes of event flattening can be recognized. Otherwise only a tombstone remains, which cannot be half of a move.
     moves = envelope or {"__deleted", "__lsn"} <= {*layout.added}
-    return whole.select(
+    return (
         *_PLACE,
         *((F.col(name) if moves else F.lit(False)).alias(name) for name in ("came", "left")),
         _key(layout, table, key).alias("key"),

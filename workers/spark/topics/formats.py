@@ -20,7 +20,7 @@ from workers.spark.topics.id_place import CONFLUENT, IdPlace
 from workers.spark.topics.json_schema import cut_json_schema, json_schema_language
 from workers.spark.topics.json_schemas import JsonSchemas
 from workers.spark.topics.protobuf.schema import protobuf_language
-from workers.spark.topics.records import Embedded, cut_json
+from workers.spark.topics.records import Cut, Embedded, cut_json, json_cut
 from workers.spark.topics.registered import RegisteredSchemas, avro_language
 from workers.spark.topics.registry import SchemaRegistry
 from workers.spark.topics.survey import AVRO_SIGNS, Signs, json_signs
@@ -31,11 +31,11 @@ from workers.spark.topics.topic import Schemas, Texts
 class Format:
     """A converter's format. ``cut`` converts Kafka's records into cut records (:mod:`workers.spark.topics.records`)."""
 
-    cut: Callable[[DataFrame], DataFrame]
+    cut: Cut
     schemas: Schemas
     signs: Signs
-    cut_usual: Callable[[DataFrame, Sequence[Embedded]], DataFrame] | None = None
-    """As ``cut``, with schemas that many records are known to have. None for a format that does not embed schemas."""
+    cut_usual: Callable[[Sequence[Embedded]], Cut] | None = None
+    """``cut`` for records of which many are known to have these schemas. None for a format that does not embed schemas."""
     embedded: Callable[[DataFrame], Texts] | None = None
     """The schemas that these records of Kafka embed. None for such a format."""
 
@@ -43,7 +43,7 @@ class Format:
 def json_format(placeholder: str, catalog: Catalog | None) -> Format:
     """JsonConverter's format, with and without schemas."""
     schemas, signs = JsonSchemas(placeholder, catalog), json_signs(placeholder)
-    return Format(cut_json, schemas, signs, lambda records, usual: cut_json(records, usual=usual), schemas.embedded)
+    return Format(cut_json, schemas, signs, lambda usual: json_cut(usual=usual), schemas.embedded)
 
 
 def cloud_events_format(placeholder: str, catalog: Catalog | None) -> Format:

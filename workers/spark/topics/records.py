@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -32,6 +33,8 @@ _HEAD: Final = '{"schema":'
 _SEAM: Final = '},"payload":'
 _PLACE: Final = ("topic", "partition", "offset", "timestamp")
 _SIDES: Final = ("value", "key")
+Cut = Callable[[DataFrame], DataFrame]
+"""Converts Kafka's records into cut records."""
 Embedded = tuple[str | None, str | None]
 """The texts of a record's schemas, of value and key."""
 _CLIENT: Final[Mapping[str, str]] = {
@@ -104,16 +107,20 @@ def cut_json(records: DataFrame, *more: str, usual: Sequence[Embedded] = ()) -> 
     A layout is a hash of the embedded schema's text, or of the columns' names if none is embedded. ``usual`` are schemas that many records
     have. They do not change the result: a record that begins with one of them is cut without the search for the end of its schema.
     """
+    return json_cut(*more, usual=usual)(records)
+
+
+def json_cut(*more: str, usual: Sequence[Embedded] = ()) -> Cut:
+    """:func:`cut_json` for many DataFrames. Each of its 230 expressions is a call to Java, which are made only once."""
     heads = {name: tuple(dict.fromkeys(filter(None, map(_usual_head, texts)))) for name, texts in zip(_SIDES, _sides(usual), strict=True)}
     # Spark computes each of these steps once. In a single expression it would repeat the search for every use of its result.
-    begun = records.select(
-        *_PLACE, *_SIDES, *carried(), *more, *(_begins(name, heads[name]).alias(f"{name}_usual") for name in _SIDES if heads[name])
-    )
-    found = begun.select("*", *(_head(name, heads[name]) for name in _SIDES))
+    begun = [*_PLACE, *_SIDES, *carried(), *more, *(_begins(name, heads[name]).alias(f"{name}_usual") for name in _SIDES if heads[name])]
+    found = ["*", *(_head(name, heads[name]) for name in _SIDES)]
     # Spark does not compile from_json, so it copies what this step selects, twice. The embedded schemas are not part of it any more.
-    seamed = found.select(*_PLACE, "came", "left", *more, *(part for name in _SIDES for part in _seamed(name, heads[name])))
-    parsed = seamed.select("*", *(_parsed(name) for name in _SIDES))
-    return parsed.select(*_PLACE, *_cut("value"), *_cut("key"), "came", "left", *more)
+    seamed = [*_PLACE, "came", "left", *more, *(part for name in _SIDES for part in _seamed(name, heads[name]))]
+    parsed = ["*", *(_parsed(name) for name in _SIDES)]
+    cut = [*_PLACE, *_cut("value"), *_cut("key"), "came", "left", *more]
+    return lambda records: reduce(lambda frame, step: frame.select(*step), (begun, found, seamed, parsed, cut), records)
 
 
 def cut_key(records: DataFrame) -> DataFrame:

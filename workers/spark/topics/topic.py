@@ -250,6 +250,11 @@ class Topic:
         earlier = max(former, key=lambda known: known.newest, default=self._ordered[0])
         return ordered[earlier.value, earlier.key]
 
+    @property
+    def shape(self) -> object:
+        """What the decoding of the topic's changes depends on. Equal ones are decoded equally."""
+        return tuple(replace(known, newest=(0, 0)) for known in (*self._ordered, *self.state.layouts))
+
     def _form(self, known: Known) -> Table:
         return replace(self.table, columns=self._layouts[known.value, known.key].columns)
 
