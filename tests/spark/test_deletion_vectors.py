@@ -78,6 +78,10 @@ class Rig:
         self._model(made)
         self.sink.apply(0, [effects(self.spark, self.of, made)])
 
+    def restart(self) -> None:
+        """Another process goes on, which does not know the table's size."""
+        self.sink = DeltaSink(self.spark, str(self.folder))
+
     def few(self, rows: Rows, lsn: int = 200) -> None:
         self._model(rows)
         self.sink.apply(1, [few(self.spark, self.of, rows, lsn)])
@@ -409,9 +413,23 @@ def test_small_tables_of_many_rows_are_not(rig: Rig, monkeypatch: pytest.MonkeyP
     rig.check()
 
 
+def test_many_rows_for_a_small_table_are_not_merged(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (small_tables, small, deletion_vectors):
+        monkeypatch.setattr(module, "SMALL", 256 * 1024)
+    monkeypatch.setattr(small_tables, "ROWS", 9)
+    rig = Rig(spark, tmp_path)
+    rig.fill([(at, text(at), at) for at in range(5)])
+    rig.many([up(at, "y", at) for at in range(3, 20)])
+    rig.many([up(at, "z", at) for at in range(2)])
+    rig.check()
+    assert merged(tmp_path) == [False, False, False]
+    assert ["deletionVector" in action["add"] for action in commits(tmp_path)[1] if "add" in action] == [True, False]
+
+
 def test_a_table_that_grows_is_not_merged(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (small_tables, small, deletion_vectors):
         monkeypatch.setattr(module, "SMALL", 8_000)
+    rig.restart()
     before, chance = len(commits(rig.folder)), random.Random(5)
     for batch in range(5):
         rig.many([up(ROWS + 40 * batch + at, chance.randbytes(30).hex(), at) for at in range(40)])
@@ -424,6 +442,7 @@ def test_a_table_that_grows_is_not_merged(rig: Rig, monkeypatch: pytest.MonkeyPa
 def test_a_large_table_is_looked_at_once(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (small_tables, small):
         monkeypatch.setattr(module, "SMALL", 1)
+    rig.restart()
     opened: list[str] = []
     own = DeltaTableFiles.__init__
 

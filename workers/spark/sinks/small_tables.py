@@ -120,6 +120,8 @@ class SmallTables(ABC):
         self._kept: OrderedDict[str, Held] = OrderedDict()
         self.unfit: Final[set[str]] = set()
         """The places of tables that are not changed by this class: they have many rows, or are not as its commits expect them."""
+        self._outgrown: Final[set[str]] = set()
+        """The places of tables of which the last batch changes more than :data:`ROWS` rows."""
         self._fallbacks: Final = Fallbacks("The commit of rows")
         self._lock = threading.Lock()
 
@@ -159,6 +161,7 @@ class SmallTables(ABC):
         """
         if not simple(effects) or path in self.unfit:
             return False
+        self._outgrown.discard(path)
         with self._lock:
             held = self._kept.pop(path, None)
         session = effects.rows.sparkSession
@@ -167,6 +170,9 @@ class SmallTables(ABC):
             if rows is None and (held is not None or small):
                 rows = _gathered(effects)
             if rows is None:
+                return False
+            if rows.size() > ROWS:
+                self._outgrown.add(path)
                 return False
             if held is None or shape_of(held.table) != shape_of(effects.table):
                 held = self._loaded(session, effects.table, path)
@@ -181,6 +187,10 @@ class SmallTables(ABC):
             while sum(one.files.size for one in self._kept.values()) > HELD:
                 self._kept.popitem(last=False)
         return True
+
+    def leaves(self, path: str) -> bool:
+        """Whether the table at ``path`` is changed in another way, although its files may be small."""
+        return path in self.unfit or path in self._outgrown
 
     def forget(self, paths: Collection[str]) -> None:
         """Forget the rows of tables that are about to be changed in another way."""
@@ -297,11 +307,10 @@ def _changed(held: Held, rows: Any, seen: Callable[[int, int], None] | None) -> 
 
 
 def _gathered(effects: Effects) -> Any:
-    """The rows of the effects, computed by one job; None if they may be many."""
+    """The rows of the effects, computed by one job, up to one more than :data:`ROWS`; None if they may be too large."""
     if effects.octets is None or effects.octets > GATHERED:
         return None
-    rows = collected(effects.rows.to(effects_kind(effects.table)).limit(ROWS + 1))
-    return None if rows.size() > ROWS else rows
+    return collected(effects.rows.to(effects_kind(effects.table)).limit(ROWS + 1))
 
 
 def _key(table: Table, value: Callable[[str], Column]) -> Column:

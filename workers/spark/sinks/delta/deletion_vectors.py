@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Final
@@ -52,10 +52,10 @@ _VECTORS: Final = "delta.enableDeletionVectors"
 class DeletionVectors:
     """The tables of a sink for Spark's readers that are changed by this module: those with more bytes than :data:`SMALL`.
 
-    ``crowded`` are the folders of others, which may have too many rows for :mod:`workers.spark.sinks.small_tables`.
+    ``crowded`` tells of the folders of others: the table, or its batch, has too many rows for :mod:`workers.spark.sinks.small_tables`.
     """
 
-    def __init__(self, readers: str, crowded: Container[str] = ()) -> None:
+    def __init__(self, readers: str, crowded: Callable[[str], bool] = lambda _: False) -> None:
         self._readers = readers
         self._crowded = crowded
         self._open: OrderedDict[str, OpenTable] = OrderedDict()
@@ -156,7 +156,7 @@ class DeletionVectors:
     def _opened(self, session: SparkSession, table: Table, path: str) -> OpenTable | None:
         """The table as it is now; None if it is small, or if its features, columns or number of files do not allow such commits."""
         files = DeltaTableFiles(session, path)
-        if files.size <= SMALL and path not in self._crowded:
+        if files.size <= SMALL and not self._crowded(path):
             return None
         metadata, protocol = files.described
         there = StructType.fromJson(json.loads(metadata["schemaString"]))

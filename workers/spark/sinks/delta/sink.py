@@ -73,9 +73,9 @@ class DeltaSink(LakeSink):
         self._checked: set[str] = set()
         self._few = SmallDelta(readers)
         self._new = NewTables(readers)
-        self._vectors = DeletionVectors(readers, self._few.unfit)
+        self._vectors = DeletionVectors(readers, self._few.leaves)
         self._sizes: dict[str, int] = {}
-        """Identifier → the bytes of the table's files before its last batch. The first batch of a process does not know them."""
+        """Identifier → the bytes of the table's files before or after its last batch. The first batch of a process does not know them."""
         self._versions: dict[str, DeltaVersion] = {}
         """Identifier → the version of the table before its last batch."""
         self._highest = HighestKeys()
@@ -111,8 +111,10 @@ class DeltaSink(LakeSink):
         """See :class:`NewTables`. A catalog must learn of its tables by SQL."""
         if self._catalog is not None or not self._new.created(effects, batch, self._path(effects.table)):
             return False
-        now = version_of(effects.rows.sparkSession.table(self.identifier(effects.table)))
+        identifier = self.identifier(effects.table)
+        now = version_of(effects.rows.sparkSession.table(identifier))
         self._highest.brought(now.table, -1, now.number, batch)
+        self._sizes[identifier] = now.size
         return True
 
     def shortened(self, effects: Effects, batch: Incoming) -> bool:
