@@ -18,7 +18,7 @@ from pyspark.sql.types import ArrayType
 from tests.support.spark.memory_sink import MemorySink
 from tests.support.spark.topic_log import HEADERS, ID, NAME, TopicLog, frame
 from workers.spark.compilation import COMPILED
-from workers.spark.jobs import batches
+from workers.spark.jobs import batches, expectation
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.mirror import Mirror
@@ -133,8 +133,9 @@ def test_records_without_schemas_are_not_expected(spark: SparkSession, tmp_path:
 
 
 @pytest.mark.long
-def test_schemas_of_many_records_are_usual_in_the_next_batch(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "DIVIDED", 2)
+def test_schemas_of_many_records_stay_usual(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expectation, "MANY", 2)
+    monkeypatch.setattr(expectation, "EXPECTED", 2)
     process = Watched(spark, tmp_path)
     log, other = TopicLog(), TopicLog(topic="shop.public.others")
     for number in range(3):
@@ -144,3 +145,14 @@ def test_schemas_of_many_records_are_usual_in_the_next_batch(spark: SparkSession
         process.batches.apply(log.batch(spark).unionByName(other.batch(spark)), number)
     assert process.usual == [[], [embedded(log)], [embedded(log)]]
     assert [row["name"] for row in process.sink.rows()] == ["x", "y0", "x", "y1", "x", "y2"]
+    # A batch of few records changes nothing. Of too many layouts, the oldest goes.
+    several = [TopicLog((ID, NAME, {"type": kind, "optional": True, "field": "n"})) for kind in ("int16", "int32")]
+    several[0].lsn = log.lsn
+    for number, rows in enumerate((1, 2, 2, 2), 3):
+        wide = several[number > 4]
+        wide.lsn = max(one.lsn for one in (log, *several))
+        for at in range(rows):
+            wide.change("c", {"id": 10 * number + at, "name": "x", "n": 1})
+        process.batches.apply(wide.batch(spark), number)
+    kept, first, second = [embedded(log)], embedded(several[0]), embedded(several[1])
+    assert process.usual[3:] == [kept, kept, [*kept, first], [first, second]]

@@ -239,7 +239,7 @@ class Batches:
                 # The dead letters of a rebuilt topic are there already, or Kafka has its records.
                 done = replace(done, dead=done.dead + self._dead(number, read, after, records, everything=split is not None))
             self._checkpoint.after(number, after)
-            self._expected.after([group for group in read.groups if group.records >= DIVIDED], read.states)
+            self._expected.after(read.groups, read.states)
         finally:
             for one in kept:
                 one.drop()

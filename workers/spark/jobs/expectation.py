@@ -12,10 +12,13 @@ from pyspark.sql import DataFrame
 
 from workers.spark.topics.formats import Format
 from workers.spark.topics.known import Known, TopicState, Unreadable
+from workers.spark.topics.readings import MANY
 from workers.spark.topics.records import Embedded
 from workers.spark.topics.survey import Group, Survey, Usual
 from workers.spark.topics.topic import LayoutPlace, Texts, Topic, schemas_of
 
+EXPECTED: Final = 10
+"""The most layouts that are expected. A record is compared with the schemas of all of them."""
 _NEW: Final = TopicState()
 
 
@@ -24,6 +27,7 @@ class Expectation:
 
     def __init__(self, format_: Format) -> None:
         self._format = format_
+        self._places: Sequence[LayoutPlace] = ()
         self._schemas: Sequence[Embedded] = ()
         self._layouts: Sequence[Usual] = ()
         self._cut = format_.cut
@@ -57,11 +61,17 @@ class Expectation:
         return states.keys() == large
 
     def after(self, groups: Iterable[Group], states: Mapping[str, TopicState]) -> None:
-        """Expect many records of the layouts of these ``groups``, of which the last batch had many. ``states`` are those after it."""
+        """Expect the layouts of those ``groups`` of the last batch that have many records. ``states`` are those after it.
+
+        A layout stays expected until :data:`EXPECTED` others are, so that the code which Spark makes for the cut stays the same.
+        """
         self.texts = {}
-        self._expect([(group.topic, group.layout, group.key_layout) for group in groups], states)
+        found = [(group.topic, group.layout, group.key_layout) for group in groups if group.records >= MANY]
+        if new := [place for place in found if place not in self._places]:
+            self._expect([*self._places, *new][-EXPECTED:], states)
 
     def _expect(self, places: Sequence[LayoutPlace], states: Mapping[str, TopicState]) -> None:
+        self._places = places
         schemas = schemas_of(places, states)
         read = {name: state for name in {place[0] for place in places} if (state := states.get(name, _NEW)).aside is None}
         topics = {name: Topic(name, state, self._format.schemas.layout) for name, state in read.items()}

@@ -108,11 +108,12 @@ def attributes_of(session: SparkSession, of: StructType) -> Any:
     return _output(template(session, of))
 
 
-def listed(session: SparkSession, rows: Iterable[Any]) -> JavaRows:
-    """These rows, each of which is a Java object."""
-    found = _of(session).listed()
-    for row in rows:
-        found.add(row)
+def gathered(session: SparkSession, parts: Iterable[JavaRows]) -> JavaRows:
+    """The rows of all parts, in their order."""
+    java = _of(session)
+    found = java.listed()
+    for part in parts:
+        found.addAll(java.to_java(part))
     return sequence(session, found)
 
 

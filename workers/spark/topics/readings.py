@@ -15,8 +15,8 @@ from workers.spark.topics.layouts import Form, Layout
 from workers.spark.topics.survey import Group
 from workers.spark.topics.topic import LayoutPlace, Topic
 
-MANY: Final = 20_000
-"""The changes of groups of at least so many records will probably be decoded again."""
+MANY: Final = 2_000
+"""A layout of which a batch has at least so many records will probably have many in later batches too."""
 KEPT: Final = 100
 """The most layouts for which what decodes them is kept: Java keeps some 300 objects for each."""
 
