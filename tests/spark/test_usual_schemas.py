@@ -156,3 +156,12 @@ def test_schemas_of_many_records_stay_usual(spark: SparkSession, tmp_path: Path,
         process.batches.apply(wide.batch(spark), number)
     kept, first, second = [embedded(log)], embedded(several[0]), embedded(several[1])
     assert process.usual[3:] == [kept, kept, [*kept, first], [first, second]]
+    # Of more layouts in each batch, those that are expected stay.
+    for number in (7, 8):
+        for one in (log, *several):
+            one.lsn = max(one.lsn for one in (log, *several))
+            for at in range(2):
+                one.change("u", {"id": at, "name": "x", "n": 1})
+        records = [one.batch(spark) for one in (log, *several)]
+        process.batches.apply(records[0].unionByName(records[1]).unionByName(records[2]), number)
+    assert process.usual[7:] == [[first, second]] * 2

@@ -66,9 +66,13 @@ class Expectation:
         A layout stays expected until :data:`EXPECTED` others are, so that the code which Spark makes for the cut stays the same.
         """
         self.texts = {}
-        found = [(group.topic, group.layout, group.key_layout) for group in groups if group.records >= MANY]
-        if new := [place for place in found if place not in self._places]:
-            self._expect([*self._places, *new][-EXPECTED:], states)
+        many = [(group.topic, group.layout, group.key_layout) for group in groups if group.records >= MANY]
+        new = [place for place in many if place not in self._places]
+        # If batches have more of them, those that are expected stay. Otherwise they would take turns.
+        others, again = [place for place in self._places if place not in many], [place for place in self._places if place in many]
+        expected = [*others, *new, *again][-EXPECTED:]
+        if set(expected) != set(self._places):
+            self._expect(expected, states)
 
     def _expect(self, places: Sequence[LayoutPlace], states: Mapping[str, TopicState]) -> None:
         self._places = places
