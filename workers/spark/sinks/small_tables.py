@@ -137,15 +137,15 @@ class SmallTables(ABC):
         return of
 
     def left(
-        self, effects: Sequence[Effects], place: Callable[[Table], str], size: Callable[[Table], int | None], threads: int
+        self, effects: Sequence[Effects], place: Callable[[Table], str], size: Callable[[Effects], int | None], threads: int
     ) -> Sequence[Effects]:
         """Apply the effects that are few rows of small tables, several at once. Return the others, which need a MERGE.
 
-        ``place`` gives a table's place, ``size`` the bytes of its files before the last MERGE. The first batch of a process has none.
+        ``place`` gives a table's place, ``size`` the bytes of its files, or None if that is not known.
         """
 
         def attempt(one: Effects, name: str) -> bool:
-            known = size(one.table)
+            known = size(one)
             return (known or 0) <= SMALL and self.applied(one, name, small=known is not None)
 
         rest = not_applied(effects, place, attempt, threads)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -23,6 +23,7 @@ from pyspark.sql.types import (
 )
 
 from workers.spark.failure import UNREADABLE, JobError, TableError
+from workers.spark.sinks.delta.commit import DeltaTableFiles
 from workers.spark.sinks.delta.deletion_vectors import DeletionVectors
 from workers.spark.sinks.delta.highest_keys import HighestKeys
 from workers.spark.sinks.delta.new_table import NewTables
@@ -32,7 +33,7 @@ from workers.spark.sinks.delta.version import DeltaVersion, version_of
 from workers.spark.sinks.incoming import Incoming
 from workers.spark.sinks.lake import LakeSink
 from workers.spark.sinks.merge_statement import at_least, between
-from workers.spark.sinks.small_tables import SMALL, without
+from workers.spark.sinks.small_tables import FAILURES, SMALL, simple, without
 from workers.spark.tables.evolution import Drop, Rename, Step
 from workers.spark.tables.names import escaped, literal, quoted
 from workers.spark.tables.partitions import partitioned, partitions_of
@@ -75,7 +76,7 @@ class DeltaSink(LakeSink):
         self._new = NewTables(readers)
         self._vectors = DeletionVectors(readers, self._few.leaves)
         self._sizes: dict[str, int] = {}
-        """Identifier → the bytes of the table's files before or after its last batch. The first batch of a process does not know them."""
+        """Identifier → the bytes of the table's files before or after its last batch."""
         self._versions: dict[str, DeltaVersion] = {}
         """Identifier → the version of the table before its last batch."""
         self._highest = HighestKeys()
@@ -97,7 +98,7 @@ class DeltaSink(LakeSink):
         """The effects whose rows the driver does not hold. The others are applied: few rows of small tables, and such rows of others."""
         if self._folder is None:
             return effects
-        rest = self._few.left(effects, self._path, lambda table: self._sizes.get(self.identifier(table)), self._threads)
+        rest = self._few.left(effects, self._path, self._size, self._threads)
         self._few.checkpoint()
         if self._readers != "spark":
             return rest
@@ -106,6 +107,15 @@ class DeltaSink(LakeSink):
         for one in without(rest, others):
             self._is_large(one.table)
         return others
+
+    def _size(self, effects: Effects) -> int | None:
+        """The bytes of the table's files. The first batch of a process looks at the log, if its rows are not in the driver yet."""
+        identifier = self.identifier(effects.table)
+        if identifier not in self._sizes and effects.octets is not None and simple(effects):
+            # The usual way says what is wrong with a table that cannot be opened.
+            with suppress(*FAILURES):
+                self._sizes[identifier] = DeltaTableFiles(effects.rows.sparkSession, self._path(effects.table)).size
+        return self._sizes.get(identifier)
 
     def created(self, effects: Effects, batch: Incoming) -> bool:
         """See :class:`NewTables`. A catalog must learn of its tables by SQL."""

@@ -74,7 +74,11 @@ class IcebergSink(LakeSink):
 
     def apply(self, batch: int, effects: Sequence[Effects]) -> None:
         """See :meth:`LakeSink.apply`. Few rows of small tables are commits without a MERGE."""
-        super().apply(batch, self._few.left(effects, self.identifier, lambda table: self._sizes.get(self.identifier(table)), self._threads))
+        super().apply(batch, self._few.left(effects, self.identifier, self._size, self._threads))
+
+    def _size(self, effects: Effects) -> int | None:
+        """The bytes of the table's files before the last ``MERGE``. The first batch of a process does not know them."""
+        return self._sizes.get(self.identifier(effects.table))
 
     def looked(self, table: Table, there: DataFrame) -> None:
         """Remember the table's size."""
