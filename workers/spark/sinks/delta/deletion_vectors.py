@@ -52,7 +52,8 @@ _VECTORS: Final = "delta.enableDeletionVectors"
 class DeletionVectors:
     """The tables of a sink for Spark's readers that are changed by this module: those with more bytes than :data:`SMALL`.
 
-    ``crowded`` tells of the folders of others: the table, or its batch, has too many rows for :mod:`workers.spark.sinks.small_tables`.
+    So are others if ``crowded`` is true of their folder: they, or their batch, have too many rows for
+    :mod:`workers.spark.sinks.small_tables`.
     """
 
     def __init__(self, readers: str, crowded: Callable[[str], bool] = lambda _: False) -> None:
