@@ -18,7 +18,7 @@ from workers.spark.topics.topic import LayoutPlace, Topic
 MANY: Final = 2_000
 """A layout of which a batch has at least so many records will probably have many in later batches too."""
 KEPT: Final = 100
-"""The most layouts for which what decodes them is kept: Java keeps some 300 objects for each."""
+"""The most layouts for which what decodes them is kept. Java keeps all its expressions meanwhile."""
 
 
 def reading(topic: Topic, group: Group) -> tuple[Layout, Mapping[str, str]] | None:
