@@ -46,7 +46,12 @@ WAITS: Final = 10
 PLANNERS: Final = 4
 """The number of topics that are planned in parallel."""
 DIVIDED: Final = 20_000
-"""Below this number of changes, one task processes a topic: this needs no shuffle, and the other cores process other tables."""
+"""Below this number of changes, one task processes a topic: this needs no shuffle, and the other cores process other tables.
+
+So it does if the topic has less than one core's share of the batch's records.
+"""
+UNLIMITED: Final = 10_000
+"""The most partitions of a large batch, which has fewer."""
 _WAITING, _HALVES, _LATER = "waiting", "halves", "later"
 """The names of records that are written ahead: they wait for whole transactions, for other halves of moves, or for an earlier key."""
 _NEW: Final = TopicState()
@@ -67,6 +72,8 @@ class TurnRecords:
     topics: Sequence[Topic]
     few: Few | None
     """The records, if they are few."""
+    divided: int
+    """Below this number of changes, one task processes a topic."""
 
     @property
     def passed_over(self) -> int:
@@ -179,7 +186,7 @@ class Batches:
         """
         large = {name for name, count in unread.items() if count >= DIVIDED}
         # The code of topics whose layouts are not known would not be that of the next batch.
-        if 0 < len(large) <= TOPICS and self._expected.backlog(large, self._checkpoint.last().topics, first):
+        if len(large) <= TOPICS and self._expected.backlog(large, self._checkpoint.last().topics, first) and large:
             self._compilation.expect(unread)
 
     def again(self, state: State, cut: DataFrame | None, records: DataFrame | None) -> BatchTotals:
@@ -288,11 +295,12 @@ class Batches:
     def _read(self, number: int, before: State, ready: DataFrame, records: DataFrame, rebuilt: Collection[str]) -> TurnRecords:
         """The groups, layouts and topics of the ``ready`` records."""
         groups = self._expected.survey(ready)
-        parts = 2 * ready.sparkSession.sparkContext.defaultParallelism
-        if sum(group.records for group in groups) < parts * DIVIDED:
-            # Each topic's jobs read all partitions of the DataFrame. Without this the number of tasks would grow with tables times
-            # partitions. Larger batches stay as they are: their partitions may differ much in size.
-            ready = ready.coalesce(parts)
+        cores = ready.sparkSession.sparkContext.defaultParallelism
+        total = sum(group.records for group in groups)
+        # Each topic's jobs read all partitions of the DataFrame. Without this the number of tasks would grow with tables times
+        # partitions. Larger batches stay as they are: their partitions may differ much in size. For them this step changes nothing, but
+        # with it Spark makes the same code for them.
+        ready = ready.coalesce(2 * cores if total < 2 * cores * DIVIDED else UNLIMITED)
         young = {name: _young(state, number) for name, state in before.topics.items()}
         states = learned(young, groups, ready, self._format.schemas, records, {**self._expected.texts, **_kept(before)}, rebuilt)
         states = {name: self._checked(name, young.get(name, _NEW), state) for name, state in states.items()}
@@ -305,7 +313,7 @@ class Batches:
             turns[name] = Turn(state, mine, frozenset()) if aside else turn(before.topics.get(name, _NEW), state, mine)
         topics = [Topic(name, found.state, self._format.schemas.layout, before.topics.get(name)) for name, found in turns.items()]
         local = any(topic.is_table and self._job.last_counts(topic.table) for topic in topics)
-        return TurnRecords(ready, groups, states, turns, topics, few(ready, groups) if local else None)
+        return TurnRecords(ready, groups, states, turns, topics, few(ready, groups) if local else None, max(DIVIDED, total // cores))
 
     def _checked(self, name: str, before: TopicState, state: TopicState) -> TopicState:
         """A topic's state; it is set aside if its new layouts are not a table's."""
@@ -371,7 +379,7 @@ class Batches:
         changes = self._readings.changes(topic, groups, cut)
         if changes is None:
             return Planned(None, topic.state, None)
-        if sum(group.records for group in groups) < DIVIDED:
+        if sum(group.records for group in groups) < read.divided:
             changes = changes.coalesce(1)
         work, held = Work(number, topic, groups, changes, topic.name in unfilled), None
         if topic.table.key and held_columns(topic.table) and work.any("moves") and torn(changes):

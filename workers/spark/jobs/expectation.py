@@ -1,6 +1,9 @@
-"""What the next batch probably has: many records of the layouts that many records had before, or that the first unread ones have.
+"""What the next batch probably has: many records of the layouts that records had before, or that the first unread ones have.
 
 If this is true, the batch is read more quickly. If not, the same is read.
+
+Java must compile new code whenever something else is expected. So a mirror of few layouts expects all that it has seen, and a mirror of
+many those that many records have.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ class Expectation:
 
         ``known`` are the states of topics after earlier batches. Of other topics the records that ``first`` reads are looked at.
         """
-        states = {name: known[name] for name in large if name in known and known[name].layouts}
+        states = {name: state for name, state in known.items() if state.layouts and (name in large or _are_few(known))}
         new = large - states.keys()
         if new and self._format.embedded is not None:
             self.texts = self._format.embedded(first(sorted(new)))
@@ -58,15 +61,16 @@ class Expectation:
         # A topic may have had many layouts. Its next records have the newest one, or a newer one.
         newest = {name: max(state.layouts, key=lambda known: known.newest) for name, state in states.items()}
         self._expect([(name, known.value, known.key) for name, known in newest.items()], states)
-        return states.keys() == large
+        return large <= states.keys()
 
     def after(self, groups: Iterable[Group], states: Mapping[str, TopicState]) -> None:
-        """Expect the layouts of those ``groups`` of the last batch that have many records. ``states`` are those after it.
+        """Expect the layouts of those ``groups`` of the last batch that have many records, or of all. ``states`` are those after it.
 
         A layout stays expected until :data:`EXPECTED` others are, so that the code which Spark makes for the cut stays the same.
         """
         self.texts = {}
-        many = [(group.topic, group.layout, group.key_layout) for group in groups if group.records >= MANY]
+        least = 1 if _are_few(states) else MANY
+        many = [(group.topic, group.layout, group.key_layout) for group in groups if group.records >= least]
         new = [place for place in many if place not in self._places]
         # If batches have more of them, those that are expected stay. Otherwise they would take turns.
         others, again = [place for place in self._places if place not in many], [place for place in self._places if place in many]
@@ -86,3 +90,8 @@ class Expectation:
         if layouts != self._layouts:
             self._survey = Survey(self._format.signs, layouts)
         self._schemas, self._layouts = schemas, layouts
+
+
+def _are_few(states: Mapping[str, TopicState]) -> bool:
+    """Whether all layouts that topics have had can be expected."""
+    return sum(len(state.layouts) for state in states.values()) <= EXPECTED
