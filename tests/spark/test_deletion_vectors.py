@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,16 @@ def files_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return read
 
 
+def counted(own: Callable[..., Any], name: str, seen: list[str]) -> Callable[..., Any]:
+    """The function ``own``, whose calls are added to ``seen`` by its ``name``."""
+
+    def called(*given: Any) -> Any:
+        seen.append(name)
+        return own(*given)
+
+    return called
+
+
 class Rig:
     """A sink in ``folder``, the table ``of``, and the rows that it must have."""
 
@@ -95,7 +105,7 @@ class Rig:
         """A batch whose rows are too many for the driver."""
         self._model(rows)
         found = effects(self.spark, self.of, rows)
-        many = deletion_vectors.CHANGES + 1
+        many = small_tables.CHANGES + 1
         self.sink.apply(1, [replace(found, rows=found.rows.repartition(3), known=True, octets=1, changes=many)])
 
     def check(self) -> None:
@@ -424,6 +434,33 @@ def test_many_rows_for_a_small_table_are_not_merged(spark: SparkSession, tmp_pat
     rig.check()
     assert merged(tmp_path) == [False, False, False]
     assert ["deletionVector" in action["add"] for action in commits(tmp_path)[1] if "add" in action] == [True, False]
+
+
+@pytest.mark.parametrize("by", ["rows of a batch", "bytes of the table"])
+def test_a_table_that_has_grown_is_not_looked_at_again(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    size = 256 * 1024 if by == "rows of a batch" else 4_000
+    for module in (small_tables, small, deletion_vectors):
+        monkeypatch.setattr(module, "SMALL", size)
+    monkeypatch.setattr(small_tables, "ROWS", 49)
+    seen: list[str] = []
+    for owner, name in ((DeltaTableFiles, "__init__"), (small_tables, "collected"), (deletion_vectors, "collected")):
+        monkeypatch.setattr(owner, name, counted(getattr(owner, name), name, seen))
+    rig = Rig(spark, tmp_path)
+    rig.fill([(at, text(at), at) for at in range(5)])
+    chance = random.Random(3)
+    rig.few([up(at, chance.randbytes(40).hex(), at) for at in range(45)])
+    seen.clear()
+    rig.many([up(at, chance.randbytes(40).hex(), at) for at in range(3, 60)])
+    assert seen == ["collected"], "one job has computed the rows"
+    rig.many([up(at, "z", at) for at in range(2)])
+    rig.check()
+    assert merged(tmp_path) == [False] * 4
+    # Another process finds the table as it is.
+    rig.restart()
+    rig.few([up(1, "w", 1), down(2)])
+    rig.check()
 
 
 def test_a_table_that_grows_is_not_merged(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,15 +30,14 @@ from workers.spark.sinks.delta.joined_files import joined, small_files
 from workers.spark.sinks.delta.known_file import KnownFile
 from workers.spark.sinks.delta.open_table import OpenTable
 from workers.spark.sinks.delta.plain import is_plain
+from workers.spark.sinks.delta.small import DeltaVersionFiles
 from workers.spark.sinks.incoming import Incoming
 from workers.spark.sinks.merge_statement import between
-from workers.spark.sinks.small_tables import FAILURES, GATHERED, SMALL, not_applied, same_columns, simple
+from workers.spark.sinks.small_tables import CHANGES, FAILURES, GATHERED, SMALL, not_applied, same_columns, simple
 from workers.spark.tables.local_rows import collected, effects_kind, local_rows
 from workers.spark.tables.names import quoted
 from workers.spark.tables.table import Effects, Table, keys_of, shape_of
 
-CHANGES: Final = 30_000
-"""The most changes that a batch reduces to rows in the driver. One core reads and writes these rows; a MERGE uses all."""
 FILES: Final = 2_000
 """The most files of a table. The process holds their descriptions, and maintenance makes few files of many."""
 AGAIN: Final = 200
@@ -53,12 +52,18 @@ class DeletionVectors:
     """The tables of a sink for Spark's readers that are changed by this module: those with more bytes than :data:`SMALL`.
 
     So are others if ``crowded`` is true of their folder: they, or their batch, have too many rows for
-    :mod:`workers.spark.sinks.small_tables`.
+    :mod:`workers.spark.sinks.small_tables`. ``given`` returns the newest files of those that were changed by it before.
     """
 
-    def __init__(self, readers: str, crowded: Callable[[str], bool] = lambda _: False) -> None:
+    def __init__(
+        self,
+        readers: str,
+        crowded: Callable[[str], bool] = lambda _: False,
+        given: Callable[[str], DeltaVersionFiles | None] = lambda _: None,
+    ) -> None:
         self._readers = readers
         self._crowded = crowded
+        self._given = given
         self._open: OrderedDict[str, OpenTable] = OrderedDict()
         self._unfit: set[str] = set()
         self._batch = 0
@@ -156,8 +161,9 @@ class DeletionVectors:
 
     def _opened(self, session: SparkSession, table: Table, path: str) -> OpenTable | None:
         """The table as it is now; None if it is small, or if its features, columns or number of files do not allow such commits."""
-        files = DeltaTableFiles(session, path)
-        if files.size <= SMALL and not self._crowded(path):
+        given = self._given(path)
+        files = DeltaTableFiles(session, path) if given is None else given.files
+        if given is None and files.size <= SMALL and not self._crowded(path):
             return None
         metadata, protocol = files.described
         there = StructType.fromJson(json.loads(metadata["schemaString"]))
@@ -167,7 +173,11 @@ class DeletionVectors:
             return None
         if not same_columns(there, table, lambda of: of):
             return None
-        mark, column = files.mark(files.version), _physical(there, table)
+        column = _physical(there, table)
+        if given is not None:
+            present = {file_name(str(add.path())): KnownFile.of(add, column) for add in given.present}
+            return OpenTable(table, files, present, given.version, given.mark, column, given.commits)
+        mark = files.mark(files.version)
         found = files.files()
         present = {file_name(str(add.path())): KnownFile.of(add, column) for add in found}
         if len(present) < len(found):

@@ -74,7 +74,7 @@ class DeltaSink(LakeSink):
         self._checked: set[str] = set()
         self._few = SmallDelta(readers)
         self._new = NewTables(readers)
-        self._vectors = DeletionVectors(readers, self._few.leaves)
+        self._vectors = DeletionVectors(readers, self._few.leaves, self._few.given_up)
         self._sizes: dict[str, int] = {}
         """Identifier → the bytes of the table's files before or after its last batch."""
         self._versions: dict[str, DeltaVersion] = {}

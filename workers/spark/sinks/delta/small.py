@@ -17,8 +17,11 @@ from workers.spark.sinks.delta.checkpoints import Checkpoints
 from workers.spark.sinks.delta.commit import DeltaTableFiles
 from workers.spark.sinks.delta.plain import is_plain
 from workers.spark.sinks.delta.readers import MICROSECONDS
-from workers.spark.sinks.small_tables import SMALL, SmallTables
+from workers.spark.sinks.small_tables import SMALL, SmallTables, TableFiles
 from workers.spark.tables.table import Table
+
+GIVEN_UP: Final = 200
+"""The most tables whose files are kept for another way."""
 
 
 class DeltaVersionFiles:
@@ -29,13 +32,15 @@ class DeltaVersionFiles:
         self.size = files.size
         self.commits = 0
         """The commits since the last checkpoint."""
-        self._version = files.version
-        self._mark = files.mark(files.version)
-        self._present = files.files()
+        self.version = files.version
+        self.mark = files.mark(files.version)
+        """The mark of the version's file in the log."""
+        self.present = files.files()
+        """Delta's ``AddFile`` of each file of the version."""
 
     def rows(self) -> DataFrame:
         """See :class:`workers.spark.sinks.small_tables.TableFiles`."""
-        return self.files.rows(self._present)
+        return self.files.rows(self.present)
 
     def prepare(self) -> None:
         """See :class:`workers.spark.sinks.small_tables.TableFiles`."""
@@ -44,12 +49,12 @@ class DeltaVersionFiles:
     def replace(self, rows: Any, counts: Mapping[str, int]) -> bool:
         """See :class:`workers.spark.sinks.small_tables.TableFiles`. The history shows ``counts``."""
         # The version's own file shows that nobody has removed the table, or made another one in its place.
-        if self.files.mark(self._version) != self._mark:
+        if self.files.mark(self.version) != self.mark:
             return False
         added = [] if rows.isEmpty() else [self.files.write(rows)]
         metrics = {f"numTargetRows{what}": number for what, number in counts.items()}
-        self._mark = self.files.commit(self._version + 1, [file.remove() for file in self._present], added, "MERGE", metrics)
-        self._version, self._present, self.commits = self._version + 1, added, self.commits + 1
+        self.mark = self.files.commit(self.version + 1, [file.remove() for file in self.present], added, "MERGE", metrics)
+        self.version, self.present, self.commits = self.version + 1, added, self.commits + 1
         self.size = sum(int(file.size()) for file in added)
         return True
 
@@ -60,6 +65,7 @@ class SmallDelta(SmallTables):
     def __init__(self, readers: str) -> None:
         super().__init__()
         self._readers = readers
+        self._given_up: Final[dict[str, DeltaVersionFiles]] = {}
         self._checkpoints: Final = Checkpoints()
 
     def opened(self, session: SparkSession, table: Table, place: str) -> DeltaVersionFiles | None:
@@ -76,6 +82,15 @@ class SmallDelta(SmallTables):
         if not self.same_columns(StructType.fromJson(json.loads(metadata["schemaString"])), table):
             return None
         return DeltaVersionFiles(files)
+
+    def gave_up(self, path: str, files: TableFiles) -> None:
+        """See :class:`SmallTables`."""
+        if isinstance(files, DeltaVersionFiles) and len(self._given_up) < GIVEN_UP:
+            self._given_up[path] = files
+
+    def given_up(self, path: str) -> DeltaVersionFiles | None:
+        """The files of a table that this class had until its last batch. They are returned once."""
+        return self._given_up.pop(path, None)
 
     def checkpoint(self) -> None:
         """Write the checkpoints of the logs that are due."""
