@@ -64,16 +64,6 @@ def files_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return read
 
 
-def counted(own: Callable[..., Any], name: str, seen: list[str]) -> Callable[..., Any]:
-    """The function ``own``, whose calls are added to ``seen`` by its ``name``."""
-
-    def called(*given: Any) -> Any:
-        seen.append(name)
-        return own(*given)
-
-    return called
-
-
 class Rig:
     """A sink in ``folder``, the table ``of``, and the rows that it must have."""
 
@@ -446,7 +436,13 @@ def test_a_table_that_has_grown_is_not_looked_at_again(
     monkeypatch.setattr(small_tables, "ROWS", 49)
     seen: list[str] = []
     for owner, name in ((DeltaTableFiles, "__init__"), (small_tables, "collected"), (deletion_vectors, "collected")):
-        monkeypatch.setattr(owner, name, counted(getattr(owner, name), name, seen))
+        own = getattr(owner, name)
+
+        def counted(*given: Any, own: Callable[..., Any] = own, name: str = name) -> Any:
+            seen.append(name)
+            return own(*given)
+
+        monkeypatch.setattr(owner, name, counted)
     rig = Rig(spark, tmp_path)
     rig.fill([(at, text(at), at) for at in range(5)])
     chance = random.Random(3)
