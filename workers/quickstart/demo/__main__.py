@@ -172,6 +172,8 @@ def _mirror(stack: Stack) -> int:
             "checkpoint": f"{folder}/checkpoint",
             "master": "local[2]",
             "sink.path": f"{folder}/tables",
+            # Spark makes this folder, by default in the working directory.
+            "spark.spark.sql.warehouse.dir": f"{folder}/warehouse",
         }
         # A JSON string is a TOML string too.
         config.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in texts.items()), encoding="utf-8")
