@@ -48,7 +48,7 @@ PLANNERS: Final = 4
 DIVIDED: Final = 20_000
 """Below this number of changes, one task processes a topic: this needs no shuffle, and the other cores process other tables.
 
-So it does if the topic has less than one core's share of the batch's records.
+The same holds if the topic has less than one core's share of the batch's records.
 """
 UNLIMITED: Final = 10_000
 """The most partitions of a large batch, which has fewer."""
