@@ -204,8 +204,8 @@ def test_batch_that_ended_after_the_commit_is_repeated(rig: Rig, monkeypatch: py
     rig.fill(PLAIN, [up(1, "x", 10), up(2, "y", 20)])
     replaced = IcebergFiles.replace
 
-    def stopping(files: IcebergFiles, rows: Any, counts: Any) -> bool:
-        replaced(files, rows, counts)
+    def stopping(files: IcebergFiles, rows: Any, keys: Any, counts: Any) -> bool:
+        replaced(files, rows, keys, counts)
         raise InterruptedError("the machine stopped")
 
     with monkeypatch.context() as patch:

@@ -72,9 +72,10 @@ class TableFiles(Protocol):
     def prepare(self) -> None:
         """Prepare what every file needs."""
 
-    def replace(self, rows: Any, counts: Mapping[str, int]) -> bool:
+    def replace(self, rows: Any, keys: Sequence[str], counts: Mapping[str, int]) -> bool:
         """Put a file of ``rows``, a Java list of ``InternalRow``, in place of all files of the version, in one commit.
 
+        ``keys`` are the texts of the rows' keys (:func:`workers.spark.tables.local_rows.key_text`).
         ``counts`` are the numbers of inserted, updated and deleted rows. The commit's version is the object's version then.
         False: the table has another version, and nothing is changed.
         """
@@ -320,7 +321,7 @@ def _changed(held: Held, rows: Any, seen: Callable[[int, int], None] | None) -> 
     flat = held.incoming.columns(made, mirrored(held.table))
     done = Counter(held.put(key, flat.apply(at)) if op == UPSERT else held.take(key) for at, (op, _, key) in enumerate(changes))
     counts = {word: done[word] for word in ("Inserted", "Updated", "Deleted")}
-    return not any(counts.values()) or held.files.replace(held.rows, counts)
+    return not any(counts.values()) or held.files.replace(held.rows, held.keys, counts)
 
 
 def _gathered(effects: Effects) -> JavaRows | None:

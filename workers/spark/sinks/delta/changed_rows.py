@@ -13,11 +13,11 @@ from typing import Any, Final, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import DataType, StringType
 
 from workers.spark.sinks.delta.commit import DeltaTableFiles
-from workers.spark.sinks.delta.known_file import Bound, KnownFile, text_bound
-from workers.spark.sinks.incoming import LONGEST_BOUND, Incoming, limits
+from workers.spark.sinks.delta.key_bounds import BoundedColumn, value_of
+from workers.spark.sinks.delta.known_file import Bound, KnownFile
+from workers.spark.sinks.incoming import Incoming, limits
 from workers.spark.sinks.small_tables import described, mirrored
 from workers.spark.tables.local_rows import Projection, collected, effects_kind, growing, local_frame
 from workers.spark.tables.table import LSN, POSITION, UPSERT, Table, keys_of
@@ -78,8 +78,8 @@ class DriverPlans:
 class DriverRows:
     """``rows`` is a Java list of the rows of effects, ``made`` of the same rows with the mirror's columns.
 
-    If the key's first column has whole numbers or texts, ``column`` is its name in the files, ``ordered`` has its values as bounds, in
-    their order, and ``ends`` are the lowest and the highest value of rows that are not deletes; else they are None. ``of`` is its type.
+    If the key's first column, ``column``, can bound files, ``ordered`` has its values as bounds, in their order, and ``ends`` are the
+    lowest and the highest value of rows that are not deletes; else they are None.
     """
 
     plans: DriverPlans
@@ -88,14 +88,13 @@ class DriverRows:
     count: int
     upserts: int
     nullable: Collection[int]
-    column: str | None
-    of: DataType
+    column: BoundedColumn | None
     ordered: Sequence[Bound] | None
     ends: tuple[Bound, Bound] | None
 
     @classmethod
-    def made_of(cls, plans: DriverPlans, rows: Any, column: str | None) -> DriverRows | None:
-        """The rows; None if some columns stay as they are in the table. ``column``: see :class:`KnownFile`."""
+    def made_of(cls, plans: DriverPlans, rows: Any, column: BoundedColumn | None) -> DriverRows | None:
+        """The rows; None if some columns stay as they are in the table."""
         made = plans.incoming.run(rows)
         found = [json.loads(text) for text in plans.incoming.texts(made, 0)]
         if any(kept != "0" for _, kept, _ in found):
@@ -103,20 +102,19 @@ class DriverRows:
         keys = [json.loads(key) for _, _, key in found]
         nullable = {at for key in keys for at, value in enumerate(key) if value is None}
         upserts = [key for (op, _, _), key in zip(found, keys, strict=True) if op == UPSERT]
-        of = next((one.kind.type for one in plans.table.columns if one.name == keys_of(plans.table)[0]), StringType())
         if column is None or 0 in nullable:
-            return cls(plans, rows, made, len(found), len(upserts), nullable, None, of, None, None)
-        bound = text_bound if isinstance(of, StringType) else int
-        written = [bound(key[0]) for key in upserts]
+            return cls(plans, rows, made, len(found), len(upserts), nullable, None, None, None)
+        written = [column.bound(key[0]) for key in upserts]
         ends = (min(written), max(written)) if written else None
-        return cls(plans, rows, made, len(found), len(upserts), nullable, column, of, sorted(bound(key[0]) for key in keys), ends)
+        return cls(plans, rows, made, len(found), len(upserts), nullable, column, sorted(column.bound(key[0]) for key in keys), ends)
 
     @property
     def bounds(self) -> Bounds | None:
         """See :class:`ChangedRows`."""
-        if not self.ordered:
+        if self.column is None or not self.ordered:
             return None
-        return limits(keys_of(self.plans.table)[0], self.of, str(_value(self.ordered[0])), str(_value(self.ordered[-1])))[1]
+        lowest, highest = (str(value_of(self.ordered[at])) for at in (0, -1))
+        return limits(keys_of(self.plans.table)[0], self.column.of, lowest, highest)[1]
 
     def may_be_in(self, file: KnownFile) -> bool:
         """See :class:`ChangedRows`."""
@@ -134,12 +132,7 @@ class DriverRows:
             # Spark filters rows of the driver without a job.
             made = collected(there)
         flat = incoming.columns(made, mirrored(self.plans.table))
-        stats: dict[str, Any] = {}
-        ends = None if self.ends is None else [_value(end) for end in self.ends]
-        if ends is not None and all(len(str(end)) <= LONGEST_BOUND for end in ends):
-            values = dict(zip(("minValues", "maxValues", "nullCount"), (*ends, 0), strict=True))
-            stats = {name: {self.column: value} for name, value in values.items()} | {"tightBounds": True}
-        return [files.write(growing(session, flat), stats)]
+        return [files.write(growing(session, flat), {} if self.column is None else self.column.stats(self.ends))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +180,3 @@ class TaskRows:
         values = [F.col(f"c{at}").cast(column.kind.type).alias(column.name) for at, column in enumerate(table.columns)]
         own = [F.col("lsn").alias(LSN), *([] if table.key else [F.col("k0").alias(POSITION)])]
         return files.write_by_job(self.batch.rows.where(F.col("op") == UPSERT).select(*values, *own).coalesce(tasks))
-
-
-def _value(bound: Bound) -> int | str:
-    return bound.decode(errors="surrogatepass") if isinstance(bound, bytes) else bound

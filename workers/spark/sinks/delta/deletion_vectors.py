@@ -20,13 +20,14 @@ from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import IntegerType, LongType, ShortType, StringType, StructType
+from pyspark.sql.types import StructType
 
 from workers.spark.fallback import RACE, Fallbacks, reason_of
 from workers.spark.sinks.delta.changed_rows import ChangedRows, DriverRows, TaskRows
 from workers.spark.sinks.delta.checkpoints import Checkpoints
 from workers.spark.sinks.delta.commit import DeltaTableFiles, Marked, file_name
 from workers.spark.sinks.delta.joined_files import joined, small_files
+from workers.spark.sinks.delta.key_bounds import bounded_column
 from workers.spark.sinks.delta.known_file import KnownFile
 from workers.spark.sinks.delta.open_table import OpenTable
 from workers.spark.sinks.delta.plain import is_plain
@@ -44,7 +45,6 @@ AGAIN: Final = 200
 """After so many batches a table that had more files is looked at again."""
 TABLES: Final = 200
 """The most tables whose files are held."""
-_BOUNDED: Final = (ShortType, IntegerType, LongType, StringType)
 _VECTORS: Final = "delta.enableDeletionVectors"
 
 
@@ -173,13 +173,14 @@ class DeletionVectors:
             return None
         if not same_columns(there, table, lambda of: of):
             return None
-        column = _physical(there, table)
+        column = bounded_column(there, table)
+        name = None if column is None else column.name
         if given is not None:
-            present = {file_name(str(add.path())): KnownFile.of(add, column) for add in given.present}
+            present = {file_name(str(add.path())): KnownFile.of(add, name) for add in given.present}
             return OpenTable(table, files, present, given.version, given.mark, column, given.commits)
         mark = files.mark(files.version)
         found = files.files()
-        present = {file_name(str(add.path())): KnownFile.of(add, column) for add in found}
+        present = {file_name(str(add.path())): KnownFile.of(add, name) for add in found}
         if len(present) < len(found):
             # A name that two folders have does not tell which file Spark has read.
             self._unfit.add(path)
@@ -194,14 +195,6 @@ class DeletionVectors:
 def _gathers(effects: Effects) -> bool:
     """Whether the driver can hold the rows of the effects, which a job computes. Pure."""
     return effects.octets is not None and effects.octets <= GATHERED and effects.changes <= CHANGES
-
-
-def _physical(there: StructType, table: Table) -> str | None:
-    """The name of the key's first column in the files, if its values are whole numbers or texts. Pure."""
-    first = next(one for one in there.fields if one.name == keys_of(table)[0])
-    if not isinstance(first.dataType, _BOUNDED):
-        return None
-    return str(first.metadata.get("delta.columnMapping.physicalName", first.name))
 
 
 def _changed(known: OpenTable, changes: ChangedRows) -> bool:

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from workers.spark.sinks.delta.changed_rows import DriverPlans
 from workers.spark.sinks.delta.commit import DeltaTableFiles, file_name
+from workers.spark.sinks.delta.key_bounds import BoundedColumn
 from workers.spark.sinks.delta.known_file import KnownFile
 from workers.spark.sinks.delta.log_folder import Mark
 from workers.spark.tables.table import Table
@@ -19,7 +20,7 @@ from workers.spark.tables.table import Table
 class OpenTable:
     """A table as of its newest version, whose file in the log has ``mark``. ``present`` has its files by their names.
 
-    ``column`` is the key's first column as the files name it, if its values are whole numbers or texts; else None.
+    ``column`` is the key's first column if its values can bound files; else None.
     """
 
     table: Table
@@ -27,7 +28,7 @@ class OpenTable:
     present: dict[str, KnownFile]
     version: int
     mark: Mark
-    column: str | None
+    column: BoundedColumn | None
     commits: int = 0
     plans: DriverPlans | None = None
 
@@ -47,7 +48,7 @@ class OpenTable:
 
     def known(self, adds: Sequence[Any]) -> list[KnownFile]:
         """New files of the table, from their ``AddFile``."""
-        return [KnownFile.of(add, self.column) for add in adds]
+        return [KnownFile.of(add, None if self.column is None else self.column.name) for add in adds]
 
     def commit(self, removed: Sequence[Any], added: Sequence[KnownFile], operation: str, counts: Mapping[str, int]) -> None:
         """Commit Delta's ``RemoveFile`` and the new forms of files, and remember the version. See :meth:`DeltaTableFiles.commit`."""

@@ -7,7 +7,7 @@ Delta's own log store, which refuses a version that exists.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 
 from workers.spark.sinks.delta.checkpoints import Checkpoints
 from workers.spark.sinks.delta.commit import DeltaTableFiles
+from workers.spark.sinks.delta.key_bounds import BoundedColumn, bounded_column
 from workers.spark.sinks.delta.plain import is_plain
 from workers.spark.sinks.delta.readers import MICROSECONDS
 from workers.spark.sinks.small_tables import SMALL, SmallTables, TableFiles
@@ -27,8 +28,9 @@ GIVEN_UP: Final = 200
 class DeltaVersionFiles:
     """See :class:`workers.spark.sinks.small_tables.TableFiles`."""
 
-    def __init__(self, files: DeltaTableFiles) -> None:
+    def __init__(self, files: DeltaTableFiles, column: BoundedColumn | None = None) -> None:
         self.files: Final = files
+        self._column = column
         self.size = files.size
         self.commits = 0
         """The commits since the last checkpoint."""
@@ -46,12 +48,14 @@ class DeltaVersionFiles:
         """See :class:`workers.spark.sinks.small_tables.TableFiles`."""
         self.files.prepare()
 
-    def replace(self, rows: Any, counts: Mapping[str, int]) -> bool:
+    def replace(self, rows: Any, keys: Sequence[str], counts: Mapping[str, int]) -> bool:
         """See :class:`workers.spark.sinks.small_tables.TableFiles`. The history shows ``counts``."""
         # The version's own file shows that nobody has removed the table, or made another one in its place.
         if self.files.mark(self.version) != self.mark:
             return False
-        added = [] if rows.isEmpty() else [self.files.write(rows)]
+        # With bounds, later batches of a table that has outgrown this way need not look for their keys in the file.
+        stats = {} if self._column is None else self._column.stats_of(keys)
+        added = [] if rows.isEmpty() else [self.files.write(rows, stats)]
         metrics = {f"numTargetRows{what}": number for what, number in counts.items()}
         self.mark = self.files.commit(self.version + 1, [file.remove() for file in self.present], added, "MERGE", metrics)
         self.version, self.present, self.commits = self.version + 1, added, self.commits + 1
@@ -79,9 +83,10 @@ class SmallDelta(SmallTables):
         if not is_plain(metadata, protocol, table, self._readers, place):
             self.unfit.add(place)
             return None
-        if not self.same_columns(StructType.fromJson(json.loads(metadata["schemaString"])), table):
+        there = StructType.fromJson(json.loads(metadata["schemaString"]))
+        if not self.same_columns(there, table):
             return None
-        return DeltaVersionFiles(files)
+        return DeltaVersionFiles(files, bounded_column(there, table) if self._readers == "spark" else None)
 
     def gave_up(self, path: str, files: TableFiles) -> None:
         """See :class:`SmallTables`."""

@@ -7,7 +7,7 @@ Iceberg refuses if the table got or lost rows after the snapshot that the held r
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -94,9 +94,9 @@ class IcebergFiles:
         self._metrics = self._iceberg.MetricsConfig.forTable(self._table)
         self._all = self._iceberg.expressions.Expressions.alwaysTrue()
 
-    def replace(self, rows: Any, counts: Mapping[str, int]) -> bool:
+    def replace(self, rows: Any, keys: Sequence[str], counts: Mapping[str, int]) -> bool:
         """See :class:`workers.spark.sinks.small_tables.TableFiles`."""
-        del counts  # Iceberg's history shows the rows of files.
+        del keys, counts  # Iceberg's history shows the rows of files, and its writer makes all statistics.
         self._table.refresh()
         if self._now() != self._mark:
             return False

@@ -1,0 +1,60 @@
+"""The bounds of a table's keys in the statistics of a file. They say which files a batch's rows cannot be in.
+
+See https://github.com/delta-io/delta/blob/master/PROTOCOL.md, "Per-file Statistics".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyspark.sql.types import DataType, IntegerType, LongType, ShortType, StringType, StructType
+
+from workers.spark.sinks.delta.known_file import Bound, text_bound
+from workers.spark.sinks.incoming import LONGEST_BOUND
+from workers.spark.tables.table import Table, keys_of
+
+_BOUNDED: Final = (ShortType, IntegerType, LongType, StringType)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedColumn:
+    """The key's first column: its ``name`` in the files, and its type, whole numbers or texts."""
+
+    name: str
+    of: DataType
+
+    def bound(self, text: str) -> Bound:
+        """A value's text as a bound."""
+        return text_bound(text) if isinstance(self.of, StringType) else int(text)
+
+    def stats(self, ends: tuple[Bound, Bound] | None) -> Mapping[str, Any]:
+        """The statistics of a file whose lowest and highest value are ``ends``; nothing without them, or if one is too long."""
+        values = [] if ends is None else [value_of(end) for end in ends]
+        if not values or any(len(str(value)) > LONGEST_BOUND for value in values):
+            return {}
+        named = zip(("minValues", "maxValues", "nullCount"), (*values, 0), strict=True)
+        return {what: {self.name: value} for what, value in named} | {"tightBounds": True}
+
+    def stats_of(self, keys: Sequence[str]) -> Mapping[str, Any]:
+        """The statistics of a file that has the rows with these keys (:func:`workers.spark.tables.local_rows.key_text`)."""
+        texts = [json.loads(key)[0] for key in keys]
+        if not texts or None in texts:
+            return {}
+        bounds = [self.bound(text) for text in texts]
+        return self.stats((min(bounds), max(bounds)))
+
+
+def bounded_column(there: StructType, table: Table) -> BoundedColumn | None:
+    """The first column of the key of ``table``, whose files have the columns ``there``; None if its values cannot bound files. Pure."""
+    first = next(one for one in there.fields if one.name == keys_of(table)[0])
+    if not isinstance(first.dataType, _BOUNDED):
+        return None
+    return BoundedColumn(str(first.metadata.get("delta.columnMapping.physicalName", first.name)), first.dataType)
+
+
+def value_of(bound: Bound) -> int | str:
+    """The value of a bound."""
+    return bound.decode(errors="surrogatepass") if isinstance(bound, bytes) else bound
