@@ -18,6 +18,7 @@ from tests.support.spark.topic_log import TopicLog, frame
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.mirror import Mirror
+from workers.spark.topics.arrow_records import arrow_records
 from workers.spark.topics.formats import json_format
 from workers.spark.topics.survey import Group, Signs, Survey, Usual, json_signs, sampled
 from workers.spark.types import Sign
@@ -30,7 +31,11 @@ def flags(spark: SparkSession, signs: Signs, payloads: Sequence[str | None], usu
     rows = [(f"t{at}", 1, 1, text, None, False, False, at) for at, text in enumerate(payloads)]
     kinds = "topic string, layout bigint, key_layout bigint, value string, key string, came boolean, left boolean, offset bigint"
     cut = spark.createDataFrame(rows, kinds).withColumns({"timestamp": F.timestamp_millis(F.lit(0)), "partition": F.lit(0)})
-    return [(group.placeholders, group.truncates, group.begins) for group in Survey(signs, usual).groups(cut.coalesce(1))]
+    found = Survey(signs, usual).groups(cut.coalesce(1))
+    if not usual:
+        # The driver finds the same in the records that it has read.
+        assert arrow_records(cut).groups(signs) == found
+    return [(group.placeholders, group.truncates, group.begins) for group in found]
 
 
 def test_the_signs_of_json(spark: SparkSession) -> None:

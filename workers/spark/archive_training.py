@@ -30,6 +30,7 @@ JARS: Final = ("kafka", "delta")
 """The groups of jars that the training needs."""
 _BATCHES: Final = 5
 _FEW: Final = 20
+_TOPIC: Final = "training.public.rows"
 _FIELDS: Final[tuple[dict[str, Any], ...]] = (
     {"type": "int64", "optional": False, "field": "id"},
     {"type": "string", "optional": True, "field": "name"},
@@ -47,9 +48,10 @@ _FIELDS: Final[tuple[dict[str, Any], ...]] = (
 
 
 def train(spark: SparkSession, folder: Path) -> None:
-    """Mirror made-up events into a Delta table below ``folder``: large batches, then small ones."""
+    """Mirror made-up events into a Delta table below ``folder``: large batches, then small ones, the last of which Python decodes."""
     sink = sink_of(DeltaPlace(str(folder / "tables")), spark)
-    batches = Batches(Checkpoint(spark, str(folder / "checkpoint")), json_format(UNAVAILABLE, None), sink, Mirror(sink))
+    checkpoint = Checkpoint(spark, str(folder / "checkpoint"))
+    batches = Batches(checkpoint, json_format(UNAVAILABLE, None), sink, Mirror(sink), counts=_counts)
 
     def apply(rows: DataFrame, batch: int) -> None:
         batches.apply(_records(rows if batch < _BATCHES - 2 else rows.limit(_FEW)), batch)
@@ -61,6 +63,10 @@ def train(spark: SparkSession, folder: Path) -> None:
             query.awaitTermination(1)
     finally:
         query.stop()
+
+
+def _counts(batch: int) -> dict[str, int]:
+    return {_TOPIC: _FEW} if batch == _BATCHES - 1 else {}
 
 
 def _records(numbers: DataFrame) -> DataFrame:
@@ -78,7 +84,7 @@ def _records(numbers: DataFrame) -> DataFrame:
     values = [F.format_string(_enveloped(schema, body), identity, number, op) for body in (deleted, changed)]
     key = _enveloped({"type": "struct", "fields": [_FIELDS[0]], "optional": False}, '{"id":%d}')
     return numbers.select(
-        F.lit("training.public.rows").alias("topic"),
+        F.lit(_TOPIC).alias("topic"),
         F.lit(0).alias("partition"),
         number.alias("offset"),
         "timestamp",

@@ -27,23 +27,36 @@ SNAPSHOT_BEGINS: Final = ("first", "first_in_data_collection")
 
 def appended(changes: DataFrame) -> DataFrame:
     """The effects of creates and reads of a table without a key. Updates and deletes are left out, because they do not identify a row."""
-    rows = changes.where(F.col("op").isin("c", "r"))
+    rows = changes.where(F.col("op").isin("c", "r")).withColumn("total_order", F.col("transaction.total_order"))
+    return _named(_numbered(_hashed(rows))).dropDuplicates(["key"])
+
+
+def positioned(rows: DataFrame) -> DataFrame:
+    """The same for creates and reads of which no two have the same LSN, transaction and ``total_order``, row by row."""
+    return _named(_hashed(rows).withColumn("number", F.lit(1)))
+
+
+def _hashed(rows: DataFrame) -> DataFrame:
+    return rows.withColumn("hash", F.hex(F.xxhash64(F.to_json("row"))))
+
+
+def _named(rows: DataFrame) -> DataFrame:
+    """The effects of rows, with their names."""
     lsn = F.lpad(F.hex("lsn"), 16, "0")
     place = F.concat_ws(
         "/", F.coalesce(lsn, F.lit("")), F.lit("r"), F.col("partition").cast("string"), F.lpad(F.col("offset").cast("string"), 19, "0")
     )
-    ordered = F.concat_ws("/", lsn, F.col("tx").cast("string"), F.lpad(F.col("transaction.total_order").cast("string"), 12, "0"))
-    named = _numbered(rows.withColumn("hash", F.hex(F.xxhash64(F.to_json("row")))))
+    ordered = F.concat_ws("/", lsn, F.col("tx").cast("string"), F.lpad(F.col("total_order").cast("string"), 12, "0"))
     numbered = F.concat_ws("/", lsn, F.col("tx").cast("string"), F.col("hash"), F.col("number").cast("string"))
     streamed = (F.col("op") == "c") & F.col("lsn").isNotNull()
-    position = F.when(streamed & F.col("transaction.total_order").isNotNull(), ordered).when(streamed, numbered).otherwise(place)
-    return named.select(
+    position = F.when(streamed & F.col("total_order").isNotNull(), ordered).when(streamed, numbered).otherwise(place)
+    return rows.select(
         F.lit(UPSERT).alias("op"),
         F.struct(position.alias(POSITION)).alias("key"),
         "row",
         F.array().cast("array<string>").alias("kept"),
         "lsn",
-    ).dropDuplicates(["key"])
+    )
 
 
 def replaced(begins: Sequence[Truncate]) -> tuple[tuple[str, str], ...]:

@@ -9,7 +9,8 @@ A table without a key only grows: the name of a row is the place of its change (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, Window
@@ -38,6 +39,20 @@ def after_truncates(changes: DataFrame, truncates: Sequence[Truncate]) -> DataFr
         gone = F.when(F.col("partition") == truncate.partition, own).otherwise(F.coalesce(elsewhere, F.lit(False)))
         left = left.where(~gone)
     return left
+
+
+def removed(truncates: Sequence[Truncate], partition: int, offset: int, source: Mapping[str, Any], op: str | None = None) -> bool:
+    """Whether :func:`after_truncates` would leave out the change at this place. ``source`` is its source block. Pure."""
+    lsn, ts_ms = source.get("lsn"), source.get("ts_ms")
+    for truncate in truncates:
+        if truncate.tx is not None and lsn == truncate.lsn and source.get("txId") == truncate.tx and op != "r":
+            return True
+        if partition == truncate.partition:
+            if offset < truncate.offset:
+                return True
+        elif lsn is not None and lsn < truncate.lsn and ts_ms is not None and ts_ms <= truncate.ts_ms:
+            return True
+    return False
 
 
 def last_of_each(changes: DataFrame, table: Table) -> DataFrame:

@@ -22,6 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StructType
 
 from workers.spark.effects.moves import held_columns
+from workers.spark.effects.reduction import removed
 from workers.spark.fallback import Fallbacks
 from workers.spark.tables.local_rows import (
     JavaRows,
@@ -38,7 +39,6 @@ from workers.spark.tables.local_rows import (
 )
 from workers.spark.tables.table import DELETE, UPSERT, Effects, Table
 from workers.spark.topics.events import GONE, Decoding, key_columns, tombstones
-from workers.spark.topics.known import Truncate
 from workers.spark.topics.layouts import Layout
 from workers.spark.topics.survey import Group
 from workers.spark.topics.topic import Topic
@@ -118,7 +118,7 @@ class SmallBatches:
     def effects(self, records: Few, topic: Topic, readings: Sequence[Reading]) -> Effects | None:
         """A topic's effects, one for each key that changed; None if the part must be planned as that of a large batch."""
         table = topic.table
-        if not readings or topic.passed or not keyable(table) or any(_special(group, table) for group, _, _ in readings):
+        if not readings or topic.passed or not keyable(table) or any(special(group, table) for group, _, _ in readings):
             return None
         try:
             return self._effects(records, topic, readings)
@@ -135,7 +135,9 @@ class SmallBatches:
             made = plan.projection.run(records.rows[_id(reading[0])])
             for change in _changes(plan.projection.texts(made, 0), at):
                 known = last.get(change.key)
-                if not _removed(change, topic.state.truncates) and (known is None or known.offset < change.offset):
+                if not removed(topic.state.truncates, change.partition, change.offset, {"lsn": change.lsn, "ts_ms": change.ts_ms}) and (
+                    known is None or known.offset < change.offset
+                ):
                     last[change.key] = change
             rows.append(plan.projection.columns(made, range(1, 6)))
         chosen = sorted((change.rows, change.place) for change in last.values())
@@ -158,7 +160,7 @@ class SmallBatches:
         return plan
 
 
-def _special(group: Group, table: Table) -> bool:
+def special(group: Group, table: Table) -> bool:
     """Whether the group may have changes without whole rows, or truncates."""
     return group.placeholders or group.truncates or (group.moves and bool(held_columns(table)))
 
@@ -203,14 +205,3 @@ def _runs(places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
     for _, run in groupby(enumerate(places), lambda one: (one[1][0], one[1][1] - one[0])):
         found = [place for _, place in run]
         yield *found[0], found[-1][1] + 1
-
-
-def _removed(change: _Change, truncates: Sequence[Truncate]) -> bool:
-    """Whether an earlier batch's truncate has removed the change (:func:`workers.spark.effects.reduction.after_truncates`)."""
-    for truncate in truncates:
-        if change.partition == truncate.partition:
-            if change.offset < truncate.offset:
-                return True
-        elif change.lsn is not None and change.lsn < truncate.lsn and change.ts_ms is not None and change.ts_ms <= truncate.ts_ms:
-            return True
-    return False

@@ -18,11 +18,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.compilation import TOPICS, Compilation, compiled
+from workers.spark.effects.in_driver import Held, InDriver
 from workers.spark.effects.kept import Kept
 from workers.spark.effects.known_rows import known_rows
 from workers.spark.effects.lineage import Lineage
 from workers.spark.effects.moves import filled, fitted, held_columns, images, torn, trails
-from workers.spark.effects.small_batches import Few, SmallBatches, few
 from workers.spark.jobs.batch_totals import BatchTotals, said_of
 from workers.spark.jobs.checkpoint import TURNS, Checkpoint, State
 from workers.spark.jobs.expectation import Expectation
@@ -31,6 +31,7 @@ from workers.spark.jobs.table_ownership import TableOwnership
 from workers.spark.jobs.transactions import Split, Transactions
 from workers.spark.source.missing import Missing
 from workers.spark.tables.table import Effects, Sink, Table
+from workers.spark.topics.arrow_records import ArrowRecords
 from workers.spark.topics.events import together
 from workers.spark.topics.formats import Format
 from workers.spark.topics.known import TopicState, Unread, Unreadable
@@ -70,8 +71,8 @@ class TurnRecords:
     states: Mapping[str, TopicState]
     turns: Mapping[str, Turn]
     topics: Sequence[Topic]
-    few: Few | None
-    """The records, if they are few."""
+    held: Held | None
+    """The records that the driver may decode."""
     divided: int
     """Below this number of changes, one task processes a topic."""
 
@@ -110,6 +111,10 @@ class Planned:
 class Job(Protocol):
     """Converts a topic's changes into effects on a table."""
 
+    @property
+    def keeps_last(self) -> bool:
+        """Whether :meth:`last_counts` is true of most tables."""
+
     def last_counts(self, table: Table) -> bool:
         """Whether the effect on a row is that of the last change of its key, if all changes have whole rows."""
 
@@ -123,6 +128,7 @@ class Job(Protocol):
 class Batches:
     """Applies batches of records to ``sink``. ``behind`` returns whether a topic has records after those of a batch.
 
+    ``counts`` returns the number of records of each topic in a batch, or a larger one; nothing if this is not known.
     ``missing`` queries the source for the values that a new column has in older rows. Without it the defaults in the events are used.
     ``isolation`` decides what happens to a table that cannot be applied.
     """
@@ -135,6 +141,7 @@ class Batches:
         job: Job,
         transactions: Transactions | None = None,
         behind: Callable[[int, str], bool] = lambda _batch, _topic: False,
+        counts: Callable[[int], Mapping[str, int]] = lambda _batch: {},
         *,
         missing: Missing | None = None,
         ownership: TableOwnership | None = None,
@@ -146,10 +153,11 @@ class Batches:
         self._job = job
         self._transactions = transactions
         self._behind = behind
+        self._counts = counts
         self._missing = missing
         self._ownership = ownership or TableOwnership(checkpoint, sink)
         self._isolation = isolation
-        self._small = SmallBatches()
+        self._driver: Final = InDriver()
         self._readings: Final = Readings()
         self._expected: Final = Expectation(format_)
         self._compilation: Final = Compilation()
@@ -170,7 +178,8 @@ class Batches:
                         cut = cut.unionByName(frame)
                     else:
                         released.append(frame)
-            done, state = self._turn(number, done, replace(state, waiting=()), cut, records, released=released)
+            counts = None if state.waiting else self._counts(batch)
+            done, state = self._turn(number, done, replace(state, waiting=()), cut, records, released=released, counts=counts)
             number += 1
         while state.later is not None:
             (cut,) = self._checkpoint.made([state.later[0]], state.later[1])
@@ -214,11 +223,13 @@ class Batches:
         *,
         released: Sequence[DataFrame] = (),
         rebuilt: Collection[str] = (),
+        counts: Mapping[str, int] | None = None,
     ) -> tuple[BatchTotals, State]:
         """Apply one turn's records, ``cut``. Return the batch's totals including this turn, and the state after it.
 
         ``records`` are Kafka's records of the batch. ``released`` are cut records whose transactions an earlier turn found whole. With
         ``rebuilt``, all records belong to these topics: their transactions are known to be whole, and unreadable records are skipped.
+        ``counts``, if given, is the number of records of each topic, or a larger one.
         """
         kept: list[Kept] = []
         try:
@@ -229,7 +240,8 @@ class Batches:
                 split = None if rebuilt or number % TURNS or self._transactions is None else self._transactions.split(cut, before)
                 # The plan of every topic reads the whole transactions.
                 ready = cut if split is None else _keep(together([split.ready, *released]), kept)
-                read = self._read(number, before, ready, records, rebuilt)
+                arrow = self._driver.read(ready, counts or {}) if self._format.json and self._job.keeps_last else None
+                read = self._read(number, before, ready, records, rebuilt, arrow)
             with compiled(cut.sparkSession, self._compilation.decide((group.topic, group.records) for group in read.groups)):
                 plans = self._plans(number, before, read, kept)
                 effects = self._ownership.settled(number, before, _effects(plans))
@@ -292,9 +304,12 @@ class Batches:
         stays = ahead[_LATER] > 0 and any(self._behind(number // TURNS, name) for name, found in read.turns.items() if found.later)
         return [name for name, count in ahead.items() if count and (name != _LATER or stays)]
 
-    def _read(self, number: int, before: State, ready: DataFrame, records: DataFrame, rebuilt: Collection[str]) -> TurnRecords:
-        """The groups, layouts and topics of the ``ready`` records."""
-        groups = self._expected.survey(ready)
+    def _read(
+        self, number: int, before: State, ready: DataFrame, records: DataFrame, rebuilt: Collection[str], arrow: ArrowRecords | None
+    ) -> TurnRecords:
+        """The groups, layouts and topics of the ``ready`` records. ``arrow`` has them too if the driver has read them."""
+        groups = self._expected.survey(ready) if arrow is None else arrow.groups(self._format.signs)
+        self._driver.after(groups)
         cores = ready.sparkSession.sparkContext.defaultParallelism
         total = sum(group.records for group in groups)
         # Each topic's jobs read all partitions of the DataFrame. Without this the number of tasks would grow with tables times
@@ -313,7 +328,9 @@ class Batches:
             turns[name] = Turn(state, mine, frozenset()) if aside else turn(before.topics.get(name, _NEW), state, mine)
         topics = [Topic(name, found.state, self._format.schemas.layout, before.topics.get(name)) for name, found in turns.items()]
         local = any(topic.is_table and self._job.last_counts(topic.table) for topic in topics)
-        return TurnRecords(ready, groups, states, turns, topics, few(ready, groups) if local else None, max(DIVIDED, total // cores))
+        return TurnRecords(
+            ready, groups, states, turns, topics, Held(ready, groups, arrow) if local else None, max(DIVIDED, total // cores)
+        )
 
     def _checked(self, name: str, before: TopicState, state: TopicState) -> TopicState:
         """A topic's state; it is set aside if its new layouts are not a table's."""
@@ -371,9 +388,9 @@ class Batches:
         """The plan of one topic. What it keeps is added to ``kept``. Tables of the topics in ``unfilled`` are not read."""
         groups, cut = read.turns[topic.name].groups, read.ready
         state = replace(topic.state, awaited=(), followed=topic.newest)
-        if read.few is not None and topic.name not in unfilled and self._job.last_counts(topic.table):
+        if read.held is not None and topic.name not in unfilled and self._job.last_counts(topic.table):
             readings = [(group, *found) for group in groups if (found := reading(topic, group)) is not None]
-            effects = self._small.effects(read.few, topic, readings)
+            effects = self._driver.effects(read.held, topic, readings)
             if effects is not None:
                 return Planned(effects, state, None)
         changes = self._readings.changes(topic, groups, cut)

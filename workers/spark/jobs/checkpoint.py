@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -69,6 +70,8 @@ class Checkpoint:
     def __init__(self, spark: SparkSession, folder: str) -> None:
         self._spark = spark
         self._folder = folder.rstrip("/") + "/understudy"
+        self._newest: tuple[int, dict[tuple[str, int], int]] | None = None
+        """The last batch of :meth:`counts`, and its ends."""
 
     @property
     def stream(self) -> str:
@@ -124,6 +127,21 @@ class Checkpoint:
         """The offset at which ``batch`` ends in each topic partition. Without ``batch`` it is the last finished batch."""
         batch = self.finished() if batch is None else batch
         return {} if batch is None else self._offsets(batch, _START_AGAIN)
+
+    def counts(self, batch: int) -> dict[str, int]:
+        """The number of offsets of each topic in ``batch``; nothing for the first batch, whose begin is not known.
+
+        A topic has at most so many records there: some offsets have none.
+        """
+        if batch == 0:
+            return {}
+        ends = self.offsets(batch)
+        begins = self._newest[1] if self._newest is not None and self._newest[0] == batch - 1 else self.offsets(batch - 1)
+        self._newest = batch, ends
+        found: Counter[str] = Counter()
+        for (topic, partition), end in ends.items():
+            found[topic] += end - begins.get((topic, partition), 0)
+        return {topic: count for topic, count in found.items() if count}
 
     def _offsets(self, batch: int, remedy: str) -> dict[tuple[str, int], int]:
         path = f"{self.stream}/offsets/{batch}"

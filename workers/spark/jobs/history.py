@@ -57,6 +57,8 @@ def history_table(table: Table) -> Table:
 class History:
     """Stores the histories of tables with a key in ``sink``."""
 
+    keeps_last: Final = False
+
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -19,6 +20,8 @@ from workers.spark.topics.known import TopicState, Truncate
 
 class Mirror:
     """Keeps mirrors of the source's tables in ``sink``. ``rules`` say which of them have soft deletes."""
+
+    keeps_last: Final = True
 
     def __init__(self, sink: Sink, rules: Rules = NO_RULES) -> None:
         self._sink = sink

@@ -352,6 +352,7 @@ def _run(
             job(sink),
             transactions_of(config),
             partial(_behind, config, session, checkpoint, ends),
+            checkpoint.counts,
             missing=None if config.dsn is None else missing_of(config.dsn),
             ownership=TableOwnership(checkpoint, sink, rebuild, again.lacks, suffix),
             isolation=isolation,

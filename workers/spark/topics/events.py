@@ -54,11 +54,12 @@ def _change(layout: Layout, table: Table, former: Mapping[str, str], key: Mappin
     event = F.col("event")
     image = event["after"] if envelope else event
     columns = {column.name: column for column in layout.columns}
-    raw = {name: image.getField(name) for name in columns}
     was = {column.name: former.get(column.name, "") for column in table.columns}
-    row = [fitted(raw.get(was[name]), columns.get(was[name]), column).alias(name) for name, column in zip(was, table.columns, strict=True)]
+    row = fitted_row(image, layout, table, former)
     held = [
-        F.when(tells(raw[old]), F.lit(new)) for new, old in was.items() if old in columns and (tells := columns[old].kind.held) is not None
+        F.when(tells(image.getField(old)), F.lit(new))
+        for new, old in was.items()
+        if old in columns and (tells := columns[old].kind.held) is not None
     ]
     op = event["op"] if envelope else row_op(layout, event)
     lsn, ts_ms = (
@@ -72,7 +73,7 @@ def _change(layout: Layout, table: Table, former: Mapping[str, str], key: Mappin
     return (
         *_PLACE,
         *((F.col(name) if moves else F.lit(False)).alias(name) for name in ("came", "left")),
-        _key(layout, table, key).alias("key"),
+        fitted_key(layout, table, key).alias("key"),
         op.alias("op"),
         F.when(there, F.struct(*row)).alias("row"),
         F.when(there, F.filter(F.array(*held), lambda name: name.isNotNull())).cast(ArrayType(StringType())).alias("unavailable"),
@@ -102,7 +103,7 @@ def tombstones(records: DataFrame, mine: SparkColumn, layout: Layout, table: Tab
         *_PLACE,
         # The delete before the tombstone has these values.
         *(F.lit(False).alias(name) for name in ("came", "left")),
-        _key(layout, table, key).alias("key"),
+        fitted_key(layout, table, key).alias("key"),
         F.lit(TOMBSTONE).alias("op"),
         *(F.lit(None).cast(kind).alias(name) for name, kind in nothing.items()),
     )
@@ -113,8 +114,15 @@ def together(parts: Sequence[DataFrame]) -> DataFrame:
     return reduce(DataFrame.unionByName, parts)
 
 
-def _key(layout: Layout, table: Table, names: Mapping[str, str]) -> SparkColumn:
-    """The key in the types of the table's columns; null without one."""
+def fitted_row(image: SparkColumn, layout: Layout, table: Table, former: Mapping[str, str]) -> list[SparkColumn]:
+    """The table's columns of an image of ``layout``. ``former``: see :class:`Decoding`."""
+    there = {column.name: column for column in layout.columns}
+    was = ((column, former.get(column.name, "")) for column in table.columns)
+    return [fitted(image.getField(old) if old in there else None, there.get(old), new).alias(new.name) for new, old in was]
+
+
+def fitted_key(layout: Layout, table: Table, names: Mapping[str, str]) -> SparkColumn:
+    """The key ``known`` in the types of the table's columns; null without one."""
     if not layout.key or not table.key:
         return F.lit(None).cast(StructType([StructField(column.name, column.kind.type) for column in key_columns(table)]))
     known, there = F.col("known"), {column.name: column for column in layout.key}

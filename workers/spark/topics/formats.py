@@ -38,12 +38,14 @@ class Format:
     """``cut`` for records of which many are known to have these schemas. None for a format that does not embed schemas."""
     embedded: Callable[[DataFrame], Texts] | None = None
     """The schemas that these records of Kafka embed. None for such a format."""
+    json: bool = False
+    """Whether the values and keys of cut records are JSON, as JsonConverter writes it, in columns of text."""
 
 
 def json_format(placeholder: str, catalog: Catalog | None) -> Format:
     """JsonConverter's format, with and without schemas."""
     schemas, signs = JsonSchemas(placeholder, catalog), json_signs(placeholder)
-    return Format(cut_json, schemas, signs, lambda usual: json_cut(usual=usual), schemas.embedded)
+    return Format(cut_json, schemas, signs, lambda usual: json_cut(usual=usual), schemas.embedded, json=True)
 
 
 def cloud_events_format(placeholder: str, catalog: Catalog | None) -> Format:
@@ -63,7 +65,9 @@ def avro_format(placeholder: str, registry: SchemaRegistry, place: IdPlace = CON
 
 def ext_json_format(placeholder: str, registry: SchemaRegistry) -> Format:
     """The format of Apicurio's ExtJsonConverter."""
-    return Format(cut_ext_json, RegisteredSchemas(placeholder, registry, ext_json_language(), CONFLUENT), json_signs(placeholder))
+    return Format(
+        cut_ext_json, RegisteredSchemas(placeholder, registry, ext_json_language(), CONFLUENT), json_signs(placeholder), json=True
+    )
 
 
 def json_schema_format(placeholder: str, registry: SchemaRegistry) -> Format:

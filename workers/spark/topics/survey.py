@@ -39,7 +39,7 @@ class Usual:
     keyed: bool
 
 
-_PARTITION: Final = 2**48
+PARTITION: Final = 2**48
 """A number above every offset of a partition."""
 AVRO_SIGNS: Final = Signs(None, None, "first")
 """The signs in Avro. Numbers in arrays and an operation's letter cannot be found without decoding."""
@@ -95,14 +95,18 @@ class Survey:
             _any(F.col("came") | F.col("left")).alias("moves"),
             F.max(F.unix_millis("timestamp")).alias("newest_ms"),
             # The place is one number, so that Spark can hash. For a minimum of structs it would sort the batch.
-            F.min(F.col("partition").cast("bigint") * _PARTITION + F.col("offset")).alias("sample"),
+            F.min(F.col("partition").cast("bigint") * PARTITION + F.col("offset")).alias("sample"),
         )
 
     def groups(self, cut: DataFrame) -> Sequence[Group]:
         """The groups in a batch, by topic."""
         rows = cut.groupBy(*self._by).agg(*self._found).collect()
-        groups = (Group(**{**row.asDict(), "sample": divmod(row["sample"], _PARTITION)}) for row in rows)
-        return sorted(groups, key=lambda group: (group.topic, group.layout or 0, group.key_layout or 0))
+        return in_order(Group(**{**row.asDict(), "sample": divmod(row["sample"], PARTITION)}) for row in rows)
+
+
+def in_order(groups: Iterable[Group]) -> Sequence[Group]:
+    """The groups, by topic. Pure."""
+    return sorted(groups, key=lambda group: (group.topic, group.layout or 0, group.key_layout or 0))
 
 
 def sampled(records: DataFrame, groups: Sequence[Group]) -> DataFrame:

@@ -10,8 +10,8 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 
 from pyspark.sql.types import StructType
 
-from workers.spark.effects.small_batches import _Change as Change
-from workers.spark.effects.small_batches import _order, _removed
+from workers.spark.effects.reduction import removed as removed_by
+from workers.spark.effects.small_batches import _order
 from workers.spark.sinks.delta.small import SmallDelta
 from workers.spark.sinks.small_tables import Held
 from workers.spark.tables.local_rows import keyable
@@ -102,4 +102,12 @@ def test_groups_are_in_the_order_of_spark() -> None:
     ],
 )
 def test_truncates_of_earlier_batches_count(partition: int, offset: int, lsn: int | None, ts_ms: int | None, *, removed: bool) -> None:
-    assert _removed(Change(partition, offset, lsn, ts_ms, "k", 0, 0), [Truncate(0, 10, 100, 100)]) is removed
+    assert removed_by([Truncate(0, 10, 100, 100)], partition, offset, {"lsn": lsn, "ts_ms": ts_ms}) is removed
+
+
+def test_the_last_change_before_a_blocking_snapshot_is_in_it() -> None:
+    begins = [Truncate(0, 10, 100, 100, 7)]
+    assert removed_by(begins, 1, 50, {"lsn": 100, "ts_ms": 200, "txId": 7}, "c")
+    # The snapshot's own rows, and another transaction's.
+    assert not removed_by(begins, 1, 50, {"lsn": 100, "ts_ms": 200, "txId": 7}, "r")
+    assert not removed_by(begins, 0, 50, {"lsn": 100, "ts_ms": 200, "txId": 8}, "c")
