@@ -78,11 +78,12 @@ class _Texts:
         return pc.fill_null(pc.match_substring(self._texts, part), False)
 
 
-def _memory(texts: pa.StringArray) -> bytes:
+def _memory(texts: pa.Array) -> bytes:
     """The bytes of all texts, one after the other."""
-    _, ends, octets = texts.buffers()
-    if octets is None or not len(texts):
+    # Spark's settings decide of how many bits the places of texts are. This type has 64.
+    wide = texts.cast(pa.large_string())
+    _, ends, octets = wide.buffers()
+    if octets is None or not len(wide):
         return b""
-    places = memoryview(ends).cast("i")
-    first, last = places[texts.offset], places[texts.offset + len(texts)]
-    return bytes(octets[first:last])
+    places = memoryview(ends).cast("q")
+    return bytes(octets[places[wide.offset] : places[wide.offset + len(wide)]])
