@@ -62,8 +62,11 @@ class InDriver:
         """Topic → the bytes of a record's payload and key, on average in its last batch."""
         self._fallbacks: Final = Fallbacks("The reading of records")
 
-    def read(self, cut: DataFrame, counts: Mapping[str, int]) -> ArrowRecords | None:
-        """The ``cut`` records, whose values and keys are JSON; None if they are too many. ``counts``: topic → records, or more."""
+    def read(self, cut: DataFrame, counts: Mapping[str, int] | None) -> ArrowRecords | None:
+        """The ``cut`` records, whose values and keys are JSON; None if they are too many.
+
+        ``counts``: topic → records, or more; nothing if this is not known.
+        """
         if not counts or sum(counts.values()) > RECORDS or max(counts.values()) > OF_A_TOPIC:
             return None
         if any(count > FEW for name, count in counts.items() if name not in self._octets):

@@ -31,7 +31,6 @@ from workers.spark.jobs.table_ownership import TableOwnership
 from workers.spark.jobs.transactions import Split, Transactions
 from workers.spark.source.missing import Missing
 from workers.spark.tables.table import Effects, Sink, Table
-from workers.spark.topics.arrow_records import ArrowRecords
 from workers.spark.topics.events import together
 from workers.spark.topics.formats import Format
 from workers.spark.topics.known import TopicState, Unread, Unreadable
@@ -128,7 +127,7 @@ class Job(Protocol):
 class Batches:
     """Applies batches of records to ``sink``. ``behind`` returns whether a topic has records after those of a batch.
 
-    ``counts`` returns the number of records of each topic in a batch, or a larger one; nothing if this is not known.
+    ``counts`` returns the number of records of each topic in a batch, or more; nothing if this is not known.
     ``missing`` queries the source for the values that a new column has in older rows. Without it the defaults in the events are used.
     ``isolation`` decides what happens to a table that cannot be applied.
     """
@@ -167,9 +166,8 @@ class Batches:
 
         Raises JobError when an event does not match its schema.
         """
-        began = time.monotonic()
+        began, done = time.monotonic(), BatchTotals(batch)
         number, state = self._checkpoint.begin(batch)
-        done = BatchTotals(batch)
         if number == batch * TURNS:
             cut, released = self._expected.cut(records), []
             for written in state.waiting:
@@ -178,7 +176,7 @@ class Batches:
                         cut = cut.unionByName(frame)
                     else:
                         released.append(frame)
-            counts = None if state.waiting else self._counts(batch)
+            counts = self._counts(batch) if self._format.json and self._job.keeps_last and not state.waiting else None
             done, state = self._turn(number, done, replace(state, waiting=()), cut, records, released=released, counts=counts)
             number += 1
         while state.later is not None:
@@ -229,7 +227,7 @@ class Batches:
 
         ``records`` are Kafka's records of the batch. ``released`` are cut records whose transactions an earlier turn found whole. With
         ``rebuilt``, all records belong to these topics: their transactions are known to be whole, and unreadable records are skipped.
-        ``counts``, if given, is the number of records of each topic, or a larger one.
+        ``counts`` are those of :class:`Batches` if the driver may decode the records.
         """
         kept: list[Kept] = []
         try:
@@ -240,8 +238,7 @@ class Batches:
                 split = None if rebuilt or number % TURNS or self._transactions is None else self._transactions.split(cut, before)
                 # The plan of every topic reads the whole transactions.
                 ready = cut if split is None else _keep(together([split.ready, *released]), kept)
-                arrow = self._driver.read(ready, counts or {}) if self._format.json and self._job.keeps_last else None
-                read = self._read(number, before, ready, records, rebuilt, arrow)
+                read = self._read(number, before, ready, records, rebuilt, counts)
             with compiled(cut.sparkSession, self._compilation.decide((group.topic, group.records) for group in read.groups)):
                 plans = self._plans(number, before, read, kept)
                 effects = self._ownership.settled(number, before, _effects(plans))
@@ -305,9 +302,10 @@ class Batches:
         return [name for name, count in ahead.items() if count and (name != _LATER or stays)]
 
     def _read(
-        self, number: int, before: State, ready: DataFrame, records: DataFrame, rebuilt: Collection[str], arrow: ArrowRecords | None
+        self, number: int, before: State, ready: DataFrame, records: DataFrame, rebuilt: Collection[str], counts: Mapping[str, int] | None
     ) -> TurnRecords:
-        """The groups, layouts and topics of the ``ready`` records. ``arrow`` has them too if the driver has read them."""
+        """The groups, layouts and topics of the ``ready`` records. ``counts``: see :meth:`_turn`."""
+        arrow = self._driver.read(ready, counts)
         groups = self._expected.survey(ready) if arrow is None else arrow.groups(self._format.signs)
         self._driver.after(groups)
         cores = ready.sparkSession.sparkContext.defaultParallelism
@@ -327,10 +325,8 @@ class Batches:
             aside = state.aside is not None
             turns[name] = Turn(state, mine, frozenset()) if aside else turn(before.topics.get(name, _NEW), state, mine)
         topics = [Topic(name, found.state, self._format.schemas.layout, before.topics.get(name)) for name, found in turns.items()]
-        local = any(topic.is_table and self._job.last_counts(topic.table) for topic in topics)
-        return TurnRecords(
-            ready, groups, states, turns, topics, Held(ready, groups, arrow) if local else None, max(DIVIDED, total // cores)
-        )
+        held = Held(ready, groups, arrow) if any(topic.is_table and self._job.last_counts(topic.table) for topic in topics) else None
+        return TurnRecords(ready, groups, states, turns, topics, held, max(DIVIDED, total // cores))
 
     def _checked(self, name: str, before: TopicState, state: TopicState) -> TopicState:
         """A topic's state; it is set aside if its new layouts are not a table's."""
