@@ -272,7 +272,8 @@ def test_records_that_cannot_be_read_are_left_to_jobs(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(in_driver, "arrow_records", fails)
     some: Any = object()  # it is only handed on
-    assert InDriver().read(some, {"t": 5}) is None
+    assert InDriver().read(some, {"u": 5, "t": 5}) is None
+    assert "The reading of a batch with records of table t failed with Py4JError: they take the slower way" in caplog.text
 
 
 def test_the_records_of_a_batch_are_counted_by_its_offsets(spark: SparkSession, tmp_path: Path) -> None:

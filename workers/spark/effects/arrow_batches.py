@@ -70,8 +70,13 @@ class ArrowBatches:
             made = [self._made(session, part, places) for part, places in zip(parts, chosen, strict=True) if places]
         except _Unfit:
             return None
-        except (OtherJson, TypeError):
+        except OtherJson:
             self._others |= layouts
+            return None
+        except TypeError as error:
+            # A value that cannot be compared, in a field that is not a column. It might be an error of this module too.
+            self._others |= layouts
+            self._fallbacks.report(topic.table.full_name, error)
             return None
         except (NotLocal, Py4JError, PySparkException, pa.ArrowException) as error:
             self._fallbacks.report(topic.table.full_name, error)

@@ -60,7 +60,7 @@ class InDriver:
         self._small: Final = SmallBatches()
         self._octets: Final[dict[str, int]] = {}
         """Topic → the bytes of a record's payload and key, on average in its last batch."""
-        self._fallbacks: Final = Fallbacks("The reading of records")
+        self._fallbacks: Final = Fallbacks("The reading of a batch with records")
 
     def read(self, cut: DataFrame, counts: Mapping[str, int] | None) -> ArrowRecords | None:
         """The ``cut`` records, whose values and keys are JSON; None if they are too many.
@@ -77,7 +77,7 @@ class InDriver:
             return arrow_records(cut)
         except (Py4JError, PySparkException) as error:
             # They may be larger than spark.driver.maxResultSize. The usual way tells whether it is something else.
-            self._fallbacks.report(f"a batch of {len(counts):,} topics", error)
+            self._fallbacks.report(min(counts), error)
             return None
 
     def effects(self, held: Held, topic: Topic, readings: Sequence[Reading]) -> Effects | None:
