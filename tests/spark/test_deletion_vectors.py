@@ -20,6 +20,7 @@ from workers.spark.sinks import small_tables
 from workers.spark.sinks.delta import checkpoints, deletion_vectors, joined_files, small
 from workers.spark.sinks.delta.commit import DeltaTableFiles
 from workers.spark.sinks.delta.log_folder import ENGINE
+from workers.spark.sinks.delta.marked_rows import MarkedRows
 from workers.spark.sinks.delta.sink import DeltaSink
 from workers.spark.tables.table import LSN, UPSERT, Column, Effects, Table
 
@@ -52,15 +53,15 @@ def merged(folder: Path, of: Table = PLAIN) -> list[bool]:
 
 
 def files_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The numbers of files in which rows are looked for from now on."""
+    """The numbers of files in which rows are looked for from now on, by Python or, if that returns None, by Spark."""
     read: list[int] = []
-    own = DeltaTableFiles.marked
+    own = MarkedRows.found
 
-    def watched(self: DeltaTableFiles, files: Sequence[Any], places: Any) -> Any:
+    def watched(self: MarkedRows, known: Any, files: Sequence[Any], changes: Any) -> Any:
         read.append(len(files))
-        return own(self, files, places)
+        return own(self, known, files, changes)
 
-    monkeypatch.setattr(DeltaTableFiles, "marked", watched)
+    monkeypatch.setattr(MarkedRows, "found", watched)
     return read
 
 
@@ -223,7 +224,7 @@ def test_a_failure_takes_the_slower_way(rig: Rig, monkeypatch: pytest.MonkeyPatc
     assert merged(rig.folder)[-1]
     assert not caplog.records, "a version that exists is in order"
     with monkeypatch.context() as patch:
-        patch.setattr(DeltaTableFiles, "marked", broken)
+        patch.setattr(deletion_vectors, "_commit", broken)
         rig.few([up(1, "y", 1)])
         rig.spread([up(1, "z", 1), up(5, "z", 2)])
     assert merged(rig.folder)[-2:] == [True, True]

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from tests.support.spark.sink_rig import PLAIN, effects, few, shown, up
 from workers.spark.sinks import small_tables
-from workers.spark.sinks.delta.commit import DeltaTableFiles
+from workers.spark.sinks.delta.marked_rows import MarkedRows
 from workers.spark.sinks.delta.sink import DeltaSink
 
 
@@ -22,13 +22,13 @@ from workers.spark.sinks.delta.sink import DeltaSink
 def test_rows_with_higher_keys_are_only_added(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, again: bool) -> None:
     monkeypatch.setattr(small_tables, "ROWS", 4)
     looked: list[int] = []
-    own = DeltaTableFiles.marked
+    own = MarkedRows.found
 
-    def noted(files: DeltaTableFiles, candidates: Any, places: Any) -> Any:
+    def noted(search: MarkedRows, known: Any, candidates: Any, changes: Any) -> Any:
         looked.append(len(candidates))
-        return own(files, candidates, places)
+        return own(search, known, candidates, changes)
 
-    monkeypatch.setattr(DeltaTableFiles, "marked", noted)
+    monkeypatch.setattr(MarkedRows, "found", noted)
     sink = DeltaSink(spark, str(tmp_path))
     sink.apply(0, [effects(spark, PLAIN, [up(1, "a", 1), up(2, "b", 2)])])
     sink.apply(1, [few(spark, PLAIN, [up(2, "c", 3), up(10, "d", 4)])])

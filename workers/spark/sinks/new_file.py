@@ -11,17 +11,17 @@ _RIGHTS: Final = 0o644
 """The rights that Hadoop gives to files, whatever the process's own mask is."""
 
 
-def create(path: Path, text: str) -> None:
-    """Create ``path`` with this text in UTF-8. Of several processes that try, one succeeds.
+def create(path: Path, content: str | bytes) -> None:
+    """Create ``path`` with this content, a text in UTF-8. Of several processes that try, one succeeds.
 
     Raises FileExistsError if it exists, and another OSError if it cannot be written, also on file systems without hard links.
     """
     # A name that begins with a dot is no table's: Delta and Spark ignore it if the process ends before the file has its name.
     aside = path.with_name(f".{path.name}.{uuid.uuid4()}.tmp")
     try:
-        with aside.open("x", encoding="utf-8", newline="") as file:
+        with aside.open("xb") as file:
             os.fchmod(file.fileno(), _RIGHTS)
-            file.write(text)
+            file.write(content.encode() if isinstance(content, str) else content)
         # A link, in contrast to a renamed file, never replaces another file.
         path.hardlink_to(aside)
     finally:

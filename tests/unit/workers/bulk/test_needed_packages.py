@@ -11,7 +11,9 @@ from workers.bulk import __main__ as program
 from workers.spark.failure import NO_JAVA
 
 
-@pytest.mark.parametrize(("absent", "named"), [(("pyspark", "pyarrow"), "PySpark"), (("pyarrow",), "PyArrow")])
+@pytest.mark.parametrize(
+    ("absent", "named"), [(("pyspark", "pyarrow"), "PySpark"), (("pyarrow",), "PyArrow"), (("pyroaring",), "pyroaring")]
+)
 def test_a_package_that_is_not_there_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], absent: tuple[str, ...], named: str
 ) -> None:

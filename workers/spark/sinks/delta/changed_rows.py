@@ -79,7 +79,7 @@ class DriverRows:
     """``rows`` is a Java list of the rows of effects, ``made`` of the same rows with the mirror's columns.
 
     If the key's first column, ``column``, can bound files, ``ordered`` has its values as bounds, in their order, and ``ends`` are the
-    lowest and the highest value of rows that are not deletes; else they are None.
+    lowest and the highest value of rows that are not deletes; else they are None. ``texts`` are the keys, as Spark writes their values.
     """
 
     plans: DriverPlans
@@ -91,6 +91,7 @@ class DriverRows:
     column: BoundedColumn | None
     ordered: Sequence[Bound] | None
     ends: tuple[Bound, Bound] | None
+    texts: Sequence[Sequence[str]]
 
     @classmethod
     def made_of(cls, plans: DriverPlans, rows: Any, column: BoundedColumn | None) -> DriverRows | None:
@@ -103,10 +104,11 @@ class DriverRows:
         nullable = {at for key in keys for at, value in enumerate(key) if value is None}
         upserts = [key for (op, _, _), key in zip(found, keys, strict=True) if op == UPSERT]
         if column is None or 0 in nullable:
-            return cls(plans, rows, made, len(found), len(upserts), nullable, None, None, None)
+            return cls(plans, rows, made, len(found), len(upserts), nullable, None, None, None, keys)
         written = [column.bound(key[0]) for key in upserts]
         ends = (min(written), max(written)) if written else None
-        return cls(plans, rows, made, len(found), len(upserts), nullable, column, sorted(column.bound(key[0]) for key in keys), ends)
+        ordered = sorted(column.bound(key[0]) for key in keys)
+        return cls(plans, rows, made, len(found), len(upserts), nullable, column, ordered, ends, keys)
 
     @property
     def bounds(self) -> Bounds | None:

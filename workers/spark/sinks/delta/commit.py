@@ -11,6 +11,8 @@ import json
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
@@ -19,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from workers.spark.java_items import items_of
 from workers.spark.sinks.delta.log_folder import LogFolder, Mark, information
+from workers.spark.sinks.delta.vector_files import VectorFiles
 
 NO_STATS: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -29,7 +32,10 @@ def file_name(path: str) -> str:
 
 
 class Marked(NamedTuple):
-    """A file with rows that its new deletion vector marks: its name, the vector, all marked rows, and those that it marks newly."""
+    """A file with rows that its new deletion vector marks: its name, the vector, all marked rows, and those that it marks newly.
+
+    ``vector`` may be None if all rows of the file are marked.
+    """
 
     name: str
     vector: Any
@@ -117,6 +123,17 @@ class DeltaTableFiles:
             vector = one.deletionVector()
             made.append(Marked(file_name(str(one.filePath())), vector, int(vector.cardinality()), int(one.matchedRowCount())))
         return made
+
+    @property
+    def folder(self) -> Path | None:
+        """The table's folder if the driver itself creates files there (:attr:`LogFolder.local`)."""
+        log = self._versions.local
+        return None if log is None else log.parent
+
+    @cached_property
+    def vectors(self) -> VectorFiles:
+        """The table's deletion vectors, if the table has a :attr:`folder`."""
+        return VectorFiles(self._java, self._log)
 
     def mark(self, version: int) -> Mark:
         """The mark of a version's file in the log. Raises Java's error when it does not exist."""

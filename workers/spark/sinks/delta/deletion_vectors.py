@@ -1,9 +1,9 @@
-"""Applies rows to Delta tables that are not small: one job that marks the rows' former versions, and one commit, instead of a MERGE.
+"""Applies rows to Delta tables that are not small: the rows' former versions are marked, and one commit is made, instead of a MERGE.
 
-The job looks for the rows' keys in the table and marks those that it finds, in deletion vectors. The new rows are written as one file, in
-the driver, or as several ones, by a second job, if they are many (:mod:`workers.spark.sinks.delta.changed_rows`). The commit has both, and
-is made only if the table's files are still those that the process knows. So every other commit is noticed: the files are then forgotten,
-and the batch is applied by a MERGE.
+The rows' keys are looked for in the table, and the rows that have them are marked in deletion vectors, by the driver
+(:mod:`workers.spark.sinks.delta.marked_rows`) or by a job. The new rows are written as one file, in the driver, or as several ones, by a
+second job, if they are many (:mod:`workers.spark.sinks.delta.changed_rows`). The commit has both, and is made only if the table's files are
+still those that the process knows. So every other commit is noticed: the files are then forgotten, and the batch is applied by a MERGE.
 
 Delta's MERGE of the same rows has fourteen jobs. See https://github.com/delta-io/delta/blob/master/PROTOCOL.md, "Deletion Vectors".
 """
@@ -27,8 +27,9 @@ from workers.spark.sinks.delta.changed_rows import ChangedRows, DriverRows, Task
 from workers.spark.sinks.delta.checkpoints import Checkpoints
 from workers.spark.sinks.delta.commit import DeltaTableFiles, Marked, file_name
 from workers.spark.sinks.delta.joined_files import joined, small_files
-from workers.spark.sinks.delta.key_bounds import bounded_column
+from workers.spark.sinks.delta.key_bounds import bounded_columns
 from workers.spark.sinks.delta.known_file import KnownFile
+from workers.spark.sinks.delta.marked_rows import MarkedRows
 from workers.spark.sinks.delta.open_table import OpenTable
 from workers.spark.sinks.delta.plain import is_plain
 from workers.spark.sinks.delta.small import DeltaVersionFiles
@@ -70,6 +71,7 @@ class DeletionVectors:
         self._waits: dict[str, int] = {}
         """Folder of a table that had too many files → the last batch for which it is not opened."""
         self._fallbacks: Final = Fallbacks("The commit of rows")
+        self._search: Final = MarkedRows()
         self._checkpoints: Final = Checkpoints()
         self._joins: Final = Fallbacks("The joining of small files", "they are left for maintenance")
         self._apart: set[str] = set()
@@ -101,7 +103,7 @@ class DeletionVectors:
                 return False
             if effects.seen is not None:
                 effects.seen(changes.upserts, changes.count - changes.upserts)
-            return _changed(known, changes)
+            return self._changed(known, changes)
 
         return self._done(effects, path, changed)
 
@@ -109,7 +111,7 @@ class DeletionVectors:
         """As :meth:`applied`, with ``batch``, whose rows are those of the effects, but not in the driver."""
         if batch.kept or not batch.count:
             return False
-        return self._done(effects, path, lambda known: _changed(known, TaskRows(batch)))
+        return self._done(effects, path, lambda known: self._changed(known, TaskRows(batch)))
 
     def _done(self, effects: Effects, path: str, changed: Callable[[OpenTable], bool]) -> bool:
         """Whether the table in the folder is open, or can be opened, and ``changed`` has changed it."""
@@ -159,6 +161,20 @@ class DeletionVectors:
             with self._lock:
                 self._open[path] = known[path]
 
+    def _changed(self, known: OpenTable, changes: ChangedRows) -> bool:
+        """Apply the changes to the table. False if it has another version."""
+        if not known.is_newest():
+            return False
+        candidates = [file for file in known.present.values() if changes.may_be_in(file)]
+        marked: Sequence[Marked] = []
+        if candidates:
+            found = self._search.found(known, candidates, changes)
+            marked = _marked_by_job(known, candidates, changes) if found is None else found
+        added = known.known(changes.written(known.files)) if changes.upserts else []
+        if marked or added:
+            _commit(known, changes, marked, added)
+        return True
+
     def _opened(self, session: SparkSession, table: Table, path: str) -> OpenTable | None:
         """The table as it is now; None if it is small, or if its features, columns or number of files do not allow such commits."""
         given = self._given(path)
@@ -173,11 +189,11 @@ class DeletionVectors:
             return None
         if not same_columns(there, table, lambda of: of):
             return None
-        column = bounded_column(there, table)
-        name = None if column is None else column.name
+        columns = bounded_columns(there, table)
+        name = None if columns[0] is None else columns[0].name
         if given is not None:
             present = {file_name(str(add.path())): KnownFile.of(add, name) for add in given.present}
-            return OpenTable(table, files, present, given.version, given.mark, column, given.commits)
+            return OpenTable(table, files, present, given.version, given.mark, columns, given.commits)
         mark = files.mark(files.version)
         found = files.files()
         present = {file_name(str(add.path())): KnownFile.of(add, name) for add in found}
@@ -189,7 +205,7 @@ class DeletionVectors:
             self._waits[path] = self._batch + AGAIN
             return None
         files.prepare()
-        return OpenTable(table, files, present, files.version, mark, column)
+        return OpenTable(table, files, present, files.version, mark, columns)
 
 
 def _gathers(effects: Effects) -> bool:
@@ -197,16 +213,9 @@ def _gathers(effects: Effects) -> bool:
     return effects.octets is not None and effects.octets <= GATHERED and effects.changes <= CHANGES
 
 
-def _changed(known: OpenTable, changes: ChangedRows) -> bool:
-    """Apply the changes to the table. False if it has another version."""
-    if not known.is_newest():
-        return False
-    candidates = [file for file in known.present.values() if changes.may_be_in(file)]
-    marked = known.files.marked([file.add for file in candidates], _places(known, candidates, changes)) if candidates else []
-    added = known.known(changes.written(known.files)) if changes.upserts else []
-    if marked or added:
-        _commit(known, changes, marked, added)
-    return True
+def _marked_by_job(known: OpenTable, candidates: Sequence[KnownFile], changes: ChangedRows) -> list[Marked]:
+    """Mark the rows of the candidates that have one of the keys, by a Spark job."""
+    return known.files.marked([file.add for file in candidates], _places(known, candidates, changes))
 
 
 def _places(known: OpenTable, candidates: Sequence[KnownFile], changes: ChangedRows) -> DataFrame:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pyspark.sql.types import DataType, IntegerType, LongType, ShortType, StringType, StructType
+from pyspark.sql.types import DataType, IntegerType, LongType, ShortType, StringType, StructField, StructType
 
 from workers.spark.sinks.delta.known_file import Bound, text_bound
 from workers.spark.sinks.incoming import LONGEST_BOUND
@@ -21,7 +21,7 @@ _BOUNDED: Final = (ShortType, IntegerType, LongType, StringType)
 
 @dataclass(frozen=True, slots=True)
 class BoundedColumn:
-    """The key's first column: its ``name`` in the files, and its type, whole numbers or texts."""
+    """A column of the key: its ``name`` in the files, and its type, whole numbers or texts. The statistics are those of the first one."""
 
     name: str
     of: DataType
@@ -47,14 +47,23 @@ class BoundedColumn:
         return self.stats((min(bounds), max(bounds)))
 
 
+def bounded_columns(there: StructType, table: Table) -> Sequence[BoundedColumn | None]:
+    """The columns of the key of ``table``, whose files have the columns ``there``; None for those whose values cannot bound files. Pure."""
+    fields = {one.name: one for one in there.fields}
+    return [_bounded(fields[name]) for name in keys_of(table)]
+
+
 def bounded_column(there: StructType, table: Table) -> BoundedColumn | None:
-    """The first column of the key of ``table``, whose files have the columns ``there``; None if its values cannot bound files. Pure."""
-    first = next(one for one in there.fields if one.name == keys_of(table)[0])
-    if not isinstance(first.dataType, _BOUNDED):
-        return None
-    return BoundedColumn(str(first.metadata.get("delta.columnMapping.physicalName", first.name)), first.dataType)
+    """The first of :func:`bounded_columns`. Pure."""
+    return bounded_columns(there, table)[0]
 
 
 def value_of(bound: Bound) -> int | str:
     """The value of a bound."""
     return bound.decode(errors="surrogatepass") if isinstance(bound, bytes) else bound
+
+
+def _bounded(field: StructField) -> BoundedColumn | None:
+    if not isinstance(field.dataType, _BOUNDED):
+        return None
+    return BoundedColumn(str(field.metadata.get("delta.columnMapping.physicalName", field.name)), field.dataType)

@@ -73,6 +73,11 @@ class LogFolder:
         place, settings = self._log.logPath().toUri(), dict(self._session.sparkContext.getConf().getAll())
         self._local = local_folder(place.getScheme(), place.getPath(), settings)
 
+    @property
+    def local(self) -> Path | None:
+        """The folder if the driver itself creates the files there; else None, also before :meth:`prepare`."""
+        return self._local
+
     def add(self, version: int, lines: Sequence[str]) -> None:
         """Add a version with these lines. Raises FileExistsError or Java's FileAlreadyExistsException when it exists."""
         self._create(f"{version:020}.json", lines)

@@ -20,7 +20,7 @@ from workers.spark.tables.table import Table
 class OpenTable:
     """A table as of its newest version, whose file in the log has ``mark``. ``present`` has its files by their names.
 
-    ``column`` is the key's first column if its values can bound files; else None.
+    ``columns`` are the columns of the key; None for one whose values cannot bound files.
     """
 
     table: Table
@@ -28,9 +28,20 @@ class OpenTable:
     present: dict[str, KnownFile]
     version: int
     mark: Mark
-    column: BoundedColumn | None
+    columns: Sequence[BoundedColumn | None]
     commits: int = 0
     plans: DriverPlans | None = None
+
+    @property
+    def column(self) -> BoundedColumn | None:
+        """The key's first column if its values can bound files."""
+        return self.columns[0]
+
+    @property
+    def key(self) -> Sequence[BoundedColumn] | None:
+        """The columns of the key if all of them have whole numbers or texts."""
+        known = [column for column in self.columns if column is not None]
+        return known if len(known) == len(self.columns) else None
 
     def planned(self, session: SparkSession) -> DriverPlans:
         """The projections of rows in the driver."""

@@ -30,6 +30,11 @@ def test_file_has_its_text_and_the_rights_that_hadoop_gives(tmp_path: Path) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["1.json"]
 
 
+def test_file_may_have_bytes(tmp_path: Path) -> None:
+    create(tmp_path / "1.bin", b"\x00\r\n\xff")
+    assert (tmp_path / "1.bin").read_bytes() == b"\x00\r\n\xff"
+
+
 def test_existing_file_stays(tmp_path: Path) -> None:
     create(tmp_path / "1.json", "first")
     with pytest.raises(FileExistsError):
