@@ -23,6 +23,7 @@ from tests.support.spark.topic_log import ID, NAME, Json, Record, TopicLog, cent
 from workers.spark.effects import in_driver, small_batches
 from workers.spark.effects.arrow_batches import ArrowBatches
 from workers.spark.effects.in_driver import InDriver
+from workers.spark.effects.kept import Later
 from workers.spark.effects.small_batches import Reading
 from workers.spark.failure import JobError
 from workers.spark.jobs.batches import Batches
@@ -122,9 +123,9 @@ def test_effects_are_those_of_jobs(spark: SparkSession, tmp_path: Path, monkeypa
     with monkeypatch.context() as patch:
         read = Mirrored(spark, tmp_path / "read", patch)
         every = ["bare", "keyed", "ordered", "other", "text"]
-        # A table without rows is filled by a job, and a job applies a batch in which the columns change.
+        # Spark decodes a batch in which the columns change.
         without = ["bare", "keyed", "ordered", "text"]
-        assert [read.batch(records) for records in workload()] == [[], every, every, without, every, every]
+        assert [read.batch(records) for records in workload()] == [every, every, every, without, every, every]
     with monkeypatch.context() as patch:
         by_jobs(patch)
         jobs = Mirrored(spark, tmp_path / "jobs", patch)
@@ -243,10 +244,10 @@ def group(records: int, octets: int, topic: str = "t") -> Group:
 def test_only_records_that_the_driver_can_hold_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(in_driver, "arrow_records", lambda cut: cut)
     driver = InDriver()
-    some: Any = object()  # it is only handed on
+    some: Any = Later(object)  # it is only handed on
 
     def takes(**counts: int) -> bool:
-        return driver.read(some, counts) is not None
+        return driver.read(some, counts, lambda _: None) is not None
 
     assert not takes()
     assert takes(t=in_driver.FEW)
@@ -266,13 +267,31 @@ def test_only_records_that_the_driver_can_hold_are_read(monkeypatch: pytest.Monk
     assert not takes(t=129)
 
 
+def test_records_that_are_read_without_a_job_need_no_known_length() -> None:
+    asked: list[int] = []
+    some: Any = object()  # it is only handed on
+
+    def direct(octets: int) -> ArrowRecords | None:
+        asked.append(octets)
+        found: ArrowRecords | None = some
+        return found
+
+    def unread() -> DataFrame:
+        raise AssertionError
+
+    driver, cut, most = InDriver(), Later(unread), in_driver.OF_A_TOPIC
+    assert driver.read(cut, {"t": most, "u": most}, direct) is some
+    assert driver.read(cut, {"t": most + 1}, direct) is None
+    assert asked == [in_driver.OCTETS]
+
+
 def test_records_that_cannot_be_read_are_left_to_jobs(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     def fails(_: DataFrame) -> ArrowRecords:
         raise Py4JError("too large")
 
     monkeypatch.setattr(in_driver, "arrow_records", fails)
-    some: Any = object()  # it is only handed on
-    assert InDriver().read(some, {"u": 5, "t": 5}) is None
+    some: Any = Later(object)  # it is only handed on
+    assert InDriver().read(some, {"u": 5, "t": 5}, lambda _: None) is None
     assert "The reading of a batch with records of table t failed with Py4JError: they take the slower way" in caplog.text
 
 
@@ -287,5 +306,7 @@ def test_the_records_of_a_batch_are_counted_by_its_offsets(spark: SparkSession, 
     assert checkpoint.counts(0) == {}
     assert checkpoint.counts(1) == {"a": 4, "b": 2}
     assert checkpoint.counts(2) == {"a": 1}
+    assert checkpoint.ranges(1) == {("a", 0): (5, 9), ("b", 0): (None, 2)}
+    assert checkpoint.ranges(2) == {("a", 1): (7, 8)}
     # A repeated batch, of a process that has no other.
     assert Checkpoint(spark, str(tmp_path)).counts(2) == {"a": 1}

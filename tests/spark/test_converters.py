@@ -23,7 +23,7 @@ from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.jobs.mirror_config import parse_config
-from workers.spark.jobs.stream import format_of
+from workers.spark.jobs.topic_format import format_of
 from workers.spark.topics.formats import Format
 from workers.spark.topics.known import Unreadable
 from workers.spark.topics.survey import survey

@@ -63,7 +63,7 @@ def record(topic: str, schema: Json, payload: Json) -> Record:
 
 def states(schemas: Schemas, records: DataFrame, kept: Texts | None = None) -> dict[str, TopicState]:
     cut = cut_json(records)
-    return learned({}, survey(cut, json_signs(UNAVAILABLE)), cut, schemas, records, kept)
+    return learned({}, survey(cut, json_signs(UNAVAILABLE)), lambda: cut, schemas, records, kept)
 
 
 def test_one_record_shows_what_a_job_finds(spark: SparkSession) -> None:

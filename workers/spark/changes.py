@@ -67,7 +67,7 @@ def changes(
 def known_topic(records: DataFrame, name: str, form: Format) -> Topic | Unreadable | None:
     """The table that Kafka's ``records`` of the topic describe; None when they describe none."""
     cut = form.cut(records)
-    state = learned({}, survey(cut, form.signs), cut, form.schemas, records).get(name, TopicState())
+    state = learned({}, survey(cut, form.signs), lambda: cut, form.schemas, records).get(name, TopicState())
     if state.aside is not None:
         return Unreadable(state.aside)
     topic = Topic(name, state, form.schemas.layout)

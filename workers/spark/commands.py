@@ -7,6 +7,7 @@ Java, or no PySpark; 4 a read or write failed; 70 a defect of this program.
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import traceback
 from collections.abc import Sequence
@@ -58,6 +59,8 @@ class Command(Protocol):
 def main(arguments: Sequence[str] | None = None, further: Sequence[Command] = ()) -> int:
     """Run the command line and return the exit code. ``further`` are commands in addition to those of this package."""
     options = _parser(further).parse_args(arguments)
+    # It writes a line for each attempt to connect. A mirror reports itself that it cannot read, once.
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
     try:
         return int(options.run(options))
     except JobError as error:

@@ -9,14 +9,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import SparkSession
 
 from workers.spark.effects.arrow_batches import ArrowBatches
+from workers.spark.effects.kept import Later
 from workers.spark.effects.small_batches import Few, Reading, SmallBatches, few
 from workers.spark.fallback import Fallbacks
 from workers.spark.tables.table import Effects
@@ -37,7 +38,7 @@ FEW: Final = 2_000
 class Held:
     """Records that the driver has, or can have: those of ``ready``, which ``groups`` describes."""
 
-    def __init__(self, ready: DataFrame, groups: Sequence[Group], arrow: ArrowRecords | None) -> None:
+    def __init__(self, ready: Later, groups: Sequence[Group], arrow: ArrowRecords | None) -> None:
         self.ready: Final = ready
         self.arrow: Final = arrow
         self._groups: Final = groups
@@ -48,7 +49,7 @@ class Held:
         """The records if they are few. They are read once, when they are first needed."""
         with self._lock:
             if not self._few:
-                self._few.append(few(self.ready, self._groups))
+                self._few.append(few(self.ready.rows, self._groups))
         return self._few[0]
 
 
@@ -62,28 +63,32 @@ class InDriver:
         """Topic → the bytes of a record's payload and key, on average in its last batch."""
         self._fallbacks: Final = Fallbacks("The reading of a batch with records")
 
-    def read(self, cut: DataFrame, counts: Mapping[str, int] | None) -> ArrowRecords | None:
+    def read(self, cut: Later, counts: Mapping[str, int] | None, direct: Callable[[int], ArrowRecords | None]) -> ArrowRecords | None:
         """The ``cut`` records, whose values and keys are JSON; None if they are too many.
 
-        ``counts``: topic → records, or more; nothing if this is not known.
+        ``counts``: topic → records, or more; nothing if this is not known. ``direct`` returns the same records without a Spark job, if
+        it can, and if their payloads and keys have at most so many bytes.
         """
         if not counts or sum(counts.values()) > RECORDS or max(counts.values()) > OF_A_TOPIC:
             return None
-        if any(count > FEW for name, count in counts.items() if name not in self._octets):
-            return None
         if sum(count * self._octets.get(name, 0) for name, count in counts.items()) > OCTETS:
             return None
+        found = direct(OCTETS)
+        if found is not None:
+            return found
+        if any(count > FEW for name, count in counts.items() if name not in self._octets):
+            return None
         try:
-            return arrow_records(cut)
+            return arrow_records(cut.rows)
         except (Py4JError, PySparkException) as error:
             # They may be larger than spark.driver.maxResultSize. The usual way tells whether it is something else.
             self._fallbacks.report(min(counts), error)
             return None
 
-    def effects(self, held: Held, topic: Topic, readings: Sequence[Reading]) -> Effects | None:
+    def effects(self, session: SparkSession, held: Held, topic: Topic, readings: Sequence[Reading]) -> Effects | None:
         """A topic's effects, whose rows are in the driver; None if Spark's tasks must decode its records."""
         if held.arrow is not None:
-            found = self._arrow.effects(held.ready.sparkSession, held.arrow, topic, readings)
+            found = self._arrow.effects(session, held.arrow, topic, readings)
             if found is not None:
                 return found
         records = held.few()

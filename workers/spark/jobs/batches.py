@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.compilation import TOPICS, Compilation, compiled
 from workers.spark.effects.in_driver import Held, InDriver
-from workers.spark.effects.kept import Kept
+from workers.spark.effects.kept import Kept, Later
 from workers.spark.effects.known_rows import known_rows
 from workers.spark.effects.lineage import Lineage
 from workers.spark.effects.moves import filled, fitted, held_columns, images, torn, trails
@@ -29,14 +29,16 @@ from workers.spark.jobs.expectation import Expectation
 from workers.spark.jobs.isolation import Isolation
 from workers.spark.jobs.table_ownership import TableOwnership
 from workers.spark.jobs.transactions import Split, Transactions
+from workers.spark.jobs.turn_records import TurnRecords
 from workers.spark.source.missing import Missing
 from workers.spark.tables.table import Effects, Sink, Table
+from workers.spark.topics.arrow_records import ArrowRecords
 from workers.spark.topics.events import together
 from workers.spark.topics.formats import Format
 from workers.spark.topics.known import TopicState, Unread, Unreadable
 from workers.spark.topics.readings import Readings, of_keys, reading
 from workers.spark.topics.survey import Group, survey
-from workers.spark.topics.topic import Text, Texts, Topic, learned, unknown
+from workers.spark.topics.topic import Text, Texts, Topic, is_known, learned, unknown
 from workers.spark.topics.turns import Turn, turn
 
 IMAGE_BATCHES: Final = 100
@@ -56,29 +58,6 @@ _WAITING, _HALVES, _LATER = "waiting", "halves", "later"
 """The names of records that are written ahead: they wait for whole transactions, for other halves of moves, or for an earlier key."""
 _NEW: Final = TopicState()
 _PLACE: Final = ("partition", "offset")
-
-
-@dataclass(frozen=True, slots=True)
-class TurnRecords:
-    """The records of a turn, grouped by topic and layout.
-
-    ``states`` has all known topics. ``turns`` and ``topics`` have the topics of these records.
-    """
-
-    ready: DataFrame
-    groups: Sequence[Group]
-    states: Mapping[str, TopicState]
-    turns: Mapping[str, Turn]
-    topics: Sequence[Topic]
-    held: Held | None
-    """The records that the driver may decode."""
-    divided: int
-    """Below this number of changes, one task processes a topic."""
-
-    @property
-    def passed_over(self) -> int:
-        """The number of records that are skipped."""
-        return sum(group.records for topic in self.topics for group in self.turns[topic.name].groups if reading(topic, group) is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +106,8 @@ class Job(Protocol):
 class Batches:
     """Applies batches of records to ``sink``. ``behind`` returns whether a topic has records after those of a batch.
 
-    ``counts`` returns the number of records of each topic in a batch, or more; nothing if this is not known.
+    ``counts`` returns the number of records of each topic in a batch, or more; nothing if this is not known. ``direct`` reads a batch's
+    records without a Spark job, and cuts them; it returns None if it cannot, or if their payloads and keys have more than so many bytes.
     ``missing`` queries the source for the values that a new column has in older rows. Without it the defaults in the events are used.
     ``isolation`` decides what happens to a table that cannot be applied.
     """
@@ -142,6 +122,7 @@ class Batches:
         behind: Callable[[int, str], bool] = lambda _batch, _topic: False,
         counts: Callable[[int], Mapping[str, int]] = lambda _batch: {},
         *,
+        direct: Callable[[int, int], ArrowRecords | None] = lambda _batch, _octets: None,
         missing: Missing | None = None,
         ownership: TableOwnership | None = None,
         isolation: Isolation = Isolation(None),  # noqa: B008 - it has no state
@@ -153,6 +134,7 @@ class Batches:
         self._transactions = transactions
         self._behind = behind
         self._counts = counts
+        self._direct = direct
         self._missing = missing
         self._ownership = ownership or TableOwnership(checkpoint, sink)
         self._isolation = isolation
@@ -169,18 +151,15 @@ class Batches:
         began, done = time.monotonic(), BatchTotals(batch)
         number, state = self._checkpoint.begin(batch)
         if number == batch * TURNS:
-            cut, released = self._expected.cut(records), []
-            for written in state.waiting:
-                for frame in self._checkpoint.made([written[0]], written[1]):
-                    if self._transactions is None or written[1] == _WAITING:
-                        cut = cut.unionByName(frame)
-                    else:
-                        released.append(frame)
+            written = [(name, frame) for turn, name in state.waiting for frame in self._checkpoint.made([turn], name)]
+            joined = [frame for name, frame in written if self._transactions is None or name == _WAITING]
+            released = [frame for name, frame in written if self._transactions is not None and name != _WAITING]
+            cut = Later(lambda: reduce(DataFrame.unionByName, joined, self._expected.cut(records)))
             counts = self._counts(batch) if self._format.json and self._job.keeps_last and not state.waiting else None
             done, state = self._turn(number, done, replace(state, waiting=()), cut, records, released=released, counts=counts)
             number += 1
         while state.later is not None:
-            (cut,) = self._checkpoint.made([state.later[0]], state.later[1])
+            cut = self._later(state.later)
             done, state = self._turn(number, done, replace(state, later=None), cut, records)
             number += 1
         return replace(done, seconds=time.monotonic() - began)
@@ -204,10 +183,11 @@ class Batches:
         began, number = time.monotonic(), self._checkpoint.last_turn() + 1
         done = BatchTotals(number // TURNS)
         self._checkpoint.after(number, state)
-        while cut is not None and records is not None:
+        there = None if cut is None else Later(lambda: cut)
+        while there is not None and records is not None:
             number += 1
-            done, state = self._turn(number, done, replace(state, later=None), cut, records, rebuilt=state.rebuilding)
-            cut = None if state.later is None else self._checkpoint.made([state.later[0]], state.later[1])[0]
+            done, state = self._turn(number, done, replace(state, later=None), there, records, rebuilt=state.rebuilding)
+            there = None if state.later is None else self._later(state.later)
         self._checkpoint.after(number + 1, replace(state, rebuilding=()))
         return replace(done, seconds=time.monotonic() - began)
 
@@ -216,7 +196,7 @@ class Batches:
         number: int,
         done: BatchTotals,
         before: State,
-        cut: DataFrame,
+        cut: Later,
         records: DataFrame,
         *,
         released: Sequence[DataFrame] = (),
@@ -230,16 +210,18 @@ class Batches:
         ``counts`` are those of :class:`Batches` if the driver may decode the records.
         """
         kept: list[Kept] = []
+        session = records.sparkSession
         try:
             # A turn usually is as large as the previous one. Seven batches of 100,000 took 322 CPU-us for each event if the
             # records were cut by interpreted expressions, and 300 if from the second batch on by compiled code. One batch gains nothing.
-            with compiled(cut.sparkSession, self._compilation.wanted):
-                cut = _keep(cut, kept)
-                split = None if rebuilt or number % TURNS or self._transactions is None else self._transactions.split(cut, before)
+            with compiled(session, self._compilation.wanted):
+                once, split = Later(lambda: _keep(cut.rows, kept)), None
+                if not rebuilt and number % TURNS == 0 and self._transactions is not None:
+                    split = self._transactions.split(once.rows, before)
                 # The plan of every topic reads the whole transactions.
-                ready = cut if split is None else _keep(together([split.ready, *released]), kept)
+                ready = once if split is None else Later(partial(_keep, together([split.ready, *released]), kept))
                 read = self._read(number, before, ready, records, rebuilt, counts)
-            with compiled(cut.sparkSession, self._compilation.decide((group.topic, group.records) for group in read.groups)):
+            with compiled(session, self._compilation.decide((group.topic, group.records) for group in read.groups)):
                 plans = self._plans(number, before, read, kept)
                 effects = self._ownership.settled(number, before, _effects(plans))
                 ahead = {name: self._ahead(number, name, frames) for name, frames in _deferred(read, plans, split).items()}
@@ -289,7 +271,7 @@ class Batches:
         tables = [topic for topic in read.topics if topic.is_table and topic.state.aside is None]
         # A table that has none of a topic's rows yet may have other rows, which are replaced or refused.
         unfilled = {*before.replacing, *(one.name for one in tables if before.topics.get(one.name, _NEW).followed is None)}
-        planned = self._all(lambda topic: self._guarded(number, topic, read, kept, unfilled), tables, read.ready.sparkSession)
+        planned = self._all(lambda topic: self._guarded(number, topic, read, kept, unfilled), tables, read.session)
         return {topic.name: one for topic, one in zip(tables, planned, strict=True)}
 
     def _waiting(self, number: int, read: TurnRecords, ahead: Mapping[str, int]) -> list[str]:
@@ -302,20 +284,25 @@ class Batches:
         return [name for name, count in ahead.items() if count and (name != _LATER or stays)]
 
     def _read(
-        self, number: int, before: State, ready: DataFrame, records: DataFrame, rebuilt: Collection[str], counts: Mapping[str, int] | None
+        self, number: int, before: State, cut: Later, records: DataFrame, rebuilt: Collection[str], counts: Mapping[str, int] | None
     ) -> TurnRecords:
-        """The groups, layouts and topics of the ``ready`` records. ``counts``: see :meth:`_turn`."""
-        arrow = self._driver.read(ready, counts)
-        groups = self._expected.survey(ready) if arrow is None else arrow.groups(self._format.signs)
+        """The groups, layouts and topics of the ``cut`` records. ``counts``: see :meth:`_turn`."""
+        # Of incomplete transactions, only Spark's jobs know which records wait.
+        direct = partial(self._direct, number // TURNS) if self._transactions is None else lambda _: None
+        arrow = self._driver.read(cut, counts, direct)
+        groups = self._expected.survey(cut.rows) if arrow is None else arrow.groups(self._format.signs)
         self._driver.after(groups)
-        cores = ready.sparkSession.sparkContext.defaultParallelism
+        cores = records.sparkSession.sparkContext.defaultParallelism
         total = sum(group.records for group in groups)
         # Each topic's jobs read all partitions of the DataFrame. Without this the number of tasks would grow with tables times
         # partitions. Larger batches stay as they are: their partitions may differ much in size. For them this step changes nothing, but
         # with it Spark makes the same code for them.
-        ready = ready.coalesce(2 * cores if total < 2 * cores * DIVIDED else UNLIMITED)
+        ready = Later(lambda: cut.rows.coalesce(2 * cores if total < 2 * cores * DIVIDED else UNLIMITED))
         young = {name: _young(state, number) for name, state in before.topics.items()}
-        states = learned(young, groups, ready, self._format.schemas, records, {**self._expected.texts, **_kept(before)}, rebuilt)
+        new = [group for group in groups if not is_known(young, group)]
+        texts = {} if arrow is None else self._format.embedded_in(arrow, new)
+        texts = {**texts, **self._expected.texts, **_kept(before)}
+        states = learned(young, groups, lambda: ready.rows, self._format.schemas, records, texts, rebuilt)
         states = {name: self._checked(name, young.get(name, _NEW), state) for name, state in states.items()}
         if self._missing is not None:
             states = {name: self._filled(name, young.get(name, _NEW), state) for name, state in states.items()}
@@ -326,7 +313,7 @@ class Batches:
             turns[name] = Turn(state, mine, frozenset()) if aside else turn(before.topics.get(name, _NEW), state, mine)
         topics = [Topic(name, found.state, self._format.schemas.layout, before.topics.get(name)) for name, found in turns.items()]
         held = Held(ready, groups, arrow) if any(topic.is_table and self._job.last_counts(topic.table) for topic in topics) else None
-        return TurnRecords(ready, groups, states, turns, topics, held, max(DIVIDED, total // cores))
+        return TurnRecords(records.sparkSession, ready, groups, states, turns, topics, held, max(DIVIDED, total // cores))
 
     def _checked(self, name: str, before: TopicState, state: TopicState) -> TopicState:
         """A topic's state; it is set aside if its new layouts are not a table's."""
@@ -366,6 +353,11 @@ class Batches:
             return 0
         return int(self._checkpoint.ahead(number, name, lambda: reduce(DataFrame.unionByName, frames)).count())
 
+    def _later(self, written: tuple[int, str]) -> Later:
+        """The records for the next turn."""
+        (cut,) = self._checkpoint.made([written[0]], written[1])
+        return Later(lambda: cut)
+
     @staticmethod
     def _all(work: Callable[[Topic], Planned], topics: Sequence[Topic], spark: SparkSession) -> list[Planned]:
         """The result of ``work`` for each topic, several in parallel. Most of the time is planning, for which Spark uses one thread."""
@@ -382,14 +374,14 @@ class Batches:
 
     def _one(self, number: int, topic: Topic, read: TurnRecords, kept: list[Kept], unfilled: Collection[str]) -> Planned:
         """The plan of one topic. What it keeps is added to ``kept``. Tables of the topics in ``unfilled`` are not read."""
-        groups, cut = read.turns[topic.name].groups, read.ready
+        groups = read.turns[topic.name].groups
         state = replace(topic.state, awaited=(), followed=topic.newest)
-        if read.held is not None and topic.name not in unfilled and self._job.last_counts(topic.table):
+        if read.held is not None and self._job.last_counts(topic.table):
             readings = [(group, *found) for group in groups if (found := reading(topic, group)) is not None]
-            effects = self._driver.effects(read.held, topic, readings)
+            effects = self._driver.effects(read.session, read.held, topic, readings)
             if effects is not None:
                 return Planned(effects, state, None)
-        changes = self._readings.changes(topic, groups, cut)
+        changes = self._readings.changes(topic, groups, read.ready.rows)
         if changes is None:
             return Planned(None, topic.state, None)
         if sum(group.records for group in groups) < read.divided:
@@ -399,7 +391,7 @@ class Batches:
             # Otherwise each later plan would contain this one.
             work = replace(work, changes=_keep(changes, kept))
             work, state, places = self._moved(work, state)
-            held = None if places is None else cut.where(F.col("topic") == topic.name).join(places, list(_PLACE), "left_semi")
+            held = None if places is None else read.ready.rows.where(F.col("topic") == topic.name).join(places, list(_PLACE), "left_semi")
         planned = self._job.plan(work, state)
         if planned is None:
             return Planned(None, state, held)
@@ -455,7 +447,7 @@ def _deferred(read: TurnRecords, plans: Mapping[str, Planned], split: Split | No
     return {
         _WAITING: [] if split is None or split.late is None else [split.late],
         _HALVES: [one.held for one in plans.values() if one.held is not None],
-        _LATER: [of_keys(read.ready, name, found.later) for name, found in read.turns.items() if found.later],
+        _LATER: [of_keys(read.ready.rows, name, found.later) for name, found in read.turns.items() if found.later],
     }
 
 

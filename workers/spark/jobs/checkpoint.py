@@ -70,8 +70,8 @@ class Checkpoint:
     def __init__(self, spark: SparkSession, folder: str) -> None:
         self._spark = spark
         self._folder = folder.rstrip("/") + "/understudy"
-        self._newest: tuple[int, dict[tuple[str, int], int]] | None = None
-        """The last batch of :meth:`counts`, and its ends."""
+        self._newest: tuple[int, dict[tuple[str, int], int], dict[tuple[str, int], int]] | None = None
+        """The last batch of :meth:`ranges`, its ends and its begins."""
 
     @property
     def stream(self) -> str:
@@ -128,19 +128,28 @@ class Checkpoint:
         batch = self.finished() if batch is None else batch
         return {} if batch is None else self._offsets(batch, _START_AGAIN)
 
-    def counts(self, batch: int) -> dict[str, int]:
-        """The number of offsets of each topic in ``batch``; nothing for the first batch, whose begin is not known.
+    def ranges(self, batch: int) -> dict[tuple[str, int], tuple[int | None, int]]:
+        """Topic partition → the offset at which ``batch`` begins there, and the one at which it ends, if it has any between them.
 
-        A topic has at most so many records there: some offsets have none.
+        The begin is None in a partition that the batch before did not have. There is nothing for the first batch, whose begin is not known.
         """
         if batch == 0:
             return {}
-        ends = self.offsets(batch)
-        begins = self._newest[1] if self._newest is not None and self._newest[0] == batch - 1 else self.offsets(batch - 1)
-        self._newest = batch, ends
+        if self._newest is None or self._newest[0] != batch:
+            begins = self._newest[1] if self._newest is not None and self._newest[0] == batch - 1 else self.offsets(batch - 1)
+            self._newest = batch, self.offsets(batch), begins
+        _, ends, begins = self._newest
+        found = {place: (begins.get(place), end) for place, end in ends.items()}
+        return {place: (begin, end) for place, (begin, end) in found.items() if begin != end}
+
+    def counts(self, batch: int) -> dict[str, int]:
+        """The number of offsets of each topic in ``batch``; nothing for the first batch.
+
+        A topic has at most so many records there: some offsets have none.
+        """
         found: Counter[str] = Counter()
-        for (topic, partition), end in ends.items():
-            found[topic] += end - begins.get((topic, partition), 0)
+        for (topic, _), (begin, end) in self.ranges(batch).items():
+            found[topic] += end - (begin or 0)
         return {topic: count for topic, count in found.items() if count}
 
     def _offsets(self, batch: int, remedy: str) -> dict[tuple[str, int], int]:

@@ -100,7 +100,7 @@ class Rebuild:
         records = self._read(first, self._broker.ends([topic]))
         cut = self._format.cut(records)
         groups = survey(cut, self._format.signs)
-        states = learned({}, groups, cut, self._format.schemas, records, passing=[topic])
+        states = learned({}, groups, lambda: cut, self._format.schemas, records, passing=[topic])
         found = Topic(topic, states.get(topic, TopicState()), self._format.schemas.layout)
         changes = Readings().changes(found, groups, cut) if found.is_table else None
         if changes is None:

@@ -7,10 +7,9 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from py4j.protocol import Py4JJavaError
@@ -26,15 +25,17 @@ from workers.spark.jobs.backlog import expect_unread
 from workers.spark.jobs.batch_totals import BatchTotals, said_of, summary
 from workers.spark.jobs.batches import Batches, Job
 from workers.spark.jobs.checkpoint import Checkpoint, State
+from workers.spark.jobs.direct_records import DirectRecords
 from workers.spark.jobs.end_signals import end_signals
 from workers.spark.jobs.history import History
 from workers.spark.jobs.isolation import Isolation
 from workers.spark.jobs.kept_tables import KeptTable, kept_of
 from workers.spark.jobs.metering import CountedSink, counted, metered, resumed, unread_of
 from workers.spark.jobs.mirror import Mirror
-from workers.spark.jobs.mirror_config import ID_BYTES, NEED_AVRO, MirrorConfig, RegistryConfig
+from workers.spark.jobs.mirror_config import NEED_AVRO, MirrorConfig
 from workers.spark.jobs.rebuild import Rebuild
 from workers.spark.jobs.table_ownership import HISTORY, TableOwnership
+from workers.spark.jobs.topic_format import format_of
 from workers.spark.jobs.transactions import Transactions
 from workers.spark.jobs.wal_position import fallen_back, position_of
 from workers.spark.maintenance.maintain import lake_of, maintain
@@ -44,23 +45,12 @@ from workers.spark.session import COLLECTOR, JAVA_OPTIONS, SHUFFLE_PARTITIONS, f
 from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, PostgresPlace, SinkPlace, jar_groups, sink_of
 from workers.spark.sinks.ruled_sink import RuledSink, routed
 from workers.spark.source.missing import missing_of
-from workers.spark.source.relation import catalog_of
 from workers.spark.tables.table import Sink, Table
-from workers.spark.topics.apicurio import ApicurioRegistry, UseId, generation_of
 from workers.spark.topics.broker import Broker, Offsets, check_reachable
-from workers.spark.topics.formats import (
-    Format,
-    avro_format,
-    cloud_events_avro_format,
-    cloud_events_format,
-    ext_json_format,
-    json_format,
-    json_schema_format,
-    protobuf_format,
-)
-from workers.spark.topics.id_place import IdPlace
+from workers.spark.topics.cut_records import java_hash
+from workers.spark.topics.formats import Format
+from workers.spark.topics.python_client import client_settings
 from workers.spark.topics.records import read_range, stream_records
-from workers.spark.topics.registry import RegistryAuth, SchemaRegistry
 from workers.spark.topics.topic import Topic, table_of
 from workers.spark.topics.turns import in_force
 
@@ -128,35 +118,6 @@ def place_of(config: MirrorConfig, mirror: str = "") -> SinkPlace:
             return ParquetPlace(str(sink.path), drop)
         case _:
             return PostgresPlace(str(sink.dsn), sink.schemas, mirror, drop)
-
-
-def format_of(config: MirrorConfig) -> Format:
-    """The format of the configuration's topics."""
-    if config.registry is None or config.schema_type is None:
-        build = cloud_events_format if config.format == "cloud-events" else json_format
-        return build(config.placeholder, None if config.dsn is None else catalog_of(config.dsn))
-    registry, place = _registry(config.registry, config.schema_type)
-    match config.format:
-        case "cloud-events-avro":
-            # The data of a CloudEvent has no header, whatever the default of the registry's converters is.
-            return cloud_events_avro_format(config.placeholder, registry, replace(place, size=place.size or ID_BYTES["4-bytes"]))
-        case "ext-json":
-            return ext_json_format(config.placeholder, registry)
-        case "protobuf":
-            return protobuf_format(config.placeholder, registry, None if config.dsn is None else catalog_of(config.dsn))
-        case "json-schema":
-            return json_schema_format(config.placeholder, registry)
-        case _:
-            return avro_format(config.placeholder, registry, place)
-
-
-def _registry(known: RegistryConfig, kind: str) -> tuple[SchemaRegistry, IdPlace]:
-    """The registry, and where records have the ids of their schemas, by default as the registry's own converters write them."""
-    auth = RegistryAuth(known.user, known.password, known.token, None if known.ca is None else Path(known.ca))
-    generation = generation_of(known.url)
-    use_id: UseId = "globalId" if known.use_id == "globalId" or (known.use_id is None and generation == 2) else "contentId"
-    place = IdPlace(ID_BYTES[known.id_place or ("headers" if generation == 2 else "4-bytes")], use_id)
-    return (SchemaRegistry(known.url, auth, kind) if generation is None else ApicurioRegistry(known.url, use_id, auth, kind)), place
 
 
 class Run:
@@ -330,7 +291,9 @@ def _run(
     rebuild: Sequence[str],
 ) -> None:
     session, say = spark or session_of(config, name), say or _print
-    try:
+    with ExitStack() as opened:
+        if spark is None:
+            opened.callback(session.stop)
         broker = Broker(session, config.bootstrap, config.kafka)
         # Spark's own trigger of this name is not used: it fails on the batch that is repeated after a crash (4.1.1, the newer reader).
         now = config.trigger == "available-now"
@@ -345,6 +308,9 @@ def _run(
         records = partial(read_range, session, config.bootstrap, options=config.kafka)
         again = Rebuild(checkpoint, broker, topics, form, records, suffix)
         figures = Figures(between=config.between)
+        direct = _direct(config, form, session, checkpoint)
+        if direct is not None:
+            opened.callback(direct.close)
         batches = Batches(
             checkpoint,
             form,
@@ -353,6 +319,7 @@ def _run(
             transactions_of(config),
             partial(_behind, config, session, checkpoint, ends),
             checkpoint.counts,
+            direct=(lambda _batch, _octets: None) if direct is None else direct.of,
             missing=None if config.dsn is None else missing_of(config.dsn),
             ownership=TableOwnership(checkpoint, sink, rebuild, again.lacks, suffix),
             isolation=isolation,
@@ -371,9 +338,12 @@ def _run(
             _follow(run, config, session, checkpoint)
         if now:
             _check_complete(checkpoint.last(), time.time())
-    finally:
-        if spark is None:
-            session.stop()
+
+
+def _direct(config: MirrorConfig, form: Format, session: SparkSession, checkpoint: Checkpoint) -> DirectRecords | None:
+    """The reader of records without a Spark job; None if it cannot read topics of this format, or connect to this Kafka."""
+    settings = client_settings(config.bootstrap, config.kafka)
+    return None if settings is None or form.embedded is None else DirectRecords(java_hash(session), checkpoint, settings)
 
 
 def _opened(config: MirrorConfig, session: SparkSession, say: Callable[[str], None]) -> Checkpoint:

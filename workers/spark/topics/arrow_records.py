@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,10 +17,17 @@ _FLAGS: Final = ("placeholders", "truncates", "begins", "moves")
 
 
 class ArrowRecords:
-    """Cut records (:mod:`workers.spark.topics.records`) whose values and keys are JSON. ``table`` has their columns."""
+    """Cut records (:mod:`workers.spark.topics.records`) whose values and keys are JSON. ``table`` has their columns.
 
-    def __init__(self, table: pa.Table) -> None:
+    ``schema`` returns the schema that the records of a layout embedded, if it is known.
+    """
+
+    def __init__(self, table: pa.Table, schema: Callable[[int | None], str | None] = lambda _layout: None) -> None:
+        self.schema: Final = schema
         self._table: Final = table.append_column("empty", pc.is_null(table["value"]))
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
 
     def groups(self, signs: Signs) -> Sequence[Group]:
         """The same groups as those of :meth:`workers.spark.topics.survey.Survey.groups`."""
@@ -54,6 +61,13 @@ class ArrowRecords:
         table, wanted = self._table, (group.topic, group.layout, group.key_layout, group.empty)
         mine = [pc.is_null(table[name]) if value is None else pc.equal(table[name], value) for name, value in zip(_BY, wanted, strict=True)]
         return table.filter(pc.and_(pc.and_(mine[0], mine[1]), pc.and_(mine[2], mine[3])))
+
+    def sample(self, group: Group) -> Mapping[str, Any]:
+        """The record that the group shows, with ``value_schema`` and ``key_schema``."""
+        partition, offset = group.sample
+        mine = self.of(group)
+        (row,) = mine.filter(pc.and_(pc.equal(mine["partition"], partition), pc.equal(mine["offset"], offset))).to_pylist()
+        return {**row, "value_schema": self.schema(group.layout), "key_schema": self.schema(group.key_layout)}
 
 
 def arrow_records(cut: DataFrame) -> ArrowRecords:

@@ -13,6 +13,7 @@ from functools import partial
 from pyspark.sql import DataFrame
 
 from workers.spark.source.catalog import Catalog
+from workers.spark.topics.arrow_records import ArrowRecords
 from workers.spark.topics.cloud_events.avro_data import CloudEventAvroSchemas, cut_cloud_events_avro
 from workers.spark.topics.cloud_events.json_data import CloudEventSchemas, cut_cloud_events
 from workers.spark.topics.ext_json import cut_ext_json, ext_json_language
@@ -23,7 +24,7 @@ from workers.spark.topics.protobuf.schema import protobuf_language
 from workers.spark.topics.records import Cut, Embedded, cut_json, json_cut
 from workers.spark.topics.registered import RegisteredSchemas, avro_language
 from workers.spark.topics.registry import SchemaRegistry
-from workers.spark.topics.survey import AVRO_SIGNS, Signs, json_signs
+from workers.spark.topics.survey import AVRO_SIGNS, Group, Signs, json_signs
 from workers.spark.topics.topic import Schemas, Texts
 
 
@@ -38,6 +39,8 @@ class Format:
     """``cut`` for records of which many are known to have these schemas. None for a format that does not embed schemas."""
     embedded: Callable[[DataFrame], Texts] | None = None
     """The schemas that these records of Kafka embed. None for such a format."""
+    embedded_in: Callable[[ArrowRecords, Sequence[Group]], Texts] = lambda _records, _groups: {}
+    """Those that the records of these groups embed, as far as Python can read them."""
     json: bool = False
     """Whether the values and keys of cut records are JSON, as JsonConverter writes it, in columns of text."""
 
@@ -45,7 +48,7 @@ class Format:
 def json_format(placeholder: str, catalog: Catalog | None) -> Format:
     """JsonConverter's format, with and without schemas."""
     schemas, signs = JsonSchemas(placeholder, catalog), json_signs(placeholder)
-    return Format(cut_json, schemas, signs, lambda usual: json_cut(usual=usual), schemas.embedded, json=True)
+    return Format(cut_json, schemas, signs, lambda usual: json_cut(usual=usual), schemas.embedded, schemas.embedded_in, json=True)
 
 
 def cloud_events_format(placeholder: str, catalog: Catalog | None) -> Format:

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.failure import UNREADABLE, JobError
 from workers.spark.source.catalog import Catalog, connect_schema
+from workers.spark.topics.arrow_records import ArrowRecords
 from workers.spark.topics.known import Known, Unreadable
 from workers.spark.topics.layouts import Layout, connect_layout, is_table
 from workers.spark.topics.records import cut_json, schema_text
@@ -38,6 +39,11 @@ class JsonSchemas:
         """The schemas that ``records`` embed. Others would depend on all records of their topics."""
         return self._found(records, _with_schemas(records).where(F.col("value_schema").isNotNull()))
 
+    def embedded_in(self, records: ArrowRecords, groups: Sequence[Group]) -> Texts:
+        """The schemas that the records of these groups embed, as far as it is known which these are."""
+        rows = [records.sample(group) for group in groups if not group.empty and records.schema(group.layout) is not None]
+        return {(row["topic"], row["layout"], row["key_layout"]): self._readable(None, row) for row in rows}
+
     def _found(self, records: DataFrame, cut: DataFrame) -> Texts:
         return {(row["topic"], row["layout"], row["key_layout"]): self._readable(records, row) for row in cut.collect()}
 
@@ -52,7 +58,8 @@ class JsonSchemas:
         if {"specversion", "data"} <= event.keys():
             raise JobError(UNREADABLE, "CloudEventsConverter wrote it. Set format to cloud-events.")
 
-    def _readable(self, records: DataFrame, row: Row) -> Text | Unreadable:
+    def _readable(self, records: DataFrame | None, row: Row | Mapping[str, Any]) -> Text | Unreadable:
+        """The schemas of a cut record. ``records`` are Kafka's of the batch; a record that embeds its value's schema needs none."""
         place = f"partition {row['partition']}, offset {row['offset']}"
         try:
             value, key = self._texts(records, row["topic"], row["layout"], *(row[name] for name in (*_TEXTS, "value", "key")))
@@ -93,7 +100,7 @@ class JsonSchemas:
 
     def _texts(
         self,
-        records: DataFrame,
+        records: DataFrame | None,
         topic: str,
         layout: int | None,
         value_schema: str | None,
@@ -108,6 +115,7 @@ class JsonSchemas:
             self.check(event)
         if not isinstance(event, dict) or ("op" in event and "source" not in event) or event.get("op") == "m":
             return None, None
+        assert records is not None  # noqa: S101 - see _readable
         cut = cut_json(records)
         shown = _shown(cut.where((F.col("topic") == topic) & F.col("layout").eqNullSafe(layout) & F.col("value").isNotNull()))
         source = event.get("source")
@@ -126,7 +134,7 @@ class JsonSchemas:
         return json.dumps(schema), key_schema or bare_key(key, {str(column["field"]): column for column in columns})
 
 
-def _seen(row: Row) -> Seen | None:
+def _seen(row: Row | Mapping[str, Any]) -> Seen | None:
     """What the payload shows, as :meth:`JsonSchemas.places` reads it; None for JSON that Python does not read."""
     try:
         event = json.loads(row["value"])

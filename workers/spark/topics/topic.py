@@ -68,7 +68,7 @@ class Schemas(Protocol):
 def learned(
     states: Mapping[str, TopicState],
     groups: Sequence[Group],
-    cut: DataFrame,
+    cut: Callable[[], DataFrame],
     schemas: Schemas,
     raw: DataFrame,
     kept: Texts | None = None,
@@ -76,8 +76,9 @@ def learned(
 ) -> dict[str, TopicState]:
     """``states`` with the additions of the groups: new layouts, the last commit of each, and the topics that are set aside.
 
-    ``raw`` are Kafka's records of the batch. ``kept`` has the texts for groups of earlier batches. A topic with an unreadable record is
-    set aside as a whole. For topics in ``passing`` such records are ignored instead, as are records that are not a table's.
+    ``cut`` returns the cut records of the groups. ``raw`` are Kafka's records of the batch. ``kept`` has the texts for groups of earlier
+    batches. A topic with an unreadable record is set aside as a whole. For topics in ``passing`` such records are ignored instead, as are
+    records that are not a table's.
     """
     topics, seen = dict(states), {}
     samples = {(group.topic, group.layout, group.key_layout): group.sample for group in groups if not group.empty}
@@ -108,6 +109,11 @@ def schemas_of(places: Iterable[LayoutPlace], states: Mapping[str, TopicState]) 
     """The texts of the layouts' schemas, as far as the states have them."""
     found = (_known(states, place) for place in places)
     return list(dict.fromkeys((known.value_schema, known.key_schema) for known in found if known is not None))
+
+
+def is_known(states: Mapping[str, TopicState], group: Group) -> bool:
+    """Whether the group's layout is one of its topic's state. Pure."""
+    return _known(states, (group.topic, group.layout, group.key_layout)) is not None
 
 
 def unknown(states: Mapping[str, TopicState], groups: Sequence[Group], schemas: Schemas, raw: DataFrame, kept: Texts) -> Texts:
@@ -141,7 +147,7 @@ Places = Mapping[tuple[int | None, int | None], tuple[int, int]]
 
 
 def _places(
-    topics: Mapping[str, TopicState], groups: Sequence[Group], cut: DataFrame, schemas: Schemas
+    topics: Mapping[str, TopicState], groups: Sequence[Group], cut: Callable[[], DataFrame], schemas: Schemas
 ) -> dict[str, tuple[Places, tuple[str, str] | None]]:
     """For topics with several layouts, or of which no record was seen: the last commit of each layout, and the table."""
     read = {group.topic for group in groups if not group.empty}
@@ -162,7 +168,7 @@ def _places(
     place = F.when(~F.col("b.op").eqNullSafe("t"), place)
     named = F.when(F.col("b.table").isNotNull(), F.struct("b.schema", "b.table"))
     rows = (
-        schemas.places(cut.where(looked), wanted)
+        schemas.places(cut().where(looked), wanted)
         .groupBy("topic", "layout", "key_layout")
         .agg(F.max(place).alias("place"), F.min(named).alias("table"))
         .collect()
