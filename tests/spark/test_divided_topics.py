@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from tests.support.spark.memory_sink import MemorySink
 from tests.support.spark.topic_log import TopicLog
+from workers.spark.effects import small_batches
 from workers.spark.jobs import batches
 from workers.spark.jobs.batches import Batches, Work
 from workers.spark.jobs.checkpoint import Checkpoint
@@ -41,6 +42,8 @@ def test_topics_of_less_than_a_core_have_one_task(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least: int, tasks: list[int]
 ) -> None:
     monkeypatch.setattr(batches, "DIVIDED", least)
+    # Otherwise no task processes so few changes.
+    monkeypatch.setattr(small_batches, "RECORDS", 0)
     sink = MemorySink(spark)
     job = Watched(sink)
     large, other = TopicLog(), TopicLog(topic="shop.public.others")
