@@ -1,8 +1,10 @@
-"""A Delta table that was small and grows by rows with higher keys: nothing is looked for in its first file."""
+"""A Delta table that has outgrown the small ones: rows with higher keys are not looked for, and small tables do not wait for it."""
 
 from __future__ import annotations
 
 import json
+import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,10 @@ from pyspark.sql import SparkSession
 
 from tests.support.spark.sink_rig import PLAIN, effects, few, shown, up
 from workers.spark.sinks import small_tables
+from workers.spark.sinks.delta.deletion_vectors import DeletionVectors
 from workers.spark.sinks.delta.marked_rows import MarkedRows
 from workers.spark.sinks.delta.sink import DeltaSink
+from workers.spark.sinks.small_tables import SmallTables
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["same process", "next process"])
@@ -52,3 +56,22 @@ def test_rows_with_higher_keys_are_only_added(spark: SparkSession, tmp_path: Pat
     (line,) = [line for line in (log / f"{1:020}.json").read_text(encoding="utf-8").splitlines() if '"add"' in line]
     stats = json.loads(json.loads(line)["add"]["stats"])
     assert (stats["numRecords"], list(stats["minValues"].values()), list(stats["maxValues"].values())) == (3, [1], [10])
+
+
+def test_small_and_large_tables_are_changed_at_the_same_time(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(small_tables, "ROWS", 4)
+    sink, large = DeltaSink(spark, str(tmp_path)), replace(PLAIN, name="large")
+    sink.apply(0, [effects(spark, table, [up(at, "a", 1) for at in (1, 2)]) for table in (PLAIN, large)])
+    sink.apply(1, [few(spark, PLAIN, [up(1, "b", 2)]), few(spark, large, [up(at, "b", 2) for at in range(6)])])
+    # Each waits until both have begun.
+    both = threading.Barrier(2, timeout=60)
+    for owner in (SmallTables, DeletionVectors):
+
+        def waits(self: Any, one: Any, *more: Any, own: Any = owner.applied, **named: Any) -> Any:
+            both.wait()
+            return own(self, one, *more, **named)
+
+        monkeypatch.setattr(owner, "applied", waits)
+    sink.apply(2, [few(spark, PLAIN, [up(1, "c", 3)]), few(spark, large, [up(at, "c", 3) for at in range(1, 7)])])
+    assert shown(sink, PLAIN) == [(1, "c", 3), (2, "a", 1)]
+    assert shown(sink, large) == [(0, "b", 2), *((at, "c", 3) for at in range(1, 7))]

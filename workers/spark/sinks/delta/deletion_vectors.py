@@ -78,12 +78,15 @@ class DeletionVectors:
         """The folders of tables whose small files could not be joined."""
         self._lock = threading.Lock()
 
+    def begin(self) -> None:
+        """Begin a batch."""
+        self._batch += 1
+
     def left(self, effects: Sequence[Effects], place: Callable[[Table], str], threads: int) -> Sequence[Effects]:
         """Apply those of the effects whose rows the driver can hold, several at once. Return the others.
 
-        ``place`` gives a table's folder. Each batch begins with this call.
+        ``place`` gives a table's folder.
         """
-        self._batch += 1
         return not_applied(effects, place, self.applied, threads)
 
     def applied(self, effects: Effects, path: str) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Final
 
+from pyspark import inheritable_thread_target
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import (
     ByteType,
@@ -98,13 +100,20 @@ class DeltaSink(LakeSink):
         """The effects whose rows the driver does not hold. The others are applied: few rows of small tables, and such rows of others."""
         if self._folder is None:
             return effects
-        rest = self._few.left(effects, self._path, self._size, self._threads)
-        self._few.checkpoint()
         if self._readers != "spark":
+            rest = self._few.left(effects, self._path, self._size, self._threads)
+            self._few.checkpoint()
             return rest
-        others = self._vectors.left(rest, self._path, self._threads)
+        self._vectors.begin()
+        # The two parts have no table in common, so the effects on a table stay in order.
+        large = [one for one in effects if self._sizes.get(self.identifier(one.table), 0) > SMALL]
+        with ThreadPoolExecutor(1, thread_name_prefix="large") as pool:
+            marked = pool.submit(inheritable_thread_target(self._spark)(self._vectors.left), large, self._path, self._threads)
+            small = self._few.left(without(effects, large), self._path, self._size, self._threads)
+        self._few.checkpoint()
+        others = [*marked.result(), *self._vectors.left(small, self._path, self._threads)]
         self._vectors.tidy()
-        for one in without(rest, others):
+        for one in without([*large, *small], others):
             self._is_large(one.table)
         return others
 
