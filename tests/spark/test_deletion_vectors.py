@@ -16,6 +16,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quicksta
 from pyspark.sql import SparkSession
 
 from tests.support.spark.sink_rig import INT, LONG, PLAIN, TEXT, Rows, down, effects, few, of_all_types, shown, table, up
+from workers.quickstart.embedded.wait import wait_until
 from workers.spark.sinks import small_tables
 from workers.spark.sinks.delta import checkpoints, deletion_vectors, joined_files, small
 from workers.spark.sinks.delta.commit import DeltaTableFiles
@@ -118,14 +119,13 @@ def rig(spark: SparkSession, tmp_path: Path) -> Rig:
 
 def test_rows_come_change_and_go_without_a_merge(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "COMMITS", 4)
-    before, chance = len(commits(rig.folder)), random.Random(7)
+    before, luck = len(commits(rig.folder)), random.Random(7)
     for batch in range(9):
-        keys = chance.sample(range(ROWS + 20), 40)
-        rows = [down(key) if chance.random() < 0.3 else up(key, text(batch), chance.randrange(9)) for key in keys]
+        rows = [down(at) if luck.random() < 0.3 else up(at, text(batch), luck.randrange(9)) for at in luck.sample(range(ROWS + 20), 40)]
         (rig.few, rig.many, rig.spread)[batch % 3](rows)
         rig.check()
     assert merged(rig.folder)[before:] == [False] * 9
-    assert list((rig.folder / "s" / "t" / "_delta_log").glob("*.checkpoint.parquet"))
+    wait_until(lambda: list((rig.folder / "s" / "t" / "_delta_log").glob("*.checkpoint.parquet")), "a checkpoint")
     # Delta's own command finds the table in order.
     rig.spark.sql(f"OPTIMIZE delta.`{rig.folder}/s/t`")
     rig.check()
