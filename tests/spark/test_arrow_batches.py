@@ -23,7 +23,7 @@ from tests.support.spark.topic_log import ID, NAME, Json, Record, TopicLog, cent
 from workers.spark.effects import in_driver, small_batches
 from workers.spark.effects.arrow_batches import ArrowBatches
 from workers.spark.effects.in_driver import InDriver
-from workers.spark.effects.kept import Later
+from workers.spark.effects.later import Later
 from workers.spark.effects.small_batches import Reading
 from workers.spark.failure import JobError
 from workers.spark.jobs.batches import Batches

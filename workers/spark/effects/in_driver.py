@@ -1,7 +1,7 @@
 """Decides which batches the driver decodes itself, without a job for each topic, and in which way.
 
-- Cut records of JSON with up to :data:`RECORDS` records are read into the driver by one job, which takes the place of the survey's
-  (:mod:`workers.spark.effects.arrow_batches`).
+- Up to :data:`RECORDS` records of JSON are read into the driver, without a job (:mod:`workers.spark.jobs.direct_records`) or by one, which
+  takes the place of the survey's, and decoded in Python (:mod:`workers.spark.effects.arrow_batches`).
 - Of other batches, and for topics whose records need Spark's functions, up to 2,000 records are read by a second job
   (:mod:`workers.spark.effects.small_batches`).
 """
@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from workers.spark.effects.arrow_batches import ArrowBatches
-from workers.spark.effects.kept import Later
+from workers.spark.effects.later import Later
 from workers.spark.effects.small_batches import Few, Reading, SmallBatches, few
 from workers.spark.fallback import Fallbacks
 from workers.spark.tables.table import Effects
@@ -32,7 +32,7 @@ OF_A_TOPIC: Final = 50_000
 OCTETS: Final = 128 * 1024 * 1024
 """The most bytes of their payloads and keys, as far as earlier batches show how long they are."""
 FEW: Final = 2_000
-"""The most records of a topic whose length is not known."""
+"""The most records of a topic whose length is not known, if a job reads them."""
 
 
 class Held:

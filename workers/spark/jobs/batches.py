@@ -19,8 +19,9 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.compilation import TOPICS, Compilation, compiled
 from workers.spark.effects.in_driver import Held, InDriver
-from workers.spark.effects.kept import Kept, Later
+from workers.spark.effects.kept import Kept
 from workers.spark.effects.known_rows import known_rows
+from workers.spark.effects.later import Later
 from workers.spark.effects.lineage import Lineage
 from workers.spark.effects.moves import filled, fitted, held_columns, images, torn, trails
 from workers.spark.jobs.batch_totals import BatchTotals, said_of
