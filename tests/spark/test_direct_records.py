@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')")
 
+from aiokafka import ConsumerRecord
 from aiokafka.errors import KafkaConnectionError, OffsetOutOfRangeError
 
 from tests.spark.test_topics_live import configured, written
@@ -178,3 +179,19 @@ def test_after_a_failure_spark_reads_some_batches(monkeypatch: pytest.MonkeyPatc
     assert caplog.text.count("The reading of records of table t failed") == 1
     checkpoint.found = {}
     assert not asked(8 + PAUSE)
+
+
+def test_too_many_bytes_are_left_to_spark(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    record = ConsumerRecord("t", 0, 0, 0, 0, b'{"id":1}', b'{"op":"c"}', None, 8, 10, ())
+
+    class Reader(FakeReader):
+        def read(self, *given: Any) -> None:
+            _, take = given
+            take(("t", 0), [record] * 10)
+
+    monkeypatch.setattr(direct_records, "RangeReader", Reader)
+    checkpoint: Any = FakeCheckpoint()
+    direct = DirectRecords(lambda _octets, _seed: 0, checkpoint, {})
+    read = [direct.of(batch, octets) for batch, octets in ((5, 10_000), (6, 100), (7, 10_000))]
+    assert [None if found is None else len(found) for found in read] == [10, None, 10]
+    assert not caplog.records
