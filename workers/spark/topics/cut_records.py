@@ -141,6 +141,7 @@ def _bare(text: bytes) -> tuple[bytes | None, tuple[str, ...] | None]:
 def java_hash(session: SparkSession) -> Hash:
     """Spark's own hash."""
     java: Any = session.sparkContext._jvm  # noqa: SLF001 - no function of PySpark hashes a value without a query
-    hashed = java.org.apache.spark.sql.catalyst.expressions.XXH64.hashUnsafeBytes
+    # The class has a static method of the same name. Py4J finds it only if Java lists it before the other one, in an order that varies.
+    seeded = java.org.apache.spark.sql.catalyst.expressions.XXH64
     start = int(java.org.apache.spark.unsafe.Platform.BYTE_ARRAY_OFFSET)
-    return lambda octets, seed: int(hashed(bytearray(octets), start, len(octets), seed))
+    return lambda octets, seed: int(seeded(seed).hashUnsafeBytes(bytearray(octets), start, len(octets)))
