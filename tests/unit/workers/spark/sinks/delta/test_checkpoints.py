@@ -12,6 +12,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'spark')"
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
+from workers.quickstart.embedded.wait import wait_until
 from workers.spark.sinks.delta.checkpoints import COMMITS, Checkpoints
 from workers.spark.tables.table import Table
 
@@ -51,8 +52,12 @@ def test_a_batch_does_not_wait() -> None:
     assert first.commits == COMMITS
     second.end.set()
     assert second.done.wait(30)
-    while first.commits:
+
+    def taken() -> bool:
         checkpoints.write(known)
+        return first.commits == 0
+
+    wait_until(taken, "the next one")
     assert first.begun.wait(30)
     first.end.set()
 
@@ -66,6 +71,10 @@ def test_failures_are_reported_while_the_session_is_open(
     failing.end.set()
     last.end.set()
     checkpoints.write(named(failing))
-    while not last.done.is_set():
+
+    def done() -> bool:
         checkpoints.write(named(Held(0), last))
+        return last.done.is_set()
+
+    wait_until(done, "the next one")
     assert ("The checkpoint of the log of table s.t0 failed with Py4JError" in caplog.text) == active
