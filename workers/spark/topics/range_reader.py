@@ -25,7 +25,7 @@ _CLIENT: Final[Mapping[str, Any]] = {
     "enable_auto_commit": False,
     # The caller knows which offsets there are. If Kafka has removed them, Spark's reader says so.
     "auto_offset_reset": "none",
-    "check_crcs": False,
+    # As with Spark's reader (workers.spark.topics.records): a partition without further records must not hold up the answers for others.
     "fetch_max_wait_ms": 5,
     "max_partition_fetch_bytes": _FETCHED,
     "request_timeout_ms": int(WAIT_SECONDS * 1000),
