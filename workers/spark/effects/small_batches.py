@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate
 from typing import Any, Final
 
 from py4j.protocol import Py4JError
@@ -29,9 +29,9 @@ from workers.spark.tables.local_rows import (
     NotLocal,
     Projection,
     attributes_of,
+    chosen,
     collected,
     effects_kind,
-    gathered,
     joined_text,
     key_text,
     keyable,
@@ -140,8 +140,8 @@ class SmallBatches:
                 ):
                     last[change.key] = change
             rows.append(plan.projection.columns(made, range(1, 6)))
-        chosen = sorted((change.rows, change.place) for change in last.values())
-        found = gathered(session, [rows[at].slice(first, end) for at, first, end in _runs(chosen)])
+        firsts = [0, *accumulate(int(one.size()) for one in rows)]
+        found = chosen(session, rows, sorted(firsts[change.rows] + change.place for change in last.values()))
         return Effects(topic.table, local_frame(session, plans[0].attributes, found), former=topic.known, forms=topic.forms)
 
     def _plan(self, records: Few, topic: Topic, reading: Reading) -> _Plan:
@@ -198,10 +198,3 @@ def _changes(texts: Sequence[str], rows: int) -> Iterator[_Change]:
             yield _Change(
                 int(partition), int(offset), None if lsn is None else int(lsn), None if ts_ms is None else int(ts_ms), key, rows, place
             )
-
-
-def _runs(places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-    """The ordered places as runs: which rows, the first place, and the place after the last one."""
-    for _, run in groupby(enumerate(places), lambda one: (one[1][0], one[1][1] - one[0])):
-        found = [place for _, place in run]
-        yield *found[0], found[-1][1] + 1

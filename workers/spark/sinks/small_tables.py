@@ -9,11 +9,10 @@ Spark's MERGE of a few rows takes about a second of CPU time, nearly all of it f
 
 from __future__ import annotations
 
-import json
 import threading
 from abc import ABC, abstractmethod
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
@@ -21,26 +20,28 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import DataType, StringType, StructType
+from pyspark.sql.types import DataType, StructType
 
 from workers.spark.fallback import Fallbacks
+from workers.spark.sinks.held_keys import HeldKeys
 from workers.spark.sinks.incoming import own_columns, side_by_side
 from workers.spark.tables.local_rows import (
     JavaRows,
     NotLocal,
     Projection,
     attributes_of,
+    chosen,
     collected,
     effects_kind,
-    growing,
-    joined_text,
     key_text,
     keyable,
+    listed,
     local_frame,
     local_rows,
+    plain_texts,
 )
 from workers.spark.tables.names import quoted
-from workers.spark.tables.table import LSN, POSITION, UPSERT, Effects, Table, keys_of, shape_of
+from workers.spark.tables.table import LSN, POSITION, UPSERT, Effects, Table, shape_of
 
 SMALL: Final = 256 * 1024
 """The most bytes of a small table's files."""
@@ -85,38 +86,14 @@ class TableFiles(Protocol):
 class Held:
     """A table's rows as of the version of ``files``.
 
-    ``rows`` is a Java list of ``InternalRow``. ``keys`` has the key of each row, ``places`` the place of each key.
+    ``keys`` are those of ``rows``, in the same order.
     """
 
     table: Table
     files: TableFiles
-    rows: Any
-    keys: list[str]
-    places: dict[str, int]
+    rows: JavaRows
+    keys: HeldKeys
     incoming: Projection
-
-    def put(self, key: str, row: Any) -> str:
-        """Add a row, or replace the one with its key. Returns the word for it in Delta's history."""
-        place = self.places.get(key)
-        if place is not None:
-            self.rows.set(place, row)
-            return "Updated"
-        self.places[key] = len(self.keys)
-        self.keys.append(key)
-        self.rows.add(row)
-        return "Inserted"
-
-    def take(self, key: str) -> str | None:
-        """Remove the row with this key. The last row takes its place. Returns as :meth:`put`, None without such a row."""
-        place = self.places.pop(key, None)
-        if place is None:
-            return None
-        last = self.keys.pop()
-        row = self.rows.pop()
-        if last != key:
-            self.rows.set(place, row)
-            self.keys[place], self.places[last] = last, place
-        return "Deleted"
 
 
 class SmallTables(ABC):
@@ -143,22 +120,31 @@ class SmallTables(ABC):
         return of
 
     def left(
-        self, effects: Sequence[Effects], place: Callable[[Table], str], size: Callable[[Effects], int | None], threads: int
+        self,
+        effects: Sequence[Effects],
+        place: Callable[[Table], str],
+        size: Callable[[Effects], int | None],
+        threads: int,
+        otherwise: Callable[[Effects, str], bool] = lambda _effects, _place: False,
     ) -> Sequence[Effects]:
         """Apply the effects that are few rows of small tables, several at once. Return the others, which need a MERGE.
 
-        ``place`` gives a table's place, ``size`` the bytes of its files, or None if that is not known. Rows that a job has computed are in
-        the driver afterwards.
+        ``place`` gives a table's place, ``size`` the bytes of its files, or None if that is not known. ``otherwise`` may apply the others:
+        it is called with the effects and the table's place, and returns whether it has. Rows that a job has computed are in the driver
+        afterwards.
         """
         computed: dict[int, JavaRows] = {}
 
         def attempt(one: Effects, name: str) -> bool:
             known = size(one)
-            return (known or 0) <= SMALL and self.applied(one, name, computed, small=known is not None)
+            if (known or 0) <= SMALL and self.applied(one, name, computed, small=known is not None):
+                return True
+            self.forget([name])
+            return otherwise(_in_driver(one, computed), name)
 
         rest = not_applied(effects, place, attempt, threads)
         self.forget([place(one.table) for one in rest])
-        return [_in_driver(one, computed[id(one)]) if id(one) in computed else one for one in rest]
+        return [_in_driver(one, computed) for one in rest]
 
     def applied(self, effects: Effects, path: str, computed: dict[int, JavaRows], *, small: bool) -> bool:
         """Apply the effects to the table at ``path`` if they and the table are small. False: nothing of them is applied.
@@ -189,13 +175,13 @@ class SmallTables(ABC):
                 return False
             if held is None or shape_of(held.table) != shape_of(effects.table):
                 held = self._loaded(session, effects.table, path)
-            if held is None or not _changed(held, rows, effects.seen):
+            if held is None or not _changed(session, held, rows, effects.seen):
                 return False
         except FAILURES as error:
             self._fallbacks.report(effects.table.full_name, error)
             return False
         with self._lock:
-            if held.files.size <= SMALL and len(held.places) <= ROWS:
+            if held.files.size <= SMALL and len(held.keys) <= ROWS:
                 self._kept[path] = held
             else:
                 self.gave_up(path, held.files)
@@ -229,11 +215,10 @@ class SmallTables(ABC):
         files.prepare()
         projection = Projection(session, there.schema, lambda frame: frame.select(_key(table, lambda name: F.col(quoted(name)))))
         keys = projection.texts(projection.run(rows), 0)
-        places = {text: at for at, text in enumerate(keys)}
-        if len(places) < len(keys):
+        if len({*keys}) < len(keys):
             return None
         incoming = Projection(session, effects_kind(table), lambda frame: described(frame, table, self.stored))
-        return Held(table, files, growing(session, rows), keys, places, incoming)
+        return Held(table, files, rows, HeldKeys(keys), incoming)
 
     def same_columns(self, there: StructType, table: Table) -> bool:
         """See :func:`same_columns`."""
@@ -290,9 +275,9 @@ def same_columns(there: StructType, table: Table, stored: Callable[[DataType], D
 
 
 def described(effects: DataFrame, table: Table, stored: Callable[[DataType], DataType]) -> DataFrame:
-    """A text with the operation, the number of kept columns and the key; then the columns of the mirror. ``stored``: as above."""
+    """A text for :func:`said`, then the columns of the mirror. ``stored``: as above."""
     key = _key(table, lambda name: F.col("key").getField(name))
-    text = joined_text([F.col("op"), F.coalesce(F.size("kept"), F.lit(0)).cast("string"), key])
+    text = F.concat_ws(" ", "op", F.coalesce(F.size("kept"), F.lit(0)).cast("string"), key)
     columns = (
         _as(F.col("row").getField(column.name), column.kind.type, stored(column.kind.type)).alias(f"c{at}")
         for at, column in enumerate(table.columns)
@@ -301,27 +286,37 @@ def described(effects: DataFrame, table: Table, stored: Callable[[DataType], Dat
     return effects.select(text.alias("described"), *columns, *own[: len(own_columns(table))])
 
 
+def said(texts: Iterable[str]) -> list[tuple[str, str, str]]:
+    """What the texts of :func:`described` say of each row: the operation, the number of kept columns, and the key's text. Pure."""
+    found = []
+    for text in texts:
+        op, kept, key = text.split(" ", 2)
+        found.append((op, kept, key))
+    return found
+
+
 def mirrored(table: Table) -> range:
     """The places of the mirror's columns in what :func:`described` selects. Pure."""
     return range(1, 1 + len(table.columns) + len(own_columns(table)))
 
 
-def _changed(held: Held, rows: Any, seen: Callable[[int, int], None] | None) -> bool:
+def _changed(session: SparkSession, held: Held, rows: JavaRows, seen: Callable[[int, int], None] | None) -> bool:
     """Apply the rows of effects to the held rows, and commit. False if that is not possible; the held rows are wrong then.
 
     ``seen``: see :class:`Effects`.
     """
     made = held.incoming.run(rows)
-    changes = [json.loads(text) for text in held.incoming.texts(made, 0)]
+    changes = said(held.incoming.texts(made, 0))
     if any(kept != "0" for _, kept, _ in changes):
         return False
     if seen is not None:
         upserts = sum(op == UPSERT for op, _, _ in changes)
         seen(upserts, len(changes) - upserts)
-    flat = held.incoming.columns(made, mirrored(held.table))
-    done = Counter(held.put(key, flat.apply(at)) if op == UPSERT else held.take(key) for at, (op, _, key) in enumerate(changes))
-    counts = {word: done[word] for word in ("Inserted", "Updated", "Deleted")}
-    return not any(counts.values()) or held.files.replace(held.rows, held.keys, counts)
+    places, counts = held.keys.changed([(op == UPSERT, key) for op, _, key in changes])
+    if not counts.total():
+        return True
+    held.rows = chosen(session, [held.rows, held.incoming.columns(made, mirrored(held.table))], places)
+    return held.files.replace(listed(session, held.rows), held.keys.texts, counts)
 
 
 def _gathered(effects: Effects) -> JavaRows | None:
@@ -335,14 +330,18 @@ def _gathered(effects: Effects) -> JavaRows | None:
     return collected(rows if effects.changes <= CHANGES else rows.limit(ROWS + 1))
 
 
-def _in_driver(effects: Effects, rows: JavaRows) -> Effects:
-    session = effects.rows.sparkSession
+def _in_driver(effects: Effects, computed: Mapping[int, JavaRows]) -> Effects:
+    rows, session = computed.get(id(effects)), effects.rows.sparkSession
+    if rows is None:
+        return effects
     return replace(effects, rows=local_frame(session, attributes_of(session, effects_kind(effects.table)), rows))
 
 
 def _key(table: Table, value: Callable[[str], Column]) -> Column:
-    kinds, names = {column.name: column.kind.type for column in table.columns}, keys_of(table)
-    return key_text([value(name) for name in names], [kinds.get(name, StringType()) for name in names]).alias("key")
+    if not table.key:
+        return plain_texts([value(POSITION)]).alias("key")
+    kinds = {column.name: column.kind.type for column in table.columns}
+    return key_text([value(name) for name in table.key], [kinds[name] for name in table.key]).alias("key")
 
 
 def _as(value: Column, of: DataType, stored: DataType) -> Column:

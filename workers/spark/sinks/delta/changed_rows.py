@@ -18,8 +18,8 @@ from workers.spark.sinks.delta.commit import DeltaTableFiles
 from workers.spark.sinks.delta.key_bounds import BoundedColumn, value_of
 from workers.spark.sinks.delta.known_file import Bound, KnownFile
 from workers.spark.sinks.incoming import Incoming, limits
-from workers.spark.sinks.small_tables import described, mirrored
-from workers.spark.tables.local_rows import Projection, collected, effects_kind, growing, local_frame
+from workers.spark.sinks.small_tables import described, mirrored, said
+from workers.spark.tables.local_rows import Projection, collected, effects_kind, listed, local_frame
 from workers.spark.tables.table import LSN, POSITION, UPSERT, Table, keys_of
 
 Bounds = tuple[str, str, str]
@@ -97,7 +97,7 @@ class DriverRows:
     def made_of(cls, plans: DriverPlans, rows: Any, column: BoundedColumn | None) -> DriverRows | None:
         """The rows; None if some columns stay as they are in the table."""
         made = plans.incoming.run(rows)
-        found = [json.loads(text) for text in plans.incoming.texts(made, 0)]
+        found = said(plans.incoming.texts(made, 0))
         if any(kept != "0" for _, kept, _ in found):
             return None
         keys = [json.loads(key) for _, _, key in found]
@@ -130,11 +130,11 @@ class DriverRows:
         """See :class:`ChangedRows`. The driver writes one file."""
         session, incoming, made = self.plans.session, self.plans.incoming, self.made
         if self.upserts < self.count:
-            there = local_frame(session, incoming.output, made).where(F.get_json_object("described", "$[0]") == UPSERT)
+            there = local_frame(session, incoming.output, made).where(F.col("described").startswith(f"{UPSERT} "))
             # Spark filters rows of the driver without a job.
             made = collected(there)
         flat = incoming.columns(made, mirrored(self.plans.table))
-        return [files.write(growing(session, flat), {} if self.column is None else self.column.stats(self.ends))]
+        return [files.write(listed(session, flat), {} if self.column is None else self.column.stats(self.ends))]
 
 
 @dataclass(frozen=True, slots=True)

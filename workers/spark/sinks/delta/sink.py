@@ -109,13 +109,18 @@ class DeltaSink(LakeSink):
         large = [one for one in effects if self._sizes.get(self.identifier(one.table), 0) > SMALL]
         with ThreadPoolExecutor(1, thread_name_prefix="large") as pool:
             marked = pool.submit(inheritable_thread_target(self._spark)(self._vectors.left), large, self._path, self._threads)
-            small = self._few.left(without(effects, large), self._path, self._size, self._threads)
+            others = self._few.left(without(effects, large), self._path, self._size, self._threads, self._crowded)
         self._few.checkpoint()
-        others = [*marked.result(), *self._vectors.left(small, self._path, self._threads)]
+        others = [*marked.result(), *others]
         self._vectors.tidy()
-        for one in without([*large, *small], others):
-            self._is_large(one.table)
         return others
+
+    def _crowded(self, effects: Effects, path: str) -> bool:
+        """Apply the effects on a table that is small no longer, or of which they are too many rows. False: nothing of them is applied."""
+        done = self._vectors.applied(effects, path)
+        if done:
+            self._is_large(effects.table)
+        return done
 
     def _size(self, effects: Effects) -> int | None:
         """The bytes of the table's files. The first batch of a process looks at the log, if its rows are not in the driver yet."""

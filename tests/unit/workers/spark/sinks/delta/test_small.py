@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -13,7 +13,6 @@ from pyspark.sql.types import StructType
 from workers.spark.effects.reduction import removed as removed_by
 from workers.spark.effects.small_batches import _order
 from workers.spark.sinks.delta.small import SmallDelta
-from workers.spark.sinks.small_tables import Held
 from workers.spark.tables.local_rows import keyable
 from workers.spark.tables.table import Column, Table
 from workers.spark.topics.known import Truncate
@@ -37,32 +36,6 @@ def test_mirrors_have_the_columns_of_their_tables() -> None:
     wider = {**FIELDS[0], "type": "long"}
     others = [FIELDS[:2], [FIELDS[1], FIELDS[0], FIELDS[2]], [wider, *FIELDS[1:]], [*FIELDS, {**FIELDS[1], "name": "b"}]]
     assert not any(same(fields) for fields in others)
-
-
-def test_held_rows_have_the_places_of_their_keys() -> None:
-    rows = ["r1", "r2", "r3"]
-
-    class Listed(list[str]):
-        """What py4j offers of a Java list."""
-
-        def set(self, place: int, row: str) -> None:
-            self[place] = row
-
-        def add(self, row: str) -> None:
-            self.append(row)
-
-    nothing = cast(Any, None)
-    held = Held(TABLE, nothing, Listed(rows), ["1", "2", "3"], {"1": 0, "2": 1, "3": 2}, nothing)
-    assert [held.take("1"), held.take("1"), held.take("2"), held.put("4", "r4"), held.put("3", "R3")] == [
-        "Deleted",
-        None,
-        "Deleted",
-        "Inserted",
-        "Updated",
-    ]
-    assert dict(zip(held.keys, held.rows, strict=True)) == {"3": "R3", "4": "r4"}
-    assert [held.keys[place] for place in held.places.values()] == [*held.places]
-    assert [held.take("3"), held.take("4"), list(held.rows), held.keys, held.places] == ["Deleted", "Deleted", [], [], {}]
 
 
 def test_keys_whose_texts_may_differ_for_equal_values_are_left_to_spark() -> None:
