@@ -84,7 +84,7 @@ async def test_later_batches_are_read_in_python(runs: Callable[[str], Runs], bro
     assert mirror.rows("others") == [(5, "new"), (6, "wide")]
 
 
-async def test_records_of_another_form_are_spark_s(runs: Callable[[str], Runs], broker: Broker) -> None:
+async def test_records_of_another_form_are_spark_s(runs: Callable[[str], Runs], broker: Broker, caplog: pytest.LogCaptureFixture) -> None:
     mirror = runs("sparkodd")
     items = written("sparkodd.public.items", (1, "a"))
     await broker.create(items)
@@ -97,6 +97,19 @@ async def test_records_of_another_form_are_spark_s(runs: Callable[[str], Runs], 
     await broker.write(items)
     assert mirror.run() == [None]
     assert mirror.rows("items") == [(1, "a"), (2, "b")]
+    assert "Topic sparkodd.public.items has a record that is not JSON as JsonConverter writes it" in caplog.text
+
+
+async def test_options_of_kafka_that_only_spark_knows(runs: Callable[[str], Runs], broker: Broker) -> None:
+    mirror, said = runs("sparkgroup"), list[str]()
+    items = written("sparkgroup.public.items", (1, "a"))
+    await broker.create(items)
+    await broker.write(items)
+    mirror.config = replace(mirror.config, kafka={**mirror.config.kafka, "kafka.group.id": "sparkgroup"})
+    run_mirror(mirror.config, mirror.spark, said.append)
+    assert mirror.read == []
+    assert mirror.rows("items") == [(1, "a")]
+    assert any("Python's client does not know all options of [kafka]" in line for line in said)
 
 
 async def test_a_batch_that_cannot_be_read_is_spark_s(

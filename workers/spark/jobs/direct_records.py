@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from workers.spark.topics.arrow_records import ArrowRecords
 from workers.spark.topics.cut_records import Hash, NotCut, PythonCut
 from workers.spark.topics.range_reader import Place, RangeReader, Records
 
+_LOG: Final = logging.getLogger(__name__)
 PAUSE: Final = 20
 """So many batches are Spark's after Kafka could not be read here."""
 
@@ -51,6 +53,7 @@ class DirectRecords:
             self._reader.read(ranges, take)
         except NotCut as found:
             self._others.add(found.topic)
+            _LOG.warning("Topic %s has a record that is not JSON as JsonConverter writes it: Spark's tasks read its batches", found.topic)
             return None
         except (_TooLarge, OffsetOutOfRangeError):
             return None

@@ -308,7 +308,7 @@ def _run(
         records = partial(read_range, session, config.bootstrap, options=config.kafka)
         again = Rebuild(checkpoint, broker, topics, form, records, suffix)
         figures = Figures(between=config.between)
-        direct = _direct(config, form, session, checkpoint)
+        direct = _direct(config, form, session, checkpoint, say)
         if direct is not None:
             opened.callback(direct.close)
         batches = Batches(
@@ -340,10 +340,17 @@ def _run(
             _check_complete(checkpoint.last(), time.time())
 
 
-def _direct(config: MirrorConfig, form: Format, session: SparkSession, checkpoint: Checkpoint) -> DirectRecords | None:
+def _direct(
+    config: MirrorConfig, form: Format, session: SparkSession, checkpoint: Checkpoint, say: Callable[[str], None]
+) -> DirectRecords | None:
     """The reader of records without a Spark job; None if it cannot read topics of this format, or connect to this Kafka."""
+    if form.embedded is None:
+        return None
     settings = client_settings(config.bootstrap, config.kafka)
-    return None if settings is None or form.embedded is None else DirectRecords(java_hash(session), checkpoint, settings)
+    if settings is None:
+        say("Each batch needs a Spark job to read its records, because Python's client does not know all options of [kafka].")
+        return None
+    return DirectRecords(java_hash(session), checkpoint, settings)
 
 
 def _opened(config: MirrorConfig, session: SparkSession, say: Callable[[str], None]) -> Checkpoint:
