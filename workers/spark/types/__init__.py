@@ -1,7 +1,8 @@
 """The kinds of a column's values: their form in events, their Spark type, and their comparison with PostgreSQL's values.
 
 A :class:`Kind` is chosen by a Connect schema (Debezium documentation, "Data type mappings"); without embedded schemas
-the catalog's columns stand in for it (:mod:`workers.spark.source.catalog`). Expressions only: nothing here runs Python on rows.
+the catalog's columns stand in for it (:mod:`workers.spark.source.catalog`). Spark decodes and compares the values by expressions. The
+values of simple kinds can be decoded without Spark too, in columns of Arrow (:mod:`workers.spark.types.arrow_values`).
 """
 
 from workers.spark.types.connect import kind_of

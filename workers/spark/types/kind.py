@@ -12,13 +12,26 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
+import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import DataType
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    DataType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+)
 
 from workers.spark.types.binding import let
 
 Expression = Callable[[Column], Column]
+InArrow = Callable[[pa.Array], pa.Array]
+"""Converts a column of Arrow. It raises :class:`workers.spark.types.arrow_values.NotInArrow` if it might differ from Spark."""
 Schema = Mapping[str, object]
 """A Connect schema as JsonConverter embeds it."""
 
@@ -27,11 +40,16 @@ UNAVAILABLE: Final = "__debezium_unavailable_value"
 
 _UNESCAPED: Final = re.compile(r"[ !#-.0-\[\]-~]*")
 """Characters that no writer of JSON escapes."""
+_SCALARS: Final = frozenset({ShortType, IntegerType, LongType, FloatType, DoubleType, BooleanType, StringType, BinaryType})
 
 
 def same(value: Column) -> Column:
     """The value unchanged."""
     return value
+
+
+def _unchanged(values: pa.Array) -> pa.Array:
+    return values
 
 
 def as_text(value: Column) -> Column:
@@ -115,6 +133,7 @@ class Kind:
     - ``signs``: the ways in which JSON may then show it; empty without ``held``.
     - ``comparable``: False if the source's text cannot be compared with the value.
     - ``item``: the kind of an array's elements.
+    - ``arrow``: :attr:`decode` for a column of Arrow, if ``decode`` is not :func:`same`; see :attr:`in_arrow`.
     """
 
     raw: DataType
@@ -128,6 +147,17 @@ class Kind:
     comparable: bool = True
     item: Kind | None = None
     rich: Rich | None = None
+    arrow: InArrow | None = None
+
+    @property
+    def in_arrow(self) -> InArrow | None:
+        """Converts a column that :func:`workers.spark.types.arrow_columns.arrow_column` made of raw values, to Arrow's type for ``type``.
+
+        The values are those of :attr:`decode` in a session in UTC. None if only Spark can decode the kind.
+        """
+        if self.arrow is not None:
+            return self.arrow
+        return _unchanged if self.decode is same and type(self.type) in _SCALARS else None
 
     def normal(self, source: Column) -> Column:
         """PostgreSQL's text as :attr:`text` would write the value. Text that the type cannot hold is returned unchanged."""

@@ -21,6 +21,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from workers.spark.types.arrow_values import decimals, numbers, scaled_numbers
 from workers.spark.types.digits import plain, scaled, unscaled, with_point
 from workers.spark.types.kind import Builder, Kind, Placeholder, Schema, Sign, fixed, parameter
 
@@ -76,8 +77,17 @@ def decimal(schema: Schema, _placeholder: Placeholder) -> Kind:
     sql = "{c}::numeric::text"
     if 0 <= scale <= precision <= SPARK_DIGITS:
         exact = DecimalType(precision, scale)
-        return Kind(BinaryType(), exact, lambda raw: scaled(raw, exact), read=lambda text: text.try_cast(exact), sql=sql)
-    return Kind(BinaryType(), StringType(), lambda raw: plain(with_point(unscaled(raw), F.lit(scale))), read=plain, sql=sql)
+        return Kind(
+            BinaryType(), exact, lambda raw: scaled(raw, exact), read=lambda text: text.try_cast(exact), sql=sql, arrow=decimals(exact)
+        )
+    return Kind(
+        BinaryType(),
+        StringType(),
+        lambda raw: plain(with_point(unscaled(raw), F.lit(scale))),
+        read=plain,
+        sql=sql,
+        arrow=numbers(scale),
+    )
 
 
 def _variable(raw: Column) -> Column:
@@ -86,5 +96,5 @@ def _variable(raw: Column) -> Column:
 
 _VARIABLE_TYPE: Final = StructType([StructField("scale", IntegerType()), StructField("value", BinaryType())])
 
-VARIABLE_DECIMAL: Final = Kind(_VARIABLE_TYPE, StringType(), _variable, read=plain, sql="{c}::numeric::text")
+VARIABLE_DECIMAL: Final = Kind(_VARIABLE_TYPE, StringType(), _variable, read=plain, sql="{c}::numeric::text", arrow=scaled_numbers)
 """numeric without a declared precision: exact decimal text of up to 131072 digits, without trailing zeros of the fraction."""

@@ -23,6 +23,7 @@ from pyspark.sql.types import (
     YearMonthIntervalType,
 )
 
+from workers.spark.types.arrow_values import clocks, clocks_of_text, dates, dates_of_text, instants_of_text, moments, moments_of_text
 from workers.spark.types.binding import let
 from workers.spark.types.digits import plain
 from workers.spark.types.kind import Builder, Expression, Kind, Rich, fixed
@@ -39,6 +40,9 @@ _ELEMENT_DAYS: Final = {-622191234: -2147472692, -625821272: -2147472691}
 """Debezium's values of infinite dates in arrays → the values here. PostgreSQL's first date, 4713 BC, is later than these."""
 _FAR_ISO_DATES: Final = {"+292278994-08-16": -2147472692, "+292269055-12-02": -2147472691}
 """Infinite dates in arrays as text → the values here. Spark's dates cannot hold these years."""
+_INFINITE_ISO_DATES: Final = {"-5877611-06-21Z": -2147472692, "-5877611-06-22Z": -2147472691}
+_INFINITE_ISO_TIMESTAMPS: Final = {"+294247-01-10T04:00:25.2Z": max(INFINITE_MICROS), "-290308-12-21T19:59:27.6Z": min(INFINITE_MICROS)}
+"""Debezium's values of infinite dates and timestamps as text → the values here. Arrow does not read these years."""
 
 _ZERO: Final = "timestamp_ntz'1970-01-01 00:00:00'"
 _MICROSECOND: Final = "interval '0 00:00:00.000001' day to second"
@@ -113,9 +117,9 @@ def _element_date(raw: Column) -> Column:
     return F.date_from_unix_date(days)
 
 
-_DATE: Final = Kind(IntegerType(), DateType(), F.date_from_unix_date, _date_text, _read_date)
+_DATE: Final = Kind(IntegerType(), DateType(), F.date_from_unix_date, _date_text, _read_date, arrow=dates)
 _ELEMENT_DATE: Final = Kind(IntegerType(), DateType(), _element_date, _date_text, _read_date)
-_ISO_DATE: Final = Kind(StringType(), DateType(), _iso_date, _date_text, _read_date)
+_ISO_DATE: Final = Kind(StringType(), DateType(), _iso_date, _date_text, _read_date, arrow=dates_of_text(_INFINITE_ISO_DATES))
 
 # --- timestamps
 
@@ -141,11 +145,17 @@ def _timestamp(unit: int) -> Kind:
         value = _read_moment(text)
         return value if unit >= MICROS else F.date_trunc("MILLISECOND", value).cast("timestamp_ntz")
 
-    return Kind(LongType(), TimestampNTZType(), decode, _moment_text, read)
+    far = INFINITE_NANOS if unit > MICROS else {}
+    return Kind(LongType(), TimestampNTZType(), decode, _moment_text, read, arrow=moments(unit, far))
 
 
 _ISO_TIMESTAMP: Final = Kind(
-    StringType(), TimestampNTZType(), lambda raw: F.rtrim(raw, F.lit("Z")).try_cast("timestamp_ntz"), _moment_text, _read_moment
+    StringType(),
+    TimestampNTZType(),
+    lambda raw: F.rtrim(raw, F.lit("Z")).try_cast("timestamp_ntz"),
+    _moment_text,
+    _read_moment,
+    arrow=moments_of_text(_INFINITE_ISO_TIMESTAMPS),
 )
 
 
@@ -161,6 +171,7 @@ _ZONED_TIMESTAMP: Final = Kind(
     lambda value: _named(value, INFINITE_MICROS, F.timestamp_micros),
     lambda text: ad(text).try_cast("timestamp"),
     sql="({c} at time zone 'UTC')::text",
+    arrow=instants_of_text({name: micros for micros, name in INFINITE_MICROS.items()}),
 )
 
 # --- times of day: text as PostgreSQL prints it, because Spark's TIME ends before 24:00:00
@@ -194,7 +205,7 @@ def _time(unit: int, *, element: bool = False) -> Kind:
         cut = _cut(text, places)
         return F.when(text == "24:00:00", F.lit("00:00:00")).otherwise(cut) if element else cut
 
-    return Kind(LongType(), StringType(), decode, read=read, rich=_RICH_CLOCK)
+    return Kind(LongType(), StringType(), decode, read=read, rich=_RICH_CLOCK, arrow=clocks(unit))
 
 
 def _iso_time(*, element: bool = False) -> Kind:
@@ -203,7 +214,7 @@ def _iso_time(*, element: bool = False) -> Kind:
         clock = _cut(text, 3) if element else text
         return F.when(text == "24:00:00", F.lit("00:00:00")).otherwise(clock)
 
-    return Kind(StringType(), StringType(), lambda raw: F.rtrim(raw, F.lit("Z")), read=read, rich=_RICH_CLOCK)
+    return Kind(StringType(), StringType(), lambda raw: F.rtrim(raw, F.lit("Z")), read=read, rich=_RICH_CLOCK, arrow=clocks_of_text)
 
 
 def _zoned_time(*, element: bool = False) -> Kind:
