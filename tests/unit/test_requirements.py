@@ -51,7 +51,7 @@ def test_every_line_is_a_package_with_hashes(lock: str) -> None:
 
 def test_both_images_have_the_same_versions() -> None:
     worker, spark = (locked(lock) for lock in LOCKS)
-    assert spark == {**worker, **{name: spark[name] for name in ("pyspark", "py4j", "pyarrow", "pyroaring")}}
+    assert spark == {**worker, **{name: spark[name] for name in ("pyspark", "py4j", "pyarrow", "pyroaring", "xxhash")}}
 
 
 @pytest.mark.parametrize("lock", LOCKS)

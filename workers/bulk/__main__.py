@@ -10,7 +10,7 @@ from typing import Final
 from connector.extras import install_command
 from workers.spark.failure import NO_JAVA
 
-_NEEDED: Final = {"pyspark": "PySpark", "pyarrow": "PyArrow", "pyroaring": "pyroaring"}
+_NEEDED: Final = {"pyspark": "PySpark", "pyarrow": "PyArrow", "pyroaring": "pyroaring", "xxhash": "xxhash"}
 """The packages of the extra ``spark`` that the commands import, and how they are written."""
 
 

@@ -132,7 +132,7 @@ def test_the_command_starts(installed: Path, tmp_path: Path) -> None:
 def test_spark_says_what_it_lacks(installed: Path, tmp_path: Path) -> None:
     done = subprocess.run([installed / "understudy-spark", "--help"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "")
-    packages = " ".join(f"{name}==[0-9.]+" for name in ("pyspark", "pyarrow", "pyroaring"))
+    packages = " ".join(f"{name}==[0-9.]+" for name in ("pyspark", "pyarrow", "pyroaring", "xxhash"))
     advice = rf"error: PySpark is not installed\. Install it: {installed}/python[0-9.]* -m pip install {packages}\n"
     assert re.fullmatch(advice, done.stderr)
 

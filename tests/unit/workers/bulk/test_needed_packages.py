@@ -12,7 +12,8 @@ from workers.spark.failure import NO_JAVA
 
 
 @pytest.mark.parametrize(
-    ("absent", "named"), [(("pyspark", "pyarrow"), "PySpark"), (("pyarrow",), "PyArrow"), (("pyroaring",), "pyroaring")]
+    ("absent", "named"),
+    [(("pyspark", "pyarrow"), "PySpark"), (("pyarrow",), "PyArrow"), (("pyroaring",), "pyroaring"), (("xxhash",), "xxhash")],
 )
 def test_a_package_that_is_not_there_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], absent: tuple[str, ...], named: str
