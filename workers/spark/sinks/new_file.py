@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 _RIGHTS: Final = 0o644
 """The rights that Hadoop gives to files, whatever the process's own mask is."""
 
 
-def create(path: Path, content: str | bytes) -> None:
-    """Create ``path`` with this content, a text in UTF-8. Of several processes that try, one succeeds.
+@contextmanager
+def created(path: Path) -> Iterator[BinaryIO]:
+    """Create ``path`` with what the block writes to the file; not if the block fails. Of several processes that try, one succeeds.
 
     Raises FileExistsError if it exists, and another OSError if it cannot be written, also on file systems without hard links.
     """
@@ -21,8 +24,14 @@ def create(path: Path, content: str | bytes) -> None:
     try:
         with aside.open("xb") as file:
             os.fchmod(file.fileno(), _RIGHTS)
-            file.write(content.encode() if isinstance(content, str) else content)
+            yield file
         # A link, in contrast to a renamed file, never replaces another file.
         path.hardlink_to(aside)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def create(path: Path, content: str | bytes) -> None:
+    """Create ``path`` with this content, a text in UTF-8, as :func:`created` does."""
+    with created(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)

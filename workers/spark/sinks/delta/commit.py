@@ -1,6 +1,7 @@
 """Writes files of a Delta table, and commits them to the table's log in the driver, without a Spark job.
 
-Delta's own classes do it: the writer that Spark's tasks use, and the naming of files. A commit adds a version to the log
+Delta's own classes do it: the writer that Spark's tasks use, and the naming of files. Arrow also writes files, of rows that it has
+(:mod:`workers.spark.sinks.delta.arrow_files`). A commit adds a version to the log
 (:mod:`workers.spark.sinks.delta.log_folder`), which fails if it exists. What it contains is Delta's protocol,
 https://github.com/delta-io/delta/blob/master/PROTOCOL.md.
 """
@@ -17,9 +18,12 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from workers.spark.java_items import items_of
+from workers.spark.sinks.delta.arrow_files import ArrowFiles, arrow_schema
 from workers.spark.sinks.delta.log_folder import LogFolder, Mark, information
 from workers.spark.sinks.delta.vector_files import VectorFiles
 
@@ -135,6 +139,22 @@ class DeltaTableFiles:
         """The table's deletion vectors, if the table has a :attr:`folder`."""
         return VectorFiles(self._java, self._log)
 
+    @property
+    def arrow(self) -> ArrowFiles | None:
+        """The table's files for Arrow; None if the table has no :attr:`folder`, or a column that Arrow does not write as Spark does."""
+        folder = self.folder
+        if folder is None or self._arrow_schema is None:
+            return None
+        return ArrowFiles(folder, self._arrow_schema, self._spark_version)
+
+    @cached_property
+    def _arrow_schema(self) -> pa.Schema | None:
+        return arrow_schema(StructType.fromJson(json.loads(self.described[0]["schemaString"])))
+
+    @cached_property
+    def _spark_version(self) -> str:
+        return str(self._session.version)
+
     def mark(self, version: int) -> Mark:
         """The mark of a version's file in the log. Raises Java's error when it does not exist."""
         return self._versions.mark(version)
@@ -185,6 +205,13 @@ class DeltaTableFiles:
         document = json.loads(names.addedStatuses().head().json())
         document["add"]["stats"] = json.dumps({"numRecords": int(rows.size()), **stats})
         return self._action_of(json.dumps(document))
+
+    def write_arrow(self, rows: pa.Table, stats: Mapping[str, Any] = NO_STATS) -> Any:
+        """As :meth:`write`, of rows that Arrow has. The table must have :attr:`arrow`. Raises ArrowException, ValueError or OSError."""
+        files = self.arrow
+        if files is None:
+            raise ValueError("table has no files that Arrow writes")
+        return self._action_of(files.write(rows, stats))
 
     def write_by_job(self, rows: DataFrame) -> list[Any]:
         """Write the rows as files, with all statistics that Delta's writer makes. Returns their ``AddFile``. One Spark job does it."""
